@@ -1,0 +1,83 @@
+"""The protocols that collaborators meet: what a policy, a metric, a loader and a crowd model are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from sidestep.types.command import Command
+from sidestep.types.observation import Observation, Task
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+from sidestep.types.scenario import Scenario
+from sidestep.types.tracks import Tracks
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Drives the robot. ``needs`` names what it gets to see (``sidestep.types.observation.NEEDS``).
+
+    A policy may also have ``summary`` and ``citation`` strings and a ``settings`` mapping, which the record keeps.
+    """
+
+    needs: ClassVar[frozenset[str]]
+
+    def reset(self, task: Task) -> None:
+        """A new episode begins."""
+
+    def act(self, observation: Observation) -> Command:
+        """What to do until asked again."""
+
+
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A pure function of the record, with everything a reader needs to know about it."""
+
+    name: str
+    unit: str
+    direction: Direction
+    definition: str
+    """Formula in words and symbols."""
+    source: str
+    """Who defined it."""
+    distance: Literal["surface", "centre", "none"]
+    """Whether distances between bodies are surface to surface or centre to centre."""
+    validity: str
+    """When there is a value."""
+    function: Callable[[EpisodeRecord], MetricResult]
+    dialects: dict[str, Callable[[EpisodeRecord], MetricResult]]
+    """Other published definitions under their dialect's name."""
+
+    def __call__(self, record: EpisodeRecord, dialect: str = "paper") -> MetricResult:
+        """Score ``record``; a dialect that does not redefine this metric uses the default definition."""
+        return self.dialects.get(dialect, self.function)(record)
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """A named, ordered set of scenarios."""
+
+    name: str
+    summary: str
+
+    def scenarios(self) -> Iterable[Scenario]:
+        """All scenarios in their published order."""
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """Reads one file format of recorded people."""
+
+    name: str
+    summary: str
+
+    def matches(self, path: Path) -> bool:
+        """Whether the file looks like this format."""
+
+    def load(self, path: Path, **options: Any) -> Tracks:
+        """The people in it."""

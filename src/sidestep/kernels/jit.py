@@ -1,0 +1,92 @@
+"""How a kernel is compiled and where its machine code is kept.
+
+``@kernel`` is ``numba.njit`` with the options that every kernel shares. Two traps of numba's cache are closed here:
+
+* a caller is not recompiled when a callee in another file changes, so the cache folder is named after a hash of
+  all kernel sources;
+* with no writable cache folder numba raises at import, so we try the user's cache folder, then a private temporary
+  folder, then compile without a cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import platformdirs
+from numba.core import config as numba_config
+
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
+
+
+def source_hash() -> str:
+    """Hash of every kernel source file and of numba's version: the name of the cache folder."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _is_private_and_writable(folder: Path) -> bool:
+    """Whether ``folder`` can be made and written, and, where the system knows owners, is ours alone to write.
+
+    Cached machine code is executed, so a folder that another user could write to is never used.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if hasattr(os, "getuid"):
+            info = folder.stat()
+            return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    except OSError:
+        return False
+    return True
+
+
+def find_cache_folder() -> Path | None:
+    """The first usable of: ``SIDESTEP_CACHE``, the user's cache folder, a temporary folder; or None."""
+    name = f"kernels-{source_hash()}"
+    owner = os.getuid() if hasattr(os, "getuid") else "user"
+    candidates = [Path(tempfile.gettempdir()) / f"sidestep-{owner}" / name]
+    try:
+        candidates.insert(0, Path(platformdirs.user_cache_dir("sidestep", appauthor=False)) / name)
+    except (RuntimeError, OSError):  # no home directory at all
+        pass
+    if "SIDESTEP_CACHE" in os.environ:
+        candidates.insert(0, Path(os.environ["SIDESTEP_CACHE"]) / name)
+    return next((folder for folder in candidates if _is_private_and_writable(folder)), None)
+
+
+CACHE_FOLDER: Path | None = find_cache_folder()
+
+
+def is_cold() -> bool:
+    """Whether the kernels still have to be compiled (nothing is in the cache)."""
+    return CACHE_FOLDER is None or not any(CACHE_FOLDER.rglob("*.nbi"))
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile ``function`` on first call, cached on disk where a cache folder can be written."""
+    if function is None:
+        return lambda inner: kernel(inner, **options)
+    if CACHE_FOLDER is None:
+        return numba.njit(**{**OPTIONS, **options})(function)
+    previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
+    numba_config.CACHE_DIR = str(CACHE_FOLDER)
+    try:
+        return numba.njit(cache=True, **{**OPTIONS, **options})(function)
+    finally:
+        numba_config.CACHE_DIR = previous
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A small function that LLVM shall inline into the kernels that call it."""
+    return numba.njit(**OPTIONS, forceinline=True)(function)

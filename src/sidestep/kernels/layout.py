@@ -1,0 +1,37 @@
+"""Names of the rows of the arrays that hold a world.
+
+Struct of arrays with a leading environment axis: ``agents (B, AGENT_ROWS, M)`` float32 and ``flags (B, FLAG_ROWS, M)``
+int32, where columns ``0 … N-1`` are people and columns ``N … M-1`` mirror the robots, so that people can see them.
+One row is contiguous in memory. The robots' own state is ``robots (B, R, ROBOT_ROWS)`` float64.
+"""
+
+# agents, float32: metres, metres per second, radians
+PX, PY, VX, VY = 0, 1, 2, 3  # position and velocity of the body's centre, world frame
+RADIUS = 4
+PREF_SPEED, MAX_SPEED = 5, 6
+SHARE = 7  # weight of this agent's part of a mutual avoidance: i takes SHARE_i / (SHARE_i + SHARE_j)
+GOAL_X, GOAL_Y = 8, 9  # the waypoint that is walked to now
+WISH_X, WISH_Y = 10, 11  # preferred velocity of this step
+NEW_VX, NEW_VY = 12, 13  # what the crowd models write: velocity of the next step
+HEADING = 14  # where the body faces
+ENTER_TIME = 15  # when the person comes into the world
+AGENT_ROWS = 16
+
+# flags, int32
+MODEL = 0  # which crowd model moves the agent, below
+ACTIVE = 1  # 1 while in the world
+GROUP = 2  # people of one walking group share a number; -1 alone
+SEES_ROBOT = 3  # 0: the person does not react to robots
+WAYPOINT = 4  # index of the waypoint that GOAL holds
+AT_END = 5  # what the person does after the last waypoint, below
+FLAG_ROWS = 6
+
+MODEL_NONE, MODEL_ORCA, MODEL_HELBING, MODEL_MOUSSAID, MODEL_REPLAY = 0, 1, 2, 3, 4
+END_STAY, END_LEAVE, END_LOOP = 0, 1, 2
+
+# walls, one row per edge of a closed, counter-clockwise solid polygon (agents are on the right of an edge)
+# wall_points (W, 2) float32: first vertex of the edge · wall_dirs (W, 2) float32: unit vector to the next vertex
+# wall_next, wall_prev (W,) int32 · wall_convex (W,) uint8: the first vertex is convex
+# A square grid lists, for each cell, every edge within WALL_REACH of any point of the cell:
+# cell_start (cells + 1,) int32, cell_items int32, grid (4,) float32 = (x0, y0, cell size, 0), grid_shape (2,) int32 = (nx, ny)
+WALL_REACH = 4.0

@@ -1,0 +1,140 @@
+"""The linear programs of ORCA: a velocity inside a disc and on the permitted side of every line.
+
+A line is a point and a unit direction; what lies to the left of the direction is permitted, so that
+``violation(v) = det(direction, point - v)`` is positive where ``v`` is forbidden. Lines are kept in one flat float32
+array, attribute by attribute: ``lines[ATTRIBUTE + i]``.
+
+Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance", ISRR 2009 (Springer 2011), section 5;
+the incremental algorithm is that of de Berg et al., "Computational Geometry", chapter 4. Lines are taken in the order
+given (nearest first), not shuffled, so that a result is reproducible.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sidestep.kernels.jit import inlined, kernel
+
+LINE_CAPACITY = 128
+POINT_X, POINT_Y, DIR_X, DIR_Y = 0, LINE_CAPACITY, 2 * LINE_CAPACITY, 3 * LINE_CAPACITY
+LINE_FLOATS = 4 * LINE_CAPACITY
+
+ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+INFINITY = np.float32(np.inf)
+PARALLEL = np.float32(1e-5)  # sine of the angle under which two lines count as parallel
+
+
+@inlined
+def _violation(lines, i, vx, vy):
+    """How far (m/s) velocity ``v`` lies on the forbidden side of line ``i``; negative where it is permitted."""
+    return lines[DIR_X + i] * (lines[POINT_Y + i] - vy) - lines[DIR_Y + i] * (lines[POINT_X + i] - vx)
+
+
+@inlined
+def _permitted_interval(lines, i, radius):
+    """The part ``[left, right]`` of line ``i`` within the disc and permitted by lines ``0 … i-1``; empty: left > right."""
+    px, py = lines[POINT_X + i], lines[POINT_Y + i]
+    dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
+    along = px * dx + py * dy
+    discriminant = along * along + radius * radius - (px * px + py * py)
+    if discriminant < ZERO:
+        return ONE, ZERO
+    root = math.sqrt(discriminant)
+    left, right = -along - root, -along + root
+    for j in range(i):
+        jx, jy = lines[DIR_X + j], lines[DIR_Y + j]
+        sine = dx * jy - dy * jx
+        offset = jx * (py - lines[POINT_Y + j]) - jy * (px - lines[POINT_X + j])
+        t = offset / sine
+        upper = t if sine > PARALLEL else INFINITY
+        lower = t if sine < -PARALLEL else -INFINITY
+        right = upper if upper < right else right
+        left = lower if lower > left else left
+        if abs(sine) <= PARALLEL and offset < ZERO:
+            return ONE, ZERO
+    return left, right
+
+
+@inlined
+def nearest_velocity(lines, count, radius, wish_x, wish_y):
+    """The velocity nearest to the wish (linear program 2): ``(fulfilled, vx, vy)``, all lines kept iff ``fulfilled == count``.
+
+    Otherwise ``fulfilled`` is the first line that cannot be kept together with those before it, and ``v`` keeps those.
+    """
+    vx, vy = wish_x, wish_y
+    square = wish_x * wish_x + wish_y * wish_y
+    if square > radius * radius:
+        length = ONE / math.sqrt(square)
+        vx, vy = wish_x * length * radius, wish_y * length * radius
+    for i in range(count):
+        if _violation(lines, i, vx, vy) > ZERO:
+            left, right = _permitted_interval(lines, i, radius)
+            if left > right:
+                return i, vx, vy
+            px, py = lines[POINT_X + i], lines[POINT_Y + i]
+            dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
+            t = dx * (wish_x - px) + dy * (wish_y - py)
+            t = left if t < left else (right if t > right else t)
+            vx, vy = px + t * dx, py + t * dy
+    return count, vx, vy
+
+
+@inlined
+def _farthest_velocity(lines, count, radius, toward_x, toward_y, old_x, old_y):
+    """The permitted velocity farthest along a unit vector; the old one where rounding leaves none."""
+    vx, vy = toward_x * radius, toward_y * radius
+    for i in range(count):
+        if _violation(lines, i, vx, vy) > ZERO:
+            left, right = _permitted_interval(lines, i, radius)
+            if left > right:
+                return old_x, old_y
+            dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
+            t = right if toward_x * dx + toward_y * dy > ZERO else left
+            vx, vy = lines[POINT_X + i] + t * dx, lines[POINT_Y + i] + t * dy
+    return vx, vy
+
+
+@inlined
+def _bisectors(lines, fixed, i, bisectors):
+    """Write lines ``0 … fixed-1`` and the bisectors of line ``i`` with ``fixed … i-1``; returns how many.
+
+    On the permitted side of a bisector line ``j`` is violated less than line ``i``.
+    """
+    for j in range(fixed):
+        bisectors[POINT_X + j], bisectors[POINT_Y + j] = lines[POINT_X + j], lines[POINT_Y + j]
+        bisectors[DIR_X + j], bisectors[DIR_Y + j] = lines[DIR_X + j], lines[DIR_Y + j]
+    px, py = lines[POINT_X + i], lines[POINT_Y + i]
+    dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
+    n = fixed
+    for j in range(fixed, i):
+        qx, qy = lines[POINT_X + j], lines[POINT_Y + j]
+        jx, jy = lines[DIR_X + j], lines[DIR_Y + j]
+        sine = dx * jy - dy * jx
+        t = (jx * (py - qy) - jy * (px - qx)) / sine
+        parallel = abs(sine) <= PARALLEL
+        bisectors[POINT_X + n] = HALF * (px + qx) if parallel else px + t * dx
+        bisectors[POINT_Y + n] = HALF * (py + qy) if parallel else py + t * dy
+        ex, ey = jx - dx, jy - dy
+        length = ONE / math.sqrt(ex * ex + ey * ey)
+        bisectors[DIR_X + n], bisectors[DIR_Y + n] = ex * length, ey * length
+        same_direction = parallel and dx * jx + dy * jy > ZERO
+        n += 0 if same_direction else 1
+    return n
+
+
+@kernel
+def least_violation(lines, count, fixed, first, radius, vx, vy, bisectors):
+    """The velocity whose largest violation of the lines after ``fixed`` is least (linear program 3).
+
+    The ``fixed`` first lines, those of walls, are kept whatever the rest; ``first`` is the line where
+    ``nearest_velocity`` failed and ``v`` its result. ``bisectors`` is work space of LINE_FLOATS.
+    """
+    worst = ZERO
+    for i in range(first, count):
+        if _violation(lines, i, vx, vy) > worst:
+            n = _bisectors(lines, fixed, i, bisectors)
+            vx, vy = _farthest_velocity(bisectors, n, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy)
+            worst = _violation(lines, i, vx, vy)
+    return vx, vy

@@ -1,0 +1,122 @@
+"""Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
+
+Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
+``sidestep.suites``, ``sidestep.datasets``) and touch none of our files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from sidestep.errors import BadInput, UnknownName
+
+Kind = Literal["policies", "metrics", "suites", "datasets"]
+
+POLICIES: dict[str, str] = {
+    "straight": "sidestep.policies.straight:Straight",
+    "stop": "sidestep.policies.stop:Stop",
+    "orca": "sidestep.policies.orca:Orca",
+    "social_force": "sidestep.policies.social_force:SocialForce",
+}
+
+SUITES: dict[str, str] = {
+    "crossing": "sidestep.suites.crossing:CROSSING",
+}
+
+DATASETS: dict[str, str] = {
+    "plain": "sidestep.datasets.plain:PLAIN",
+}
+
+
+@cache
+def table(kind: Kind) -> dict[str, str]:
+    """Name → ``module:attribute`` of everything known: bundled first, then plug-ins. A plug-in cannot replace a bundled name."""
+    if kind == "metrics":
+        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
+
+        known = dict(METRICS)
+    else:
+        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS}[kind])
+    for point in entry_points(group=f"sidestep.{kind}"):
+        if point.name in known:
+            raise BadInput(
+                f"plug-in {point.value} wants the name {point.name!r} in {kind}, which is taken by {known[point.name]}; "
+                "rename it in the plug-in's entry points"
+            )
+        known[point.name] = point.value
+    return known
+
+
+def names(kind: Kind) -> list[str]:
+    """Every name of a kind, bundled in table order, then plug-ins."""
+    return list(table(kind))
+
+
+def load(kind: Kind, name: str) -> Any:
+    """The thing called ``name``, or an error with the nearest known names."""
+    known = table(kind)
+    if name not in known:
+        raise UnknownName(kind_in_singular(kind), name, known)
+    return import_attribute(known[name])
+
+
+def kind_in_singular(kind: Kind) -> str:
+    """``policies`` → ``policy``, for messages."""
+    return {"policies": "policy", "metrics": "metric", "suites": "suite", "datasets": "dataset format"}[kind]
+
+
+def import_attribute(reference: str) -> Any:
+    """The object at ``package.module:attribute`` or ``path/to/file.py:attribute``."""
+    module_name, separator, attribute = reference.rpartition(":")
+    if not separator or not module_name or not attribute:
+        raise BadInput(f"{reference!r} is not of the form package.module:Name or path/to/file.py:Name")
+    module = _import_file(module_name) if module_name.endswith(".py") else _import_module(module_name)
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        public = [name for name in vars(module) if not name.startswith("_")]
+        raise UnknownName("attribute", attribute, public, where=module_name) from None
+
+
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise BadInput(f"cannot import {name!r}: {error}") from error
+
+
+def _import_file(path: str) -> ModuleType:
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise BadInput(f"{path}: no such file; a policy is named path/to/file.py:Class")
+    name = f"sidestep_user_{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise BadInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
+    """A new policy from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
+    factory = import_attribute(reference) if ":" in reference else load("policies", reference)
+    try:
+        return factory(**(settings or {}))
+    except TypeError as error:
+        raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {error}") from error

@@ -1,0 +1,46 @@
+"""Frozen data that flows through Sidestep: scenario, scene, tracks, observation, command, record, result.
+
+Settings (what a person writes in a file) are frozen pydantic models: unknown keys are errors. Arrays (what a simulation
+produces) are frozen dataclasses whose every field states shape, frame and unit. No behaviour beyond validation lives here.
+"""
+
+from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints
+from sidestep.types.observation import LidarScan, Observation, Pedestrians, RobotState, Task
+from sidestep.types.outcome import Outcome, Rules
+from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
+from sidestep.types.result import MetricResult
+from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
+from sidestep.types.scenario import CrowdPart, Person, RobotPlacement, Scenario
+from sidestep.types.scene import CompiledScene, Region, SceneSpec
+from sidestep.types.tracks import Tracks
+
+__all__ = [
+    "Command",
+    "CompiledScene",
+    "CrowdPart",
+    "Drive",
+    "EpisodeRecord",
+    "Event",
+    "Footprint",
+    "HolonomicVelocity",
+    "LidarScan",
+    "MetricResult",
+    "Observation",
+    "Outcome",
+    "Pedestrians",
+    "Person",
+    "PolicyInfo",
+    "Position",
+    "Region",
+    "RobotLimits",
+    "RobotPlacement",
+    "RobotSpec",
+    "RobotState",
+    "Rules",
+    "Scenario",
+    "SceneSpec",
+    "Task",
+    "Tracks",
+    "Velocity",
+    "Waypoints",
+]

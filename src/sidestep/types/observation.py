@@ -1,0 +1,97 @@
+"""What a policy gets: the task once, then an observation per control step. Fields it did not ask for are None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.robot import RobotSpec
+from sidestep.types.scene import CompiledScene
+
+NEEDS: frozenset[str] = frozenset(
+    {"pedestrians", "lidar", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history"}
+)
+"""Everything a policy may declare in ``needs``. The robot's own state and the time are always there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotState:
+    """The robot's own state, world frame."""
+
+    x: float
+    y: float
+    heading: float
+    vx: float
+    vy: float
+    omega: float
+
+    @property
+    def position(self) -> tuple[float, float]:
+        """(x, y), m."""
+        return self.x, self.y
+
+    @property
+    def speed(self) -> float:
+        """Speed over ground, m/s."""
+        return float(np.hypot(self.vx, self.vy))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pedestrians:
+    """People that the sensor reports, world frame."""
+
+    id: IntArray  # (N,) the same number for the same person all episode long
+    position: FloatArray  # (N, 2) m
+    velocity: FloatArray  # (N, 2) m/s
+    heading: FloatArray  # (N,) rad, where the body faces
+    radius: FloatArray  # (N,) m
+    group: IntArray  # (N,) walking group, -1 alone
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LidarScan:
+    """Ranges over ``angle_min + k * angle_increment`` in the robot's frame; ``max_range`` where nothing was hit."""
+
+    ranges: FloatArray  # (K,) float32, m
+    angle_min: float
+    angle_increment: float
+    max_range: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observation:
+    """One look at the world."""
+
+    time: float
+    robot: RobotState
+    goal: tuple[float, float] | None = None
+    pedestrians: Pedestrians | None = None
+    lidar: LidarScan | None = None
+    history: tuple[Pedestrians, ...] | None = None
+    """The last seconds of ``pedestrians``, oldest first, one per control step."""
+    rgb: FloatArray | None = None
+    depth: FloatArray | None = None
+    semantic: IntArray | None = None
+    signals: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is known before the first step: given to ``Policy.reset``."""
+
+    robot: RobotSpec
+    start: tuple[float, float, float]
+    step_s: float
+    """Time between two calls of ``act``, s."""
+    time_limit_s: float
+    goal_radius_m: float
+    goal: tuple[float, float] | None = None
+    map: CompiledScene | None = None
+    route: FloatArray | None = None  # (K, 2) m
+    seed: int = 0
+    """For policies that sample: the only randomness they may use."""

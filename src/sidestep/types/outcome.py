@@ -1,0 +1,75 @@
+"""How an episode can end, and which end outranks which."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import model_validator
+
+from sidestep.types.base import Model, NonNegative, Positive
+
+
+class Outcome(StrEnum):
+    """The result of one episode. Exactly one holds."""
+
+    SUCCESS = "success"
+    PEDESTRIAN_COLLISION = "pedestrian_collision"
+    ENVIRONMENT_COLLISION = "environment_collision"
+    VEHICLE_COLLISION = "vehicle_collision"
+    TIMEOUT = "timeout"
+    OFF_ROUTE = "off_route"
+    LANE_INVASION = "lane_invasion"
+    FROZEN = "frozen"
+    POLICY_ERROR = "policy_error"
+
+
+PRECEDENCE: tuple[Outcome, ...] = (
+    Outcome.POLICY_ERROR,
+    Outcome.ENVIRONMENT_COLLISION,
+    Outcome.VEHICLE_COLLISION,
+    Outcome.PEDESTRIAN_COLLISION,
+    Outcome.OFF_ROUTE,
+    Outcome.LANE_INVASION,
+    Outcome.FROZEN,
+    Outcome.TIMEOUT,
+    Outcome.SUCCESS,
+)
+"""Of everything that happened in an episode, the first in this order is its outcome: a failure outranks reaching the
+goal, a collision outranks a timeout, and a policy that broke is never credited with anything."""
+
+
+class Rules(Model):
+    """What ends an episode and how time runs."""
+
+    step_s: Positive = 0.05
+    """Length of a simulation step, s."""
+    control_every: int = 1
+    """The policy is asked every so many simulation steps."""
+    time_limit_s: Positive = 60.0
+    goal_radius_m: Positive = 0.3
+    """The goal is reached when the robot's centre is nearer than this."""
+    ends_on: tuple[Outcome, ...] = (Outcome.SUCCESS, Outcome.ENVIRONMENT_COLLISION, Outcome.TIMEOUT, Outcome.POLICY_ERROR)
+    """What stops the episode at once. Reaching the goal, the time limit and a broken policy always do."""
+    precedence: tuple[Outcome, ...] = PRECEDENCE
+    collision_cooldown_s: NonNegative = 1.0
+    """Touching the same person again within this time is the same collision."""
+    frozen_after_s: Positive | None = None
+    """Standing (below 0.05 m/s, off the goal) for so long is ``frozen``; None: never."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Rules:
+        if self.control_every < 1:
+            raise ValueError("control_every must be at least 1")
+        if self.step_s > self.time_limit_s:
+            raise ValueError("step_s is longer than time_limit_s")
+        if set(self.precedence) != set(Outcome):
+            missing = sorted(set(Outcome) - set(self.precedence))
+            raise ValueError(f"precedence must list every outcome once; missing {missing}")
+        if len(self.precedence) != len(Outcome):
+            raise ValueError("precedence lists an outcome twice")
+        return self
+
+    @property
+    def max_steps(self) -> int:
+        """Steps until the time limit, rounded to the nearest whole step."""
+        return max(1, round(self.time_limit_s / self.step_s))

@@ -1,0 +1,153 @@
+"""The episode record: the waist of the system. Saved, versioned, self-describing, with a digest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
+from sidestep.types.outcome import Outcome
+from sidestep.types.robot import RobotSpec
+from sidestep.types.scenario import Scenario
+
+FORMAT_VERSION = 1
+
+EventKind = Literal[
+    "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
+    "policy_error", "limit_start", "limit_end", "trigger",
+]  # fmt: skip
+
+LIMIT_NAMES: dict[int, str] = {1: "speed", 2: "turn_rate", 4: "acceleration", 8: "turn_acceleration", 16: "steer"}
+"""Bits of ``EpisodeRecord.limited``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at ``time`` (s, inside a step when a sweep found it). ``subject`` is ``person:ID``, ``wall``,
+    ``robot:K``, ``vehicle:K``, the name of a limit or of a trigger; ``value`` is the event's number, if it has one."""
+
+    time: float
+    kind: EventKind
+    subject: str = ""
+    value: float = 0.0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInfo:
+    """Which policy ran, with the settings that it really used and the sensors that it got."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeRecord:
+    """One episode, whole. T steps give T + 1 states; state 0 is the first observation at time 0.
+
+    Positions in metres, world frame; angles in radians, counter-clockwise from +x. N people, W wall edges, K other machines.
+    """
+
+    scenario: Scenario
+    robot: RobotSpec
+    policy: PolicyInfo
+    seed: int
+    outcome: Outcome
+    source: Literal["recorded", "generated", "mixed"]
+    mode: Literal["sync", "async", "latency"]
+    time: FloatArray  # (T+1,) float64, s
+    robot_pose: FloatArray  # (T+1, 3) float64: x, y, heading
+    robot_velocity: FloatArray  # (T+1, 3) float64: vx, vy (world frame), omega
+    command: FloatArray  # (T, 4) float64: kind (index in COMMAND_KINDS, -1 none yet) and up to 3 numbers, as issued
+    applied: FloatArray  # (T, 2) float64: what the dynamics executed: (v, omega), (vx, vy) or (v, steer angle)
+    limited: IntArray  # (T,) uint8: bits of LIMIT_NAMES
+    planning_time: FloatArray  # (T,) float64, s of wall clock; NaN on steps where the policy was not asked
+    person_id: IntArray  # (N,) int64
+    person_radius: FloatArray  # (N,) float32
+    person_group: IntArray  # (N,) int32, -1 alone
+    person_model: tuple[str, ...]  # (N,) name of the crowd model that moves the person
+    person_position: FloatArray  # (T+1, N, 2) float32; NaN when absent
+    person_velocity: FloatArray  # (T+1, N, 2) float32; NaN when absent
+    person_heading: FloatArray  # (T+1, N) float32; NaN when absent
+    person_present: BoolArray  # (T+1, N)
+    walls: FloatArray  # (W, 4) float32: x0, y0, x1, y1
+    events: tuple[Event, ...] = ()
+    other_pose: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 3)))  # (T+1, K, 3) other robots and vehicles
+    other_radius: FloatArray = field(default_factory=lambda: np.zeros(0))  # (K,) enclosing circle, m
+    error: str = ""
+    package_version: str = ""
+    format_version: int = FORMAT_VERSION
+
+    def __post_init__(self) -> None:
+        t = len(self.time)
+        n = len(self.person_id)
+        shapes: dict[str, tuple[Any, tuple[int | None, ...]]] = {
+            "time": (np.float64, (t,)),
+            "robot_pose": (np.float64, (t, 3)),
+            "robot_velocity": (np.float64, (t, 3)),
+            "command": (np.float64, (t - 1, 4)),
+            "applied": (np.float64, (t - 1, 2)),
+            "limited": (np.uint8, (t - 1,)),
+            "planning_time": (np.float64, (t - 1,)),
+            "person_id": (np.int64, (n,)),
+            "person_radius": (np.float32, (n,)),
+            "person_group": (np.int32, (n,)),
+            "person_position": (np.float32, (t, n, 2)),
+            "person_velocity": (np.float32, (t, n, 2)),
+            "person_heading": (np.float32, (t, n)),
+            "person_present": (np.bool_, (t, n)),
+            "walls": (np.float32, (None, 4)),
+            "other_radius": (np.float64, (None,)),
+        }
+        for name, (dtype, shape) in shapes.items():
+            object.__setattr__(self, name, frozen_array(getattr(self, name), dtype, shape, f"record.{name}"))
+        others = len(self.other_radius)
+        pose = self.other_pose if others else np.zeros((t, 0, 3))
+        object.__setattr__(self, "other_pose", frozen_array(pose, np.float64, (t, others, 3), "record.other_pose"))
+
+    @property
+    def steps(self) -> int:
+        """Number of simulation steps T."""
+        return len(self.time) - 1
+
+    @property
+    def step_s(self) -> float:
+        """Length of a step, s."""
+        return self.scenario.rules.step_s
+
+    @property
+    def duration(self) -> float:
+        """Simulated time from the first observation to the end, s."""
+        return float(self.time[-1])
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the canonical arrays, events and outcome, without wall-clock columns and settings text.
+
+        Canonical: little-endian, C order, each array after its name, type and shape; NaN as one bit pattern.
+        """
+        sha = hashlib.sha256(f"sidestep-record-{self.format_version}".encode())
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "planning_time" or not isinstance(value, np.ndarray):
+                continue
+            sha.update(f"{item.name}:{value.dtype.kind}{value.dtype.itemsize}:{value.shape}".encode())
+            sha.update(_canonical_bytes(value))
+        for event in self.events:
+            sha.update(f"{event.time!r}|{event.kind}|{event.subject}|{event.value!r}".encode())
+        sha.update(f"{self.outcome.value}|{self.scenario.name}|{self.seed}|{self.policy.name}".encode())
+        return sha.hexdigest()
+
+
+def _canonical_bytes(array: Any) -> bytes:
+    little = array.astype(array.dtype.newbyteorder("<"), copy=True)
+    if little.dtype.kind == "f":
+        little[np.isnan(little)] = np.nan
+        little += 0.0  # -0.0 and 0.0 are one value
+    return bytes(little.tobytes(order="C"))

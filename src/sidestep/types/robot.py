@@ -1,0 +1,96 @@
+"""What a robot is: body, limits, dynamics. Specs are data files under ``sidestep/robots/specs``."""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
+
+DynamicsName = Literal["holonomic", "unicycle", "bicycle"]
+
+
+class Footprint(Model):
+    """The body seen from above: a circle, or a convex polygon in the body frame (x ahead, y left, m)."""
+
+    radius: Positive | None = None
+    polygon: tuple[Point, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Footprint:
+        if (self.radius is None) == (self.polygon is None):
+            raise ValueError("give either a radius or a polygon")
+        if self.polygon is not None:
+            if not 3 <= len(self.polygon) <= 8:
+                raise ValueError(f"a footprint polygon has 3 to 8 corners, got {len(self.polygon)}")
+            corners = self.polygon
+            turns = []
+            for i, (x1, y1) in enumerate(corners):
+                x0, y0 = corners[i - 1]
+                x2, y2 = corners[(i + 1) % len(corners)]
+                turns.append((x1 - x0) * (y2 - y1) - (y1 - y0) * (x2 - x1))
+            if not all(turn > 0 for turn in turns):
+                raise ValueError("a footprint polygon must be convex, corners counter-clockwise")
+        return self
+
+    @property
+    def enclosing_radius(self) -> float:
+        """Radius of the circle about the reference point that holds the whole body, m."""
+        if self.radius is not None:
+            return self.radius
+        assert self.polygon is not None
+        return max(hypot(x, y) for x, y in self.polygon)
+
+
+class RobotLimits(Model):
+    """Limits on commands. None: no such limit."""
+
+    max_speed: Positive
+    min_speed: Finite = 0.0
+    """Negative: the robot can drive backwards so fast. m/s."""
+    max_turn_rate: Positive | None = None
+    max_acceleration: Positive | None = None
+    max_deceleration: Positive | None = None
+    max_turn_acceleration: Positive | None = None
+    max_steer: Positive | None = None
+    """Front wheel angle of a bicycle model, rad."""
+    max_steer_rate: Positive | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> RobotLimits:
+        if self.min_speed > 0:
+            raise ValueError("min_speed is zero or negative: a robot must be able to stand")
+        return self
+
+
+class ControllerGains(Model):
+    """Gains of the PD controller that follows waypoints and positions."""
+
+    heading_p: Positive = 2.0
+    heading_d: NonNegative = 0.1
+    speed_p: Positive = 1.0
+    lookahead_m: Positive = 0.6
+
+
+class RobotSpec(Model):
+    """A robot, whole. ``source`` says where the numbers come from."""
+
+    name: str
+    summary: str = ""
+    dynamics: DynamicsName
+    footprint: Footprint
+    limits: RobotLimits
+    wheelbase: Positive | None = None
+    height: Positive = 1.0
+    mass: Positive = 50.0
+    controller: ControllerGains = Field(default_factory=ControllerGains)
+    camera_height: Positive | None = None
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> RobotSpec:
+        if self.dynamics == "bicycle" and (self.wheelbase is None or self.limits.max_steer is None):
+            raise ValueError("bicycle dynamics need wheelbase and limits.max_steer")
+        return self

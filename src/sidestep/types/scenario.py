@@ -1,0 +1,194 @@
+"""What happens, to whom, where, for how long: the frozen description of an episode, as written in YAML files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from sidestep.types.base import Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.outcome import Rules
+from sidestep.types.robot import DynamicsName, RobotSpec
+from sidestep.types.scene import SceneSpec
+
+Box = tuple[Finite, Finite, Finite, Finite]
+"""x_min, y_min, x_max, y_max, m."""
+
+AtEnd = Literal["stay", "leave", "loop"]
+"""After the last waypoint: stand there, leave the world, or walk back to the start and round again."""
+
+
+class Person(Model):
+    """One pedestrian, placed by hand."""
+
+    start: Point
+    waypoints: tuple[Point, ...] = ()
+    """Points to walk to, in order. None: the person stands."""
+    speed: NonNegative | None = None
+    """Preferred speed, m/s; None: drawn from the part's distribution."""
+    radius: Positive | None = None
+    group: int | None = None
+    enter_s: NonNegative = 0.0
+    heading: Finite | None = None
+
+
+class CirclePlacement(Model):
+    """People on a circle who walk to the opposite side: the classic crossing."""
+
+    kind: Literal["circle"] = "circle"
+    count: Annotated[int, Field(ge=0, le=100_000)]
+    radius: Positive = 4.0
+    centre: Point = (0.0, 0.0)
+    jitter: NonNegative = 0.3
+    """Uniform noise of each start about the circle, m."""
+
+
+class RandomPlacement(Model):
+    """People at free places of a box, who walk to other free places of it."""
+
+    kind: Literal["random"] = "random"
+    count: Annotated[int, Field(ge=0, le=100_000)]
+    area: Box
+    goals: Annotated[int, Field(ge=1, le=50)] = 1
+    """How many places each person visits."""
+
+
+class FlowPlacement(Model):
+    """People who come into the world over time in one box and walk to another: a stream."""
+
+    kind: Literal["flow"] = "flow"
+    origin: Box
+    destination: Box
+    via: tuple[Point, ...] = ()
+    per_minute: Positive
+    """Expected arrivals (Poisson), people per minute."""
+    until_s: Positive | None = None
+    """Last arrival; None: the time limit."""
+    already_walking: bool = True
+    """Also people on their way at time 0, so that the stream is steady from the start."""
+    group_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of arrivals that are pairs walking together."""
+
+
+class ReplayPlacement(Model):
+    """Recorded people, as they walked."""
+
+    kind: Literal["replay"] = "replay"
+    dataset: str | None = None
+    """Name of an installed dataset."""
+    path: str | None = None
+    """A file with tracks; the format is detected."""
+    start_s: Finite = 0.0
+    """The recording's time that becomes time 0."""
+    speed: Positive = 1.0
+    """How much faster than recorded the clock runs."""
+    people: tuple[int, ...] | None = None
+    """Only these; None: everybody present in the time window."""
+    offset: Point = (0.0, 0.0)
+    rotation: Finite = 0.0
+    """Dataset frame to world frame: rotate (rad), then shift (m)."""
+    scale: Positive = 1.0
+
+    @model_validator(mode="after")
+    def _check(self) -> ReplayPlacement:
+        if (self.dataset is None) == (self.path is None):
+            raise ValueError("a replay needs either a dataset or a path")
+        return self
+
+
+Placement = Annotated[
+    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement, Field(discriminator="kind")
+]
+
+
+class SpeedDistribution(Model):
+    """Preferred walking speeds: normal, cut at the limits. Default: Weidmann 1993 (1.34 ± 0.26 m/s)."""
+
+    mean: Positive = 1.34
+    sd: NonNegative = 0.26
+    low: NonNegative = 0.6
+    high: Positive = 2.0
+
+    @model_validator(mode="after")
+    def _check(self) -> SpeedDistribution:
+        if not self.low <= self.mean <= self.high:
+            raise ValueError("speeds need low ≤ mean ≤ high")
+        return self
+
+
+class CrowdPart(Model):
+    """Some of the people, all moved by one crowd model. A mixed crowd has several parts."""
+
+    model: str = "orca"
+    """Name of a crowd model: orca, social_force_helbing, social_force_moussaid, replay, or a plug-in's."""
+    people: tuple[Person, ...] = ()
+    placement: Placement | None = None
+    sees_robot: bool = True
+    share: NonNegative = 1.0
+    """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j)."""
+    at_end: AtEnd = "stay"
+    speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
+    radius: Positive = 0.25
+    parameters: dict[str, float] = Field(default_factory=dict)
+    """Overrides of the model's parameters by name."""
+
+    @model_validator(mode="after")
+    def _check(self) -> CrowdPart:
+        replayed = isinstance(self.placement, ReplayPlacement)
+        if replayed != (self.model == "replay"):
+            raise ValueError("model: replay and placement: {kind: replay} go together")
+        if self.people and replayed:
+            raise ValueError("replayed people come from a recording; put hand-placed people in another part")
+        if not self.people and self.placement is None:
+            raise ValueError("a crowd part needs people or a placement")
+        return self
+
+
+class RobotPlacement(Model):
+    """One robot: what it is, where it starts, where it is to go."""
+
+    spec: str | RobotSpec = "pioneer_3dx"
+    start: Pose
+    goal: Point
+    route: tuple[Point, ...] = ()
+    """Points to pass on the way, for policies that need ``route`` and for route completion."""
+    dynamics: DynamicsName | None = None
+    """Replaces the spec's dynamics (``holonomic``: position mode with a speed limit)."""
+    share: NonNegative = 1.0
+    """The share of an avoidance that people who see the robot expect it to take."""
+
+
+class Scenario(Model):
+    """One episode's description. With a seed it is one world, down to the last bit."""
+
+    name: str
+    suite: str = "custom"
+    summary: str = ""
+    scene: str | SceneSpec = Field(default_factory=SceneSpec)
+    """A floor plan's name, a path to a scene file, or the scene itself."""
+    robots: tuple[RobotPlacement, ...]
+    """The first is the one under test."""
+    crowd: tuple[CrowdPart, ...] = ()
+    rules: Rules = Field(default_factory=Rules)
+    tags: tuple[str, ...] = ()
+    notes: dict[str, Any] = Field(default_factory=dict)
+    """Anything a suite wants to carry along; not read by the simulator."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Scenario:
+        if not self.robots:
+            raise ValueError("a scenario needs at least one robot")
+        return self
+
+    @property
+    def ego(self) -> RobotPlacement:
+        """The robot under test."""
+        return self.robots[0]
+
+    @property
+    def source(self) -> Literal["recorded", "generated", "mixed"]:
+        """Where the people come from."""
+        replayed = {part.model == "replay" for part in self.crowd}
+        if replayed == {True}:
+            return "recorded"
+        return "mixed" if True in replayed else "generated"

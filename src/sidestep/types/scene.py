@@ -1,0 +1,107 @@
+"""Static worlds: polygons with meaning, and the arrays that kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import model_validator
+
+from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Point
+
+RegionKind = Literal[
+    "obstacle",
+    "building",
+    "furniture",
+    "walkable",
+    "sidewalk",
+    "crosswalk",
+    "road",
+    "kerb",
+    "verge",
+    "frontage",
+    "grass",
+    "ramp",
+]
+
+SOLID: frozenset[str] = frozenset({"obstacle", "building", "furniture"})
+"""Kinds that nobody can enter."""
+OPEN: frozenset[str] = frozenset({"walkable", "sidewalk", "crosswalk", "road", "kerb", "verge", "frontage", "grass", "ramp"})
+"""Kinds that are ground to stand on."""
+
+
+class Region(Model):
+    """A polygon with a meaning. ``height`` is its top above the ground, for cameras."""
+
+    kind: RegionKind
+    polygon: tuple[Point, ...]
+    holes: tuple[tuple[Point, ...], ...] = ()
+    height: NonNegative | None = None
+    name: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Region:
+        for ring in (self.polygon, *self.holes):
+            if len(ring) < 3:
+                raise ValueError(f"a polygon needs at least 3 corners, got {len(ring)}")
+        return self
+
+
+class SceneSpec(Model):
+    """A static world as a person writes it.
+
+    ``enclosed``: everything outside the open regions is solid, as in a floor plan. Otherwise only solid regions block.
+    """
+
+    name: str = "open"
+    regions: tuple[Region, ...] = ()
+    enclosed: bool = False
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> SceneSpec:
+        if self.enclosed and not any(region.kind in OPEN for region in self.regions):
+            raise ValueError("an enclosed scene needs at least one open region (walkable, sidewalk, road, …)")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledScene:
+    """A scene as arrays. Edge i of the solid polygons runs from ``wall_points[i]`` to ``wall_points[wall_next[i]]``
+    with the solid on its left. ``cell_*`` and ``grid*`` list the edges near each cell (see ``kernels.layout``)."""
+
+    spec: SceneSpec
+    bounds: tuple[float, float, float, float]
+    """x_min, y_min, x_max, y_max of everything drawn, m."""
+    wall_points: FloatArray  # (W, 2) float32, m
+    wall_dirs: FloatArray  # (W, 2) float32, unit
+    wall_next: IntArray  # (W,) int32
+    wall_prev: IntArray  # (W,) int32
+    wall_convex: IntArray  # (W,) uint8
+    cell_start: IntArray  # (cells + 1,) int32
+    cell_items: IntArray  # int32
+    grid: FloatArray  # (4,) float32: x0, y0, cell size, 0
+    grid_shape: IntArray  # (2,) int32: nx, ny
+    distance: FloatArray  # (ny, nx) float32: distance to the nearest solid from the cell's centre, negative inside, m
+    distance_origin: tuple[float, float]  # centre of distance[0, 0]
+    distance_cell: float  # m
+
+    @property
+    def segments(self) -> FloatArray:
+        """(W, 4) float32 x0, y0, x1, y1 of every wall edge, m."""
+        import numpy as np
+
+        return np.concatenate([self.wall_points, self.wall_points[self.wall_next]], axis=1)
+
+    def clearance(self, x: float, y: float) -> float:
+        """Distance to the nearest solid, m, bilinear in the distance field; a point outside it takes the border's value."""
+        ny, nx = self.distance.shape
+        column = min(max((x - self.distance_origin[0]) / self.distance_cell, 0.0), nx - 1.0)
+        row = min(max((y - self.distance_origin[1]) / self.distance_cell, 0.0), ny - 1.0)
+        i, j = min(int(row), max(ny - 2, 0)), min(int(column), max(nx - 2, 0))
+        fi, fj = row - i, column - j
+        i1, j1 = min(i + 1, ny - 1), min(j + 1, nx - 1)
+        d = self.distance
+        low = d[i, j] * (1 - fj) + d[i, j1] * fj
+        high = d[i1, j] * (1 - fj) + d[i1, j1] * fj
+        return float(low * (1 - fi) + high * fi)
