@@ -14,12 +14,12 @@ GOAL_X, GOAL_Y = 8, 9  # the waypoint that is walked to now
 WISH_X, WISH_Y = 10, 11  # preferred velocity of this step
 NEW_VX, NEW_VY = 12, 13  # what the crowd models write: velocity of the next step
 HEADING = 14  # where the body faces
-ENTER_TIME = 15  # when the person comes into the world
+ENTER_TIME = 15  # when the person comes into the world; infinite once gone
 AGENT_ROWS = 16
 
 # flags, int32
 MODEL = 0  # which crowd model moves the agent, below
-ACTIVE = 1  # 1 while in the world
+ACTIVE = 1  # 1 while in the world, else 0
 GROUP = 2  # people of one walking group share a number; -1 alone
 SEES_ROBOT = 3  # 0: the person does not react to robots
 WAYPOINT = 4  # index of the waypoint that GOAL holds

@@ -2,7 +2,7 @@
 
 A line is a point and a unit direction; what lies to the left of the direction is permitted, so that
 ``violation(v) = det(direction, point - v)`` is positive where ``v`` is forbidden. Lines are kept in one flat float32
-array, attribute by attribute: ``lines[ATTRIBUTE + i]``.
+array, attribute by attribute: ``lines[ATTRIBUTE + i]``; a program is about the lines ``begin … end-1``.
 
 Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance", ISRR 2009 (Springer 2011), section 5;
 the incremental algorithm is that of de Berg et al., "Computational Geometry", chapter 4. Lines are taken in the order
@@ -18,8 +18,11 @@ import numpy as np
 from sidestep.kernels.jit import inlined, kernel
 
 LINE_CAPACITY = 128
-POINT_X, POINT_Y, DIR_X, DIR_Y = 0, LINE_CAPACITY, 2 * LINE_CAPACITY, 3 * LINE_CAPACITY
 LINE_FLOATS = 4 * LINE_CAPACITY
+# Numbers of lines are unsigned throughout: a signed index costs a test for Python's negative indices at every access,
+# which keeps loops from being vectorised.
+POINT_X, POINT_Y, DIR_X, DIR_Y = (np.uint64(row * LINE_CAPACITY) for row in range(4))
+NEXT = np.uint64(1)
 
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 INFINITY = np.float32(np.inf)
@@ -33,8 +36,8 @@ def _violation(lines, i, vx, vy):
 
 
 @inlined
-def _permitted_interval(lines, i, radius):
-    """The part ``[left, right]`` of line ``i`` within the disc and permitted by lines ``0 … i-1``; empty: left > right."""
+def _permitted_interval(lines, begin, i, radius):
+    """The part ``[left, right]`` of line ``i`` within the disc and permitted by ``begin … i-1``; empty: left > right."""
     px, py = lines[POINT_X + i], lines[POINT_Y + i]
     dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
     along = px * dx + py * dy
@@ -43,7 +46,7 @@ def _permitted_interval(lines, i, radius):
         return ONE, ZERO
     root = math.sqrt(discriminant)
     left, right = -along - root, -along + root
-    for j in range(i):
+    for j in range(begin, i):
         jx, jy = lines[DIR_X + j], lines[DIR_Y + j]
         sine = dx * jy - dy * jx
         offset = jx * (py - lines[POINT_Y + j]) - jy * (px - lines[POINT_X + j])
@@ -58,19 +61,19 @@ def _permitted_interval(lines, i, radius):
 
 
 @inlined
-def nearest_velocity(lines, count, radius, wish_x, wish_y):
-    """The velocity nearest to the wish (linear program 2): ``(fulfilled, vx, vy)``, all lines kept iff ``fulfilled == count``.
+def nearest_velocity(lines, begin, end, radius, wish_x, wish_y):
+    """The velocity nearest to the wish (linear program 2): ``(failed, vx, vy)``, with ``failed == end`` if it exists.
 
-    Otherwise ``fulfilled`` is the first line that cannot be kept together with those before it, and ``v`` keeps those.
+    Otherwise ``failed`` is the first line that cannot be kept together with those before it, and ``v`` keeps those.
     """
     vx, vy = wish_x, wish_y
     square = wish_x * wish_x + wish_y * wish_y
     if square > radius * radius:
         length = ONE / math.sqrt(square)
         vx, vy = wish_x * length * radius, wish_y * length * radius
-    for i in range(count):
+    for i in range(begin, end):
         if _violation(lines, i, vx, vy) > ZERO:
-            left, right = _permitted_interval(lines, i, radius)
+            left, right = _permitted_interval(lines, begin, i, radius)
             if left > right:
                 return i, vx, vy
             px, py = lines[POINT_X + i], lines[POINT_Y + i]
@@ -78,16 +81,16 @@ def nearest_velocity(lines, count, radius, wish_x, wish_y):
             t = dx * (wish_x - px) + dy * (wish_y - py)
             t = left if t < left else (right if t > right else t)
             vx, vy = px + t * dx, py + t * dy
-    return count, vx, vy
+    return end, vx, vy
 
 
 @inlined
-def _farthest_velocity(lines, count, radius, toward_x, toward_y, old_x, old_y):
+def _farthest_velocity(lines, begin, end, radius, toward_x, toward_y, old_x, old_y):
     """The permitted velocity farthest along a unit vector; the old one where rounding leaves none."""
     vx, vy = toward_x * radius, toward_y * radius
-    for i in range(count):
+    for i in range(begin, end):
         if _violation(lines, i, vx, vy) > ZERO:
-            left, right = _permitted_interval(lines, i, radius)
+            left, right = _permitted_interval(lines, begin, i, radius)
             if left > right:
                 return old_x, old_y
             dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
@@ -97,12 +100,12 @@ def _farthest_velocity(lines, count, radius, toward_x, toward_y, old_x, old_y):
 
 
 @inlined
-def _bisectors(lines, fixed, i, bisectors):
-    """Write lines ``0 … fixed-1`` and the bisectors of line ``i`` with ``fixed … i-1``; returns how many.
+def _bisectors(lines, begin, fixed, i, bisectors):
+    """Write lines ``begin … fixed-1`` and the bisectors of line ``i`` with ``fixed … i-1``; returns where they end.
 
     On the permitted side of a bisector line ``j`` is violated less than line ``i``.
     """
-    for j in range(fixed):
+    for j in range(begin, fixed):
         bisectors[POINT_X + j], bisectors[POINT_Y + j] = lines[POINT_X + j], lines[POINT_Y + j]
         bisectors[DIR_X + j], bisectors[DIR_Y + j] = lines[DIR_X + j], lines[DIR_Y + j]
     px, py = lines[POINT_X + i], lines[POINT_Y + i]
@@ -120,21 +123,23 @@ def _bisectors(lines, fixed, i, bisectors):
         length = ONE / math.sqrt(ex * ex + ey * ey)
         bisectors[DIR_X + n], bisectors[DIR_Y + n] = ex * length, ey * length
         same_direction = parallel and dx * jx + dy * jy > ZERO
-        n += 0 if same_direction else 1
+        n += np.uint64(not same_direction)
     return n
 
 
-@kernel
-def least_violation(lines, count, fixed, first, radius, vx, vy, bisectors):
-    """The velocity whose largest violation of the lines after ``fixed`` is least (linear program 3).
+@kernel(_nrt=False)
+def least_violation(lines, begin, fixed, end, failed, radius, vx, vy, bisectors):
+    """The velocity whose largest violation of the lines ``fixed … end-1`` is least (linear program 3).
 
-    The ``fixed`` first lines, those of walls, are kept whatever the rest; ``first`` is the line where
+    The lines before ``fixed``, those of walls, are kept whatever the rest; ``failed`` is the line where
     ``nearest_velocity`` failed and ``v`` its result. ``bisectors`` is work space of LINE_FLOATS.
     """
     worst = ZERO
-    for i in range(first, count):
+    for i in range(failed, end):
         if _violation(lines, i, vx, vy) > worst:
-            n = _bisectors(lines, fixed, i, bisectors)
-            vx, vy = _farthest_velocity(bisectors, n, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy)
+            last = _bisectors(lines, begin, fixed, i, bisectors)
+            vx, vy = _farthest_velocity(
+                bisectors, begin, last, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy
+            )
             worst = _violation(lines, i, vx, vy)
     return vx, vy

@@ -18,67 +18,56 @@ from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.layout import ACTIVE, PX, PY, RADIUS, SHARE, VX, VY
 
 MAX_NEIGHBOURS = 64
-BRUTE_FORCE_BELOW = 48  # agents: one cell holds them all
+SORT_ALL_BELOW = 28  # agents: so few are all sorted, without a guess
+ONE_CELL_BELOW = 64  # agents: so few are searched without a grid
 RANK_SORT_BELOW = 64  # candidates: beyond it, insertion beats comparing all pairs
 CELL_HEIGHT, CELL_WIDTH = 1.0, 0.35  # of the radius in which k agents are expected
-LANES = 8  # key padding, so that the comparison loop is a whole number of vectors
-NO_KEY = np.int64(0x7FFFFFFFFFFFFFFF)
+UNROLL = 4  # candidates ranked at a time
 
-# rows of the copy in cell order
-SORTED_X, SORTED_Y, SORTED_VX, SORTED_VY, SORTED_RADIUS, SORTED_SHARE, SORTED_ROWS = 0, 1, 2, 3, 4, 5, 6
+# rows of NeighbourGrid.copies: of each agent in cell order, and, by column, the squared radius (m²) to try first
+COPY_X, COPY_Y, COPY_VX, COPY_VY, COPY_RADIUS, COPY_SHARE, REACH, COPY_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
+# places in NeighbourGrid.frame: origin (m), cells per metre, numbers of cells, number of active agents
+ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, FRAME = 0, 1, 2, 3, 4, 5, 6, 7
+# places in Search.slots: the neighbours found, nearest first, then all candidates
+NEAREST, CANDIDATES = np.uint64(0), np.uint64(RANK_SORT_BELOW + UNROLL)
 
-ZERO, ONE = np.float32(0.0), np.float32(1.0)
+NONE = np.uint64(0)
+NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+ZERO = np.float32(0.0)
 
 
 class NeighbourGrid(NamedTuple):
-    """One world's active agents in cell order. Shared by the threads that work on that world."""
+    """One world's active agents in cell order. Threads that work on one world share it."""
 
-    sorted: NDArray[np.float32]  # (SORTED_ROWS, M)
+    copies: NDArray[np.float32]  # (COPY_ROWS, M)
     columns: NDArray[np.uint32]  # (M,) column in ``agents`` of each place of the order
-    cells: NDArray[np.int32]  # (M,) cell of each place, work space of the sort
-    start: NDArray[np.int32]  # (cells + 2,) first place of each cell
-    frame: NDArray[np.float32]  # (4,) x0, y0 (m), cells per metre in x and in y
-    shape: NDArray[np.int32]  # (3,) cells in x, cells in y, active agents
-    reach: NDArray[np.float32]  # (M,) squared radius (m²) to try first, by column; 0: unknown
+    starts: NDArray[np.int32]  # first place of each cell, then the cell of each column
+    frame: NDArray[np.float32]  # (FRAME,)
 
 
 class Search(NamedTuple):
     """Work space of one thread's searches."""
 
-    square: NDArray[np.float32]  # (M + LANES,) squared distance of each candidate
-    bits: NDArray[np.int32]  # the same memory as integers, which sort alike
-    slots: NDArray[np.uint32]  # (M + LANES,) place of each candidate in the cell order
-    keys: NDArray[np.int64]  # (RANK_SORT_BELOW + LANES,) distance and column in one number
-    nearest: NDArray[np.uint32]  # (RANK_SORT_BELOW + LANES,) places of the neighbours, nearest first
-    nearest_square: NDArray[np.float32]  # (RANK_SORT_BELOW + LANES,) and their squared distances
+    keys: NDArray[np.uint64]  # (M + UNROLL,) candidates: bits of the squared distance, then the column
+    slots: NDArray[np.uint32]  # (CANDIDATES + M + UNROLL,) places in the cell order
 
 
 @kernel
 def make_neighbour_grid(m):
     """Space for a world of at most ``m`` agents."""
     return NeighbourGrid(
-        np.empty((SORTED_ROWS, m), np.float32),
-        np.empty(m, np.uint32),
-        np.empty(m, np.int32),
-        np.empty(3 * m + 66, np.int32),
-        np.zeros(4, np.float32),
-        np.zeros(3, np.int32),
-        np.zeros(m, np.float32),
+        np.zeros((COPY_ROWS, m), np.float32),
+        np.zeros(m, np.uint32),
+        np.zeros(4 * m + 2, np.int32),
+        np.zeros(FRAME, np.float32),
     )
 
 
 @kernel
 def make_search(m):
     """Space for searches among at most ``m`` agents."""
-    square = np.empty(m + LANES, np.float32)
-    return Search(
-        square,
-        square.view(np.int32),
-        np.empty(m + LANES, np.uint32),
-        np.empty(RANK_SORT_BELOW + LANES, np.int64),
-        np.empty(RANK_SORT_BELOW + LANES, np.uint32),
-        np.empty(RANK_SORT_BELOW + LANES, np.float32),
-    )
+    length = max(m, RANK_SORT_BELOW) + UNROLL
+    return Search(np.zeros(length, np.uint64), np.zeros(CANDIDATES + length, np.uint32))
 
 
 @inlined
@@ -86,164 +75,187 @@ def _cell_index(value, origin, per_metre, cells):
     """Cell along one axis, clamped to the grid; never decreases as ``value`` grows."""
     position = (value - origin) * per_metre
     position = position if position > ZERO else ZERO
-    index = np.int32(position) if position < np.float32(cells) else cells - np.int32(1)
-    return index
+    return np.int64(position if position < cells else cells - np.float32(1.0))
 
 
-@kernel
-def _choose_cells(agents, flags, expected, grid):
-    """Fit the grid to the active agents; returns how many there are."""
-    x0, y0, x1, y1 = np.float32(np.inf), np.float32(np.inf), -np.float32(np.inf), -np.float32(np.inf)
-    active = 0
+@kernel(_nrt=False)
+def _fit_grid(agents, flags, active, expected, frame):
+    """Lay cells over the active agents, at most 3 per agent; ``expected`` neighbours set their size."""
+    x0, y0 = np.float32(np.inf), np.float32(np.inf)
+    x1, y1 = -x0, -y0
     for j in range(agents.shape[1]):
         if flags[ACTIVE, j] != 0:
             x, y = agents[PX, j], agents[PY, j]
             x0, x1 = min(x0, x), max(x1, x)
             y0, y1 = min(y0, y), max(y1, y)
-            active += 1
-    width, height = float(x1 - x0), float(y1 - y0)
-    nx, ny = 1, 1
-    if active >= BRUTE_FORCE_BELOW and math.isfinite(width * height):
-        radius = math.sqrt((width + 0.1) * (height + 0.1) * expected / (math.pi * active))
-        limit = math.sqrt(3.0 * active)  # bounds the number of cells by 3 · active + …
-        ny = max(1, int(min(height / (radius * CELL_HEIGHT), limit)))
-        nx = max(1, int(min(width / (radius * CELL_WIDTH), 3.0 * active / ny)))
-    grid.frame[0], grid.frame[1] = x0, y0
-    grid.frame[2] = np.float32(nx / width) if nx > 1 else ZERO
-    grid.frame[3] = np.float32(ny / height) if ny > 1 else ZERO
-    grid.shape[0], grid.shape[1], grid.shape[2] = nx, ny, active
-    return active
+    width, height = np.float64(x1 - x0), np.float64(y1 - y0)
+    if not math.isfinite(width * height):  # one cell, then
+        width, height = 0.0, 0.0
+    radius = math.sqrt((width + 0.1) * (height + 0.1) * max(expected, 1) / (math.pi * active))
+    ny = max(1, int(min(height / (radius * CELL_HEIGHT), math.sqrt(3.0 * active))))
+    nx = max(1, int(min(width / (radius * CELL_WIDTH), 3.0 * active / ny)))
+    frame[ORIGIN_X], frame[ORIGIN_Y] = x0, y0
+    frame[PER_METRE_X] = nx / max(width, 1e-3)
+    frame[PER_METRE_Y] = ny / max(height, 1e-3)
+    frame[CELLS_X], frame[CELLS_Y] = nx, ny
 
 
 @inlined
 def _copy_agent(agents, j, grid, place):
-    grid.columns[place] = np.uint32(j)
-    grid.sorted[SORTED_X, place] = agents[PX, j]
-    grid.sorted[SORTED_Y, place] = agents[PY, j]
-    grid.sorted[SORTED_VX, place] = agents[VX, j]
-    grid.sorted[SORTED_VY, place] = agents[VY, j]
-    grid.sorted[SORTED_RADIUS, place] = agents[RADIUS, j]
-    grid.sorted[SORTED_SHARE, place] = agents[SHARE, j]
+    slot = np.uint32(place)
+    grid.columns[slot] = np.uint32(j)
+    grid.copies[COPY_X, slot] = agents[PX, j]
+    grid.copies[COPY_Y, slot] = agents[PY, j]
+    grid.copies[COPY_VX, slot] = agents[VX, j]
+    grid.copies[COPY_VY, slot] = agents[VY, j]
+    grid.copies[COPY_RADIUS, slot] = agents[RADIUS, j]
+    grid.copies[COPY_SHARE, slot] = agents[SHARE, j]
 
 
-@kernel
+@kernel(_nrt=False)
+def _sort_into_cells(agents, flags, grid):
+    """Counting sort of the active agents; agents of one cell stay in the order of their columns."""
+    frame, starts = grid.frame, grid.starts
+    nx = np.int64(frame[CELLS_X])
+    cells = nx * np.int64(frame[CELLS_Y])
+    m = agents.shape[1]
+    starts[: cells + 2] = 0
+    cell_of = starts[cells + 2 :]
+    for j in range(m):
+        if flags[ACTIVE, j] != 0:
+            cx = _cell_index(agents[PX, j], frame[ORIGIN_X], frame[PER_METRE_X], frame[CELLS_X])
+            cy = _cell_index(agents[PY, j], frame[ORIGIN_Y], frame[PER_METRE_Y], frame[CELLS_Y])
+            cell_of[j] = cy * nx + cx
+            starts[cell_of[j] + 2] += 1
+    for c in range(2, cells + 2):
+        starts[c] += starts[c - 1]
+    for j in range(m):  # moves starts[c + 1] from the first place of cell c to that of cell c + 1
+        if flags[ACTIVE, j] != 0:
+            c = cell_of[j] + 1
+            _copy_agent(agents, j, grid, starts[c])
+            starts[c] += 1
+
+
+@kernel(_nrt=False)
 def build_neighbours(agents, flags, max_neighbours, grid):
     """Copy the active agents into ``grid`` in cell order; returns how many there are.
 
-    ``max_neighbours`` is how many neighbours a search will want, which sets the cell size (not the results).
+    ``max_neighbours`` is how many neighbours a search will want, which sets the cell size and no result.
     """
-    active = _choose_cells(agents, flags, max_neighbours, grid)
-    nx, ny = grid.shape[0], grid.shape[1]
-    m = agents.shape[1]
-    start = grid.start
-    if nx * ny == 1:
-        place = 0
-        for j in range(m):
-            if flags[ACTIVE, j] != 0:
-                _copy_agent(agents, j, grid, place)
-                place += 1
-        start[0], start[1] = 0, active
+    active = 0
+    for j in range(agents.shape[1]):
+        active += flags[ACTIVE, j] != 0
+    grid.frame[:] = ZERO
+    grid.frame[CELLS_X], grid.frame[CELLS_Y], grid.frame[PLACES] = 1, 1, active
+    if active >= ONE_CELL_BELOW:
+        _fit_grid(agents, flags, active, max_neighbours, grid.frame)
+        _sort_into_cells(agents, flags, grid)
         return active
-    start[: nx * ny + 2] = 0
-    for j in range(m):
+    place = 0
+    for j in range(agents.shape[1]):
         if flags[ACTIVE, j] != 0:
-            cx = _cell_index(agents[PX, j], grid.frame[0], grid.frame[2], nx)
-            cy = _cell_index(agents[PY, j], grid.frame[1], grid.frame[3], ny)
-            grid.cells[j] = cy * nx + cx
-            start[grid.cells[j] + 2] += 1
-    for c in range(2, nx * ny + 2):
-        start[c] += start[c - 1]
-    for j in range(m):  # afterwards start[c + 1] has moved from the first place of cell c to that of cell c + 1
-        if flags[ACTIVE, j] != 0:
-            c = grid.cells[j] + 1
-            _copy_agent(agents, j, grid, start[c])
-            start[c] += 1
+            _copy_agent(agents, j, grid, place)
+            place += 1
+    grid.starts[0], grid.starts[1] = 0, active
     return active
 
 
 @inlined
-def _collect(grid, search, me, square, column_limit):
+def _collect(copies, columns, starts, frame, keys, slots, me, square, column_limit):
     """List the agents nearer than ``√square`` to place ``me``, itself excepted; returns how many."""
-    x, y = grid.sorted[SORTED_X, me], grid.sorted[SORTED_Y, me]
-    nx, ny = grid.shape[0], grid.shape[1]
+    x, y = copies[COPY_X, me], copies[COPY_Y, me]
     radius = math.sqrt(square) * np.float32(1.00002)  # wider than any rounding of the distances and bounds
     rx = radius + np.float32(5e-7) * abs(x)
     ry = radius + np.float32(5e-7) * abs(y)
-    left = _cell_index(x - rx, grid.frame[0], grid.frame[2], nx)
-    right = _cell_index(x + rx, grid.frame[0], grid.frame[2], nx)
-    low = _cell_index(y - ry, grid.frame[1], grid.frame[3], ny)
-    high = _cell_index(y + ry, grid.frame[1], grid.frame[3], ny)
-    n = 0
+    left = _cell_index(x - rx, frame[ORIGIN_X], frame[PER_METRE_X], frame[CELLS_X])
+    right = _cell_index(x + rx, frame[ORIGIN_X], frame[PER_METRE_X], frame[CELLS_X])
+    low = _cell_index(y - ry, frame[ORIGIN_Y], frame[PER_METRE_Y], frame[CELLS_Y])
+    high = _cell_index(y + ry, frame[ORIGIN_Y], frame[PER_METRE_Y], frame[CELLS_Y])
+    nx = np.int64(frame[CELLS_X])
+    n = NONE
     for row in range(low, high + 1):
-        for place in range(grid.start[row * nx + left], grid.start[row * nx + right + 1]):
+        for place in range(starts[row * nx + left], starts[row * nx + right + 1]):
             slot = np.uint32(place)
-            dx = grid.sorted[SORTED_X, slot] - x
-            dy = grid.sorted[SORTED_Y, slot] - y
-            candidate = dx * dx + dy * dy
-            search.square[n] = candidate
-            search.slots[n] = slot
-            n += (candidate < square) & (place != me) & (grid.columns[slot] < column_limit)
+            dx = copies[COPY_X, slot] - x
+            dy = copies[COPY_Y, slot] - y
+            candidate = np.float32(dx * dx + dy * dy)
+            column = columns[slot]
+            keys[n] = (np.uint64(candidate.view(np.uint32)) << np.uint64(32)) | np.uint64(column)
+            slots[CANDIDATES + n] = slot
+            n += np.uint64((candidate < square) & (slot != me) & (column < column_limit))
     return n
 
 
 @inlined
-def _rank_sort(grid, search, n):
-    """Sort the ``n`` candidates into ``search.nearest`` by counting, for each, those that come before it."""
-    padded = (n + LANES - 1) // LANES * LANES
-    for i in range(n):
-        search.keys[i] = (np.int64(search.bits[i]) << 32) | np.int64(grid.columns[search.slots[i]])
-    for i in range(n, padded):
-        search.keys[i] = NO_KEY
-    for i in range(n):
-        key = search.keys[i]
-        rank = np.int64(0)
-        for j in range(padded):
-            rank += np.int64(search.keys[j] < key)
-        search.nearest[np.uint64(rank)] = search.slots[i]
-        search.nearest_square[np.uint64(rank)] = search.square[i]
+def _rank_sort(keys, slots, n, k):
+    """Sort the ``n`` candidates by counting, for each, those that come before it; returns the key of the ``k``-th."""
+    one, two, three, step = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(UNROLL)
+    for i in range(n, n + step):
+        keys[i] = NO_KEY
+    kth, last = NO_KEY, k - one
+    for i in range(NONE, n, step):
+        key0, key1, key2, key3 = keys[i], keys[i + one], keys[i + two], keys[i + three]
+        rank0, rank1, rank2, rank3 = NONE, NONE, NONE, NONE
+        for j in range(n):
+            key = keys[j]
+            rank0 += np.uint64(key < key0)
+            rank1 += np.uint64(key < key1)
+            rank2 += np.uint64(key < key2)
+            rank3 += np.uint64(key < key3)
+        slots[rank0] = slots[CANDIDATES + i]
+        slots[rank1] = slots[CANDIDATES + i + one]
+        slots[rank2] = slots[CANDIDATES + i + two]
+        slots[rank3] = slots[CANDIDATES + i + three]
+        kth = key0 if rank0 == last else kth
+        kth = key1 if rank1 == last else kth
+        kth = key2 if rank2 == last else kth
+        kth = key3 if rank3 == last else kth
+    return kth
 
 
-@inlined
-def _insertion_sort(grid, search, n, k):
-    """Sort the ``k`` first of many candidates into ``search.nearest``."""
-    kept = 0
+@kernel(_nrt=False)
+def _insertion_sort(keys, slots, n, k):
+    """Sort the ``k`` first of many candidates; returns the key of the ``k``-th. Overwrites the candidates."""
+    one = np.uint64(1)
+    kept = NONE
     for i in range(n):
-        key = (np.int64(search.bits[i]) << 32) | np.int64(grid.columns[search.slots[i]])
-        if kept == k and key > search.keys[k - 1]:
+        key = keys[i]
+        if kept == k and key > keys[k - one]:
             continue
-        kept = min(kept + 1, k)
-        at = kept - 1
-        while at > 0 and search.keys[at - 1] > key:
-            search.keys[at] = search.keys[at - 1]
-            search.nearest[at] = search.nearest[at - 1]
-            search.nearest_square[at] = search.nearest_square[at - 1]
-            at -= 1
-        search.keys[at] = key
-        search.nearest[at] = search.slots[i]
-        search.nearest_square[at] = search.square[i]
+        slot = slots[CANDIDATES + i]
+        kept = min(kept + one, k)
+        at = kept - one
+        while at > NONE and keys[at - one] > key:
+            keys[at] = keys[at - one]
+            slots[at] = slots[at - one]
+            at -= one
+        keys[at], slots[at] = key, slot
+    return keys[k - one]
 
 
 @inlined
 def find_nearest(grid, search, me, k, range_square, column_limit):
-    """Fill ``search.nearest`` with the at most ``k`` nearest agents of the agent at place ``me``; returns how many.
+    """Fill ``search.slots`` with the at most ``k`` nearest agents of the agent at place ``me``; returns how many.
 
     Only agents nearer than ``√range_square`` metres whose column is below ``column_limit`` count.
     """
     column = grid.columns[me]
-    everyone = grid.shape[2] <= RANK_SORT_BELOW // 2  # few enough to sort them all
-    reach = grid.reach[column]
-    if everyone or reach == ZERO or reach > range_square:
-        reach = range_square
-    n = _collect(grid, search, me, reach, column_limit)
-    while n < k and reach < range_square:
+    reach = grid.copies[REACH, column]
+    sort_all = grid.frame[PLACES] < np.float32(SORT_ALL_BELOW)
+    reach = range_square if sort_all | (reach == ZERO) | (reach > range_square) else reach
+    n, wanted = NONE, max(k, np.uint64(1))
+    while True:
+        n = _collect(
+            grid.copies, grid.columns, grid.starts, grid.frame, search.keys, search.slots, me, reach, column_limit
+        )
+        if n >= wanted or reach >= range_square:
+            break
         reach = min(reach * np.float32(2.0), range_square)
-        n = _collect(grid, search, me, reach, column_limit)
-    if n <= RANK_SORT_BELOW:
-        _rank_sort(grid, search, n)
+    if n <= np.uint64(RANK_SORT_BELOW):
+        kth = _rank_sort(search.keys, search.slots, n, wanted)
     else:
-        _insertion_sort(grid, search, n, k)
-    if n < k:
-        grid.reach[column] = range_square
-        return n
-    grid.reach[column] = search.nearest_square[k - 1] * np.float32(1.15) + np.float32(0.1)
-    return k
+        kth = _insertion_sort(search.keys, search.slots, n, wanted)
+    square = np.uint32(kth >> np.uint64(32)).view(np.float32)
+    next_reach = square * np.float32(1.15) + np.float32(0.1)
+    grid.copies[REACH, column] = range_square if n < wanted else next_reach
+    return min(n, k)

@@ -1,22 +1,23 @@
 """Planar lidar: ranges along a fan of rays to the nearest wall segment or disc.
 
-Instead of testing every ray against every primitive, each primitive is projected onto the window of rays that can
-meet it, and every ray keeps the nearest. What is kept is the *inverse* range, because along a unit direction
-``d`` the inverse range of the line through ``a`` and ``b`` is linear in ``d`` (``e = b - a``)::
+Instead of testing every ray against every primitive, each primitive is projected onto the window of rays that
+can meet it, and every ray keeps the nearest. What is kept is the *inverse* range, because along a unit vector
+``d`` the inverse range of the line through ``a`` and ``b`` is linear in ``d`` (with ``e = b - a``)::
 
     1 / t = (d × e) / (a × b)
 
 so that a wall costs two products per ray, and the one division per ray comes last. For a disc at ``c`` with
 ``k = |c|² - r²`` it is ``1 / t = (c · d + sqrt(r² - (c × d)²)) / k``.
 
-Primitives are moved into the sensor's frame in float64; the rays are a float32 table made once per sensor by
-:func:`fill_ray_table`. Window ends are guessed from a polynomial angle, widened by its error, and then settled by the
-exact sign of cross products, so that no ray slips through the vertex that two walls share. Discs, and walls seen at
-a grazing angle, are evaluated in float64; the other walls in float32. A range is within 2e-6 of its value, relative,
-for the direction that the table holds.
+Primitives are moved into the sensor's frame in float64; the rays are a float32 table, made once per sensor by
+:func:`make_ray_table`. Window ends are guessed from an approximate angle, widened by its error, and then
+settled by the exact sign of cross products, so that no ray slips through a vertex that two walls share.
+Discs, and walls seen at a grazing angle, are evaluated in float64, the other walls in float32. A range is
+within 1e-6 of the exact one, relative, for the direction that the table holds.
 
-What a ray met is told by a number: ``NOTHING`` (-1), a disc's index (0, 1, …), or ``-2 - k`` for wall segment ``k``
-(:func:`wall_of`). Rays start at 0: a sensor inside a disc, or on a wall, has range 0 in every direction.
+What a ray met is told by a number: ``NOTHING`` (-1), a disc's index (0, 1, …), or ``-2 - k`` for wall segment
+``k`` (:func:`wall_of`). A sensor inside a disc, or on a wall, has range 0 in every direction. A wall seen
+exactly end on is met at its nearer end. A segment of no length is nothing.
 """
 
 from __future__ import annotations
@@ -24,199 +25,223 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sidestep.kernels import layout
+from sidestep.kernels.approx import atan2_32, sincos64
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import ACTIVE, PX, PY, RADIUS
 
 NOTHING = -1
 FIRST_WALL = -2
 
 TURN = 2.0 * math.pi
 TOUCHING = 1e-9  # metres: a sensor this close to a wall is on it
-ANGLE_ERROR = 1e-6  # radians: above the error of _angle (2.5e-7)
-GRAZING = 8.0  # farthest point / distance to the line, above which float32 is not enough
+ANGLE_ERROR = 1e-6  # radians, above the error of atan2_32 with its arguments rounded
+GRAZING = 8.0  # (farthest point) / (distance to the line) above which float32 is not enough
+
+X0, Y0, X1, Y1, ANGLE, WIDTH, NEAR2, SLOPE_X, SLOPE_Y = range(9)  # rows of the scratch table, float64
+SCRATCH_ROWS = 9
 
 
-@inlined
-def sin_cos(angle):
-    q = round(angle * (2 / math.pi))
-    x = angle - q * 1.5707963267341256 - q * 6.077100506506192e-11
-    s = x * x
-    sn = x * (1 + s * (-1/6 + s * (1/120 + s * (-1/5040 + s * (1/362880 + s * (-1/39916800 + s * (1/6227020800 - s / 1307674368000)))))))
-    cs = 1 + s * (-1/2 + s * (1/24 + s * (-1/720 + s * (1/40320 + s * (-1/3628800 + s * (1/479001600 - s / 87178291200 + s*s/20922789888000))))))
-    m = int(q) & 3
-    if m == 0:
-        return sn, cs
-    if m == 1:
-        return cs, -sn
-    if m == 2:
-        return -sn, -cs
-    return -cs, sn
+def make_ray_table(angle_min: float, angle_increment: float, rays: int) -> NDArray[np.float32]:
+    """Unit vectors ``(2, rays)`` at ``angle_min + i * angle_increment`` (rad) in the sensor's frame."""
+    directions = np.empty((2, rays), np.float32)
+    _fill_ray_table(float(angle_min), float(angle_increment), directions)
+    return directions
+
+
+def make_scratch(segments: int, discs: int) -> NDArray[np.float64]:
+    """Working memory of :func:`cast_lidar` for up to so many primitives."""
+    return np.empty((SCRATCH_ROWS, max(segments, discs, 1)), np.float64)
+
+
+@kernel
+def _fill_ray_table(angle_min, angle_increment, directions):
+    for i in range(directions.shape[1]):
+        sine, cosine = sincos64(angle_min + i * angle_increment)
+        directions[0, i], directions[1, i] = cosine, sine
 
 
 @inlined
 def wall_of(hit):
-    """Index of the wall segment that a negative hit number below ``NOTHING`` stands for."""
+    """Index of the wall segment that a hit number below ``NOTHING`` stands for."""
     return FIRST_WALL - hit
-
-
-@kernel
-def fill_ray_table(angle_min, angle_increment, directions):
-    """Unit vectors, ``directions (2, n)`` float32, of rays at ``angle_min + i * angle_increment`` in the sensor's frame."""
-    for i in range(directions.shape[1]):
-        sine, cosine = sin_cos(angle_min + i * angle_increment)
-        directions[0, i] = cosine
-        directions[1, i] = sine
 
 
 @inlined
 def _angle(y, x):
-    """Direction of ``(x, y)`` in [-π, π] within 2.5e-7: odd polynomial fitted to atan on [0, 1], and symmetries."""
-    ax, ay = abs(x), abs(y)
-    q = min(ax, ay) / max(ax, ay)
-    s = q * q
-    s2 = s * s
-    low = (0.9999961115483313 - 0.3331736799184517 * s) + s2 * (0.19807814764945156 - 0.13233338565435612 * s)
-    high = (0.0796236023373562 - 0.03360415648934366 * s) + s2 * 0.006811771276081962
-    angle = q * (low + s2 * s2 * high)
-    angle = 0.5 * math.pi - angle if ay > ax else angle
-    angle = math.pi - angle if x < 0.0 else angle
-    return -angle if y < 0.0 else angle
+    return np.float64(atan2_32(np.float32(y), np.float32(x)))
 
 
 @inlined
-def _first_window(x0, y0, x1, y1, angle_min, angle_increment):
-    """Fractional ray numbers ``(first, last)`` of the window from direction 0 counter-clockwise to direction 1.
+def _width(angle0, angle1):
+    """Counter-clockwise angle from 0 to 1 of a window narrower than π, which may pass the cut at ±π."""
+    width = angle1 - angle0
+    return width + TURN if width < -0.5 * math.pi else width
 
-    Widened by the error of the angles and shifted by whole turns so that ``0 <= last < one turn``.
+
+@kernel
+def _place_walls(origin_x, origin_y, sine, cosine, segments, x0, y0, x1, y1):
+    """End points of the walls in the sensor's frame, counter-clockwise as the sensor sees them.
+
+    Placing is three loops because LLVM vectorises a loop only over a few arrays that might overlap.
     """
-    angle = _angle(y0, x0)
-    width = _angle(y1, x1) - angle
-    if width < -0.5 * math.pi:  # a window is narrower than π, so this one passes the cut at ±π
-        width += TURN
-    last = (angle + width + ANGLE_ERROR - angle_min) / angle_increment
-    turn = TURN / angle_increment
-    while last < 0.0:
-        last += turn
-    while last >= turn:
-        last -= turn
-    return last - (width + 2.0 * ANGLE_ERROR) / angle_increment, last
+    for k in range(np.uint64(segments.shape[0])):
+        ux, uy = segments[k, 0] - origin_x, segments[k, 1] - origin_y
+        vx, vy = segments[k, 2] - origin_x, segments[k, 3] - origin_y
+        px, py = cosine * ux + sine * uy, cosine * uy - sine * ux
+        qx, qy = cosine * vx + sine * vy, cosine * vy - sine * vx
+        ordered = px * qy - py * qx >= 0.0
+        x0[k] = px if ordered else qx
+        y0[k] = py if ordered else qy
+        x1[k] = qx if ordered else px
+        y1[k] = qy if ordered else py
+
+
+@kernel
+def _measure_windows(x0, y0, x1, y1, angle, width):
+    for k in range(np.uint64(x0.shape[0])):
+        start = _angle(y0[k], x0[k])
+        angle[k] = start
+        width[k] = _width(start, _angle(y1[k], x1[k]))
+
+
+@kernel
+def _measure_walls(x0, y0, x1, y1, near2, slope_x, slope_y):
+    """Squared distance of the nearest point, and the factors of the inverse range."""
+    for k in range(np.uint64(x0.shape[0])):
+        ax, ay, bx, by = x0[k], y0[k], x1[k], y1[k]
+        ex, ey = bx - ax, by - ay
+        area = ax * by - ay * bx
+        length2 = ex * ex + ey * ey
+        along = -(ax * ex + ay * ey)
+        nearest = area * area / length2
+        nearest = bx * bx + by * by if along >= length2 else nearest
+        nearest = ax * ax + ay * ay if along <= 0.0 else nearest
+        near2[k] = nearest if length2 > 0.0 else np.inf
+        slope_x[k] = ey / area
+        slope_y[k] = -ex / area
+
+
+@kernel
+def _place_discs(origin_x, origin_y, sine, cosine, circles_x, circles_y, circles_r, scratch):
+    """Centres in the sensor's frame, ``|c|² - r²`` as ``NEAR2``, and the windows between the two tangents."""
+    x0, y0, near2 = scratch[X0], scratch[Y0], scratch[NEAR2]
+    angle, width = scratch[ANGLE], scratch[WIDTH]
+    for k in range(np.uint64(circles_x.shape[0])):
+        ux, uy, r = circles_x[k] - origin_x, circles_y[k] - origin_y, np.float64(circles_r[k])
+        cx, cy = cosine * ux + sine * uy, cosine * uy - sine * ux
+        power = cx * cx + cy * cy - r * r
+        tangent = math.sqrt(max(power, 0.0))
+        start = _angle(cy * tangent - cx * r, cx * tangent + cy * r)
+        angle[k] = start
+        width[k] = _width(start, _angle(cy * tangent + cx * r, cx * tangent - cy * r))
+        x0[k], y0[k], near2[k] = cx, cy, power
 
 
 @inlined
-def _between(x0, y0, x1, y1, dx, dy):
+def _first_window(angle, width, angle_min, rays_per_radian):
+    """Fractional ray numbers ``(start, end)`` of a window, ``end`` shifted by whole turns into the first."""
+    end = (angle + width + ANGLE_ERROR - angle_min) * rays_per_radian
+    turn = TURN * rays_per_radian
+    while end < 0.0:
+        end += turn
+    while end >= turn:
+        end -= turn
+    return end - (width + 2.0 * ANGLE_ERROR) * rays_per_radian, end
+
+
+@inlined
+def _in_wedge(x0, y0, x1, y1, dx, dy):
     """Whether direction d lies in the closed wedge, narrower than π, from direction 0 to direction 1."""
     return x0 * dy - y0 * dx >= 0.0 and dx * y1 - dy * x1 >= 0.0
 
 
 @inlined
-def _keep_wall(a, b, lowest, highest, first, stop, hit, directions, inverse, hits):
+def _meets_disc(cx, cy, r, dx, dy):
+    return abs(cx * dy - cy * dx) <= r and cx * dx + cy * dy > 0.0
+
+
+@inlined
+def _keep_wall(a, b, first, stop, hit, directions, inverse, hits):
     """Keep, for rays ``first … stop - 1``, the inverse range ``a dx + b dy`` where it is the largest so far.
 
-    Runs in the precision of ``a`` and ``b``; written without branches and with unsigned indices so that it vectorises.
+    Without branches and with unsigned indices, so that it vectorises.
     """
     dx, dy = directions[0], directions[1]
     for i in range(np.uint64(first), np.uint64(stop)):
         value = a * dx[i] + b * dy[i]
-        value = min(max(value, lowest), highest)
         nearer = value > inverse[i]
         inverse[i] = value if nearer else inverse[i]
         hits[i] = hit if nearer else hits[i]
 
 
 @inlined
-def _keep_disc(cx, cy, r, first, stop, hit, directions, inverse, hits):
-    """Keep, for rays ``first … stop - 1``, the inverse range of a disc where it is the largest so far."""
+def _keep_grazing(a, b, lowest, highest, first, stop, hit, directions, inverse, hits):
+    """As :func:`_keep_wall`, held between the inverse ranges of the wall's farthest and nearest points.
+
+    Seen end on, ``a`` and ``b`` are infinite or not a number and the comparisons choose the nearest point.
+    """
     dx, dy = directions[0], directions[1]
-    scale = 1.0 / (cx * cx + cy * cy - r * r)
+    for i in range(np.uint64(first), np.uint64(stop)):
+        value = a * dx[i] + b * dy[i]
+        value = value if value < highest else highest
+        value = np.float32(value if value > lowest else lowest)
+        nearer = value > inverse[i]
+        inverse[i] = value if nearer else inverse[i]
+        hits[i] = hit if nearer else hits[i]
+
+
+@inlined
+def _keep_disc(cx, cy, r, scale, first, stop, hit, directions, inverse, hits):
+    dx, dy = directions[0], directions[1]
     for i in range(np.uint64(first), np.uint64(stop)):
         across = cx * dy[i] - cy * dx[i]
-        value = (cx * dx[i] + cy * dy[i] + math.sqrt(max(r * r - across * across, 0.0))) * scale
+        half_chord = math.sqrt(max(r * r - across * across, 0.0))
+        value = np.float32((cx * dx[i] + cy * dy[i] + half_chord) * scale)
         nearer = value > inverse[i]
         inverse[i] = value if nearer else inverse[i]
         hits[i] = hit if nearer else hits[i]
-
-
-@inlined
-def _nearest_square(ax, ay, bx, by):
-    """Squared distance from the origin to segment ab."""
-    ex, ey = bx - ax, by - ay
-    along = -(ax * ex + ay * ey)
-    length2 = ex * ex + ey * ey
-    if along <= 0.0:
-        return ax * ax + ay * ay
-    if along >= length2:
-        return bx * bx + by * by
-    twice_area = ax * by - ay * bx
-    return twice_area * twice_area / length2
-
-
-@inlined
-def _cover(inverse, hits, hit):
-    """Range 0 everywhere, where nothing gave range 0 before."""
-    for i in range(inverse.shape[0]):
-        if inverse[i] < np.inf:
-            inverse[i] = np.inf
-            hits[i] = hit
 
 
 @kernel
-def _project_wall(ax, ay, bx, by, hit, angle_min, angle_increment, max_range, directions, inverse, hits):
-    """Project wall ab, in the sensor's frame, onto its window of rays."""
-    near2 = _nearest_square(ax, ay, bx, by)
-    if near2 >= max_range * max_range:
-        return
-    if near2 <= TOUCHING * TOUCHING:
-        _cover(inverse, hits, hit)
-        return
-    area = ax * by - ay * bx
-    if area < 0.0:
-        ax, ay, bx, by, area = bx, by, ax, ay, -area
-    if area == 0.0:  # seen end on: no width
-        return
-    ex, ey = bx - ax, by - ay
-    far2 = max(ax * ax + ay * ay, bx * bx + by * by)
-    grazing = far2 * (ex * ex + ey * ey) > GRAZING * GRAZING * area * area
-    lowest, highest = 1.0 / math.sqrt(far2), 1.0 / math.sqrt(near2)
-    start, end = _first_window(ax, ay, bx, by, angle_min, angle_increment)
+def _cover(inverse, hits, hit):
+    """Range 0 in every direction, unless something gave it before."""
+    for i in range(inverse.shape[0]):
+        if inverse[i] < np.inf:
+            inverse[i], hits[i] = np.inf, hit
+
+
+@kernel
+def _project_wall(wall, hit, angle_min, rays_per_radian, directions, inverse, hits):
+    """Project one wall, a column of the scratch table, onto its window of rays."""
+    x0, y0, x1, y1 = wall[X0], wall[Y0], wall[X1], wall[Y1]
+    a, b = wall[SLOPE_X], wall[SLOPE_Y]
+    far2 = max(x0 * x0 + y0 * y0, x1 * x1 + y1 * y1)
+    harmless = far2 * (a * a + b * b) <= GRAZING * GRAZING
+    start, end = _first_window(wall[ANGLE], wall[WIDTH], angle_min, rays_per_radian)
     n = inverse.shape[0]
     while start <= n - 1:
         first = int(start) + 1 if start >= 0.0 else 0
         last = min(int(end), n - 1)
-        while first <= last and not _between(ax, ay, bx, by, directions[0, first], directions[1, first]):
+        while first <= last and not _in_wedge(x0, y0, x1, y1, directions[0, first], directions[1, first]):
             first += 1
-        while first <= last and not _between(ax, ay, bx, by, directions[0, last], directions[1, last]):
+        while first <= last and not _in_wedge(x0, y0, x1, y1, directions[0, last], directions[1, last]):
             last -= 1
-        if grazing:
-            _keep_wall(ey / area, -ex / area, lowest, highest, first, last + 1, hit, directions, inverse, hits)
+        if harmless:
+            _keep_wall(np.float32(a), np.float32(b), first, last + 1, hit, directions, inverse, hits)
         else:
-            a, b = np.float32(ey / area), np.float32(-ex / area)
-            low, high = np.float32(lowest), np.float32(highest)
-            _keep_wall(a, b, low, high, first, last + 1, hit, directions, inverse, hits)
-        start += TURN / angle_increment
-        end += TURN / angle_increment
-
-
-@inlined
-def _meets_disc(cx, cy, r, dx, dy):
-    """Whether the ray along d meets the disc at c, with the origin outside."""
-    return abs(cx * dy - cy * dx) <= r and cx * dx + cy * dy > 0.0
+            lowest, highest = 1.0 / math.sqrt(far2), 1.0 / math.sqrt(wall[NEAR2])
+            _keep_grazing(a, b, lowest, highest, first, last + 1, hit, directions, inverse, hits)
+        start += TURN * rays_per_radian
+        end += TURN * rays_per_radian
 
 
 @kernel
-def _project_disc(cx, cy, r, hit, angle_min, angle_increment, max_range, directions, inverse, hits):
-    """Project the disc of radius r at c, in the sensor's frame, onto its window of rays."""
-    distance2 = cx * cx + cy * cy
-    if distance2 >= (max_range + r) * (max_range + r):
-        return
-    power = distance2 - r * r
-    if power <= 0.0:
-        _cover(inverse, hits, hit)
-        return
-    tangent = math.sqrt(power)
-    start, end = _first_window(
-        cx * tangent + cy * r, cy * tangent - cx * r, cx * tangent - cy * r, cy * tangent + cx * r, angle_min, angle_increment
-    )
+def _project_disc(disc, r, hit, angle_min, rays_per_radian, directions, inverse, hits):
+    """Project one disc, a column of the scratch table, onto its window of rays."""
+    cx, cy, scale = disc[X0], disc[Y0], 1.0 / disc[NEAR2]
+    start, end = _first_window(disc[ANGLE], disc[WIDTH], angle_min, rays_per_radian)
     n = inverse.shape[0]
     while start <= n - 1:
         first = int(start) + 1 if start >= 0.0 else 0
@@ -225,31 +250,127 @@ def _project_disc(cx, cy, r, hit, angle_min, angle_increment, max_range, directi
             first += 1
         while first <= last and not _meets_disc(cx, cy, r, directions[0, last], directions[1, last]):
             last -= 1
-        _keep_disc(cx, cy, r, first, last + 1, hit, directions, inverse, hits)
-        start += TURN / angle_increment
-        end += TURN / angle_increment
+        _keep_disc(cx, cy, r, scale, first, last + 1, hit, directions, inverse, hits)
+        start += TURN * rays_per_radian
+        end += TURN * rays_per_radian
+
+
+@kernel
+def _check_lidar(angle_min, angle_increment, max_range, directions, primitives, scratch, out_ranges, out_ids):
+    if not (angle_increment > 0.0 and max_range > 0.0 and abs(angle_min) <= 2.0 * TURN):
+        raise ValueError("a lidar needs angle_increment > 0, max_range > 0 and abs(angle_min) <= 4 pi")
+    if directions.shape[1] != out_ranges.shape[0] or out_ids.shape[0] != out_ranges.shape[0]:
+        raise ValueError("the ray table, out_ranges and out_ids differ in their number of rays")
+    if scratch.shape[0] < SCRATCH_ROWS or scratch.shape[1] < primitives:
+        raise ValueError("the lidar's scratch table is too small: use rays.make_scratch(segments, discs)")
 
 
 @kernel
 def cast_lidar(
     origin_x, origin_y, heading, angle_min, angle_increment, directions, max_range,
-    segments, circles_x, circles_y, circles_r, circle_active, out_ranges, out_ids,
-):
-    sine, cosine = sin_cos(heading)
+    segments, circles_x, circles_y, circles_r, circle_active, own, scratch, out_ranges, out_ids,
+):  # fmt: skip
+    """Ranges (m, float32 ``(n,)``) and hit numbers (int32 ``(n,)``) of ``n`` rays from one sensor.
+
+    Ray ``i`` points along ``heading + angle_min + i * angle_increment`` (rad), where ``directions`` is the
+    sensor's :func:`make_ray_table`. ``segments (S, 4)`` are walls ``x0, y0, x1, y1``; discs count where
+    ``circle_active`` is 1, except disc ``own`` (-1: none), the body that carries the sensor. ``max_range``
+    and ``NOTHING`` where a ray meets nothing nearer.
+    """
+    walls, discs = segments.shape[0], circles_x.shape[0]
+    needed = max(walls, discs)
+    _check_lidar(angle_min, angle_increment, max_range, directions, needed, scratch, out_ranges, out_ids)
+    origin_x, origin_y, rays_per_radian = np.float64(origin_x), np.float64(origin_y), 1.0 / angle_increment
+    sine, cosine = sincos64(np.float64(heading))
+    out_ranges[:] = 1.0 / max_range  # inverse ranges until the last line
+    out_ids[:] = NOTHING
+    x0, y0, x1, y1 = scratch[X0, :walls], scratch[Y0, :walls], scratch[X1, :walls], scratch[Y1, :walls]
+    _place_walls(origin_x, origin_y, sine, cosine, segments, x0, y0, x1, y1)
+    _measure_windows(x0, y0, x1, y1, scratch[ANGLE], scratch[WIDTH])
+    _measure_walls(x0, y0, x1, y1, scratch[NEAR2], scratch[SLOPE_X], scratch[SLOPE_Y])
+    for k in range(walls):
+        hit = np.int32(FIRST_WALL - k)
+        if scratch[NEAR2, k] <= TOUCHING * TOUCHING:
+            _cover(out_ranges, out_ids, hit)
+        elif scratch[NEAR2, k] < max_range * max_range:
+            _project_wall(scratch[:, k], hit, angle_min, rays_per_radian, directions, out_ranges, out_ids)
+    _place_discs(origin_x, origin_y, sine, cosine, circles_x, circles_y, circles_r, scratch)
+    for k in range(discs):
+        r, hit = np.float64(circles_r[k]), np.int32(k)
+        if circle_active[k] != 1 or k == own:
+            continue
+        if scratch[NEAR2, k] <= 0.0:
+            _cover(out_ranges, out_ids, hit)
+        elif scratch[NEAR2, k] < max_range * (max_range + 2.0 * r):  # |c| < max_range + r
+            _project_disc(scratch[:, k], r, hit, angle_min, rays_per_radian, directions, out_ranges, out_ids)
     for i in range(out_ranges.shape[0]):
-        out_ranges[i] = 1.0 / max_range
-        out_ids[i] = NOTHING
+        out_ranges[i] = np.float32(1.0) / out_ranges[i] if out_ids[i] != NOTHING else np.float32(max_range)
+
+
+@kernel
+def cast_lidars(
+    poses, world, own, angle_min, angle_increment, directions, max_range,
+    segments, segment_range, agents, flags, scratch, out_ranges, out_ids,
+):  # fmt: skip
+    """:func:`cast_lidar` for L equal sensors in B worlds, in one call.
+
+    ``poses (L, 3)`` float64 x, y, heading; sensor ``l`` is in world ``world[l]`` on the body in column
+    ``own[l]`` (-1: none) of ``agents (B, AGENT_ROWS, M)`` and ``flags (B, FLAG_ROWS, M)``. World ``b`` has
+    the walls ``segments[segment_range[b, 0] : segment_range[b, 1]]``, so that worlds may share them. Outputs
+    are ``(L, n)``.
+    """
+    for sensor in range(poses.shape[0]):
+        b = world[sensor]
+        first, stop = segment_range[b, 0], segment_range[b, 1]
+        cast_lidar(
+            poses[sensor, 0], poses[sensor, 1], poses[sensor, 2],
+            angle_min, angle_increment, directions, max_range, segments[first:stop],
+            agents[b, PX], agents[b, PY], agents[b, RADIUS], flags[b, ACTIVE], own[sensor],
+            scratch, out_ranges[sensor], out_ids[sensor],
+        )  # fmt: skip
+
+
+@kernel
+def ray_distance(x, y, dx, dy, max_range, segments, circles_x, circles_y, circles_r, circle_active):
+    """Range (m) and hit number of one ray along the unit vector ``(dx, dy)``, float64 throughout."""
+    best, hit = np.float64(max_range), NOTHING
     for k in range(segments.shape[0]):
-        ax, ay = segments[k, 0] - origin_x, segments[k, 1] - origin_y
-        bx, by = segments[k, 2] - origin_x, segments[k, 3] - origin_y
-        _project_wall(
-            cosine * ax + sine * ay, cosine * ay - sine * ax, cosine * bx + sine * by, cosine * by - sine * bx,
-            np.int32(FIRST_WALL - k), angle_min, angle_increment, max_range, directions, out_ranges, out_ids)
+        ax, ay = segments[k, 0] - np.float64(x), segments[k, 1] - np.float64(y)
+        bx, by = segments[k, 2] - np.float64(x), segments[k, 3] - np.float64(y)
+        t = _segment_range(ax, ay, bx, by, dx, dy)
+        if t < best:
+            best, hit = t, FIRST_WALL - k
     for k in range(circles_x.shape[0]):
-        if circle_active[k] != 0:
-            x, y = circles_x[k] - origin_x, circles_y[k] - origin_y
-            _project_disc(
-                cosine * x + sine * y, cosine * y - sine * x, np.float64(circles_r[k]),
-                np.int32(k), angle_min, angle_increment, max_range, directions, out_ranges, out_ids)
-    for i in range(out_ranges.shape[0]):
-        out_ranges[i] = np.float32(1.0)/out_ranges[i]
+        cx, cy, r = circles_x[k] - np.float64(x), circles_y[k] - np.float64(y), np.float64(circles_r[k])
+        if circle_active[k] != 1:
+            continue
+        power = cx * cx + cy * cy - r * r
+        t = np.inf
+        if power <= 0.0:
+            t = 0.0
+        elif _meets_disc(cx, cy, r, dx, dy):
+            across = cx * dy - cy * dx
+            t = power / (cx * dx + cy * dy + math.sqrt(max(r * r - across * across, 0.0)))
+        if t < best:
+            best, hit = t, k
+    return best, hit
+
+
+@inlined
+def _segment_range(ax, ay, bx, by, dx, dy):
+    """Range from the origin along d to segment ab, infinite where the ray misses it."""
+    ex, ey = bx - ax, by - ay
+    area = ax * by - ay * bx
+    if area < 0.0:
+        ax, ay, bx, by, ex, ey, area = bx, by, ax, ay, -ex, -ey, -area
+    length2 = ex * ex + ey * ey
+    along = -(ax * ex + ay * ey)
+    a2, b2 = ax * ax + ay * ay, bx * bx + by * by
+    near2 = a2 if along <= 0.0 else (b2 if along >= length2 else area * area / length2)
+    if length2 > 0.0 and near2 <= TOUCHING * TOUCHING:
+        return 0.0
+    ahead = ax * dx + ay * dy > 0.0 or bx * dx + by * dy > 0.0
+    if length2 == 0.0 or not ahead or not _in_wedge(ax, ay, bx, by, dx, dy):
+        return np.inf
+    across = dx * ey - dy * ex
+    return min(max(area / across if across > 0.0 else 0.0, math.sqrt(near2)), math.sqrt(max(a2, b2)))

@@ -10,6 +10,7 @@ from sidestep.types.base import Finite, Model, NonNegative, Point, Pose, Positiv
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName, RobotSpec
 from sidestep.types.scene import SceneSpec
+from sidestep.types.sensors import Sensors
 
 Box = tuple[Finite, Finite, Finite, Finite]
 """x_min, y_min, x_max, y_max, m."""
@@ -170,6 +171,7 @@ class Scenario(Model):
     """The first is the one under test."""
     crowd: tuple[CrowdPart, ...] = ()
     rules: Rules = Field(default_factory=Rules)
+    sensors: Sensors = Field(default_factory=Sensors)
     tags: tuple[str, ...] = ()
     notes: dict[str, Any] = Field(default_factory=dict)
     """Anything a suite wants to carry along; not read by the simulator."""

@@ -1,0 +1,166 @@
+"""One task of a run: simulate, save, score. The same function runs here, in a worker process and on a
+cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sidestep import registry
+from sidestep.benchmark.plan import Mode, PolicyPlan
+from sidestep.errors import BadInput, RecordError
+from sidestep.records import load_record, save_record
+from sidestep.records.atomic import sweep
+from sidestep.types.command import Command
+from sidestep.types.observation import Observation, Task
+from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.result import MetricResult
+from sidestep.types.scenario import Scenario
+
+RunEpisode = Callable[..., EpisodeRecord]
+"""``sidestep.simulation.run_episode``, or something that stands in for it."""
+
+
+@dataclass(frozen=True)
+class EpisodeTask:
+    """Everything that one episode needs; sent to a worker as it is."""
+
+    scenario: Scenario
+    policy: PolicyPlan
+    seed: int
+    path: Path
+    """Where the record goes."""
+    mode: Mode = "sync"
+    latency_s: float | None = None
+    act_limit_s: float | None = 10.0
+    base: Path | None = None
+    dialect: str = "paper"
+    failure: str = ""
+    """Not empty: the policy took its process down, and this is to be recorded as its error."""
+
+    @property
+    def label(self) -> str:
+        """For people: which episode it is."""
+        return f"{self.policy.name} · {self.scenario.name} · seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class EpisodeScores:
+    """One episode's line in the results: how it ended and what every metric says."""
+
+    suite: str
+    scenario: str
+    policy: str
+    seed: int
+    outcome: str
+    digest: str
+    metrics: dict[str, MetricResult]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a task came to: scores, or the reason why there is no episode."""
+
+    scores: EpisodeScores | None = None
+    skipped: str = ""
+    simulated: bool = False
+    """False when a record from before was used."""
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """Stands in for a policy that killed its process: fails at once with the reason, so that a record is
+    made."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    reason: str = field(default="")
+
+    def reset(self, task: Task) -> None:
+        """Fail."""
+        raise RuntimeError(self.reason)
+
+    def act(self, observation: Observation) -> Command:
+        """Never reached: ``reset`` has failed."""
+        raise RuntimeError(self.reason)
+
+
+def run_task(task: EpisodeTask, run_episode: RunEpisode | None = None) -> Answer:
+    """Make sure that the task's record is there, and score it. A record that is already there and whole is
+    kept."""
+    kept = existing_record(task)
+    if kept is not None:
+        return Answer(score_episode(kept, task.dialect))
+    sweep(task.path)
+    try:
+        record = simulate(task, run_episode)
+    except BadInput as error:
+        return Answer(skipped=str(error))
+    save_record(record, task.path)
+    return Answer(score_episode(record, task.dialect), simulated=True)
+
+
+def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
+    """The record of this very task from before, if it is whole."""
+    if not task.path.exists():
+        return None
+    try:
+        record = load_record(task.path)
+    except RecordError:
+        return None
+    asked = (task.scenario.name, task.seed, task.policy.name, task.mode)
+    return record if (record.scenario.name, record.seed, record.policy.name, record.mode) == asked else None
+
+
+def simulate(task: EpisodeTask, run_episode: RunEpisode | None = None) -> EpisodeRecord:
+    """The episode, fresh."""
+    if run_episode is None:
+        from sidestep.simulation import run_episode as standard
+
+        run_episode = standard
+    if task.failure:
+        policy: Any = Crashed(task.failure)
+        info = PolicyInfo(task.policy.name, task.policy.settings, (), task.policy.version)
+    else:
+        policy = registry.make_policy(task.policy.name, task.policy.settings)
+        info = describe_policy(policy, task.policy)
+    return run_episode(
+        task.scenario,
+        policy,
+        seed=task.seed,
+        policy_info=info,
+        mode=task.mode,
+        latency_s=task.latency_s,
+        act_limit_s=task.act_limit_s,
+        base=task.base,
+    )
+
+
+def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
+    """Name, settings really used, needs and version, for the record."""
+    own = getattr(policy, "settings", None)
+    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
+    return PolicyInfo(planned.name, settings, tuple(sorted(policy.needs)), planned.version)
+
+
+def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:
+    """The record's line in the results."""
+    from sidestep.metrics.score import score
+
+    return EpisodeScores(
+        suite=record.scenario.suite,
+        scenario=record.scenario.name,
+        policy=record.policy.name,
+        seed=record.seed,
+        outcome=record.outcome.value,
+        digest=record.digest,
+        metrics=score(record, metrics, dialect),
+        error=record.error,
+    )
+
+
+def as_failed(task: EpisodeTask, reason: str) -> EpisodeTask:
+    """The task that records that the policy took its process down."""
+    return replace(task, failure=f"the policy ended its process: {reason}")

@@ -1,0 +1,109 @@
+"""A plan becomes a run folder. Killed at any moment, it goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from sidestep.benchmark.episode import Answer, EpisodeScores, EpisodeTask, RunEpisode, as_failed, run_task
+from sidestep.benchmark.executors import Executor, Ray, Serial, settle
+from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_path, open_folder
+from sidestep.benchmark.plan import Plan
+from sidestep.benchmark.processes import Processes
+from sidestep.benchmark.results import save_results
+
+Progress = Callable[[int, int, EpisodeTask, Answer], None]
+"""Called after every episode with how many are done, how many there are, the task and its answer."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run as it lies in its folder."""
+
+    folder: Path
+    plan: Plan
+    episodes: tuple[EpisodeScores, ...]
+    """In the order of the plan."""
+    skipped: tuple[Skipped, ...]
+    dialect: str = "paper"
+
+
+def run_benchmark(
+    plan: Plan,
+    out: Path,
+    workers: int = 1,
+    progress: Progress | None = None,
+    *,
+    ray: str | None = None,
+    run_episode: RunEpisode | None = None,
+) -> RunResult:
+    """Run ``plan`` into the folder ``out``; episodes that are already there and whole are not run again.
+
+    A KeyboardInterrupt passes through after the results so far are written. ``run_episode`` stands in for
+    ``sidestep.simulation.run_episode``; with worker processes it must be importable.
+    """
+    run = open_folder(out, plan)
+    tasks = tasks_of(run.plan, out)
+    executor = choose_executor(run.plan, workers, ray)
+    work = run_task if run_episode is None else partial(run_task, run_episode=run_episode)
+    answers: dict[Path, Answer] = {}
+    finished = False
+    try:
+        for task, answer in settle(executor, work, tasks, as_failed):
+            answers[task.path] = answer
+            if progress is not None:
+                progress(len(answers), len(tasks), task, answer)
+        finished = True
+    finally:
+        result = _close(run, out, tasks, answers, finished)
+    return result
+
+
+def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:
+    """One task per episode: policy by policy, each through all scenarios and seeds."""
+    return [
+        EpisodeTask(
+            scenario=scenario,
+            policy=policy,
+            seed=seed,
+            path=episode_path(out, policy.name, scenario.name, seed),
+            mode=plan.mode,
+            latency_s=plan.latency_s,
+            act_limit_s=plan.act_limit_s,
+            base=plan.base,
+        )
+        for policy in plan.policies
+        for scenario in plan.scenarios
+        for seed in plan.seeds
+    ]
+
+
+def choose_executor(plan: Plan, workers: int, ray: str | None = None) -> Executor:
+    """Ray if an address is given; this process for one worker and our own policies only; else worker
+    processes.
+
+    Somebody else's policy always runs in a worker: it may end its process, and the run must go on.
+    """
+    if ray is not None:
+        return Ray(ray)
+    if workers <= 1 and all(policy.is_bundled for policy in plan.policies):
+        return Serial()
+    return Processes(max(workers, 1))
+
+
+def _close(
+    run: RunFile, out: Path, tasks: list[EpisodeTask], answers: dict[Path, Answer], finished: bool
+) -> RunResult:
+    """Write the results and what was skipped."""
+    done = [(task, answers[task.path]) for task in tasks if task.path in answers]
+    episodes = tuple(answer.scores for _, answer in done if answer.scores is not None)
+    skipped = tuple(
+        Skipped(task.scenario.name, task.policy.name, task.seed, answer.skipped)
+        for task, answer in done
+        if answer.scores is None
+    )
+    save_results(episodes, out / RESULTS_FILE, "paper")
+    replace(run, complete=finished, skipped=skipped).save(out)
+    return RunResult(out, run.plan, episodes, skipped)

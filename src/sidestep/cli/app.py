@@ -1,0 +1,46 @@
+"""The application: every verb under its name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sidestep.cli import bench, compare, data, doctor, listing, replay, report, run, score, verify
+from sidestep.version import __version__
+
+app = typer.Typer(
+    name="sidestep",
+    help="One open benchmark for every machine that moves among people.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """One open benchmark for every machine that moves among people."""
+
+
+app.command("list")(listing.list_)
+app.command("run")(run.run)
+app.command("score")(score.score)
+app.command("compare")(compare.compare)
+app.command("report")(report.report)
+app.command("replay")(replay.replay)
+app.command("verify")(verify.verify)
+app.add_typer(data.app, name="data")
+app.command("bench")(bench.bench)
+app.command("doctor")(doctor.doctor)

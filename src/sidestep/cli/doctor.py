@@ -1,0 +1,167 @@
+"""``sidestep doctor``: what is installed, what is missing, how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import requires
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, verb
+
+Status = Literal["ok", "missing", "failed"]
+"""``missing``: optional and not there. ``failed``: needed, and not as it must be."""
+
+EXTRAS: dict[str, dict[str, str]] = {
+    "video": {"av": "av"},
+    "learn": {"torch": "torch", "stable-baselines3": "stable_baselines3", "pettingzoo": "pettingzoo"},
+    "bench": {"pysocialforce": "pysocialforce", "jupedsim": "jupedsim", "ir-sim": "irsim", "pyrvo": "pyrvo"},
+    "ray": {"ray": "ray"},
+}
+"""Extra → distribution → module to look for."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the doctor's findings; ``remedy`` says what to do when it is not ok."""
+
+    name: str
+    status: Status
+    found: str
+    remedy: str = ""
+
+
+@verb
+def doctor(as_json: AsJson = False) -> None:
+    """Say what is installed, what is missing and how to get it. Exit code 1 when something needed is
+    wrong."""
+    checks = [*check_python(), *check_dependencies(), *check_extras(), check_cache(), *check_places()]
+    if as_json:
+        print_json(
+            {"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)}
+        )
+    else:
+        for check in checks:
+            mark = {"ok": "✓", "missing": "–", "failed": "✗"}[check.status]
+            typer.echo(
+                f"{mark} {check.name:<22} {check.found}{'   → ' + check.remedy if check.remedy else ''}"
+            )
+    if any(check.status == "failed" for check in checks):
+        raise typer.Exit(CHECK_FAILED)
+
+
+def check_python() -> list[Check]:
+    """Python and Sidestep itself."""
+    from sidestep.version import __version__
+
+    new_enough = sys.version_info >= (3, 11)
+    python = Check(
+        "python",
+        "ok" if new_enough else "failed",
+        platform.python_version(),
+        "" if new_enough else "use 3.11 or newer",
+    )
+    return [Check("sidestep", "ok", __version__), python]
+
+
+def check_dependencies() -> list[Check]:
+    """Everything that the package declares as required."""
+    from sidestep.benchmark.machine import installed_version
+
+    checks = []
+    for line in requires("sidestep") or []:
+        if "extra ==" in line:
+            continue
+        name = line.partition(";")[0].strip()
+        name = name[: next((i for i, c in enumerate(name) if not (c.isalnum() or c in "-_.")), len(name))]
+        version = installed_version(name)
+        if version is None:
+            checks.append(Check(name, "failed", "not installed", f"pip install '{line}'"))
+        else:
+            checks.append(Check(name, "ok", version))
+    return checks
+
+
+def check_extras() -> list[Check]:
+    """Optional parts, each with the command that installs it."""
+    from sidestep.benchmark.machine import installed_version
+
+    checks = []
+    for extra, packages in EXTRAS.items():
+        missing = [name for name, module in packages.items() if find_spec(module) is None]
+        if missing:
+            checks.append(
+                Check(
+                    f"[{extra}]",
+                    "missing",
+                    f"without {', '.join(missing)}",
+                    f"pip install 'sidestep[{extra}]'",
+                )
+            )
+        else:
+            versions = ", ".join(f"{name} {installed_version(name) or '?'}" for name in packages)
+            checks.append(Check(f"[{extra}]", "ok", versions))
+    return checks
+
+
+def check_cache() -> Check:
+    """Where compiled kernels are kept: without a folder everything compiles anew in every process."""
+    try:
+        from sidestep.kernels.jit import CACHE_FOLDER, is_cold
+    except ImportError as error:
+        return Check(
+            "kernel cache",
+            "failed",
+            f"numba cannot be imported: {error}",
+            "pip install --force-reinstall numba",
+        )
+    if CACHE_FOLDER is None:
+        return Check(
+            "kernel cache",
+            "failed",
+            "no writable folder",
+            "set SIDESTEP_CACHE to a folder that only you can write to",
+        )
+    return Check(
+        "kernel cache", "ok", f"{CACHE_FOLDER}{' (cold: the first run compiles)' if is_cold() else ''}"
+    )
+
+
+def check_places() -> list[Check]:
+    """Threads, data folder, video."""
+    checks = []
+    if find_spec("numba") is not None:
+        import numba
+
+        checks.append(Check("numba threads", "ok", f"{numba.get_num_threads()} of {os.cpu_count()} cores"))
+    data = os.environ.get("SIDESTEP_DATA")
+    if data is None:
+        checks.append(
+            Check(
+                "SIDESTEP_DATA",
+                "missing",
+                "not set",
+                "set it to a folder with recorded data, if you have one",
+            )
+        )
+    elif Path(data).is_dir():
+        checks.append(Check("SIDESTEP_DATA", "ok", data))
+    else:
+        checks.append(
+            Check("SIDESTEP_DATA", "failed", f"{data}: no such folder", "make it, or unset the variable")
+        )
+    ffmpeg, pyav = shutil.which("ffmpeg"), find_spec("av") is not None
+    found = " and ".join(name for name, there in (("PyAV", pyav), ("ffmpeg", bool(ffmpeg))) if there)
+    checks.append(
+        Check("video", "ok", found)
+        if found
+        else Check("video", "missing", "no PyAV", "pip install 'sidestep[video]'")
+    )
+    return checks

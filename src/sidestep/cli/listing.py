@@ -1,0 +1,150 @@
+"""``sidestep list``: what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.types.scenario import Scenario
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    SUITES = "suites"
+    SCENARIOS = "scenarios"
+    POLICIES = "policies"
+    ROBOTS = "robots"
+    METRICS = "metrics"
+    DATASETS = "datasets"
+
+
+@verb
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    suite: Annotated[str | None, typer.Option(help="Scenarios of this suite only: a name or a path.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List suites, scenarios, policies, robots, metrics or dataset formats."""
+    if suite is not None and kind is not Kind.SCENARIOS:
+        raise BadInput(f"--suite narrows the list of scenarios, not of {kind}")
+    with quiet_stdout(as_json):
+        rows = list_scenarios(suite) if kind is Kind.SCENARIOS else LISTS[kind]()
+    if as_json:
+        print_json({kind.value: rows})
+        return
+    from sidestep.cli.tables import print_rows
+
+    print_rows(kind.value, rows)
+
+
+def list_suites() -> list[dict[str, Any]]:
+    """Name, number of scenarios and summary of each suite."""
+    from sidestep import registry
+
+    suites = [registry.load("suites", name) for name in registry.names("suites")]
+    return [{"name": s.name, "scenarios": len(tuple(s.scenarios())), "summary": s.summary} for s in suites]
+
+
+def list_scenarios(reference: str | None) -> list[dict[str, Any]]:
+    """The scenarios of one suite, or of all bundled ones."""
+    from sidestep import registry
+    from sidestep.suites.files import load_suite
+
+    references = [reference] if reference is not None else registry.names("suites")
+    return [_scenario_row(scenario) for each in references for scenario in load_suite(each).scenarios()]
+
+
+def _scenario_row(scenario: Scenario) -> dict[str, Any]:
+    scene, spec = scenario.scene, scenario.ego.spec
+    return {
+        "name": scenario.name,
+        "suite": scenario.suite,
+        "summary": scenario.summary,
+        "source": scenario.source,
+        "scene": scene if isinstance(scene, str) else scene.name,
+        "robot": spec if isinstance(spec, str) else spec.name,
+        "time_limit_s": scenario.rules.time_limit_s,
+        "tags": list(scenario.tags),
+    }
+
+
+def list_policies() -> list[dict[str, Any]]:
+    """Name, needs, summary and citation of each policy; from its class, nothing is made."""
+    from sidestep import registry
+
+    rows = []
+    for name in registry.names("policies"):
+        policy = registry.load("policies", name)
+        rows.append(
+            {
+                "name": name,
+                "needs": sorted(policy.needs),
+                "summary": str(getattr(policy, "summary", "") or _first_line(policy)),
+                "citation": str(getattr(policy, "citation", "")),
+            }
+        )
+    return rows
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
+def list_robots() -> list[dict[str, Any]]:
+    """The bundled robots."""
+    from sidestep.robots import load_robot, robot_names
+
+    return [
+        {
+            "name": spec.name,
+            "dynamics": spec.dynamics,
+            "radius_m": round(spec.footprint.enclosing_radius, 4),
+            "max_speed_mps": spec.limits.max_speed,
+            "summary": spec.summary,
+            "source": spec.source,
+        }
+        for spec in map(load_robot, robot_names())
+    ]
+
+
+def list_metrics() -> list[dict[str, Any]]:
+    """Name, unit, direction, definition, source and dialects of each metric."""
+    from sidestep import registry
+
+    metrics = [registry.load("metrics", name) for name in registry.names("metrics")]
+    return [
+        {
+            "name": metric.name,
+            "unit": metric.unit,
+            "direction": metric.direction,
+            "definition": metric.definition,
+            "source": metric.source,
+            "dialects": ["paper", *metric.dialects],
+        }
+        for metric in metrics
+    ]
+
+
+def list_datasets() -> list[dict[str, Any]]:
+    """The file formats of recorded people that can be read."""
+    from sidestep import registry
+
+    loaders = [registry.load("datasets", name) for name in registry.names("datasets")]
+    return [{"name": loader.name, "summary": loader.summary} for loader in loaders]
+
+
+LISTS: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
+    Kind.SUITES: list_suites,
+    Kind.POLICIES: list_policies,
+    Kind.ROBOTS: list_robots,
+    Kind.METRICS: list_metrics,
+    Kind.DATASETS: list_datasets,
+}

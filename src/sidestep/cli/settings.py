@@ -1,0 +1,53 @@
+"""``--set key=value``: settings of policies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sidestep.errors import BadInput, did_you_mean
+
+
+def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Settings per policy. ``orca.horizon=3`` is for one policy (a user's own goes by its reference or its
+    class name), ``horizon=3`` for all. Values are YAML scalars: ``3``, ``0.5``, ``true``, ``text``, ``[1,
+    2]``."""
+    settings: dict[str, dict[str, Any]] = {policy: {} for policy in policies}
+    for assignment in assignments:
+        key, separator, text = assignment.partition("=")
+        if not separator or not key.strip():
+            raise BadInput(f"--set {assignment}: must be key=value, such as orca.horizon=3")
+        target, name = _target(key.strip(), policies, assignment)
+        value = _value(text, assignment)
+        for policy in policies if target is None else [target]:
+            settings[policy][name] = value
+    return settings
+
+
+def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | None, str]:
+    """The policy that ``key`` speaks of (None: all) and the setting's name."""
+    names = {policy: policy for policy in policies} | {
+        policy.rpartition(":")[2]: policy for policy in policies
+    }
+    for name in sorted(names, key=len, reverse=True):
+        if key.startswith(name + "."):
+            return names[name], key[len(name) + 1 :]
+    if "." in key:
+        owner = key.rpartition(".")[0]
+        raise BadInput(f"--set {assignment}: no policy {owner!r} in this run{did_you_mean(owner, names)}")
+    return None, key
+
+
+def _value(text: str, assignment: str) -> Any:
+    import yaml
+
+    try:
+        value = yaml.safe_load(text) if text else ""
+    except yaml.YAMLError:
+        raise BadInput(f"--set {assignment}: {text!r} is not a YAML value; quote it") from None
+    if isinstance(value, str):
+        try:
+            return float(value)  # YAML 1.1 reads 1e-3 as text
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,80 @@
+"""What all verbs share: exit codes for errors, and where output goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import wraps
+from math import isfinite
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from sidestep.errors import SidestepError
+
+CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 3
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def verb(function: Callable[P, R]) -> Callable[P, R]:
+    """A command whose expected errors become a message on stderr and an exit code, never a traceback."""
+
+    @wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except SidestepError as error:
+            say(f"error: {error}")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return guarded
+
+
+def say(text: str) -> None:
+    """A line for the person, on stderr."""
+    typer.echo(text, err=True)
+
+
+def print_json(document: Any) -> None:
+    """The one JSON document on stdout; numbers that JSON does not know are null."""
+    typer.echo(json.dumps(_finite(document), ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value
+
+
+@contextmanager
+def quiet_stdout(wanted: bool) -> Iterator[None]:
+    """While open, whatever this process or its children print to stdout goes to stderr, so that JSON stays
+    alone."""
+    if not wanted:
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)

@@ -1,0 +1,39 @@
+"""``sidestep verify``: run episodes again and compare digests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, verb
+
+
+@verb
+def verify(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="So many episodes, spread over the run; default all.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run episodes of RUN again and compare with the records, bit for bit. Exit code 1 when one differs."""
+    from sidestep.benchmark.verify import verify_run
+    from sidestep.cli.bars import progress_bar
+
+    with quiet_stdout(as_json), progress_bar("verifying") as move:
+        found = verify_run(run, sample, workers, lambda done, total, task: move(done, total, task.label))
+    if as_json:
+        print_json(found.as_json())
+    else:
+        typer.echo(f"{found.equal} of {found.checked} episodes are equal to the bit")
+        if found.first_difference is not None:
+            d = found.first_difference
+            typer.echo(
+                f"first difference: {d.policy} · {d.scenario}, step {d.step}: "
+                f"{d.quantity} was {d.was}, is {d.is_}"
+            )
+    if found.equal < found.checked:
+        raise typer.Exit(CHECK_FAILED)

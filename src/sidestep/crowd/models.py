@@ -1,0 +1,62 @@
+"""The crowd models by name, and their parameters with overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.kernels import layout
+from sidestep.kernels.orca import OrcaParameters
+from sidestep.kernels.social_force_helbing import HelbingParameters
+from sidestep.kernels.social_force_moussaid import MoussaidParameters
+from sidestep.types.base import FloatArray
+from sidestep.types.scenario import CrowdPart
+
+MODEL_CODES: dict[str, int] = {
+    "orca": layout.MODEL_ORCA,
+    "social_force_helbing": layout.MODEL_HELBING,
+    "social_force_moussaid": layout.MODEL_MOUSSAID,
+    "replay": layout.MODEL_REPLAY,
+    "static": layout.MODEL_NONE,
+}
+
+MODEL_NAMES: dict[int, str] = {code: name for name, code in MODEL_CODES.items()}
+
+PARAMETERS: dict[str, Any] = {
+    "orca": OrcaParameters,
+    "social_force_helbing": HelbingParameters,
+    "social_force_moussaid": MoussaidParameters,
+}
+
+
+def model_code(part: CrowdPart, where: str) -> int:
+    """The kernels' number of the part's model."""
+    if part.model not in MODEL_CODES:
+        raise UnknownName("crowd model", part.model, MODEL_CODES, where)
+    return MODEL_CODES[part.model]
+
+
+def pack_parameters(parts: Iterable[CrowdPart], step_s: float, where: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Parameter arrays of the three simulated models. People of one model share their parameters within a world."""
+    chosen: dict[str, dict[str, float]] = {}
+    for part in parts:
+        if part.parameters and part.model not in PARAMETERS:
+            raise BadInput(f"{where}: crowd model {part.model!r} has no parameters")
+        known = [field.name for field in fields(PARAMETERS[part.model]) if field.name != "group"] if part.model in PARAMETERS else []
+        for key in part.parameters:
+            if key not in known:
+                raise UnknownName(f"{part.model} parameter", key, known, where)
+        if chosen.setdefault(part.model, part.parameters) != part.parameters:
+            raise BadInput(f"{where}: two parts of model {part.model!r} set different parameters; one world, one set")
+    packed = []
+    for name, kind in PARAMETERS.items():
+        overrides = {key: type(getattr(kind(), key))(value) for key, value in chosen.get(name, {}).items()}
+        if name == "orca":
+            overrides["time_step"] = step_s
+        made = replace(kind(), **overrides)
+        packed.append(made.to_array() if name == "orca" else made.as_array())
+    return packed[0], packed[1], packed[2]

@@ -1,0 +1,108 @@
+"""The scenarios behind the environment ids."""
+
+from __future__ import annotations
+
+from math import pi
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.types import Scenario
+
+DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
+
+
+def make_scenario(
+    task: str,
+    people: int | None = None,
+    crowd_model: str = "orca",
+    sees_robot: bool = True,
+    robot: str = "point",
+    time_limit_s: float = 25.0,
+    step_s: float = 0.25,
+    scenario: str | Path | Scenario | None = None,
+) -> Scenario:
+    """The scenario of an environment id; ``people`` None takes the task's usual number."""
+    if task == "Scenario":
+        return _given_scenario(scenario)
+    if task not in DEFAULT_PEOPLE:
+        raise UnknownName("environment", task, [*DEFAULT_PEOPLE, "Scenario"])
+    if scenario is not None:
+        raise BadInput(f"sidestep/{task}-v0 has its own scenario; use sidestep/Scenario-v0 for yours")
+    count = DEFAULT_PEOPLE[task] if people is None else people
+    layout = {"Crossing": _crossing, "Corridor": _corridor, "Doorway": _doorway, "Plaza": _plaza}[task](count)
+    part = {"model": crowd_model, "sees_robot": sees_robot, "at_end": "loop", "placement": layout["placement"]}
+    return Scenario.parse(
+        {
+            "name": task.lower(),
+            "suite": "gym",
+            "scene": layout["scene"],
+            "robots": [{"spec": robot, "start": layout["start"], "goal": layout["goal"]}],
+            "crowd": [part] if count else [],
+            "rules": {"step_s": step_s, "time_limit_s": time_limit_s, "goal_radius_m": 0.3},
+        },
+        f"sidestep/{task}-v0",
+    )
+
+
+def _given_scenario(scenario: str | Path | Scenario | None) -> Scenario:
+    if isinstance(scenario, Scenario):
+        return scenario
+    if scenario is None:
+        raise BadInput("sidestep/Scenario-v0 needs scenario=FILE.yaml or scenario=Scenario(…)")
+    from sidestep.suites.files import load_suite
+
+    found = list(load_suite(str(scenario)).scenarios())
+    if len(found) != 1:
+        raise BadInput(f"{scenario}: an environment needs one scenario, this has {len(found)}")
+    return found[0]
+
+
+def _crossing(people: int) -> dict[str, Any]:
+    radius = max(4.0, 0.35 * people)
+    return {
+        "scene": "open",
+        "start": [0.0, -radius, pi / 2],
+        "goal": [0.0, radius],
+        "placement": {"kind": "circle", "count": people, "radius": radius, "jitter": 0.5},
+    }
+
+
+def _box(x0: float, y0: float, x1: float, y1: float) -> list[list[float]]:
+    return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+
+
+def _corridor(people: int) -> dict[str, Any]:
+    scene = {"name": "corridor", "enclosed": True, "regions": [{"kind": "walkable", "polygon": _box(-8, -1.5, 8, 1.5)}]}
+    return {
+        "scene": scene,
+        "start": [-7.0, 0.0, 0.0],
+        "goal": [7.0, 0.0],
+        "placement": {"kind": "random", "count": people, "area": [-5.0, -1.2, 7.5, 1.2]},
+    }
+
+
+def _doorway(people: int) -> dict[str, Any]:
+    regions = [
+        {"kind": "walkable", "polygon": _box(-6, -3, 6, 3)},
+        {"kind": "obstacle", "polygon": _box(-0.15, 0.6, 0.15, 3)},
+        {"kind": "obstacle", "polygon": _box(-0.15, -3, 0.15, -0.6)},
+    ]
+    return {
+        "scene": {"name": "doorway", "enclosed": True, "regions": regions},
+        "start": [-5.0, 0.0, 0.0],
+        "goal": [5.0, 0.0],
+        "placement": {"kind": "random", "count": people, "area": [-3.5, -2.6, 5.6, 2.6]},
+    }
+
+
+def _plaza(people: int) -> dict[str, Any]:
+    columns = [(-3.0, -3.0), (3.0, -3.0), (-3.0, 3.0), (3.0, 3.0)]
+    regions: list[dict[str, Any]] = [{"kind": "walkable", "polygon": _box(-8, -8, 8, 8)}]
+    regions += [{"kind": "obstacle", "polygon": _box(x - 0.5, y - 0.5, x + 0.5, y + 0.5)} for x, y in columns]
+    return {
+        "scene": {"name": "plaza", "enclosed": True, "regions": regions},
+        "start": [-7.0, -7.0, pi / 4],
+        "goal": [7.0, 7.0],
+        "placement": {"kind": "random", "count": people, "area": [-7.0, -7.0, 7.0, 7.0]},
+    }

@@ -1,0 +1,300 @@
+"""The half-planes of velocities that ORCA permits an agent: one per neighbour, one per wall edge in view.
+
+Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance" (2011), sections 4 and 5.4. Agent
+``a`` with velocity ``v`` collides with ``b`` within ``τ`` seconds iff ``v_a - v_b`` lies in a cone cut off by a disc. With
+``u`` the smallest change of the relative velocity that leaves it, ``a`` must keep to the half-plane through
+``v_a + share · u`` whose normal is along ``u``; ``share`` is 1/2 in the paper.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.linear_program import (
+    DIR_X,
+    DIR_Y,
+    HALF,
+    INFINITY,
+    LINE_CAPACITY,
+    LINE_FLOATS,
+    NEXT,
+    ONE,
+    POINT_X,
+    POINT_Y,
+    ZERO,
+)
+
+LANES = np.uint64(8)
+PEOPLE = np.uint64(64)  # number of the first neighbour's line; those of walls come before it
+# After the lines, with the same numbering, what is known of each neighbour: relative position (m), relative velocity
+# (m/s), sum of radii (m), the agent's own share, squared distance (m²). One array holds both, at constant distances,
+# so that the compiler sees without asking that they do not overlap, and uses vector instructions.
+REL_X, REL_Y, REL_VX, REL_VY, RADII, OWN_SHARE, SQUARE = (
+    np.uint64(LINE_FLOATS + row * LINE_CAPACITY) for row in range(7)
+)
+WORK_FLOATS = LINE_FLOATS + 7 * LINE_CAPACITY
+
+MAX_WALL_EDGES = 64  # the nearest edges that an agent considers
+COVERED = np.float32(1e-5)
+COINCIDENT = np.float32(1e-12)  # m²: below it two centres count as one point
+APART = np.float32(1e-3)  # m: what is then taken for their distance
+TINY = np.float32(1e-6)
+
+
+@inlined
+def set_neighbour(work, i, dx, dy, dvx, dvy, radii, share, side):
+    """Note neighbour ``i`` (from PEOPLE on); ``side`` ±1 says which way two coinciding agents part."""
+    square = dx * dx + dy * dy
+    if square < COINCIDENT:
+        dx, dy = side * APART, ZERO
+        square = dx * dx
+    work[REL_X + i], work[REL_Y + i] = dx, dy
+    work[REL_VX + i], work[REL_VY + i] = dvx, dvy
+    work[RADII + i] = radii
+    work[OWN_SHARE + i] = share
+    work[SQUARE + i] = square
+
+
+@inlined
+def people_lines(work, count, vx, vy, per_horizon, per_step):
+    """Write the lines of ``count`` neighbours from PEOPLE on, in whole vectors: every case is computed, then chosen.
+
+    ``per_horizon = 1/τ``; agents that overlap already have to part within one step: ``per_step = 1/Δt``.
+    """
+    for block in range(PEOPLE, PEOPLE + count, LANES):
+        for lane in range(LANES):
+            i = block + lane
+            x, y = work[REL_X + i], work[REL_Y + i]
+            rvx, rvy = work[REL_VX + i], work[REL_VY + i]
+            radii, square = work[RADII + i], work[SQUARE + i]
+            overlap = square <= radii * radii
+            rate = per_step if overlap else per_horizon
+            wx, wy = rvx - rate * x, rvy - rate * y  # from the centre of the cut-off disc
+            stuck = overlap & (wx * wx + wy * wy == ZERO)
+            wx, wy = (-TINY * x if stuck else wx), (-TINY * y if stuck else wy)
+            w_square = wx * wx + wy * wy
+            along = wx * x + wy * y
+            on_disc = overlap | ((along < ZERO) & (along * along > radii * radii * w_square))
+
+            w_length = math.sqrt(w_square)
+            inverse = ONE / w_length
+            unit_x, unit_y = wx * inverse, wy * inverse
+            excess = radii * rate - w_length
+
+            side = ONE if x * wy - y * wx > ZERO else -ONE  # left or right leg of the cone
+            leg, half_width = math.sqrt(max(square - radii * radii, ZERO)), side * radii
+            inverse = ONE / square
+            leg_x = side * (x * leg - y * half_width) * inverse
+            leg_y = side * (x * half_width + y * leg) * inverse
+            on_leg = rvx * leg_x + rvy * leg_y
+
+            ux = excess * unit_x if on_disc else on_leg * leg_x - rvx
+            uy = excess * unit_y if on_disc else on_leg * leg_y - rvy
+            share = work[OWN_SHARE + i]
+            work[POINT_X + i], work[POINT_Y + i] = vx + share * ux, vy + share * uy
+            work[DIR_X + i] = unit_y if on_disc else leg_x
+            work[DIR_Y + i] = -unit_x if on_disc else leg_y
+
+
+@inlined
+def _push(lines, n, px, py, dx, dy):
+    lines[POINT_X + n], lines[POINT_Y + n] = px, py
+    lines[DIR_X + n], lines[DIR_Y + n] = dx, dy
+    return n + NEXT
+
+
+@inlined
+def _segment_square(ax, ay, bx, by):
+    """Squared distance (m²) of the origin from the segment ``a b``."""
+    ex, ey = bx - ax, by - ay
+    s = -(ax * ex + ay * ey) / (ex * ex + ey * ey)
+    if s < ZERO:
+        return ax * ax + ay * ay
+    if s > ONE:
+        return bx * bx + by * by
+    cx, cy = ax + s * ex, ay + s * ey
+    return cx * cx + cy * cy
+
+
+@kernel(_nrt=False)
+def edges_in_view(x, y, reach, points, following, cell_start, cell_items, grid, grid_shape, edges, squares):
+    """List the edges that face the agent within ``reach`` (m), nearest first, ties by lower number; returns how many.
+
+    At most MAX_WALL_EDGES, and none beyond the grid's own reach (``layout.WALL_REACH``). Outside the grid the nearest
+    cell serves, whose list holds every edge that near: going to it brings the agent closer to all of them.
+    """
+    nx, ny = grid_shape[0], grid_shape[1]
+    cx = min(max((x - grid[0]) / grid[2], ZERO), np.float32(nx - 1))
+    cy = min(max((y - grid[1]) / grid[2], ZERO), np.float32(ny - 1))
+    cell = np.int64(cy) * nx + np.int64(cx)
+    n = 0
+    for item in range(cell_start[cell], cell_start[cell + 1]):
+        edge = cell_items[item]
+        ax, ay = points[edge, 0] - x, points[edge, 1] - y
+        bx, by = points[following[edge], 0] - x, points[following[edge], 1] - y
+        if ax * (by - ay) - ay * (bx - ax) >= ZERO:  # the agent is not on the edge's outer side
+            continue
+        square = _segment_square(ax, ay, bx, by)
+        if square >= reach * reach or (n == MAX_WALL_EDGES and square >= squares[n - 1]):
+            continue
+        n = min(n + 1, MAX_WALL_EDGES)
+        at = n - 1
+        while at > 0 and (squares[at - 1] > square or (squares[at - 1] == square and edges[at - 1] > edge)):
+            squares[at], edges[at] = squares[at - 1], edges[at - 1]
+            at -= 1
+        squares[at], edges[at] = square, edge
+    return n
+
+
+@inlined
+def _is_covered(ax, ay, bx, by, radius, per_horizon, lines, n):
+    """Whether some line drawn already keeps the agent off the whole edge ``a b``."""
+    ax, ay, bx, by = ax * per_horizon, ay * per_horizon, bx * per_horizon, by * per_horizon
+    margin = per_horizon * radius
+    for j in range(n):
+        px, py, dx, dy = lines[POINT_X + j], lines[POINT_Y + j], lines[DIR_X + j], lines[DIR_Y + j]
+        if (ax - px) * dy - (ay - py) * dx - margin >= -COVERED:
+            if (bx - px) * dy - (by - py) * dx - margin >= -COVERED:
+                return True
+    return False
+
+
+@inlined
+def _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, convex, lines, n):
+    """The line of an edge that the agent touches: ``(touches, lines so far)``. A convex corner shared by two edges
+    is left to the one that it lies nearest to; a non-convex one to the edges themselves."""
+    a_square, b_square, r_square = ax * ax + ay * ay, bx * bx + by * by, radius * radius
+    if s < ZERO and a_square <= r_square:
+        if convex[edge]:
+            inverse = ONE / math.sqrt(a_square)
+            n = _push(lines, n, ZERO, ZERO, -ay * inverse, ax * inverse)
+        return True, n
+    if s > ONE and b_square <= r_square:
+        if convex[after] and bx * dirs[after, 1] - by * dirs[after, 0] >= ZERO:
+            inverse = ONE / math.sqrt(b_square)
+            n = _push(lines, n, ZERO, ZERO, -by * inverse, bx * inverse)
+        return True, n
+    if s >= ZERO and s <= ONE and line_square <= r_square:
+        return True, _push(lines, n, ZERO, ZERO, -dirs[edge, 0], -dirs[edge, 1])
+    return False, n
+
+
+@inlined
+def _tangent(x, y, radius, side):
+    """Unit vector from the origin along the tangent of the disc around ``(x, y)``; ``side`` +1 left, -1 right."""
+    square = x * x + y * y
+    leg, width = math.sqrt(square - radius * radius), side * radius
+    inverse = ONE / square
+    return (x * leg - y * width) * inverse, (x * width + y * leg) * inverse
+
+
+@inlined
+def _legs(ax, ay, bx, by, left, right, edge, radius, dirs, convex):
+    """The two legs of the velocity obstacle of vertices ``left`` and ``right`` (one vertex if seen obliquely).
+
+    At a non-convex vertex the leg extends the edge.
+    """
+    left_x, left_y = -dirs[edge, 0], -dirs[edge, 1]
+    right_x, right_y = dirs[edge, 0], dirs[edge, 1]
+    if convex[left]:
+        left_x, left_y = _tangent(ax, ay, radius, ONE)
+    if convex[right]:
+        right_x, right_y = _tangent(bx, by, radius, -ONE)
+    return left_x, left_y, right_x, right_y
+
+
+@inlined
+def _project(vx, vy, ax, ay, bx, by, single, legs, foreign, direction, margin, lines, n):
+    """Push the line tangent to the obstacle, cut off along ``a b``, at the point nearest to ``v``."""
+    left_x, left_y, right_x, right_y = legs
+    foreign_left, foreign_right = foreign
+    cx, cy = bx - ax, by - ay
+    t = HALF if single else ((vx - ax) * cx + (vy - ay) * cy) / (cx * cx + cy * cy)
+    t_left = (vx - ax) * left_x + (vy - ay) * left_y
+    t_right = (vx - bx) * right_x + (vy - by) * right_y
+    if (t < ZERO and t_left < ZERO) or (single and t_left < ZERO and t_right < ZERO):
+        return _push_disc(vx, vy, ax, ay, margin, lines, n)
+    if t > ONE and t_right < ZERO:
+        return _push_disc(vx, vy, bx, by, margin, lines, n)
+
+    cut_square, left_square, right_square = INFINITY, INFINITY, INFINITY
+    if not (t < ZERO or t > ONE or single):
+        ex, ey = vx - (ax + t * cx), vy - (ay + t * cy)
+        cut_square = ex * ex + ey * ey
+    if t_left >= ZERO:
+        ex, ey = vx - (ax + t_left * left_x), vy - (ay + t_left * left_y)
+        left_square = ex * ex + ey * ey
+    if t_right >= ZERO:
+        ex, ey = vx - (bx + t_right * right_x), vy - (by + t_right * right_y)
+        right_square = ex * ex + ey * ey
+    if cut_square <= left_square and cut_square <= right_square:
+        dx, dy = -direction[0], -direction[1]
+        return _push(lines, n, ax - margin * dy, ay + margin * dx, dx, dy)
+    if left_square <= right_square:
+        if foreign_left:
+            return n
+        return _push(lines, n, ax - margin * left_y, ay + margin * left_x, left_x, left_y)
+    if foreign_right:
+        return n
+    return _push(lines, n, bx + margin * right_y, by - margin * right_x, -right_x, -right_y)
+
+
+@inlined
+def _push_disc(vx, vy, cx, cy, margin, lines, n):
+    """Push the tangent, nearest to ``v``, of the cut-off disc around ``c``."""
+    wx, wy = vx - cx, vy - cy
+    length = math.sqrt(wx * wx + wy * wy)
+    inverse = ONE / length if length > ZERO else ZERO
+    wx, wy = wx * inverse, wy * inverse
+    if length == ZERO:  # straight away from the vertex
+        inverse = ONE / max(math.sqrt(cx * cx + cy * cy), TINY)
+        wx, wy = -cx * inverse, -cy * inverse
+    return _push(lines, n, cx + margin * wx, cy + margin * wy, wy, -wx)
+
+
+@kernel(_nrt=False)
+def wall_line(x, y, vx, vy, radius, per_horizon, edge, points, dirs, following, before, convex, lines, n):
+    """Push the line of one edge, unless others cover it; returns the number of lines so far."""
+    after = following[edge]
+    ax, ay = points[edge, 0] - x, points[edge, 1] - y
+    bx, by = points[after, 0] - x, points[after, 1] - y
+    if _is_covered(ax, ay, bx, by, radius, per_horizon, lines, n):
+        return n
+    ex, ey = points[after, 0] - points[edge, 0], points[after, 1] - points[edge, 1]
+    s = (-ax * ex - ay * ey) / (ex * ex + ey * ey)
+    gx, gy = -ax - s * ex, -ay - s * ey
+    line_square = gx * gx + gy * gy
+    touches, n = _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, convex, lines, n)
+    if touches:
+        return n
+
+    left, right = edge, after
+    if line_square <= radius * radius:  # seen obliquely, so that one vertex hides the rest
+        if s < ZERO:
+            right, bx, by = left, ax, ay
+        elif s > ONE:
+            left, ax, ay = right, bx, by
+        if not convex[left]:
+            return n
+    single = left == right
+    left_x, left_y, right_x, right_y = _legs(ax, ay, bx, by, left, right, edge, radius, dirs, convex)
+
+    # A leg that points into the neighbouring edge is replaced by that edge, which makes its own line.
+    lx, ly = -dirs[before[left], 0], -dirs[before[left], 1]
+    foreign_left = convex[left] and left_x * ly - left_y * lx >= ZERO
+    if foreign_left:
+        left_x, left_y = lx, ly
+    rx, ry = dirs[right, 0], dirs[right, 1]
+    foreign_right = convex[right] and right_x * ry - right_y * rx <= ZERO
+    if foreign_right:
+        right_x, right_y = rx, ry
+
+    ax, ay, bx, by = per_horizon * ax, per_horizon * ay, per_horizon * bx, per_horizon * by
+    legs, foreign = (left_x, left_y, right_x, right_y), (foreign_left, foreign_right)
+    direction = (dirs[left, 0], dirs[left, 1])
+    return _project(
+        vx, vy, ax, ay, bx, by, single, legs, foreign, direction, per_horizon * radius, lines, n
+    )

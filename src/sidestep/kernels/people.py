@@ -1,0 +1,139 @@
+"""People between the crowd models: coming in, wanting to go somewhere, moving, arriving, leaving."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sidestep.kernels.approx import atan2_32
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.layout import (
+    ACTIVE,
+    AT_END,
+    END_LEAVE,
+    END_LOOP,
+    ENTER_TIME,
+    GOAL_X,
+    GOAL_Y,
+    HEADING,
+    MODEL,
+    MODEL_NONE,
+    MODEL_REPLAY,
+    NEW_VX,
+    NEW_VY,
+    PREF_SPEED,
+    PX,
+    PY,
+    RADIUS,
+    VX,
+    VY,
+    WAYPOINT,
+    WISH_X,
+    WISH_Y,
+)
+from sidestep.kernels.sweep import move_with_walls
+
+ARRIVED = np.float32(0.3)  # m: a waypoint is reached within this
+SIDE_BIAS = np.float32(0.01)  # rad: people tend so much to their right, which settles exact symmetry
+TURN_SPEED = np.float32(0.05)  # m/s: the body turns to where it walks when faster than this
+
+
+@kernel
+def enter_people(agents, flags, people, now):
+    """Activate people whose time has come and whose place is free; the others wait outside."""
+    columns = agents.shape[1]
+    for i in range(people):
+        if flags[ACTIVE, i] == 1 or flags[MODEL, i] == MODEL_REPLAY or agents[ENTER_TIME, i] > now:
+            continue
+        free = True
+        for j in range(columns):
+            if flags[ACTIVE, j] == 1:
+                dx, dy = agents[PX, j] - agents[PX, i], agents[PY, j] - agents[PY, i]
+                reach = agents[RADIUS, i] + agents[RADIUS, j]
+                if dx * dx + dy * dy < reach * reach:
+                    free = False
+                    break
+        if free:
+            flags[ACTIVE, i] = 1
+
+
+@kernel
+def wish_velocities(agents, flags, people, routes, route_length, dt):
+    """Preferred velocity: toward the waypoint at the preferred speed, with the side bias; next waypoint on arrival."""
+    for i in range(people):
+        agents[WISH_X, i] = np.float32(0.0)
+        agents[WISH_Y, i] = np.float32(0.0)
+        if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or route_length[i] == 0:
+            continue
+        dx, dy = agents[GOAL_X, i] - agents[PX, i], agents[GOAL_Y, i] - agents[PY, i]
+        distance = sqrt(dx * dx + dy * dy)
+        last = flags[WAYPOINT, i] == route_length[i] - 1
+        stays = last and flags[AT_END, i] != END_LOOP and flags[AT_END, i] != END_LEAVE
+        if distance < ARRIVED and not stays:
+            if last and flags[AT_END, i] == END_LEAVE:
+                flags[ACTIVE, i] = 0
+                agents[ENTER_TIME, i] = np.float32(np.inf)
+                agents[VX, i] = np.float32(0.0)
+                agents[VY, i] = np.float32(0.0)
+                continue
+            following = 0 if last else flags[WAYPOINT, i] + 1
+            flags[WAYPOINT, i] = following
+            agents[GOAL_X, i] = routes[i, following, 0]
+            agents[GOAL_Y, i] = routes[i, following, 1]
+            dx, dy = agents[GOAL_X, i] - agents[PX, i], agents[GOAL_Y, i] - agents[PY, i]
+            distance = sqrt(dx * dx + dy * dy)
+        if distance > np.float32(1e-6):
+            speed = agents[PREF_SPEED, i]
+            if stays:
+                speed = min(speed, distance / max(dt, np.float32(0.25)))
+            ux, uy = dx / distance * speed, dy / distance * speed
+            agents[WISH_X, i] = ux + SIDE_BIAS * uy
+            agents[WISH_Y, i] = uy - SIDE_BIAS * ux
+
+
+@kernel
+def move_people(agents, flags, people, walls, dt):
+    """Carry out the new velocities. Walls are hard: a body stops at them or slides along. Velocity is what was moved."""
+    for i in range(people):
+        if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or flags[MODEL, i] == MODEL_NONE:
+            continue
+        dx, dy = agents[NEW_VX, i] * dt, agents[NEW_VY, i] * dt
+        x, y = agents[PX, i], agents[PY, i]
+        if walls[0].shape[0] > 0:
+            new_x, new_y, touched, _ = move_with_walls(
+                np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), np.float64(agents[RADIUS, i]), walls
+            )
+            agents[PX, i], agents[PY, i] = np.float32(new_x), np.float32(new_y)
+            if touched:
+                agents[VX, i], agents[VY, i] = (agents[PX, i] - x) / dt, (agents[PY, i] - y) / dt
+            else:
+                agents[VX, i], agents[VY, i] = agents[NEW_VX, i], agents[NEW_VY, i]
+        else:
+            agents[PX, i], agents[PY, i] = x + dx, y + dy
+            agents[VX, i], agents[VY, i] = agents[NEW_VX, i], agents[NEW_VY, i]
+
+
+@kernel
+def replay_people(agents, flags, people, replay, step):
+    """Put replayed people where the recording has them at ``step``; (T, N, 4) x, y, vx, vy, NaN when absent."""
+    step = min(step, replay.shape[0] - 1)
+    for i in range(people):
+        if flags[MODEL, i] != MODEL_REPLAY:
+            continue
+        x = replay[step, i, 0]
+        if x != x:
+            flags[ACTIVE, i] = 0
+            continue
+        flags[ACTIVE, i] = 1
+        agents[PX, i], agents[PY, i] = x, replay[step, i, 1]
+        agents[VX, i], agents[VY, i] = replay[step, i, 2], replay[step, i, 3]
+
+
+@kernel
+def face_people(agents, flags, people):
+    """Bodies face where they walk; who stands keeps facing the same way."""
+    for i in range(people):
+        vx, vy = agents[VX, i], agents[VY, i]
+        if flags[ACTIVE, i] == 1 and vx * vx + vy * vy > TURN_SPEED * TURN_SPEED:
+            agents[HEADING, i] = atan2_32(vy, vx)

@@ -1,0 +1,232 @@
+"""The social force model that Moussaïd et al. fitted to experiments with pairs of pedestrians.
+
+M. Moussaïd, D. Helbing, S. Garnier, A. Johansson, M. Combe, G. Theraulaz: *Experimental study of the behavioural
+mechanisms underlying self-organization in human crowds*, Proceedings of the Royal Society B 276, 2755, 2009; lightsfm
+and PySocialForce implement the same interaction. Person i at distance d from j, with e the unit vector from i to j:
+
+    D = λ (v_i - v_j) + e        interaction direction t = D / |D|, and n = t turned left
+    B = γ |D|                    the faster the approach, the longer the range
+    θ = angle from t to e + B ε  positive when j is on the left; ε makes people prefer to evade on the right
+    f = -A exp(-d/B) [exp(-(n' B θ)²) t + sign(θ) exp(-(n B θ)²) n]
+
+and the acceleration is (wish - v) / τ + Σ_j f_ij + walls + group forces. Bodies have no size in f, as published.
+
+A wall point pushes with a exp(-(d - r)/b), d - r being the distance from the body's surface to it; how walls and
+neighbours are found and summed is written in ``social_force_helbing``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidestep.kernels.approx import atan2_32, exp32_bounded, from_steps, order_free_steps
+from sidestep.kernels.group_force import GroupParameters, group_acceleration, link_groups
+from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
+from sidestep.kernels.social_force_helbing import (
+    LOWEST_EXPONENT,
+    ROW_FX,
+    ROW_FY,
+    ROW_VX,
+    ROW_VY,
+    ROW_X,
+    ROW_Y,
+    STRENGTH_LIMIT,
+    TILE,
+    TILE_SIZE,
+    TINY,
+    WORK_A,
+    WORK_B,
+    WORK_C,
+    WORK_D,
+    choose_cells,
+    forget_robots,
+    gather_candidates,
+    require_positive,
+    sort_into_cells,
+    split_scratch,
+    wall_acceleration,
+    write_velocity,
+)
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_NEVER = np.float32(-1000.0)  # exponent of a force beyond the cut-off
+
+PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(
+    10
+)
+GROUP_OFFSET = 10
+
+CELLS_PER_REACH = 2  # of one and two and three the fastest at 0.25 people per m²
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoussaidParameters:
+    """Parameters of the Moussaïd model; values of the publication unless said otherwise."""
+
+    relaxation_time: float = 0.54
+    """τ (s): how fast the velocity approaches the preferred one."""
+    strength: float = 4.5
+    """A (m/s²)."""
+    gamma: float = 0.35
+    """γ (m): range of the interaction per unit of |D|."""
+    relative_velocity_weight: float = 2.0
+    """λ (s/m): weight of the relative velocity against the direction to the other person."""
+    n_speed: float = 3.0
+    """n' (1/(m rad)): how quickly braking fades with the angle."""
+    n_angle: float = 2.0
+    """n (1/(m rad)): how quickly turning fades with the angle."""
+    side_bias: float = 0.005
+    """ε (rad/m): preference for the right-hand side; negative for the left, 0 for none."""
+    wall_strength: float = 10.0
+    """a (m/s²), at the surface of the body; of lightsfm, because the published 3 m/s² over 0.1 m lets a person who walks
+    straight at a wall push 0.1 m into it."""
+    wall_range: float = 0.2
+    """b (m); of lightsfm."""
+    cutoff: float = 10.0
+    """Centre distance (m) beyond which people do not interact; at a head-on approach of 2.7 m/s 1 % of A is left."""
+    group: GroupParameters = field(default_factory=GroupParameters)
+
+    def __post_init__(self) -> None:
+        require_positive(self, ("relaxation_time", "gamma", "wall_range", "cutoff"))
+        require_positive(self, ("strength", "relative_velocity_weight", "n_speed", "n_angle"), or_zero=True)
+        require_positive(self, ("wall_strength",), or_zero=True)
+        if not abs(self.side_bias) <= 1.0:
+            raise ValueError(
+                f"MoussaidParameters.side_bias has to be in [-1, 1] rad/m, not {self.side_bias!r}"
+            )
+        if max(self.strength, self.wall_strength) > STRENGTH_LIMIT:
+            raise ValueError(f"strength and wall_strength have to be at most {STRENGTH_LIMIT} m/s²")
+
+    def as_array(self) -> NDArray[np.float32]:
+        """The parameters in the order that the kernel reads them."""
+        pair = (
+            self.strength,
+            self.gamma,
+            self.relative_velocity_weight,
+            self.n_speed,
+            self.n_angle,
+            self.side_bias,
+        )
+        own = (1.0 / self.relaxation_time, *pair, self.wall_strength, 1.0 / self.wall_range, self.cutoff)
+        return np.concatenate((np.array(own, dtype=np.float32), self.group.as_array()))
+
+
+@inlined
+def _faded(exponent):
+    """``exp`` of a number <= 0, kept where the result is neither subnormal nor large enough to matter in the sum."""
+    return exp32_bounded(exponent if exponent > LOWEST_EXPONENT else LOWEST_EXPONENT)
+
+
+@inlined
+def _fill_forces(agents, i, tile, count, params):
+    """Force of every candidate in ``tile`` on person ``i``: elementwise loops that run in vector registers.
+
+    Three loops, because the processor overlaps the iterations of a short chain of operations better than those of a
+    long one. They work with D' = d D, whose length is L, so that one division gives both 1/d and 1/L. The person's
+    own entry gives no force because its D' is (0, 0).
+    """
+    x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
+    strength, gamma, weight, bias = params[STRENGTH], params[GAMMA], params[LAMBDA], params[SIDE_BIAS]
+    fade_speed, fade_angle = params[N_SPEED] * params[N_SPEED], params[N_ANGLE] * params[N_ANGLE]
+    per_gamma = _ONE / gamma
+    reach = params[CUTOFF] * params[CUTOFF]
+    for k in range(np.uint64(count)):
+        dx, dy = tile[ROW_X + k] - x, tile[ROW_Y + k] - y
+        square = dx * dx + dy * dy
+        distance = np.sqrt(square if square > TINY else TINY)
+        scale = weight * distance
+        big_x, big_y = scale * (vx - tile[ROW_VX + k]) + dx, scale * (vy - tile[ROW_VY + k]) + dy
+        square_big = big_x * big_x + big_y * big_y
+        length = np.sqrt(square_big if square_big > TINY else TINY)
+        inverse = _ONE / (distance * length)
+        inverse_length = inverse * distance
+        tile[WORK_A + k] = big_x * inverse_length
+        tile[WORK_B + k] = big_y * inverse_length
+        tile[WORK_C + k] = gamma * (length * (inverse * length))
+        decay = -(distance * distance) * (inverse_length * per_gamma)
+        tile[WORK_D + k] = decay if square <= reach else _NEVER
+        tile[ROW_FX + k] = big_x * dy - big_y * dx
+        tile[ROW_FY + k] = big_x * dx + big_y * dy
+    for k in range(np.uint64(count)):
+        tile[ROW_FX + k] = atan2_32(tile[ROW_FX + k], tile[ROW_FY + k]) + tile[WORK_C + k] * bias
+    for k in range(np.uint64(count)):
+        tx, ty, b, decay, theta = (
+            tile[WORK_A + k],
+            tile[WORK_B + k],
+            tile[WORK_C + k],
+            tile[WORK_D + k],
+            tile[ROW_FX + k],
+        )
+        fade = (b * theta) * (b * theta)
+        along = _faded(decay - fade_speed * fade)
+        across = _faded(decay - fade_angle * fade)
+        across = -across if theta < _ZERO else across
+        across = _ZERO if theta == _ZERO else across
+        tile[ROW_FX + k] = strength * (across * ty - along * tx)
+        tile[ROW_FY + k] = -strength * (across * tx + along * ty)
+
+
+@kernel
+def moussaid_world_range(
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
+    scratch, first, last,
+):  # fmt: skip
+    """``moussaid_world`` for the people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
+    dt = np.float32(dt)
+    lists, tiles = split_scratch(scratch, agents.shape[1])
+    order, _, group_head, group_next, cell_first = lists
+    walls = (wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape)
+    law = (params[WALL_STRENGTH], params[WALL_PER_RANGE], _ZERO, _ZERO, _ZERO)
+    cells = choose_cells(agents, flags, people, params[CUTOFF], CELLS_PER_REACH)
+    sort_into_cells(agents, flags, people, cells, lists)
+    link_groups(flags, people, group_head, group_next)
+    for cell in range(cells[3] * cells[4]):
+        count_people, count, padded = 0, 0, 0
+        for k in range(cell_first[cell], cell_first[cell + 1]):
+            i = order[k]
+            if i < first or i >= last or flags[MODEL, i] != MODEL_MOUSSAID:
+                continue
+            if count == 0:
+                count_people, count, padded = gather_candidates(
+                    agents, flags, people, cells, cell, lists, tiles
+                )
+            steps_x, steps_y = np.int64(0), np.int64(0)
+            for start in range(0, padded, TILE):
+                tile = tiles[start // TILE * TILE_SIZE :]
+                held = min(padded - start, TILE)
+                _fill_forces(agents, i, tile, held, params)
+                if flags[SEES_ROBOT, i] == 0:
+                    forget_robots(tile, start, count_people, count)
+                steps_x += order_free_steps(tile, ROW_FX, held)
+                steps_y += order_free_steps(tile, ROW_FY, held)
+            ax = from_steps(steps_x) + (agents[WISH_X, i] - agents[VX, i]) * params[PER_TAU]
+            ay = from_steps(steps_y) + (agents[WISH_Y, i] - agents[VY, i]) * params[PER_TAU]
+            if wall_points.shape[0] > 0:
+                wall_x, wall_y = wall_acceleration(agents, i, walls, law)
+                ax, ay = ax + wall_x, ay + wall_y
+            if flags[GROUP, i] >= 0:
+                group_x, group_y = group_acceleration(
+                    agents, flags, people, group_head, group_next, i, params, GROUP_OFFSET
+                )
+                ax, ay = ax + group_x, ay + group_y
+            write_velocity(agents, i, ax, ay, dt)
+
+
+@kernel
+def moussaid_world(
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
+    scratch,
+):  # fmt: skip
+    """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_MOUSSAID, in one world.
+
+    Arguments as for ``helbing_world``; ``params`` from ``MoussaidParameters.as_array``; ``scratch`` from
+    ``make_social_force_scratch``.
+    """
+    moussaid_world_range(
+        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params,
+        dt, scratch, 0, people,
+    )  # fmt: skip

@@ -1,0 +1,240 @@
+"""One step of one world, and of many worlds in one call.
+
+The order inside a step: people come in; they decide (all from the same state, robots included); the robots move, stopped
+by walls; the people move; contacts are swept over the step; arrivals are noted. Nothing is drawn at random.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sidestep.kernels.dynamics import (
+    ROBOT_HEADING,
+    ROBOT_OMEGA,
+    ROBOT_V,
+    ROBOT_VX,
+    ROBOT_VY,
+    ROBOT_X,
+    ROBOT_Y,
+    advance_robot,
+)
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.layout import (
+    ACTIVE,
+    HEADING,
+    MODEL,
+    MODEL_HELBING,
+    MODEL_MOUSSAID,
+    MODEL_ORCA,
+    MODEL_REPLAY,
+    PX,
+    PY,
+    RADIUS,
+    VX,
+    VY,
+)
+from sidestep.kernels.orca import make_orca_scratch, orca_world
+from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
+from sidestep.kernels.social_force_helbing import helbing_world, make_social_force_scratch
+from sidestep.kernels.social_force_moussaid import moussaid_world
+from sidestep.kernels.sweep import (
+    move_with_walls,
+    sweep_circles,
+    sweep_polygon_circle,
+    sweep_polygon_walls,
+)
+
+# status (R, STATUS_ROWS) int32: what happened to each robot in the last step
+LIMITED = 0  # bits of record.LIMIT_NAMES
+AT_WALL = 1
+AT_GOAL = 2
+STATUS_ROWS = 3
+
+# measures (R, MEASURE_ROWS) float64
+WALL_FRACTION = 0  # when in the step the wall was touched, 0 … 1
+GOAL_DISTANCE = 1  # at the end of the step, m
+NEAREST = 2  # least surface distance to a person over the step, m; FAR when nobody is there
+MEASURE_ROWS = 3
+
+NO_CONTACT = np.float32(2.0)
+FAR = 1.0e3
+
+# rules (RULE_ROWS,) float64
+RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT = 0, 1, 2
+RULE_ROWS = 3
+
+# body (BODY_ROWS, 2) float64: first row (corners, radius) — a disc has 0 corners — then the corners
+BODY_ROWS = 9
+
+
+@kernel
+def step_world(
+    step, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact,
+    status, measures, rules, walls, replay, orca_parameters, helbing_parameters, moussaid_parameters, before,
+    orca_scratch, force_scratch,
+):  # fmt: skip
+    """Advance one world from ``step`` to ``step + 1``. Arrays without the environment axis; see ``kernels.layout``."""
+    dt64 = rules[RULE_DT]
+    dt = np.float32(dt64)
+    enter_people(agents, flags, people, np.float32(step * dt64))
+    wish_velocities(agents, flags, people, routes, route_length, dt)
+    models = 0
+    for i in range(people):
+        models |= 1 << flags[MODEL, i]
+    if models & (1 << MODEL_ORCA):
+        orca_world(agents, flags, people, *walls, orca_parameters, orca_scratch)
+    if models & (1 << MODEL_HELBING):
+        helbing_world(
+            agents, flags, people, walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8],
+            helbing_parameters, dt, force_scratch,
+        )  # fmt: skip
+    if models & (1 << MODEL_MOUSSAID):
+        moussaid_world(
+            agents, flags, people, walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8],
+            moussaid_parameters, dt, force_scratch,
+        )  # fmt: skip
+    for j in range(agents.shape[1]):
+        before[0, j], before[1, j] = agents[PX, j], agents[PY, j]
+        before[2, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
+    for r in range(robots.shape[0]):
+        _move_robot(robots[r], body[r], limits[r], dynamics[r], command[r], applied[r], status[r], measures[r], walls, dt64)
+    move_people(agents, flags, people, walls, dt)
+    if models & (1 << MODEL_REPLAY):
+        replay_people(agents, flags, people, replay, step + 1)
+    face_people(agents, flags, people)
+    _sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
+    for r in range(robots.shape[0]):
+        _note_goal(robots[r], goals[r], before[0, people + r], before[1, people + r], rules, status[r], measures[r])
+        mirror_robot(agents, people + r, robots[r])
+
+
+@kernel
+def mirror_robot(agents, column, robot):
+    """Show the robot to the people as one more agent."""
+    agents[PX, column], agents[PY, column] = np.float32(robot[ROBOT_X]), np.float32(robot[ROBOT_Y])
+    agents[VX, column], agents[VY, column] = np.float32(robot[ROBOT_VX]), np.float32(robot[ROBOT_VY])
+    agents[HEADING, column] = np.float32(robot[ROBOT_HEADING])
+
+
+@kernel
+def _move_robot(robot, body, limits, dynamics, command, applied, status, measures, walls, dt):
+    """Dynamics, then walls: a disc slides along them, a polygon stops. Either way the contact is noted."""
+    x, y, heading = robot[ROBOT_X], robot[ROBOT_Y], robot[ROBOT_HEADING]
+    status[LIMITED] = advance_robot(dynamics, robot, command[0], command[1], limits, dt, applied)
+    status[AT_WALL] = 0
+    measures[WALL_FRACTION] = 2.0
+    if walls[0].shape[0] == 0:
+        return
+    if body[0, 0] == 0.0:
+        new_x, new_y, touched, fraction = move_with_walls(
+            x, y, robot[ROBOT_X] - x, robot[ROBOT_Y] - y, body[0, 1], walls
+        )
+        robot[ROBOT_X], robot[ROBOT_Y] = new_x, new_y
+    else:
+        turn = robot[ROBOT_OMEGA] * dt
+        corners = body[1 : 1 + int(body[0, 0])]
+        fraction = sweep_polygon_walls(x, y, heading, robot[ROBOT_X] - x, robot[ROBOT_Y] - y, turn, corners, walls)
+        touched = fraction <= 1.0
+        if touched:
+            part = max(fraction - 1e-3, 0.0)
+            robot[ROBOT_X], robot[ROBOT_Y] = x + part * (robot[ROBOT_X] - x), y + part * (robot[ROBOT_Y] - y)
+            robot[ROBOT_HEADING] = heading + part * turn
+            robot[ROBOT_V] = robot[ROBOT_OMEGA] = 0.0
+            new_x, new_y = robot[ROBOT_X], robot[ROBOT_Y]
+    if touched:
+        status[AT_WALL] = 1
+        measures[WALL_FRACTION] = fraction
+        robot[ROBOT_VX], robot[ROBOT_VY] = (robot[ROBOT_X] - x) / dt, (robot[ROBOT_Y] - y) / dt
+
+
+@kernel
+def _sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
+    """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
+    columns = agents.shape[1]
+    for r in range(robots.shape[0]):
+        own = people + r
+        x0, y0 = np.float64(before[0, own]), np.float64(before[1, own])
+        vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
+        radius = np.float64(agents[RADIUS, own])
+        nearest = FAR
+        for j in range(columns):
+            contact[r, j] = NO_CONTACT
+            if j == own or flags[ACTIVE, j] != 1:
+                continue
+            now_x, now_y = np.float64(agents[PX, j]), np.float64(agents[PY, j])
+            if j >= people:
+                now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
+            was_x, was_y = np.float64(before[0, j]), np.float64(before[1, j])
+            if before[2, j] == 0.0:  # came in during this step
+                was_x, was_y = now_x, now_y
+            wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
+            other = np.float64(agents[RADIUS, j])
+            fraction, gap = sweep_circles(x0, y0, vx, vy, radius, was_x, was_y, wx, wy, other, dt)
+            if body[r, 0, 0] > 0.0 and fraction <= 1.0:
+                corners = body[r, 1 : 1 + int(body[r, 0, 0])]
+                start = robots[r, ROBOT_HEADING] - robots[r, ROBOT_OMEGA] * dt
+                fraction = sweep_polygon_circle(
+                    x0, y0, start, vx, vy, robots[r, ROBOT_OMEGA], corners, was_x, was_y, wx, wy, other, dt
+                )
+            if fraction <= 1.0:
+                contact[r, j] = np.float32(fraction)
+            if j < people:
+                nearest = min(nearest, gap)
+        measures[r, NEAREST] = nearest
+
+
+@kernel
+def _note_goal(robot, goal, was_x, was_y, rules, status, measures):
+    """The goal is reached when the straight piece just driven comes within the goal radius."""
+    dx, dy = robot[ROBOT_X] - was_x, robot[ROBOT_Y] - was_y
+    gx, gy = goal[0] - was_x, goal[1] - was_y
+    square = dx * dx + dy * dy
+    along = 1.0 if square == 0.0 else min(max((gx * dx + gy * dy) / square, 0.0), 1.0)
+    miss_x, miss_y = gx - along * dx, gy - along * dy
+    radius = rules[RULE_GOAL_RADIUS]
+    status[AT_GOAL] = 1 if miss_x * miss_x + miss_y * miss_y < radius * radius else 0
+    end_x, end_y = gx - dx, gy - dy
+    measures[GOAL_DISTANCE] = sqrt(end_x * end_x + end_y * end_y)
+
+
+@kernel
+def scene_of(bank, scene):
+    """The walls of one scene out of the bank that all worlds share: the tuple that every kernel calls ``walls``."""
+    points, dirs, following, previous, convex, cell_start, cell_items, grids, grid_shapes, offsets = bank
+    w0, w1 = offsets[scene, 0], offsets[scene + 1, 0]
+    c0, c1 = offsets[scene, 1], offsets[scene + 1, 1]
+    i0, i1 = offsets[scene, 2], offsets[scene + 1, 2]
+    return (
+        points[w0:w1], dirs[w0:w1], following[w0:w1], previous[w0:w1], convex[w0:w1],
+        cell_start[c0:c1], cell_items[i0:i1], grids[scene], grid_shapes[scene],
+    )  # fmt: skip
+
+
+@kernel
+def make_scratch(columns):
+    """Working memory for worlds of up to so many agents; one per thread."""
+    return (
+        np.zeros((3, columns), np.float32),
+        make_orca_scratch(columns),
+        make_social_force_scratch(columns),
+    )
+
+
+@kernel
+def step_worlds(
+    first, last, running, clock, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals,
+    command, applied, contact, status, measures, rules, index, bank, replays, parameters, scratch,
+):  # fmt: skip
+    """Advance worlds ``first … last - 1`` that are running by one step each."""
+    for b in range(first, last):
+        if running[b] == 0:
+            continue
+        step_world(
+            clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
+            dynamics[b], goals[b], command[b], applied[b], contact[b], status[b], measures[b], rules[b],
+            scene_of(bank, index[b, 0]), replays[index[b, 1]], parameters[0][b], parameters[1][b], parameters[2][b],
+            scratch[0], scratch[1], scratch[2],
+        )  # fmt: skip
+        clock[b] += 1

@@ -1,0 +1,106 @@
+"""Outcome: how the episode ended. Every episode counts, whatever happened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sidestep.interfaces import Metric
+from sidestep.metrics.answers import INDICATOR_UNIT, indicator
+from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics.sources import FRANCIS, SEAN, SIDESTEP, SOCNAVBENCH
+from sidestep.types.outcome import Outcome
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+
+_VALIDITY = "Always, also for episodes whose policy failed."
+
+
+def is_completed(record: EpisodeRecord) -> bool:
+    """Whether the goal was reached, whatever else happened."""
+    return record.outcome is Outcome.SUCCESS or any(event.kind == "goal_reached" for event in record.events)
+
+
+def completed(record: EpisodeRecord) -> MetricResult:
+    """1 if the goal was reached, with collisions or without."""
+    return indicator(is_completed(record))
+
+
+def make_outcome_indicator(outcome: Outcome) -> Callable[[EpisodeRecord], MetricResult]:
+    """The function that answers 1 if an episode's outcome is ``outcome``."""
+
+    def outcome_indicator(record: EpisodeRecord) -> MetricResult:
+        return indicator(record.outcome is outcome)
+
+    outcome_indicator.__name__ = outcome.value
+    outcome_indicator.__doc__ = f"1 if the episode's outcome is {outcome.value}."
+    return outcome_indicator
+
+
+def _metric(outcome: Outcome, meaning: str, source: str) -> Metric:
+    return Metric(
+        name=outcome.value,
+        unit=INDICATOR_UNIT,
+        direction="higher" if outcome is Outcome.SUCCESS else "lower",
+        definition=meaning + " The mean over episodes is the rate.",
+        source=source,
+        distance="surface" if outcome.value.endswith("collision") else "none",
+        validity=_VALIDITY,
+        function=make_outcome_indicator(outcome),
+        dialects={socnavbench_code.NAME: socnavbench_code.make_outcome_indicator(outcome)},
+    )
+
+
+SUCCESS = _metric(
+    Outcome.SUCCESS,
+    "1 if the outcome is success: the goal was reached and nothing that outranks it happened (by the default "
+    "precedence "
+    "no collision with anybody or anything, no timeout, no policy error), else 0.",
+    f"{SOCNAVBENCH}, overall success rate; {FRANCIS}, S",
+)
+PEDESTRIAN_COLLISION = _metric(
+    Outcome.PEDESTRIAN_COLLISION,
+    "1 if the outcome is a collision with a person, else 0.",
+    f"{SOCNAVBENCH}, failure cases",
+)
+ENVIRONMENT_COLLISION = _metric(
+    Outcome.ENVIRONMENT_COLLISION,
+    "1 if the outcome is a collision with a wall, else 0.",
+    f"{SOCNAVBENCH}, failure cases",
+)
+VEHICLE_COLLISION = _metric(
+    Outcome.VEHICLE_COLLISION,
+    "1 if the outcome is a collision with a vehicle or another robot, else 0.",
+    SIDESTEP,
+)
+TIMEOUT = _metric(
+    Outcome.TIMEOUT,
+    "1 if the outcome is that the time limit passed before the goal was reached, else 0.",
+    f"{SOCNAVBENCH}, failure cases; {FRANCIS}, TO",
+)
+OFF_ROUTE = _metric(Outcome.OFF_ROUTE, "1 if the outcome is that the robot left its route, else 0.", SIDESTEP)
+LANE_INVASION = _metric(
+    Outcome.LANE_INVASION, "1 if the outcome is that the robot crossed lane markings, else 0.", SIDESTEP
+)
+FROZEN = _metric(
+    Outcome.FROZEN,
+    "1 if the outcome is that the robot stood still for rules.frozen_after_s, else 0.",
+    SIDESTEP,
+)
+POLICY_ERROR = _metric(
+    Outcome.POLICY_ERROR,
+    "1 if the policy raised an error or answered with something that is no command, else 0.",
+    SIDESTEP,
+)
+
+COMPLETED = Metric(
+    name="completed",
+    unit=INDICATOR_UNIT,
+    direction="higher",
+    definition="1 if the robot reached the goal, with collisions on the way or without, else 0. The mean is "
+    "the rate.",
+    source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed",
+    distance="none",
+    validity=_VALIDITY,
+    function=completed,
+    dialects={},
+)

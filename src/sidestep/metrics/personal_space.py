@@ -1,0 +1,221 @@
+"""Personal space: how long and how often the robot was in people's intimate, personal and social zones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from sidestep.interfaces import Direction, Metric
+from sidestep.metrics.answers import NOBODY, average
+from sidestep.metrics.footprint_distance import distance_to_segments
+from sidestep.metrics.series import (
+    THRESHOLD_TOLERANCE_M,
+    closest_pedestrian_distance,
+    pedestrian_distance,
+    present,
+    smallest_per_state,
+)
+from sidestep.metrics.sources import FRANCIS, HALL, HUNAVSIM, SEAN
+from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+
+ZONES_M: dict[str, tuple[float, float]] = {
+    "intimate": (-np.inf, 0.45),
+    "personal": (0.45, 1.2),
+    "social": (1.2, 3.6),
+}
+"""Zones by distance, lower limit inside, upper limit outside (Hall 1966)."""
+COMPLIANT_FROM_M = 0.5
+
+_NO_GROUP = "no two members of a group were present together"
+_SOMEBODY = "Episodes with at least one person in at least one state."
+
+
+def closer_than(distance: FloatArray, limit: float) -> BoolArray:
+    """Whether distances are below ``limit``; exactly at it is not, nor is NaN."""
+    return distance < limit - THRESHOLD_TOLERANCE_M
+
+
+def in_zone(distance: FloatArray, zone: str) -> BoolArray:
+    """Whether distances fall into a zone of ``ZONES_M``."""
+    low, high = ZONES_M[zone]
+    return closer_than(distance, high) & ~closer_than(distance, low)
+
+
+def make_intrusion(zone: str) -> Callable[[EpisodeRecord], MetricResult]:
+    """The function that gives the share of states with the closest person in ``zone``."""
+
+    def intrusion(record: EpisodeRecord) -> MetricResult:
+        return _share(closest_pedestrian_distance(record), zone, NOBODY)
+
+    intrusion.__doc__ = f"Share of states with the closest person in the {zone} zone."
+    return intrusion
+
+
+def make_group_intrusion(zone: str) -> Callable[[EpisodeRecord], MetricResult]:
+    """The function that gives the share of states with the closest group's space in ``zone``."""
+
+    def group_intrusion(record: EpisodeRecord) -> MetricResult:
+        return _share(closest_group_distance(record), zone, _NO_GROUP)
+
+    group_intrusion.__doc__ = f"Share of states with the closest group in the {zone} zone."
+    return group_intrusion
+
+
+def _share(distance: FloatArray, zone: str, reason: str) -> MetricResult:
+    if np.isnan(distance).all():
+        return MetricResult.invalid("ratio", reason)
+    return average(in_zone(distance, zone).astype(np.float64), "ratio", reason)
+
+
+def make_violation_count(zone: str) -> Callable[[EpisodeRecord], MetricResult]:
+    """The function that counts how often anybody comes closer than the outer limit of ``zone``."""
+
+    def violation_count(record: EpisodeRecord) -> MetricResult:
+        if not present(record).any():
+            return MetricResult.invalid("count", NOBODY)
+        inside = closer_than(pedestrian_distance(record), ZONES_M[zone][1])
+        entries = np.count_nonzero(inside[0]) + np.count_nonzero(inside[1:] & ~inside[:-1])
+        return MetricResult(float(entries), "count")
+
+    violation_count.__doc__ = f"Entries into the {zone} distance of any person."
+    return violation_count
+
+
+def space_compliance(record: EpisodeRecord) -> MetricResult:
+    """Share of states in which nobody is closer than 0.5 m."""
+    distance = closest_pedestrian_distance(record)
+    if np.isnan(distance).all():
+        return MetricResult.invalid("ratio", NOBODY)
+    return average((~closer_than(distance, COMPLIANT_FROM_M)).astype(np.float64), "ratio", NOBODY)
+
+
+def closest_group_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) distance from the robot's surface to the nearest group's space, m, 0 inside; NaN without a
+    group.
+
+    A group's space is the convex hull of its present members' centres (at least two), grown by the largest of
+    their radii.
+    """
+    there = present(record)
+    distances = []
+    for group in np.unique(record.person_group[record.person_group >= 0]):
+        members = np.flatnonzero(record.person_group == group)
+        positions = np.where(
+            there[:, members, None], record.person_position[:, members].astype(np.float64), np.nan
+        )
+        enough = there[:, members].sum(axis=1) >= 2
+        if enough.any():
+            radius = np.where(there[:, members], record.person_radius[members], 0.0).max(axis=1)
+            distance = np.full(len(record.time), np.nan)
+            distance[enough] = _hull_distance(record, positions[enough], enough) - radius[enough]
+            distances.append(np.maximum(distance, 0.0))
+    if not distances:
+        return np.full(len(record.time), np.nan)
+    return smallest_per_state(np.stack(distances, axis=1))
+
+
+def _hull_distance(record: EpisodeRecord, points: FloatArray, states: BoolArray) -> FloatArray:
+    """(S,) distance from the robot to the convex hull of ``points`` (S, K, 2), NaN where absent.
+
+    0 if the robot's reference point is in it, else the distance to the nearest segment between two points.
+    """
+    pose = record.robot_pose[states]
+    pairs = np.array(list(combinations(range(points.shape[1]), 2)))
+    segments = np.concatenate([points[:, pairs[:, 0]], points[:, pairs[:, 1]]], axis=2)
+    distance = distance_to_segments(record.robot.footprint, pose, segments)
+    return np.where(_surrounded(points - pose[:, None, :2]), 0.0, distance)
+
+
+def _surrounded(offsets: FloatArray) -> BoolArray:
+    """(S,) whether the origin is in the convex hull of ``offsets`` (S, K, 2): every half plane has some."""
+    angle = np.sort(np.arctan2(offsets[..., 1], offsets[..., 0]), axis=1)  # NaN sorts to the end
+    known = np.count_nonzero(~np.isnan(angle), axis=1)
+    last = np.take_along_axis(angle, known[:, None] - 1, axis=1)[:, 0]
+    around = angle[:, 0] + 2 * np.pi - last
+    between = np.nan_to_num(np.diff(angle, axis=1)).max(axis=1, initial=0.0)
+    surrounded: BoolArray = (known >= 3) & (np.maximum(between, around) < np.pi)
+    return surrounded
+
+
+def _limits(zone: str) -> str:
+    low, high = ZONES_M[zone]
+    return f"below {high:g} m" if np.isinf(low) else f"from {low:g} m to below {high:g} m"
+
+
+def _intrusion(zone: str) -> Metric:
+    return Metric(
+        name=f"{zone}_space_intrusion",
+        unit="ratio",
+        direction="none" if zone == "social" else "lower",
+        definition="Share of the T+1 states in which the surface distance to the closest person is "
+        f"{_limits(zone)}.",
+        source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; {HALL}",
+        distance="surface",
+        validity=_SOMEBODY,
+        function=make_intrusion(zone),
+        dialects={},
+    )
+
+
+def _group_intrusion(zone: str) -> Metric:
+    direction: Direction = "none" if zone == "social" else "lower"
+    return Metric(
+        name=f"group_{zone}_space_intrusion",
+        unit="ratio",
+        direction=direction,
+        definition="Share of the T+1 states in which the distance from the robot's surface to the space of "
+        "the closest group is "
+        f"{_limits(zone)}. A group's space is the convex hull of the centres of its members present (at "
+        "least two), grown by "
+        "the largest of their radii; the distance is 0 inside, so that passing between two who walk together "
+        "is an intrusion.",
+        source=f"{HUNAVSIM}, interaction space intrusions (there the centre of an F-formation stands for the "
+        f"group); {HALL}",
+        distance="surface",
+        validity="Episodes in which two members of a group were present together.",
+        function=make_group_intrusion(zone),
+        dialects={},
+    )
+
+
+def _violations(zone: str) -> Metric:
+    return Metric(
+        name=f"{zone}_space_violations",
+        unit="count",
+        direction="lower",
+        definition=f"How often the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, "
+        "beginning there included. "
+        "Each person counts separately.",
+        source=f"{SEAN}, {zone} distance violations, whoever approaches",
+        distance="surface",
+        validity=_SOMEBODY,
+        function=make_violation_count(zone),
+        dialects={},
+    )
+
+
+INTIMATE_SPACE_INTRUSION = _intrusion("intimate")
+PERSONAL_SPACE_INTRUSION = _intrusion("personal")
+SOCIAL_SPACE_INTRUSION = _intrusion("social")
+GROUP_INTIMATE_SPACE_INTRUSION = _group_intrusion("intimate")
+GROUP_PERSONAL_SPACE_INTRUSION = _group_intrusion("personal")
+GROUP_SOCIAL_SPACE_INTRUSION = _group_intrusion("social")
+INTIMATE_SPACE_VIOLATIONS = _violations("intimate")
+PERSONAL_SPACE_VIOLATIONS = _violations("personal")
+SPACE_COMPLIANCE = Metric(
+    name="space_compliance",
+    unit="ratio",
+    direction="higher",
+    definition=f"Share of the T+1 states in which nobody's surface is closer than {COMPLIANT_FROM_M:g} m to "
+    "the robot's; states "
+    "without people comply.",
+    source=f"{FRANCIS}, SC (personal space compliance, 0.5 m)",
+    distance="surface",
+    validity=_SOMEBODY,
+    function=space_compliance,
+    dialects={},
+)

@@ -1,0 +1,170 @@
+"""Time series derived from a record, computed once per record: what metrics summarise and viewers plot.
+
+Every series has one value per state, aligned with ``record.time`` (T+1 values), and NaN where there is none.
+The velocity of state k is the one at which the step from k-1 to k was executed, so quantities of motion exist
+for k = 1 … T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sidestep.metrics.footprint_distance import distance_to_points, distance_to_segments, time_to_contact
+from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.record import EpisodeRecord
+
+MAX_DISTANCE_M = 10.0
+"""Pedestrian distances saturate here (SocNavBench)."""
+MAX_TIME_TO_COLLISION_S = 10.0
+"""Times to collision saturate here (SocNavBench)."""
+THRESHOLD_TOLERANCE_M = 1e-5
+"""People are stored in single precision: a distance this little below a threshold counts as being at it."""
+
+Series = Callable[[EpisodeRecord], FloatArray]
+
+
+def _once_per_record(function: Series) -> Series:
+    """Remember the (read-only) result as long as the record lives: records do not change."""
+    known: WeakKeyDictionary[EpisodeRecord, FloatArray] = WeakKeyDictionary()
+
+    def remembered(record: EpisodeRecord) -> FloatArray:
+        if record not in known:
+            values = np.asarray(function(record))
+            values.flags.writeable = False
+            known[record] = values
+        return known[record]
+
+    remembered.__name__, remembered.__doc__ = function.__name__, function.__doc__
+    return remembered
+
+
+@_once_per_record
+def speed(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) recorded speed over ground, m/s."""
+    return np.hypot(record.robot_velocity[:, 0], record.robot_velocity[:, 1])
+
+
+@_once_per_record
+def forward_speed(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) velocity along the body's heading, m/s; negative when driving backwards."""
+    heading = record.robot_pose[:, 2]
+    return record.robot_velocity[:, 0] * np.cos(heading) + record.robot_velocity[:, 1] * np.sin(heading)
+
+
+@_once_per_record
+def acceleration(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) |v_k - v_(k-1)| / (t_k - t_(k-1)), m/s²; NaN for k = 0."""
+    return _magnitude(_acceleration_vector(record), len(record.time))
+
+
+@_once_per_record
+def jerk(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) |a_k - a_(k-1)| over the time between the middles of their steps, m/s³; NaN for k = 0, 1."""
+    between = (record.time[2:] - record.time[:-2]) / 2
+    return _magnitude(np.diff(_acceleration_vector(record), axis=0) / between[:, None], len(record.time))
+
+
+def _acceleration_vector(record: EpisodeRecord) -> FloatArray:
+    return np.diff(record.robot_velocity[:, :2], axis=0) / np.diff(record.time)[:, None]
+
+
+def _magnitude(vectors: FloatArray, states: int) -> FloatArray:
+    values = np.full(states, np.nan)
+    values[states - len(vectors) :] = np.hypot(vectors[:, 0], vectors[:, 1])
+    return values
+
+
+@_once_per_record
+def goal_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) straight-line distance from the robot's reference point to the goal, m."""
+    x, y = record.scenario.ego.goal
+    distance: FloatArray = np.hypot(record.robot_pose[:, 0] - x, record.robot_pose[:, 1] - y)
+    return distance
+
+
+@_once_per_record
+def goal_bearing_error(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) angle between heading and goal direction, 0 … π rad; NaN at the goal itself."""
+    x, y = record.scenario.ego.goal
+    bearing = np.arctan2(y - record.robot_pose[:, 1], x - record.robot_pose[:, 0])
+    error = np.abs(wrap_angle(bearing - record.robot_pose[:, 2]))
+    return np.where(goal_distance(record) > 0, error, np.nan)
+
+
+def wrap_angle(angle: FloatArray) -> FloatArray:
+    """The same angle within -π … π."""
+    return np.arctan2(np.sin(angle), np.cos(angle))
+
+
+def step_lengths(record: EpisodeRecord) -> FloatArray:
+    """(T,) distance travelled by the reference point in each step, m."""
+    move = np.diff(record.robot_pose[:, :2], axis=0)
+    return np.hypot(move[:, 0], move[:, 1])
+
+
+def present(record: EpisodeRecord) -> BoolArray:
+    """(T+1, N) who is in the world and has a known position."""
+    return record.person_present & np.isfinite(record.person_position).all(axis=-1)
+
+
+@_once_per_record
+def pedestrian_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1, N) distance from the robot's surface to each person's, m; negative in overlap, NaN if absent."""
+    people = record.person_position.astype(np.float64)
+    gap = distance_to_points(record.robot.footprint, record.robot_pose, people) - record.person_radius
+    return np.where(present(record), gap, np.nan)
+
+
+@_once_per_record
+def pedestrian_centre_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1, N) distance from the robot's reference point to each person's centre, m; NaN when absent."""
+    offset = record.person_position.astype(np.float64) - record.robot_pose[:, None, :2]
+    return np.where(present(record), np.hypot(offset[..., 0], offset[..., 1]), np.nan)
+
+
+@_once_per_record
+def closest_pedestrian_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) surface distance to the nearest person, m, not capped; NaN when nobody is present."""
+    return smallest_per_state(pedestrian_distance(record))
+
+
+@_once_per_record
+def time_to_collision(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) time until the first contact with anybody if all keep their velocity (and the robot its
+    heading), s.
+
+    0 while touching; at most ``MAX_TIME_TO_COLLISION_S``; NaN when nobody is present.
+    """
+    people = record.person_position.astype(np.float64)
+    relative = record.person_velocity.astype(np.float64) - record.robot_velocity[:, None, :2]
+    radius = record.person_radius.astype(np.float64)
+    times = time_to_contact(record.robot.footprint, record.robot_pose, people, radius, relative)
+    times = np.minimum(np.where(present(record), times, np.nan), MAX_TIME_TO_COLLISION_S)
+    return smallest_per_state(times)
+
+
+@_once_per_record
+def closest_vehicle_distance(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) distance from the robot's surface to the nearest other machine's enclosing circle, m; NaN if none."""
+    others = record.other_pose[..., :2]
+    return smallest_per_state(
+        distance_to_points(record.robot.footprint, record.robot_pose, others) - record.other_radius
+    )
+
+
+@_once_per_record
+def obstacle_clearance(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) distance from the robot's surface to the nearest wall edge, m; negative when cut by it, NaN
+    without walls."""
+    if not len(record.walls):
+        return np.full(len(record.time), np.nan)
+    return distance_to_segments(record.robot.footprint, record.robot_pose, record.walls.astype(np.float64))
+
+
+def smallest_per_state(values: FloatArray) -> FloatArray:
+    """(T+1,) minimum over the columns of (T+1, N), ignoring NaN; NaN where a row has nothing else."""
+    lowest = np.where(np.isnan(values), np.inf, values).min(axis=1, initial=np.inf)
+    return np.where(np.isinf(lowest), np.nan, lowest)

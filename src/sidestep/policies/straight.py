@@ -1,0 +1,32 @@
+"""Straight to the goal, blind to people and walls: the floor that every policy must beat."""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import ClassVar
+
+from sidestep.types import HolonomicVelocity, Observation, Task
+
+
+class Straight:
+    """Drives straight to the goal at full speed."""
+
+    name = "straight"
+    summary = "straight line to the goal at full speed, blind to people and walls"
+    citation = ""
+    needs: ClassVar[frozenset[str]] = frozenset({"goal"})
+
+    def reset(self, task: Task) -> None:
+        """Take the robot's top speed."""
+        self._speed = task.robot.limits.max_speed
+        self._step_s = task.step_s
+
+    def act(self, observation: Observation) -> HolonomicVelocity:
+        """Full speed toward the goal, slower only in the last step so as not to overshoot."""
+        assert observation.goal is not None
+        dx, dy = observation.goal[0] - observation.robot.x, observation.goal[1] - observation.robot.y
+        distance = hypot(dx, dy)
+        if distance < 1e-9:
+            return HolonomicVelocity(0.0, 0.0)
+        speed = min(self._speed, distance / self._step_s)
+        return HolonomicVelocity(dx / distance * speed, dy / distance * speed)

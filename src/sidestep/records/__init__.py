@@ -1,0 +1,11 @@
+"""Episode records on disk: one Parquet file per episode, self-describing, checked by its digest.
+
+``save_record`` and ``load_record`` are all that other packages need; ``docs/cli.md`` describes the columns.
+What a record *is* lives in ``sidestep.types.record``; nothing here simulates or scores.
+"""
+
+from sidestep.records.atomic import atomic
+from sidestep.records.read import load_record
+from sidestep.records.write import save_record
+
+__all__ = ["atomic", "load_record", "save_record"]

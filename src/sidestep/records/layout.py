@@ -1,0 +1,75 @@
+"""The columns and metadata of a record file, version 1.
+
+Row k holds state k and, where there is one, the step that leads from it to state k + 1: the last row's
+command columns are null. Columns of people and of other machines are lists in the order of the metadata's
+``people`` and ``other_radius``. Floats are stored bit for bit.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+PREFIX = "sidestep."
+"""Of every metadata key. ``format`` is a number; ``scenario``, ``robot``, ``policy``, ``people`` and
+``other_radius`` are JSON; ``walls`` is base64 of zlib of little-endian float32 (W, 4); the rest is plain
+text."""
+
+STATE_COLUMNS: dict[str, tuple[str, int]] = {
+    "x": ("robot_pose", 0),
+    "y": ("robot_pose", 1),
+    "heading": ("robot_pose", 2),
+    "vx": ("robot_velocity", 0),
+    "vy": ("robot_velocity", 1),
+    "omega": ("robot_velocity", 2),
+}
+"""float64 column → array of the record and its component; one value per state."""
+
+STEP_COLUMNS: dict[str, tuple[str, int]] = {
+    "command_kind": ("command", 0),
+    "command_0": ("command", 1),
+    "command_1": ("command", 2),
+    "command_2": ("command", 3),
+    "applied_0": ("applied", 0),
+    "applied_1": ("applied", 1),
+}
+"""float64 column → array of the record and its component; one value per step, null in the last row."""
+
+PEOPLE_COLUMNS: dict[str, tuple[str, int | None]] = {
+    "people_x": ("person_position", 0),
+    "people_y": ("person_position", 1),
+    "people_vx": ("person_velocity", 0),
+    "people_vy": ("person_velocity", 1),
+    "people_heading": ("person_heading", None),
+    "people_present": ("person_present", None),
+}
+"""list<float32> (``people_present``: list<bool>) column → array of the record and its component."""
+
+OTHER_COLUMNS: dict[str, tuple[str, int]] = {
+    "other_x": ("other_pose", 0),
+    "other_y": ("other_pose", 1),
+    "other_heading": ("other_pose", 2),
+}
+"""list<float64> column → array of the record and its component."""
+
+EVENT = pa.struct(
+    [
+        pa.field("order", pa.int32()),
+        pa.field("time", pa.float64()),
+        pa.field("kind", pa.string()),
+        pa.field("subject", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("text", pa.string()),
+    ]
+)
+"""``order`` is the event's place among all events of the episode."""
+
+COLUMNS: tuple[str, ...] = (
+    "time",
+    *STATE_COLUMNS,
+    *STEP_COLUMNS,
+    "limited",
+    "planning_time",
+    *PEOPLE_COLUMNS,
+    *OTHER_COLUMNS,
+    "events",
+)

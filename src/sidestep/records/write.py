@@ -1,0 +1,138 @@
+"""Record → file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sidestep.errors import BadInput
+from sidestep.records.atomic import atomic
+from sidestep.records.layout import (
+    COLUMNS,
+    EVENT,
+    OTHER_COLUMNS,
+    PEOPLE_COLUMNS,
+    PREFIX,
+    STATE_COLUMNS,
+    STEP_COLUMNS,
+)
+from sidestep.types.base import IntArray
+from sidestep.types.record import EpisodeRecord
+from sidestep.version import __version__
+
+
+def save_record(record: EpisodeRecord, path: Path | str) -> None:
+    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
+    path = Path(path)
+    arrays = _columns(record)
+    table = pa.table([arrays[name] for name in COLUMNS], names=list(COLUMNS))
+    table = table.replace_schema_metadata({PREFIX + key: text for key, text in _metadata(record).items()})
+    try:
+        with atomic(path) as temporary:
+            pq.write_table(table, temporary, compression="zstd", row_group_size=len(table))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
+    columns: dict[str, pa.Array] = {"time": pa.array(record.time)}
+    for name, (field, component) in STATE_COLUMNS.items():
+        columns[name] = pa.array(np.ascontiguousarray(getattr(record, field)[:, component]))
+    for name, (field, component) in STEP_COLUMNS.items():
+        columns[name] = _per_step(getattr(record, field)[:, component])
+    columns["limited"] = _per_step(record.limited)
+    columns["planning_time"] = _per_step(record.planning_time)
+    for name, (field, part) in (PEOPLE_COLUMNS | OTHER_COLUMNS).items():
+        values = getattr(record, field)
+        columns[name] = _lists(values if part is None else values[:, :, part])
+    columns["events"] = _events(record)
+    return columns
+
+
+def _per_step(values: Any) -> pa.Array:
+    """T values and a null for the last state, after which there is no step."""
+    return pa.concat_arrays(
+        [pa.array(np.ascontiguousarray(values)), pa.nulls(1, pa.from_numpy_dtype(values.dtype))]
+    )
+
+
+def _lists(values: Any) -> pa.Array:
+    rows, width = values.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * width
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(values).ravel()))
+
+
+def _events(record: EpisodeRecord) -> pa.Array:
+    rows: list[list[dict[str, Any]]] = [[] for _ in record.time]
+    steps = step_of(record.time, np.array([event.time for event in record.events], dtype=np.float64))
+    for order, (event, step) in enumerate(zip(record.events, steps, strict=True)):
+        rows[step].append(
+            {
+                "order": order,
+                "time": float(event.time),
+                "kind": event.kind,
+                "subject": event.subject,
+                "value": float(event.value),
+                "text": event.text,
+            }
+        )
+    return pa.array(rows, type=pa.list_(EVENT))
+
+
+def step_of(state_times: Any, times: Any) -> IntArray:
+    """The step k in which each time lies, time[k] < t ≤ time[k + 1]; the first for t ≤ 0, the last for later
+    ones."""
+    last = max(len(state_times) - 2, 0)
+    steps: IntArray = np.clip(np.searchsorted(state_times, times, side="left") - 1, 0, last)
+    return steps
+
+
+def _metadata(record: EpisodeRecord) -> dict[str, str]:
+    policy = record.policy
+    people = {
+        "id": record.person_id.tolist(),
+        "radius": record.person_radius.tolist(),
+        "group": record.person_group.tolist(),
+        "model": list(record.person_model),
+    }
+    settings = {
+        "name": policy.name,
+        "settings": policy.settings,
+        "needs": list(policy.needs),
+        "version": policy.version,
+    }
+    return {
+        "format": str(record.format_version),
+        "scenario": record.scenario.model_dump_json(),
+        "robot": record.robot.model_dump_json(),
+        "policy": json.dumps(settings, default=_plain),
+        "seed": str(record.seed),
+        "source": record.source,
+        "mode": record.mode,
+        "outcome": record.outcome.value,
+        "error": record.error,
+        "package_version": record.package_version or __version__,
+        "walls": base64.b64encode(zlib.compress(record.walls.astype("<f4").tobytes())).decode(),
+        "people": json.dumps(people),
+        "other_radius": json.dumps(record.other_radius.tolist()),
+        "digest": record.digest,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A policy's setting that JSON does not know: arrays as lists, numpy scalars as numbers, anything else as
+    text."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)

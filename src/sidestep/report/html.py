@@ -1,0 +1,231 @@
+"""One self-contained HTML file from one or more run folders: tables, plots, replays, definitions, provenance."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sidestep.benchmark.episode import EpisodeScores
+from sidestep.benchmark.folder import RUN_FILE, load_run
+from sidestep.benchmark.score import ScoredRun, read_run
+from sidestep.drawing import palette
+from sidestep.errors import BadInput
+from sidestep.records import atomic
+from sidestep.report.choice import choose_replays
+from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
+from sidestep.report.replays import pack_replays
+from sidestep.report.summary import Summary, pareto_front, summarise
+from sidestep.report.tables import write_tables
+from sidestep.types.outcome import Outcome
+from sidestep.version import __version__
+
+DISTRIBUTIONS = (
+    "closest_pedestrian_distance",
+    "time_to_goal",
+    "path_length_ratio",
+    "time_to_collision_min",
+    "personal_space_intrusion",
+    "jerk_avg",
+)
+SAFETY = ("closest_pedestrian_distance", "time_to_collision_min", "success")
+EFFICIENCY = ("time_to_goal", "path_length_ratio", "path_traversal_time")
+
+
+def write_report(run_folders: Sequence[Path], out: Path) -> None:
+    """Write ``out`` (HTML) and, beside it under the same name, ``.csv`` and ``.tex`` tables of the same numbers."""
+    if not run_folders:
+        raise BadInput("a report needs at least one run folder")
+    runs = [read_run(Path(folder)) for folder in run_folders]
+    labelled = _label(runs)
+    summary = summarise([episode for _, episode in labelled])
+    page = _render(summary, labelled, runs)
+    try:
+        with atomic(out) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+        write_tables(summary, out)
+    except OSError as error:
+        raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
+
+
+def _label(runs: Sequence[ScoredRun]) -> list[tuple[ScoredRun, EpisodeScores]]:
+    """Every episode with its run. A policy that several runs share is told apart by the run's name."""
+    holders = Counter(policy for run in runs for policy in {episode.policy for episode in run.episodes})
+    names = [run.folder.resolve().name for run in runs]
+    unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
+    return [
+        (run, replace(episode, policy=f"{episode.policy} ({name})") if holders[episode.policy] > 1 else episode)
+        for run, name in zip(runs, unique, strict=True)
+        for episode in run.episodes
+    ]
+
+
+def _render(summary: Summary, labelled: list[tuple[ScoredRun, EpisodeScores]], runs: Sequence[ScoredRun]) -> str:
+    environment = Environment(
+        loader=PackageLoader("sidestep.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    files = {name: _template_text(environment, name) for name in ("style.css", "player.js")}
+    chosen = choose_replays(labelled)
+    replays = pack_replays([(label, record) for label, record in chosen])
+    marks = [Mark(name, palette.hexadecimal(_policy_colour(k))) for k, name in enumerate(summary.policies)]
+    return environment.get_template("report.html.j2").render(
+        title=" + ".join(dict.fromkeys(run.suite for run in runs)),
+        version=__version__,
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        style=files["style.css"],
+        script=files["player.js"],
+        facts=_facts(summary, runs),
+        policies=[_policy(summary, mark) for mark in marks],
+        outcome_legend=_legend(summary),
+        key_columns=summary.key_columns,
+        all_columns=summary.columns,
+        definitions=summary.columns,
+        dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
+        tradeoff=_tradeoff(summary, marks),
+        distributions=_distributions(summary, marks),
+        heat=_heat(summary, replays["episodes"]),
+        replays=replays,
+        runs=[_provenance(run) for run in runs],
+        errors=[
+            {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
+            for label, record in chosen
+            if record.error
+        ],
+    )
+
+
+def _template_text(environment: Environment, name: str) -> Markup:
+    """A file of our own, put into the page as it is."""
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, name)[0])
+
+
+def _policy_colour(index: int) -> palette.Colour:
+    return palette.POLICIES[index % len(palette.POLICIES)]
+
+
+def _facts(summary: Summary, runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
+    sources = list(dict.fromkeys(run.source for run in runs))
+    seeds = sorted({episode.seed for episode in summary.episodes})
+    shown = ", ".join(map(str, seeds)) if len(seeds) <= 6 else f"{seeds[0]} … {seeds[-1]} ({len(seeds)})"
+    return [
+        ("Episodes", len(summary.episodes)),
+        ("Policies", len(summary.policies)),
+        ("Scenarios", len(summary.scenarios)),
+        ("People", sources[0] if len(sources) == 1 else "mixed"),
+        ("Seeds" if len(seeds) > 1 else "Seed", shown),
+        ("Written", datetime.now(UTC).strftime("%Y-%m-%d")),
+    ]
+
+
+def _outcome_part(outcome: str, count: int = 0) -> dict[str, Any]:
+    colour = palette.hexadecimal(palette.OUTCOMES[outcome])
+    return {"title": outcome.replace("_", " "), "colour": colour, "count": count}
+
+
+def _policy(summary: Summary, mark: Mark) -> dict[str, Any]:
+    counts = summary.outcomes(mark.name)
+    parts = [_outcome_part(outcome, count) for outcome, count in counts.items()]
+    text = ", ".join(f"{part['title']} {part['count']}" for part in parts)
+    return {
+        "name": mark.name,
+        "colour": mark.colour,
+        "outcomes": parts,
+        "outcome_text": f"{mark.name}: {text}",
+        "episodes": sum(counts.values()),
+    }
+
+
+def _legend(summary: Summary) -> list[dict[str, Any]]:
+    seen = {episode.outcome for episode in summary.episodes}
+    return [_outcome_part(outcome.value) for outcome in Outcome if outcome.value in seen]
+
+
+def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
+    across = next((column for name in EFFICIENCY if (column := summary.column(name))), None)
+    up = next((column for name in SAFETY if (column := summary.column(name))), None)
+    if across is None or up is None:
+        return None
+    front = pareto_front(across, up)
+    if not front:
+        return None
+    who = "No policy is beaten in both by another" if len(front) == len(marks) else "Not beaten in both by another: " + ", ".join(front)  # fmt: skip
+    caption = f"Means over the episodes that have a value, with 95 % intervals. {who}."
+    return {"svg": tradeoff_plot(marks, across, up, front), "caption": caption}
+
+
+def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    plots = []
+    for name in DISTRIBUTIONS:
+        column = summary.column(name)
+        if column is not None:
+            values = [summary.values(mark.name, name) for mark in marks]
+            svg = distribution_plot(column.title, marks, values)
+            plots.append({"title": column.title, "unit_and_direction": column.unit_and_direction, "svg": svg})
+    return plots
+
+
+def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Scenario × policy: how many episodes succeeded, from red (none) over amber to green (all)."""
+    place = {(replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))}
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
+    for episode in summary.episodes:
+        outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
+    rows = []
+    for scenario in summary.scenarios:
+        spots = []
+        for policy in summary.policies:
+            counts = outcomes.get((policy, scenario), Counter())
+            total, good = counts.total(), counts[Outcome.SUCCESS.value]
+            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
+            spots.append(
+                {
+                    "of": total,
+                    "count": good,
+                    "colour": palette.hexadecimal(_traffic_light(good / total)) if total else "",
+                    "text": f"{policy}, {scenario}: {told}",
+                    "replay": place.get((policy, scenario)),
+                }
+            )
+        rows.append({"scenario": scenario, "spots": spots})
+    return rows
+
+
+def _traffic_light(share: float) -> palette.Colour:
+    bad, middle, good = palette.rgb("#c9304a"), palette.rgb("#b97a17"), palette.rgb("#1d8a5c")
+    return palette.mix(bad, middle, 2 * share) if share < 0.5 else palette.mix(middle, good, 2 * share - 1)
+
+
+def _provenance(run: ScoredRun) -> dict[str, Any]:
+    facts: list[tuple[str, Any]] = [("Suite", run.suite), ("People", run.source), ("Metric dialect", run.dialect)]
+    policies: list[dict[str, Any]] = []
+    skipped: Sequence[Any] = ()
+    if (run.folder / RUN_FILE).is_file():
+        file = load_run(run.folder)
+        facts += [("Sidestep", file.package_version), ("Commit", file.commit or "unknown")]
+        facts += [("Mode", file.plan.mode), ("Seeds", ", ".join(map(str, file.plan.seeds)))]
+        facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
+        facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
+        policies = [
+            {"name": policy.name, "settings": json.dumps(policy.settings, sort_keys=True), "version": policy.version}
+            for policy in file.plan.policies
+        ]
+        skipped = file.skipped
+    return {"name": run.folder.resolve().name, "facts": facts, "policies": policies, "skipped": skipped}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key} {item}" for key, item in value.items())
+    return str(value)

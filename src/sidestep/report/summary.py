@@ -1,0 +1,200 @@
+"""The numbers that a report shows: per policy and metric a mean with its interval, the best marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import floor, log10, nan
+
+from sidestep import registry
+from sidestep.benchmark.episode import EpisodeScores
+from sidestep.interfaces import Direction, Metric
+from sidestep.metrics.aggregate import aggregate_values
+from sidestep.types.outcome import Outcome
+
+KEY_METRICS: tuple[str, ...] = (
+    "success",
+    "pedestrian_collisions",
+    "closest_pedestrian_distance",
+    "time_to_collision_min",
+    "personal_space_intrusion",
+    "time_to_goal",
+    "path_length_ratio",
+    "jerk_avg",
+    "planning_time_avg",
+)
+"""Columns of the summary, where the results have them."""
+
+TITLES: dict[str, str] = {
+    "success": "Success rate",
+    "spl": "SPL",
+    "closest_pedestrian_distance": "Closest person",
+    "time_to_collision_min": "Shortest time to collision",
+    "planning_time_avg": "Planning time",
+    "planning_time_max": "Longest planning time",
+    "jerk_avg": "Mean jerk",
+    "speed_avg": "Mean speed",
+    "time_to_goal": "Time to goal",
+    "pedestrian_collisions": "Contacts with people",
+}
+"""Short names for people, where the metric's own would be clumsy."""
+
+BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy's aggregate of one metric. ``of`` counts all episodes, ``n`` those that have a value."""
+
+    n: int
+    of: int
+    mean_value: float = nan
+    low: float = nan
+    high: float = nan
+    percent: bool = False
+    best: bool = False
+    reason: str = ""
+
+    @property
+    def mean(self) -> str:
+        """For people."""
+        return self._format(self.mean_value)
+
+    @property
+    def interval(self) -> str:
+        """For people: the 95 % interval."""
+        return f"{self._format(self.low)} – {self._format(self.high)}"
+
+    def _format(self, value: float) -> str:
+        return f"{100 * value:.0f} %" if self.percent else format_number(value)
+
+
+@dataclass(frozen=True)
+class MetricColumn:
+    """A metric and what every policy reached in it."""
+
+    name: str
+    unit: str
+    direction: Direction = "none"
+    definition: str = ""
+    source: str = ""
+    validity: str = ""
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
+
+    @property
+    def unit_and_direction(self) -> str:
+        """``m, lower is better``."""
+        unit = {"0/1": "share of episodes", "ratio": "", "count": "number"}.get(self.unit, self.unit)
+        return ", ".join(part for part in (unit, BETTER[self.direction]) if part)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that tables and plots are made from. ``columns`` are in the order of the metric table."""
+
+    policies: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    episodes: tuple[EpisodeScores, ...]
+    columns: tuple[MetricColumn, ...]
+
+    def column(self, name: str) -> MetricColumn | None:
+        """The column of a metric, if any policy has a value in it."""
+        found = next((column for column in self.columns if column.name == name), None)
+        return found if found and any(cell.n for cell in found.cells.values()) else None
+
+    @property
+    def key_columns(self) -> list[MetricColumn]:
+        """The columns to show first; all, where the results have none of them."""
+        key = [column for name in KEY_METRICS if (column := self.column(name)) is not None]
+        return key or list(self.columns[: len(KEY_METRICS)])
+
+    def outcomes(self, policy: str) -> Counter[str]:
+        """How often each outcome came up, in the order of ``Outcome``."""
+        counted = Counter(episode.outcome for episode in self.episodes if episode.policy == policy)
+        return Counter({outcome.value: counted[outcome.value] for outcome in Outcome if counted[outcome.value]})
+
+    def values(self, policy: str, metric: str) -> list[float]:
+        """The valid values of a metric, one per episode."""
+        results = [e.metrics[metric] for e in self.episodes if e.policy == policy and metric in e.metrics]
+        return [result.value for result in results if result.valid]
+
+
+def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
+    """Aggregate episodes over scenarios and seeds, per policy."""
+    policies = tuple(dict.fromkeys(episode.policy for episode in episodes))
+    scenarios = tuple(dict.fromkeys(episode.scenario for episode in episodes))
+    units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
+    columns = tuple(_column(name, units[name], policies, episodes) for name in _ordered(units))
+    return Summary(policies, scenarios, tuple(episodes), columns)
+
+
+def _ordered(names: dict[str, str]) -> list[str]:
+    table = registry.names("metrics")
+    return sorted(names, key=lambda name: (table.index(name) if name in table else len(table), name))
+
+
+def _column(name: str, unit: str, policies: Sequence[str], episodes: Sequence[EpisodeScores]) -> MetricColumn:
+    metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
+    direction: Direction = metric.direction if metric else "none"
+    cells = {policy: _cell(name, unit, [e for e in episodes if e.policy == policy]) for policy in policies}
+    return MetricColumn(
+        name=name,
+        unit=unit,
+        direction=direction,
+        definition=metric.definition if metric else "",
+        source=metric.source if metric else "",
+        validity=metric.validity if metric else "",
+        cells=_mark_best(cells, direction),
+    )
+
+
+def _cell(name: str, unit: str, episodes: Sequence[EpisodeScores]) -> Cell:
+    results = [episode.metrics[name] for episode in episodes if name in episode.metrics]
+    values = [result.value for result in results if result.valid]
+    if not values:
+        reason = next((result.reason for result in results), "not scored")
+        return Cell(0, len(episodes), reason=reason)
+    table = aggregate_values(values)
+    return Cell(len(values), len(episodes), table.mean, table.low, table.high, percent=unit == "0/1")
+
+
+def _mark_best(cells: dict[str, Cell], direction: Direction) -> dict[str, Cell]:
+    """The best mean and all that are printed alike; nobody when all are alike or better means nothing."""
+    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n}
+    if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
+        return cells
+    winner = (max if direction == "higher" else min)(means, key=lambda policy: means[policy])
+    shown = cells[winner].mean
+    return {policy: replace(cell, best=bool(cell.n) and cell.mean == shown) for policy, cell in cells.items()}
+
+
+def format_number(value: float) -> str:
+    """Three significant digits, no exponent between 0.001 and 100 000."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if not 1e-3 <= size < 1e5:
+        return f"{value:.2g}"
+    digits = max(0, 2 - floor(log10(size)))
+    return f"{value:.{digits}f}"
+
+
+def pareto_front(across: MetricColumn, up: MetricColumn) -> list[str]:
+    """Policies whose means no other policy beats in both metrics."""
+
+    def rank(policy: str) -> tuple[float, float]:
+        x, y = across.cells[policy].mean_value, up.cells[policy].mean_value
+        return (x if across.direction == "higher" else -x), (y if up.direction == "higher" else -y)
+
+    points = {policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n}
+    return [
+        policy
+        for policy, (x, y) in points.items()
+        if not any(a >= x and b >= y and (a, b) != (x, y) for a, b in points.values())
+    ]

@@ -1,0 +1,71 @@
+"""The summary as CSV (long form, all metrics) and as a LaTeX table (key metrics)."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from sidestep.records import atomic
+from sidestep.report.summary import Cell, MetricColumn, Summary
+
+CSV_COLUMNS = ("policy", "metric", "unit", "direction", "episodes", "n", "mean", "low", "high")
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def write_tables(summary: Summary, stem: Path) -> tuple[Path, Path]:
+    """Write ``stem.csv`` and ``stem.tex``; returns the two paths."""
+    table, latex = stem.with_suffix(".csv"), stem.with_suffix(".tex")
+    with atomic(table) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        writer.writerows(_csv_row(policy, column) for policy in summary.policies for column in summary.columns)
+    with atomic(latex) as temporary:
+        temporary.write_text(latex_table(summary), encoding="utf-8")
+    return table, latex
+
+
+def _csv_row(policy: str, column: MetricColumn) -> list[str | int | float]:
+    cell = column.cells[policy]
+    numbers: list[str | int | float] = [cell.mean_value, cell.low, cell.high] if cell.n else ["", "", ""]
+    return [policy, column.name, column.unit, column.direction, cell.of, cell.n, *numbers]
+
+
+def latex_table(summary: Summary) -> str:
+    """A booktabs table: policies × key metrics, mean with the 95 % interval, best in bold."""
+    columns = summary.key_columns
+    arrows = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", "none": ""}
+    units = {"0/1": r"\%", "ratio": "", "count": ""}
+    heads = [escape_latex(column.title) + arrows[column.direction] for column in columns]
+    below = [units.get(column.unit, escape_latex(column.unit)) for column in columns]
+    lines = [
+        "% Needs the package booktabs. Mean and 95 % interval; the best mean of a column is bold.",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        " & ".join(["Policy", *heads]) + r" \\",
+        " & ".join(["", *below]) + r" \\",
+        r"\midrule",
+        *(
+            " & ".join([escape_latex(policy), *(_latex_cell(column.cells[policy]) for column in columns)]) + r" \\"
+            for policy in summary.policies
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_cell(cell: Cell) -> str:
+    if not cell.n:
+        return "--"
+    mean = cell.mean.removesuffix(" %")
+    interval = cell.interval.replace(" %", "").replace(" – ", ", ")
+    return (rf"\textbf{{{mean}}}" if cell.best else mean) + rf" {{\scriptsize [{interval}]}}"
+
+
+def escape_latex(text: str) -> str:
+    """``text`` as LaTeX prints it."""
+    return "".join(_LATEX.get(letter, letter) for letter in text)

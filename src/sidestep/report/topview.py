@@ -1,0 +1,187 @@
+"""Top-view stills, film strips and videos of an episode record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from sidestep.drawing import TopView, palette
+from sidestep.drawing.shapes import Picture
+from sidestep.drawing.viewport import Bounds, bounds_around
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.report.contacts import contacts_of, step_at
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.scene import SceneSpec
+
+TRAIL_S = 2.5  # how long a person's trail lasts
+TRAIL_POINTS_PER_S = 10
+GAP_PX = 6  # between the pictures of a film strip
+
+Size = tuple[int, int]
+
+
+class EpisodeView:
+    """A record, ready to be painted at any step. ``bounds`` (m) defaults to a view of the whole way and the goal."""
+
+    def __init__(
+        self,
+        record: EpisodeRecord,
+        size: Size = (640, 640),
+        *,
+        bounds: Bounds | None = None,
+        velocities: bool = False,
+        personal_space: bool = False,
+    ) -> None:
+        self.record = record
+        self.velocities = velocities
+        self.personal_space = personal_space
+        scene = record.scenario.scene
+        inline = scene if isinstance(scene, SceneSpec) else None
+        self.top = TopView(inline, record.walls, bounds or view_of(record), size)
+        self._contacts = np.array([(c.x, c.y, c.time) for c in contacts_of(record)]).reshape(-1, 3)
+        self._trail_every = max(1, round(1 / (TRAIL_POINTS_PER_S * record.step_s)))
+
+    def frame(self, step: int) -> Picture:
+        """The picture (H, W, 3) of state ``step``, 0 … T; negative steps count from the end."""
+        record = self.record
+        if not -record.steps - 1 <= step <= record.steps:
+            raise BadInput(f"step {step} is outside the record: it has states 0 to {record.steps}")
+        step %= record.steps + 1
+        now = float(record.time[step])
+        begun = self._contacts[self._contacts[:, 2] <= now + 1e-9]
+        last = step == record.steps
+        outcome = str(record.outcome)
+        label = f"{record.policy.name} · {record.scenario.name}"
+        return self.top.frame(
+            record.robot_pose[step],
+            record.robot.footprint,
+            people=record.person_position[step],
+            headings=record.person_heading[step],
+            radii=record.person_radius,
+            velocities=record.person_velocity[step] if self.velocities else None,
+            groups=record.person_group,
+            people_trails=record.person_position[self._recent(step, TRAIL_S)],
+            robot_trail=record.robot_pose[self._recent(step, np.inf), :2],
+            robot_trail_speed=self._speed(self._recent(step, np.inf)),
+            start=(float(record.robot_pose[0, 0]), float(record.robot_pose[0, 1])),
+            goal=record.scenario.ego.goal,
+            goal_radius=record.scenario.rules.goal_radius_m,
+            route=np.array(record.scenario.ego.route) if record.scenario.ego.route else None,
+            others=record.other_pose[step],
+            other_radii=record.other_radius,
+            collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
+            personal_space=self.personal_space,
+            time=now,
+            label=f"{label} · {outcome.replace('_', ' ')}" if last else label,
+            label_colour=palette.OUTCOMES[outcome] if last else palette.ROBOT,
+        )
+
+    def _recent(self, step: int, seconds: float) -> Sequence[int]:
+        """Steps of a trail up to ``step``, oldest first. On a fixed raster, so that a trail does not shimmer."""
+        every = self._trail_every
+        first = 0 if np.isinf(seconds) else max(0, step - round(seconds / self.record.step_s))
+        return [*range(-(-first // every) * every, step, every), step]
+
+    def _speed(self, steps: Sequence[int]) -> np.ndarray:
+        velocity = self.record.robot_velocity[steps, :2]
+        return np.hypot(velocity[:, 0], velocity[:, 1]) / self.record.robot.limits.max_speed
+
+
+def view_of(record: EpisodeRecord) -> Bounds:
+    """The robot's way, start and goal with a margin, m."""
+    return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
+
+
+def draw_frame(record: EpisodeRecord, step: int, size: Size = (640, 640)) -> Picture:
+    """State ``step`` as an 8-bit picture (H, W, 3). For many frames of one record keep an :class:`EpisodeView`."""
+    return EpisodeView(record, size).frame(step)
+
+
+def draw_png(
+    record: EpisodeRecord,
+    path: Path | str | None = None,
+    time: float | None = None,
+    size: Size = (900, 900),
+    *,
+    bounds: Bounds | None = None,
+    velocities: bool = False,
+    personal_space: bool = False,
+) -> Picture:
+    """The picture at ``time`` (s; None: the end), written to ``path`` if given."""
+    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
+    picture = view.frame(record.steps if time is None else step_at(record, time))
+    if path is not None:
+        Image.fromarray(picture).save(path, optimize=True)
+    return picture
+
+
+def draw_strip(
+    record: EpisodeRecord, times: Sequence[float], path: Path | str | None = None, size: Size = (420, 420)
+) -> Picture:
+    """Several instants side by side, each ``size`` px, written to ``path`` if given."""
+    if not times:
+        raise BadInput("a film strip needs at least one time")
+    view = EpisodeView(record, size)
+    gap = np.full((size[1], GAP_PX, 3), 255, dtype=np.uint8)
+    pieces = [piece for time in times for piece in (gap, view.frame(step_at(record, time)))][1:]
+    strip: Picture = np.concatenate(pieces, axis=1)
+    if path is not None:
+        Image.fromarray(strip).save(path, optimize=True)
+    return strip
+
+
+def draw_video(
+    record: EpisodeRecord,
+    path: Path | str,
+    fps: int = 20,
+    size: Size = (640, 640),
+    speed: float = 1.0,
+    *,
+    bounds: Bounds | None = None,
+    velocities: bool = False,
+    personal_space: bool = False,
+) -> None:
+    """A film of the episode, ``speed`` times as fast as it was: MP4 (H.264), or a GIF if ``path`` ends so.
+
+    MP4 needs even sizes and the extra ``video``.
+    """
+    if fps <= 0 or speed <= 0:
+        raise BadInput(f"a video needs fps and speed above zero, got {fps} and {speed}")
+    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
+    frames = (view.frame(step) for step in _film_steps(record, fps, speed))
+    if str(path).lower().endswith(".gif"):
+        _write_gif(frames, path, fps)
+    else:
+        _write_mp4(frames, path, fps, size)
+
+
+def _film_steps(record: EpisodeRecord, fps: int, speed: float) -> list[int]:
+    """The state to show in each frame; the last state stays for half a second."""
+    count = int(np.ceil(record.duration * fps / speed)) + 1
+    times = np.minimum(np.arange(count) * speed / fps, record.duration)
+    steps = np.searchsorted(record.time, times + 1e-9, side="right") - 1
+    return [*steps.tolist(), *[record.steps] * (fps // 2)]
+
+
+def _write_gif(frames: Iterator[Picture], path: Path | str, fps: int) -> None:
+    pictures = [Image.fromarray(frame).quantize(96, dither=Image.Dither.NONE) for frame in frames]
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
+
+
+def _write_mp4(frames: Iterator[Picture], path: Path | str, fps: int, size: Size) -> None:
+    if size[0] % 2 or size[1] % 2:
+        raise BadInput(f"an MP4 needs even sizes, got {size[0]} × {size[1]}")
+    try:
+        import av
+    except ImportError:
+        raise MissingExtra("writing an MP4 video", "video") from None
+    with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
+        stream = container.add_stream("libx264", rate=fps, options={"crf": "20", "preset": "veryfast"})
+        stream.width, stream.height = size
+        stream.pix_fmt = "yuv420p"
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode())

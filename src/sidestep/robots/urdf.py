@@ -1,0 +1,251 @@
+"""A robot from a URDF file: its links at joint position zero, projected to the ground.
+
+Collision geometry is taken where a link has it, else its visual geometry. Joints are at zero; the root
+link's frame is the body frame (x ahead, y left, z up). Limits of the drive are not part of URDF and are
+given by the caller.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from math import cos, isfinite, pi, sin
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.robots.hull import convex_hull, enclose
+from sidestep.robots.meshes import read_vertices
+from sidestep.types.base import FloatArray
+from sidestep.types.robot import DynamicsName, Footprint, RobotLimits, RobotSpec
+
+CIRCLE_CORNERS = 32  # corners of the polygon drawn around a circle
+ROUND = 0.98  # a body is a disc when its hull nowhere comes nearer to the middle than this share of its reach
+DEFAULT_LIMITS = RobotLimits(max_speed=1.0, max_turn_rate=1.0)
+
+
+@dataclass(frozen=True)
+class _Body:
+    """Everything that a spec takes from the file."""
+
+    points: FloatArray  # (N, 3) in the root frame, m; their hull contains the body
+    reach: float  # farthest the body is from the root's vertical axis, m
+    mass: float | None
+
+
+def footprint_from_urdf(path: str | Path) -> Footprint:
+    """The body seen from above: a disc where it is round about its origin, else a polygon of at most 8
+    corners around it."""
+    return _footprint(_read_body(Path(path)), Path(path))
+
+
+def robot_from_urdf(
+    path: str | Path,
+    dynamics: DynamicsName = "unicycle",
+    limits: RobotLimits = DEFAULT_LIMITS,
+    wheelbase: float | None = None,
+) -> RobotSpec:
+    """A robot with the footprint, height and mass of a URDF file; the rest is the caller's."""
+    path = Path(path)
+    body = _read_body(path)
+    data = {
+        "name": path.stem,
+        "summary": f"from {path.name}",
+        "dynamics": dynamics,
+        "footprint": _footprint(body, path),
+        "limits": limits,
+        "wheelbase": wheelbase,
+        "height": max(float(np.ptp(body.points[:, 2])), 0.01),
+        "source": f"URDF file {path.name}; drive limits given by the user",
+    }
+    return RobotSpec.parse(data | ({"mass": body.mass} if body.mass else {}), where=str(path))
+
+
+def _footprint(body: _Body, path: Path) -> Footprint:
+    corners = convex_hull(body.points[:, :2], where=str(path))
+    following = np.roll(corners, -1, axis=0)
+    edges = following - corners
+    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt(
+        (edges**2).sum(axis=1)
+    )
+    if inner.min() >= ROUND * body.reach:
+        return Footprint(radius=body.reach)
+    return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))
+
+
+def _read_body(path: Path) -> _Body:
+    root = _parse(path)
+    links = {_attribute(link, "name", path): link for link in root.findall("link")}
+    if not links:
+        raise BadInput(f"{path}: has no links; is it a URDF file?")
+    poses = _link_poses(root, links, path)
+    clouds, reach, mass = [], 0.0, 0.0
+    for name, link in links.items():
+        mass += _mass(link, path)
+        for shape in link.findall("collision") or link.findall("visual"):
+            points, far = _shape_points(shape, poses[name], path)
+            clouds.append(points)
+            reach = max(reach, far)
+    if not clouds:
+        raise BadInput(f"{path}: no link has collision or visual geometry")
+    return _Body(np.concatenate(clouds), reach, mass or None)
+
+
+def _parse(path: Path) -> ET.Element:
+    """The root element. Document types and entities are refused: they can make a parser fetch files or run
+    out of memory."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    if "<!doctype" in text.lower() or "<!entity" in text.lower():
+        raise BadInput(f"{path}: document types and entities are not accepted; remove the <!DOCTYPE …> part")
+    if "<xacro:" in text:
+        raise BadInput(f"{path}: is a xacro file; expand it first (xacro robot.xacro > robot.urdf)")
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise BadInput(f"{path}: is not well-formed XML: {error}") from error
+    if root.tag != "robot":
+        raise BadInput(f"{path}: the root element of a URDF file is <robot>, got <{root.tag}>")
+    return root
+
+
+def _attribute(element: ET.Element, name: str, path: Path) -> str:
+    value = element.get(name)
+    if value is None:
+        raise BadInput(f"{path}: <{element.tag}> has no attribute {name!r}")
+    return value
+
+
+def _numbers(text: str, count: int, what: str, path: Path) -> list[float]:
+    try:
+        values = [float(word) for word in text.split()]
+    except ValueError:
+        values = []
+    if len(values) != count or not all(isfinite(value) for value in values):
+        raise BadInput(
+            f"{path}: {what} must be {count} finite number{'s' if count > 1 else ''}, got {text!r:.60}"
+        )
+    return values
+
+
+def _size(element: ET.Element, name: str, path: Path) -> float:
+    (value,) = _numbers(_attribute(element, name, path), 1, f"{element.tag} {name}", path)
+    if value <= 0:
+        raise BadInput(f"{path}: {element.tag} {name} must be positive, got {value}")
+    return value
+
+
+def _mass(link: ET.Element, path: Path) -> float:
+    element = link.find("inertial/mass")
+    if element is None:
+        return 0.0
+    return max(_numbers(_attribute(element, "value", path), 1, "mass", path)[0], 0.0)
+
+
+def _origin(element: ET.Element, path: Path) -> FloatArray:
+    """The (4, 4) transform of an element's <origin>: rotation Rz(yaw) Ry(pitch) Rx(roll), then
+    translation."""
+    pose = np.eye(4)
+    origin = element.find("origin")
+    if origin is None:
+        return pose
+    roll, pitch, yaw = _numbers(origin.get("rpy", "0 0 0"), 3, "origin rpy", path)
+    about_x = np.array([[1, 0, 0], [0, cos(roll), -sin(roll)], [0, sin(roll), cos(roll)]])
+    about_y = np.array([[cos(pitch), 0, sin(pitch)], [0, 1, 0], [-sin(pitch), 0, cos(pitch)]])
+    about_z = np.array([[cos(yaw), -sin(yaw), 0], [sin(yaw), cos(yaw), 0], [0, 0, 1]])
+    pose[:3, :3] = about_z @ about_y @ about_x
+    pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz", path)
+    return pose
+
+
+def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> dict[str, FloatArray]:
+    """Pose of every link in the frame of the root link."""
+    children: dict[str, list[tuple[str, ET.Element]]] = {name: [] for name in links}
+    has_parent = set()
+    for joint in root.findall("joint"):
+        ends = []
+        for role in ("parent", "child"):
+            element = joint.find(role)
+            name = None if element is None else element.get("link")
+            if name not in links:
+                raise BadInput(
+                    f"{path}: joint {joint.get('name')!r} has the {role} {name!r}, which is not a link"
+                )
+            ends.append(name)
+        children[ends[0]].append((ends[1], joint))
+        if ends[1] in has_parent:
+            raise BadInput(f"{path}: link {ends[1]!r} is the child of two joints")
+        has_parent.add(ends[1])
+    roots = [name for name in links if name not in has_parent]
+    if len(roots) != 1:
+        raise BadInput(
+            f"{path}: the links must form one tree; links without a parent: {', '.join(roots) or 'none'}"
+        )
+    poses: dict[str, FloatArray] = {roots[0]: np.eye(4)}
+    waiting = [roots[0]]
+    while waiting:
+        name = waiting.pop()
+        for child, joint in children[name]:
+            poses[child] = poses[name] @ _origin(joint, path)
+            waiting.append(child)
+    if len(poses) != len(links):
+        raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))}")
+    return poses
+
+
+def _shape_points(shape: ET.Element, link_pose: FloatArray, path: Path) -> tuple[FloatArray, float]:
+    """(points whose hull contains the shape, in the root frame; its reach from the vertical axis)."""
+    geometry = shape.find("geometry")
+    solid = None if geometry is None or not len(geometry) else geometry[0]
+    if solid is None:
+        raise BadInput(f"{path}: <{shape.tag}> has no geometry")
+    pose = link_pose @ _origin(shape, path)
+    rotation, centre = pose[:3, :3], pose[:3, 3]
+    angles = (np.arange(CIRCLE_CORNERS) + 0.5) * (2 * pi / CIRCLE_CORNERS)
+    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1) / cos(
+        pi / CIRCLE_CORNERS
+    )
+    match solid.tag:
+        case "box":
+            half = np.array(_numbers(_attribute(solid, "size", path), 3, "box size", path)) / 2
+            signs = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]) * 2.0 - 1.0
+            points = centre + (signs * half) @ rotation.T
+        case "cylinder":
+            radius, length = _size(solid, "radius", path), _size(solid, "length", path)
+            lift = np.array([0.0, 0.0, length / 2])
+            points = centre + np.concatenate([radius * circle + lift, radius * circle - lift]) @ rotation.T
+            if abs(rotation[2, 2]) > 1 - 1e-12:
+                return points, float(np.hypot(centre[0], centre[1])) + radius
+        case "sphere":
+            radius = _size(solid, "radius", path)
+            top = np.array([0.0, 0.0, radius])
+            points = centre + np.concatenate([radius * circle, [top, -top]])
+            return points, float(np.hypot(centre[0], centre[1])) + radius
+        case "mesh":
+            scale = np.array(_numbers(solid.get("scale", "1 1 1"), 3, "mesh scale", path))
+            vertices = read_vertices(_find_mesh(_attribute(solid, "filename", path), path))
+            points = centre + (vertices * scale) @ rotation.T
+        case other:
+            raise BadInput(f"{path}: geometry <{other}> is not known; known: box, cylinder, sphere, mesh")
+    return points, float(np.hypot(points[:, 0], points[:, 1]).max())
+
+
+def _find_mesh(reference: str, path: Path) -> Path:
+    """The file of ``package://name/rest``, ``file://…`` or a relative path; a package is sought in the
+    folders above the URDF."""
+    if reference.startswith("package://"):
+        whole = reference.removeprefix("package://")
+        candidates = [whole, whole.partition("/")[2]]
+    elif "://" in reference and not reference.startswith("file://"):
+        raise BadInput(f"{path}: mesh {reference!r}: only package://, file:// and relative paths are read")
+    else:
+        candidates = [reference.removeprefix("file://")]
+    folders = list(path.resolve().parents) if reference.startswith("package://") else [path.resolve().parent]
+    for folder in folders:
+        for candidate in candidates:
+            if candidate and (folder / candidate).is_file():
+                return folder / candidate
+    raise BadInput(f"{path}: mesh {reference!r} was not found next to the file or in the folders above it")

@@ -1,0 +1,235 @@
+"""Scenes from and to GeoJSON (RFC 7946).
+
+Polygons and MultiPolygons become regions, LineStrings with a ``width`` become walls of that width. What
+GeoJSON has no member for stands in a foreign member ``scene`` of the collection: ``{"crs": "local" | "wgs84",
+"origin": [x, y], "enclosed": bool, "source": text}``. Coordinates are metres in the scene's frame
+(``local``), less the origin, or longitude and latitude in degrees (``wgs84``), projected to the plane that
+touches the WGS 84 ellipsoid at the origin (x east, y north), by default the file's first point. Within 5 km
+the plane distorts lengths by less than 1 in a million.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.scenes.scene_file import read_text
+from sidestep.types.base import FloatArray, Model, Point
+from sidestep.types.scene import Region, RegionKind, SceneSpec
+
+SEMI_MAJOR = 6378137.0  # m, WGS 84
+ECCENTRICITY2 = 6.69437999014e-3  # first eccentricity squared, WGS 84
+PROPERTIES = ("kind", "name", "height", "width")
+DEGREES_EXTENT = 0.3  # a whole file within so few units was drawn in degrees, not in metres
+
+
+class SceneMember(Model):
+    """The foreign member ``scene``: what the collection says about itself."""
+
+    crs: Literal["local", "wgs84"] | None = None
+    origin: Point | None = None
+    enclosed: bool = False
+    source: str = ""
+
+
+def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
+    """Read a GeoJSON file; ``crs`` overrides what the file declares."""
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise BadInput(
+            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
+        ) from None
+    scene = from_geojson(data, str(path), crs)
+    update = {"name": scene.name or path.stem, "source": scene.source or f"GeoJSON {path.name}"}
+    return scene.model_copy(update=update)
+
+
+def from_geojson(data: Any, where: str, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
+    """A FeatureCollection (or one Feature) as a scene; ``where`` opens the error message."""
+    if not isinstance(data, dict) or data.get("type") not in ("FeatureCollection", "Feature"):
+        raise BadInput(f"{where}: expected a GeoJSON FeatureCollection; wrap the geometries in Features")
+    features = data.get("features", []) if data["type"] == "FeatureCollection" else [data]
+    if not isinstance(features, list):
+        raise BadInput(f"{where}: features: expected a list, got {type(features).__name__}")
+    member = _read_member(data, where)
+    parts = [part for index, feature in enumerate(features) for part in _read_feature(feature, where, index)]
+    project = _projection(member, crs or member.crs, parts, where)
+    regions = [region for part in parts for region in _regions(part, project)]
+    settings = {
+        "name": data.get("name") or "",
+        "regions": regions,
+        "enclosed": member.enclosed,
+        "source": member.source,
+    }
+    return SceneSpec.parse(settings, where)
+
+
+def to_geojson(spec: SceneSpec) -> dict[str, Any]:
+    """The scene as a FeatureCollection in local metres, which :func:`from_geojson` reads back unchanged."""
+    features = []
+    for region in spec.regions:
+        rings = [[list(corner) for corner in (*ring, ring[0])] for ring in (region.polygon, *region.holes)]
+        properties = {"kind": region.kind, "name": region.name, "height": region.height}
+        geometry = {"type": "Polygon", "coordinates": rings}
+        features.append({"type": "Feature", "properties": properties, "geometry": geometry})
+    member = {"crs": "local", "enclosed": spec.enclosed, "source": spec.source}
+    return {"type": "FeatureCollection", "name": spec.name, "scene": member, "features": features}
+
+
+class _Part:
+    """One polygon or line of a feature, still in the file's coordinates."""
+
+    def __init__(
+        self, rings: list[FloatArray], width: float | None, settings: dict[str, Any], where: str
+    ) -> None:
+        self.rings, self.width, self.settings, self.where = rings, width, settings, where
+
+
+def _read_member(data: dict[str, Any], where: str) -> SceneMember:
+    declared = dict(
+        data.get("scene") or (data.get("properties") if data["type"] == "FeatureCollection" else None) or {}
+    )
+    if (
+        "crs" not in declared and "crs" in data
+    ):  # the member of the 2008 specification, which GIS programs still write
+        named = data["crs"] if isinstance(data["crs"], str) else json.dumps(data["crs"])
+        if not any(code in named.upper() for code in ("CRS84", "4326", "WGS84")):
+            raise BadInput(
+                f"{where}: crs: {named} is not read; export as WGS 84 (EPSG:4326), or set scene.crs to local"
+            )
+        declared["crs"] = "wgs84"
+    return SceneMember.parse(declared, f"{where}: scene")
+
+
+def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
+    if not isinstance(feature, dict) or not isinstance(feature.get("geometry"), dict):
+        raise BadInput(
+            f"{where}: features[{index}]: expected a Feature with a geometry; remove it or draw one"
+        )
+    properties, geometry = feature.get("properties") or {}, feature["geometry"]
+    here = f"{where}: features[{index}]" + (f" ({properties['name']!r})" if properties.get("name") else "")
+    kind = geometry.get("type")
+    coordinates = geometry.get("coordinates")
+    settings = _read_properties(properties, here, line=str(kind).endswith("LineString"))
+    width = settings.pop("width")
+    if kind in ("LineString", "MultiLineString"):
+        if not isinstance(width, int | float) or not 0 < width < math.inf:
+            raise BadInput(
+                f"{here}: a {kind} needs a property width > 0 (m), the thickness of the wall; got {width!r}"
+            )
+        for line in [coordinates] if kind == "LineString" else coordinates or []:
+            yield _Part([_positions(line, here)], float(width), settings, here)
+    elif kind in ("Polygon", "MultiPolygon"):
+        for rings in [coordinates] if kind == "Polygon" else coordinates or []:
+            yield _Part([_open_ring(_positions(ring, here)) for ring in rings or []], None, settings, here)
+    else:
+        raise BadInput(
+            f"{here}: a {kind} is no part of a scene; use Polygon, MultiPolygon or LineString with a width"
+        )
+
+
+def _read_properties(properties: dict[str, Any], where: str, line: bool) -> dict[str, Any]:
+    """kind, name, height and width; other properties are the file's own business unless misspelt."""
+    for key in set(properties) - set(PROPERTIES):
+        close = difflib.get_close_matches(key.lower(), PROPERTIES, n=1, cutoff=0.8)
+        if close:
+            raise BadInput(f"{where}: property {key!r} is not read; did you mean {close[0]!r}?")
+    kind = properties.get("kind", "obstacle" if line else None)
+    if kind not in get_args(RegionKind):
+        if kind is None:
+            raise BadInput(f"{where}: property kind is missing; one of: {', '.join(get_args(RegionKind))}")
+        raise UnknownName("kind", str(kind), get_args(RegionKind), where)
+    name, height = properties.get("name") or "", properties.get("height")
+    return {"kind": kind, "name": name, "height": height, "width": properties.get("width")}
+
+
+def _positions(values: Any, where: str) -> FloatArray:
+    """Coordinates ``(n, 2)``; a third number (altitude) is dropped."""
+    try:
+        return np.array([(float(x), float(y)) for x, y, *_ in values]).reshape(-1, 2)
+    except (TypeError, ValueError):
+        raise BadInput(f"{where}: coordinates must be lists of [x, y] numbers") from None
+
+
+def _open_ring(ring: FloatArray) -> FloatArray:
+    """Without the last position, which repeats the first."""
+    return ring[:-1] if len(ring) > 1 and (ring[0] == ring[-1]).all() else ring
+
+
+def _projection(member: SceneMember, crs: str | None, parts: list[_Part], where: str) -> Any:
+    """The function from the file's coordinates to local metres."""
+    points = np.concatenate([ring for part in parts for ring in part.rings] or [np.zeros((0, 2))])
+    in_degrees = len(points) > 0 and bool((np.abs(points) <= (180, 90)).all())
+    if crs is None and in_degrees and (np.ptp(points, axis=0) < DEGREES_EXTENT).all():
+        raise BadInput(
+            f"{where}: everything lies within {DEGREES_EXTENT:g} units: this looks like longitude and latitude; "
+            f'add "scene": {{"crs": "wgs84"}} to the file, or "local" if they really are metres'
+        )
+    if crs != "wgs84":
+        shift = np.asarray(member.origin or (0.0, 0.0))
+        return lambda ring: ring - shift
+    if len(points) and not in_degrees:
+        x, y = points[(np.abs(points) > (180, 90)).any(axis=1)][0]
+        raise BadInput(f"{where}: ({x:g}, {y:g}) is no longitude and latitude; declare crs local for metres")
+    origin = np.asarray(member.origin) if member.origin else points[0] if len(points) else np.zeros(2)
+    return lambda ring: tangent_plane(ring, origin)
+
+
+def tangent_plane(lonlat: FloatArray, origin: FloatArray) -> FloatArray:
+    """East and north (m) of ``lonlat (n, 2)`` degrees in the plane that touches the WGS 84 ellipsoid at
+    ``origin``.
+
+    Geodetic to earth-centred to local east-north-up coordinates at height 0; the up component is dropped.
+    """
+    longitude0, latitude0 = np.radians(origin)
+    east = np.array([-math.sin(longitude0), math.cos(longitude0), 0.0])
+    north = np.array(
+        [
+            -math.sin(latitude0) * math.cos(longitude0),
+            -math.sin(latitude0) * math.sin(longitude0),
+            math.cos(latitude0),
+        ]
+    )
+    offset = _earth_centred(lonlat) - _earth_centred(origin[None, :])
+    return np.stack([offset @ east, offset @ north], axis=1)
+
+
+def _earth_centred(lonlat: FloatArray) -> FloatArray:
+    longitude, latitude = np.radians(lonlat).T
+    normal = SEMI_MAJOR / np.sqrt(1.0 - ECCENTRICITY2 * np.sin(latitude) ** 2)
+    x = normal * np.cos(latitude) * np.cos(longitude)
+    y = normal * np.cos(latitude) * np.sin(longitude)
+    return np.stack([x, y, normal * (1.0 - ECCENTRICITY2) * np.sin(latitude)], axis=1)
+
+
+def _regions(part: _Part, project: Any) -> Iterator[Region]:
+    rings = [project(ring) for ring in part.rings]
+    if part.width is None:
+        yield _region(rings, part)
+        return
+    import shapely
+
+    line = rings[0]
+    if len(line) < 2 or not np.ptp(line, axis=0).any():
+        raise BadInput(
+            f"{part.where}: a wall needs 2 different positions, got {len(line)}; add one or remove the wall"
+        )
+    closed = len(line) > 3 and (line[0] == line[-1]).all()
+    path = shapely.LinearRing(line) if closed else shapely.LineString(line)
+    wall = path.buffer(part.width / 2, cap_style="flat", join_style="mitre")
+    for polygon in shapely.get_parts(wall):
+        yield _region([np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)], part)
+
+
+def _region(rings: list[FloatArray], part: _Part) -> Region:
+    shell, *holes = rings or [np.zeros((0, 2))]
+    shapes = {"polygon": shell.tolist(), "holes": [hole.tolist() for hole in holes]}
+    return Region.parse({**part.settings, **shapes}, part.where)

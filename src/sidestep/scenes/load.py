@@ -1,0 +1,54 @@
+"""From what a scenario says about its scene to the scene itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sidestep.errors import BadInput, UnknownName, did_you_mean
+from sidestep.scenes.geojson import read_geojson
+from sidestep.scenes.plans import load_plan, plan_names
+from sidestep.scenes.ros_map import read_ros_map
+from sidestep.scenes.scene_file import parse_scene, read_mapping
+from sidestep.types.scene import SceneSpec
+
+YAML_SUFFIXES = (".yaml", ".yml")
+GEOJSON_SUFFIXES = (".geojson", ".json")
+
+
+def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> SceneSpec:
+    """The scene that ``reference`` names: a floor plan, a file, or the scene itself.
+
+    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, or a ROS map if it has an
+    ``image`` key), ``.geojson`` or ``.json``. Relative paths start at ``base``, the folder of the scenario
+    file, or at the working directory.
+    """
+    if isinstance(reference, SceneSpec):
+        return reference
+    path = Path(reference).expanduser()
+    suffix = path.suffix.lower()
+    if suffix not in YAML_SUFFIXES + GEOJSON_SUFFIXES:
+        if "/" in reference or "\\" in reference or suffix:
+            raise BadInput(
+                f"{reference}: a scene file ends in .yaml (scene or ROS map) or .geojson, not {suffix or 'none'!r}; "
+                f"for a ROS map give the .yaml file beside the image"
+            )
+        if reference not in plan_names():
+            raise UnknownName("floor plan", reference, plan_names(), "scene")
+        return load_plan(reference)
+    path = (base or Path()) / path
+    if not path.is_file():
+        raise BadInput(f"{path}: no such scene file{_nearby(path)}")
+    if suffix in GEOJSON_SUFFIXES:
+        return read_geojson(path)
+    data = read_mapping(path)
+    return read_ros_map(path) if "image" in data else parse_scene(data, str(path), path.stem)
+
+
+def _nearby(path: Path) -> str:
+    """The files in the same folder that may have been meant."""
+    if not path.parent.is_dir():
+        return f"; the folder {path.parent} does not exist (paths are relative to the scenario file)"
+    suffixes = YAML_SUFFIXES + GEOJSON_SUFFIXES
+    return did_you_mean(
+        path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in suffixes]
+    )

@@ -1,0 +1,125 @@
+"""The one episode loop. Everything that simulates goes through :func:`run_episodes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
+from sidestep.robots import CommandConverter
+from sidestep.simulation.build import World, build_world
+from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
+from sidestep.simulation.observe import Observer, check_needs, robot_state
+from sidestep.simulation.recorder import Recorder
+from sidestep.simulation.referee import Referee
+from sidestep.simulation.worlds import Worlds
+from sidestep.types import Command, EpisodeRecord, PolicyInfo, Scenario
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A world, who drives in it, and how thinking time is charged."""
+
+    world: World
+    policy: Policy
+    info: PolicyInfo
+    timing: Timing = Timing()
+
+
+class _Running:
+    """The collaborators of one episode that is under way."""
+
+    def __init__(self, episode: Episode) -> None:
+        self.episode = episode
+        rules = episode.world.scenario.rules
+        needs = check_needs(frozenset(getattr(episode.policy, "needs", frozenset())), episode.info.name)
+        self.observer = Observer(episode.world, needs)
+        self.driver = Driver(episode.policy, episode.timing, rules.step_s, rules.control_every)
+        self.converter = CommandConverter(episode.world.robots[0], rules.step_s)
+        self.referee = Referee(episode.world)
+        self.recorder = Recorder(episode.world)
+        self.last: tuple[Command | None, float] = (None, 0.0)
+
+    def begin(self, worlds: Worlds, b: int) -> None:
+        self.recorder.note_state(worlds, b)
+        try:
+            self.driver.reset(self.observer.task())
+        except PolicyFailure as failure:
+            self._fail(worlds, b, failure)
+
+    def decide(self, worlds: Worlds, b: int) -> None:
+        step = int(worlds.clock[b])
+        try:
+            command, spent = self.driver.decide(step, lambda: self.observer.observe(worlds, b))
+        except PolicyFailure as failure:
+            self._fail(worlds, b, failure)
+            return
+        self.last = command, spent
+        native = (0.0, 0.0) if command is None else self.converter.to_native(command, robot_state(worlds, b))
+        worlds.command[b, 0] = native
+
+    def note(self, worlds: Worlds, b: int) -> None:
+        self.recorder.note_step(worlds, b, *self.last)
+        if self.referee.watch(worlds, b):
+            worlds.running[b] = 0
+
+    def finish(self) -> EpisodeRecord:
+        self.driver.close()
+        return self.recorder.finish(
+            self.episode.info, self.referee.outcome, self.referee.events, self.episode.timing.mode
+        )
+
+    def _fail(self, worlds: Worlds, b: int, failure: PolicyFailure) -> None:
+        self.referee.policy_failed(float(worlds.clock[b]) * self.episode.world.scenario.rules.step_s, str(failure))
+        worlds.running[b] = 0
+
+
+def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeRecord]:
+    """Run episodes side by side until all are over. A record does not depend on what runs beside it."""
+    if len(episodes) > 1 and any(episode.timing.mode == "async" for episode in episodes):
+        raise BadInput("asynchronous episodes run on the wall clock, one at a time")
+    worlds = Worlds([episode.world for episode in episodes], threads)
+    running = [_Running(episode) for episode in episodes]
+    for b, one in enumerate(running):
+        one.begin(worlds, b)
+    while worlds.running.any():
+        for b in np.flatnonzero(worlds.running):
+            running[b].decide(worlds, int(b))
+        active = np.flatnonzero(worlds.running)
+        worlds.step()
+        for b in active:
+            running[b].note(worlds, int(b))
+    return [one.finish() for one in running]
+
+
+def run_episode(
+    scenario: Scenario,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    policy_info: PolicyInfo | None = None,
+    mode: Mode = "sync",
+    latency_s: float | None = None,
+    act_limit_s: float | None = 10.0,
+    base: Path | None = None,
+) -> EpisodeRecord:
+    """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built; whatever
+    the policy does wrong ends in a record with outcome ``policy_error``."""
+    world = build_world(scenario, seed, base)
+    info = policy_info if policy_info is not None else describe_policy(policy)
+    return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
+
+
+def describe_policy(policy: Policy, name: str | None = None, settings: dict[str, Any] | None = None) -> PolicyInfo:
+    """What the record says about a policy."""
+    return PolicyInfo(
+        name=name if name is not None else getattr(policy, "name", type(policy).__name__),
+        settings=dict(settings if settings is not None else getattr(policy, "settings", {})),
+        needs=tuple(sorted(getattr(policy, "needs", ()))),
+        version=str(getattr(policy, "version", "")),
+    )

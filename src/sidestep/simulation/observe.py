@@ -1,0 +1,90 @@
+"""What a policy gets to see: what it asked for, and nothing else."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.sensors import Lidar, PedestrianDetector
+from sidestep.simulation.build import World
+from sidestep.simulation.seeds import sequence_for
+from sidestep.simulation.worlds import Worlds
+from sidestep.types import Observation, Pedestrians, RobotState, Task
+from sidestep.types.observation import NEEDS
+
+AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history"})
+"""Needs that this simulator can serve. Cameras and signals come with their own packages."""
+
+
+def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
+    """The policy's needs, or an error when one is unknown or cannot be served."""
+    for need in sorted(needs):
+        if need not in NEEDS:
+            raise BadInput(f"policy {policy!r} needs {need!r}, which is unknown{did_you_mean(need, NEEDS)}")
+        if need not in AVAILABLE:
+            raise BadInput(f"policy {policy!r} needs {need!r}, which this version cannot serve (served: {sorted(AVAILABLE)})")
+    return needs
+
+
+class Observer:
+    """The eyes of one robot in one world of a batch."""
+
+    def __init__(self, world: World, needs: frozenset[str], robot: int = 0) -> None:
+        self._world = world
+        self._needs = needs
+        self._robot = robot
+        sensors = world.scenario.sensors
+        self._detector = PedestrianDetector(sensors.pedestrians, world.person_id, world.scene.segments)
+        self._lidar = Lidar(sensors.lidar, world.scene.segments) if "lidar" in needs else None
+        step = world.scenario.rules.step_s * world.scenario.rules.control_every
+        self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
+        self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
+
+    def task(self) -> Task:
+        """What is known before the first step."""
+        scenario = self._world.scenario
+        place = scenario.robots[self._robot]
+        seed = sequence_for(scenario.suite, scenario.name, self._world.seed, "policy", self._robot)
+        return Task(
+            robot=self._world.robots[self._robot],
+            start=place.start,
+            step_s=scenario.rules.step_s * scenario.rules.control_every,
+            time_limit_s=scenario.rules.time_limit_s,
+            goal_radius_m=scenario.rules.goal_radius_m,
+            goal=self._goal,
+            map=self._world.scene if "map" in self._needs else None,
+            route=np.array([*place.route, place.goal]) if "route" in self._needs else None,
+            seed=int(seed.generate_state(1)[0]),
+        )
+
+    def observe(self, worlds: Worlds, b: int) -> Observation:
+        """The world ``b`` as the robot sees it now."""
+        robot = robot_state(worlds, b, self._robot)
+        pose = (robot.x, robot.y, robot.heading)
+        pedestrians = None
+        if "pedestrians" in self._needs or "history" in self._needs:
+            pedestrians = self._detector.sense(worlds.agents[b], worlds.flags[b], pose)
+            if "history" in self._needs:
+                self._history.append(pedestrians)
+        lidar = None
+        if self._lidar is not None:
+            lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot)
+        return Observation(
+            time=float(worlds.clock[b]) * self._world.scenario.rules.step_s,
+            robot=robot,
+            goal=self._goal,
+            pedestrians=pedestrians if "pedestrians" in self._needs else None,
+            lidar=lidar,
+            history=tuple(self._history) if "history" in self._needs else None,
+        )
+
+
+def robot_state(worlds: Worlds, b: int, robot: int = 0) -> RobotState:
+    """The state of one robot of world ``b``."""
+    state = worlds.robot_state[b, robot].tolist()
+    return RobotState(
+        state[ROBOT_X], state[ROBOT_Y], state[ROBOT_HEADING], state[ROBOT_VX], state[ROBOT_VY], state[ROBOT_OMEGA]
+    )

@@ -1,0 +1,100 @@
+"""Writes down one episode as it happens and makes the record of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sidestep.kernels import layout
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.world import LIMITED
+from sidestep.robots import encode_command
+from sidestep.simulation.build import World
+from sidestep.simulation.worlds import Worlds
+from sidestep.types import Command, EpisodeRecord, Event, Outcome, PolicyInfo
+from sidestep.version import __version__
+
+_POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
+_VELOCITY = [ROBOT_VX, ROBOT_VY, ROBOT_OMEGA]
+
+
+class Recorder:
+    """Buffers for the longest possible episode of one robot of one world; cut to length at the end."""
+
+    def __init__(self, world: World, robot: int = 0) -> None:
+        steps, n, r = world.scenario.rules.max_steps, world.people, len(world.robots)
+        self._world = world
+        self._robot = robot
+        self._steps = 0
+        self._robots = np.zeros((steps + 1, r, world.robot_state.shape[1]))
+        self._command = np.full((steps, 4), np.nan)
+        self._applied = np.zeros((steps, 2))
+        self._limited = np.zeros(steps, np.uint8)
+        self._planning = np.full(steps, np.nan)
+        self._people = np.zeros((steps + 1, 5, n), np.float32)
+        self._present = np.zeros((steps + 1, n), bool)
+
+    def note_state(self, worlds: Worlds, b: int) -> None:
+        """Where everybody is now."""
+        k, n = self._steps, self._world.people
+        self._robots[k] = worlds.robot_state[b]
+        self._people[k, :4] = worlds.agents[b, :4, :n]
+        self._people[k, 4] = worlds.agents[b, layout.HEADING, :n]
+        self._present[k] = worlds.flags[b, layout.ACTIVE, :n] == 1
+
+    def note_step(self, worlds: Worlds, b: int, command: Command | None, planning_time: float) -> None:
+        """What was commanded and done in the step just made, and the state after it."""
+        k = self._steps
+        self._command[k] = encode_command(command) if command is not None else (-1.0, 0.0, 0.0, 0.0)
+        self._applied[k] = worlds.applied[b, self._robot]
+        self._limited[k] = worlds.status[b, self._robot, LIMITED]
+        self._planning[k] = planning_time
+        self._steps += 1
+        self.note_state(worlds, b)
+
+    def finish(
+        self,
+        policy: PolicyInfo,
+        outcome: Outcome,
+        events: list[Event],
+        mode: Literal["sync", "async", "latency"],
+    ) -> EpisodeRecord:
+        """The record of the episode so far."""
+        world, k = self._world, self._steps
+        people = self._people[: k + 1].copy()
+        present = self._present[: k + 1]
+        people[np.broadcast_to(~present[:, None, :], people.shape)] = np.nan
+        others = [r for r in range(len(world.robots)) if r != self._robot]
+        own = self._robots[: k + 1, self._robot]
+        errors = [event.text for event in events if event.kind == "policy_error"]
+        return EpisodeRecord(
+            scenario=world.scenario,
+            robot=world.robots[self._robot],
+            policy=policy,
+            seed=world.seed,
+            outcome=outcome,
+            source=world.scenario.source,
+            mode=mode,
+            time=np.arange(k + 1) * world.scenario.rules.step_s,
+            robot_pose=own[:, _POSE],
+            robot_velocity=own[:, _VELOCITY],
+            command=self._command[:k],
+            applied=self._applied[:k],
+            limited=self._limited[:k],
+            planning_time=self._planning[:k],
+            person_id=world.person_id,
+            person_radius=world.agents[layout.RADIUS, : world.people],
+            person_group=world.flags[layout.GROUP, : world.people],
+            person_model=world.person_model,
+            person_position=np.moveaxis(people[:, 0:2], 1, 2),
+            person_velocity=np.moveaxis(people[:, 2:4], 1, 2),
+            person_heading=people[:, 4],
+            person_present=present,
+            walls=world.scene.segments,
+            events=tuple(events),
+            other_pose=self._robots[: k + 1, others][:, :, _POSE],
+            other_radius=np.array([world.robots[r].footprint.enclosing_radius for r in others]),
+            error=errors[0] if errors else "",
+            package_version=__version__,
+        )

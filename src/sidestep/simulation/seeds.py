@@ -1,0 +1,22 @@
+"""Random numbers: one sequence per (suite, scenario, seed), split by purpose. Nothing else is random."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+
+Purpose = Literal["placement", "policy", "sensor"]
+_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor")
+
+
+def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:
+    """The seed sequence of one purpose. Adding a purpose or a part never changes the others' numbers."""
+    names = hashlib.sha256(f"{suite}\0{scenario}".encode()).digest()
+    return np.random.SeedSequence([int.from_bytes(names[:16], "little"), seed], spawn_key=(_PURPOSES.index(purpose), part))
+
+
+def generator_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.Generator:
+    """A fresh generator on that sequence."""
+    return np.random.Generator(np.random.PCG64(sequence_for(suite, scenario, seed, purpose, part)))

@@ -1,0 +1,165 @@
+"""Many worlds side by side, stepped in one compiled call. One world is a batch of one: there is no other simulator."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.kernels import layout
+from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, make_scratch, step_worlds
+from sidestep.simulation.build import World
+from sidestep.types import CompiledScene
+
+
+class Worlds:
+    """B worlds as arrays with a leading environment axis (see ``kernels.layout``). A world's course does not depend on
+    its neighbours in the batch, on padding, or on the number of threads."""
+
+    def __init__(self, worlds: Sequence[World], threads: int = 1, share: Worlds | None = None) -> None:
+        """``share``: take scenes, recordings and sizes from a batch that holds these worlds already."""
+        if not worlds:
+            raise BadInput("a batch needs at least one world")
+        robots = {len(world.robots) for world in worlds}
+        if len(robots) != 1:
+            raise BadInput(f"worlds of one batch need the same number of robots, got {sorted(robots)}")
+        self.worlds = list(worlds)
+        self.size = len(worlds)
+        self.people = max(world.people for world in worlds) if share is None else share.people
+        self.robots = robots.pop()
+        self.columns = self.people + self.robots
+        waypoints = max(world.routes.shape[1] for world in worlds) if share is None else share.routes.shape[2]
+        self._allocate(waypoints)
+        if share is None:
+            self.bank, self.index[:, 0] = _scene_bank([world.scene for world in worlds])
+            self.replays = self._replay_bank()
+        else:
+            self.bank, self.replays = share.bank, share.replays
+            self.index[:] = share.index[: self.size]
+        for b, world in enumerate(worlds):
+            self.load(b, world)
+        self._threads = max(1, min(threads, self.size))
+        self._scratch = [self.new_scratch() for _ in range(self._threads)]
+        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        self._bounds = np.linspace(0, self.size, self._threads + 1).astype(int).tolist()
+
+    def _allocate(self, waypoints: int) -> None:
+        b, m, r = self.size, self.columns, self.robots
+        first = self.worlds[0]
+        self.running = np.ones(b, np.uint8)
+        self.clock = np.zeros(b, np.int64)
+        self.agents = np.zeros((b, layout.AGENT_ROWS, m), np.float32)
+        self.flags = np.zeros((b, layout.FLAG_ROWS, m), np.int32)
+        self.routes = np.zeros((b, self.people, waypoints, 2), np.float32)
+        self.route_length = np.zeros((b, self.people), np.int32)
+        self.robot_state = np.zeros((b, r, first.robot_state.shape[1]))
+        self.body = np.zeros((b, *first.body.shape))
+        self.limits = np.zeros((b, *first.limits.shape))
+        self.dynamics = np.zeros((b, r), np.int32)
+        self.goals = np.zeros((b, r, 2))
+        self.command = np.zeros((b, r, 2))
+        self.applied = np.zeros((b, r, 2))
+        self.contact = np.full((b, r, m), NO_CONTACT, np.float32)
+        self.status = np.zeros((b, r, STATUS_ROWS), np.int32)
+        self.measures = np.full((b, r, MEASURE_ROWS), FAR)
+        self.rules = np.zeros((b, len(first.rules)))
+        self.index = np.zeros((b, 2), np.int32)
+        self.parameters = tuple(np.zeros((b, len(values)), np.float32) for values in first.parameters)
+
+    def _replay_bank(self) -> Any:
+        """The distinct replays (K, T, people, 4); entry 0 is empty, for worlds that have none."""
+        distinct: dict[bytes, tuple[int, Any]] = {}
+        for b, world in enumerate(self.worlds):
+            if world.replay is not None:
+                key = hashlib.sha256(world.replay.tobytes()).digest()
+                self.index[b, 1] = distinct.setdefault(key, (len(distinct) + 1, world.replay))[0]
+        steps = max([1, *(len(tracks) for _, tracks in distinct.values())])
+        bank = np.full((len(distinct) + 1, steps, self.people, 4), np.nan, np.float32)
+        for k, tracks in distinct.values():
+            bank[k, : len(tracks), : tracks.shape[1]] = tracks
+        return bank
+
+    def load(self, b: int, world: World) -> None:
+        """Put the initial state of ``world`` into place ``b``."""
+        n = world.people
+        columns = np.r_[0:n, self.people : self.columns]
+        self.agents[b] = 0.0
+        self.agents[b, layout.ENTER_TIME] = np.inf
+        self.agents[b][:, columns] = world.agents
+        self.flags[b] = 0
+        self.flags[b][:, columns] = world.flags
+        self.routes[b, :n, : world.routes.shape[1]] = world.routes
+        self.route_length[b] = 0
+        self.route_length[b, :n] = world.route_length
+        self.robot_state[b] = world.robot_state
+        self.body[b], self.limits[b], self.dynamics[b] = world.body, world.limits, world.dynamics
+        self.goals[b], self.rules[b] = world.goals, world.rules
+        for packed, values in zip(self.parameters, world.parameters, strict=True):
+            packed[b] = values
+        self.command[b] = self.applied[b] = 0.0
+        self.contact[b], self.status[b], self.measures[b] = NO_CONTACT, 0, FAR
+        self.clock[b], self.running[b] = 0, 1
+
+    def fits(self, world: World) -> bool:
+        """Whether :meth:`load` can put ``world`` here: same scene, no recording, not more people or waypoints."""
+        return (
+            world.replay is None
+            and world.scene is self.worlds[0].scene
+            and len(world.robots) == self.robots
+            and world.people <= self.people
+            and world.routes.shape[1] <= self.routes.shape[2]
+        )
+
+    @property
+    def initial(self) -> tuple[Any, ...]:
+        """The arrays that hold an initial state, in the order of ``kernels.environment.copy_worlds``."""
+        return (
+            self.agents, self.flags, self.routes, self.route_length, self.robot_state, self.body, self.limits,
+            self.dynamics, self.goals, self.rules, self.index,
+        )  # fmt: skip
+
+    def new_scratch(self) -> Any:
+        """Working memory for one thread."""
+        return make_scratch(self.columns)
+
+    def step(self) -> None:
+        """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units."""
+        if self._pool is None:
+            self._step_range(0, self.size, 0)
+            return
+        parts = [
+            self._pool.submit(self._step_range, self._bounds[k], self._bounds[k + 1], k) for k in range(1, self._threads)
+        ]
+        self._step_range(self._bounds[0], self._bounds[1], 0)
+        for part in parts:
+            part.result()
+
+    def _step_range(self, first: int, last: int, thread: int) -> None:
+        step_worlds(
+            first, last, self.running, self.clock, self.agents, self.flags, self.people, self.routes, self.route_length,
+            self.robot_state, self.body, self.limits, self.dynamics, self.goals, self.command, self.applied,
+            self.contact, self.status, self.measures, self.rules, self.index, self.bank, self.replays, self.parameters,
+            self._scratch[thread],
+        )  # fmt: skip
+
+
+def _scene_bank(scenes: Sequence[CompiledScene]) -> tuple[Any, list[int]]:
+    """All distinct scenes' wall arrays end to end, with offsets; and which scene each world has."""
+    distinct: dict[int, CompiledScene] = {id(scene): scene for scene in scenes}
+    place = {key: k for k, key in enumerate(distinct)}
+    listed = list(distinct.values())
+    names = ("wall_points", "wall_dirs", "wall_next", "wall_prev", "wall_convex", "cell_start", "cell_items")
+    types = (np.float32, np.float32, np.int32, np.int32, np.uint8, np.int32, np.int32)
+    joined = [
+        np.ascontiguousarray(np.concatenate([getattr(scene, name) for scene in listed]).astype(dtype))
+        for name, dtype in zip(names, types, strict=True)
+    ]
+    sizes = [(len(scene.wall_points), len(scene.cell_start), len(scene.cell_items)) for scene in listed]
+    offsets = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(np.array(sizes, np.int64), axis=0)])
+    grids = np.stack([scene.grid for scene in listed]).astype(np.float32)
+    shapes = np.stack([scene.grid_shape for scene in listed]).astype(np.int32)
+    return (*joined, grids, shapes, offsets), [place[id(scene)] for scene in scenes]

@@ -1,0 +1,205 @@
+"""Suites by name, and suites as YAML files: ``crossing``, ``my_suite.yaml``, ``my_suites/``.
+
+A file holds documents (separated by ``---``). A document is one scenario, or a list of them with shared
+settings::
+
+    summary: A corridor at three densities
+    defaults:
+      scene: corridor.yaml
+      rules: {time_limit_s: 30}
+    scenarios:
+      - {name: sparse, crowd: [...]}
+      - {name: dense, crowd: [...], rules: {time_limit_s: 60}}
+
+``defaults`` are merged deeply: mappings key by key, anything else is replaced. Paths of scenes and tracks are
+relative to the file's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.interfaces import Suite
+from sidestep.registry import load, table
+from sidestep.types.scenario import ReplayPlacement, Scenario
+
+SUFFIXES = (".yaml", ".yml")
+LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
+
+
+@dataclass
+class FileSuite:
+    """A suite read from files. ``base`` is the folder against which its relative paths are meant."""
+
+    name: str
+    summary: str
+    base: Path
+    items: tuple[Scenario, ...]
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All scenarios, files by name, then in the file's order."""
+        return self.items
+
+
+def load_suite(reference: str | Path) -> Suite:
+    """The suite called ``reference``: a name in the table, a YAML file or a folder of YAML files."""
+    text = str(reference)
+    known = table("suites")
+    if text in known:
+        found: Suite = load("suites", text)
+        return found
+    path = Path(reference)
+    if path.is_dir():
+        return _load_folder(path)
+    if path.is_file():
+        return _load_file(path)
+    if path.suffix in SUFFIXES or len(path.parts) > 1:
+        raise BadInput(f"{text}: no such suite file or folder")
+    raise BadInput(
+        f"unknown suite {text!r}{did_you_mean(text, known)}"
+        " A suite can also be a path to a YAML file or folder."
+    )
+
+
+def _load_file(path: Path) -> FileSuite:
+    found = list(_scenarios_in(path, path.stem))
+    summary = next((text for _, text in found if text), "") or f"Scenarios of {path.name}"
+    return _suite(path.stem, summary, path.parent, [(path, scenario) for scenario, _ in found])
+
+
+def _load_folder(folder: Path) -> FileSuite:
+    files = sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES and _holds_scenarios(file))
+    name = folder.resolve().name
+    found = [
+        (file, _rebased(scenario, file.parent, folder))
+        for file in files
+        for scenario, _ in _scenarios_in(file, name)
+    ]
+    return _suite(name, f"Scenarios of the folder {name}", folder, found)
+
+
+def _suite(name: str, summary: str, base: Path, found: list[tuple[Path, Scenario]]) -> FileSuite:
+    if not found:
+        raise BadInput(f"{base if base.name == name else base / name}: no scenarios in it")
+    seen: dict[str, Path] = {}
+    for file, scenario in found:
+        if scenario.name in seen:
+            places = f"{seen[scenario.name]} and {file}" if seen[scenario.name] != file else str(file)
+            raise BadInput(
+                f"{places}: name: two scenarios are called {scenario.name!r}; "
+                "names must differ within a suite"
+            )
+        seen[scenario.name] = file
+    return FileSuite(name, summary, base, tuple(scenario for _, scenario in found))
+
+
+def _holds_scenarios(file: Path) -> bool:
+    """Whether a YAML file in a folder describes scenarios: a scene's file, say, has neither robots nor
+    scenarios."""
+    documents = read_yaml(file)
+    return any(isinstance(each, dict) and {"robots", "scenarios", "crowd"} & set(each) for each in documents)
+
+
+def _scenarios_in(file: Path, suite: str) -> Iterator[tuple[Scenario, str]]:
+    """Each scenario of a file with the summary of the list that it stands in."""
+    for number, document in enumerate(read_yaml(file), start=1):
+        if not isinstance(document, dict):
+            raise BadInput(
+                f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'"
+            )
+        if "scenarios" not in document:
+            yield Scenario.parse({"suite": suite} | document, _place(file, document, number)), ""
+            continue
+        _check_list(file, document)
+        shared = {"suite": document.get("suite", suite)}
+        defaults = merge(shared, document.get("defaults") or {})
+        for index, item in enumerate(document["scenarios"], start=1):
+            if not isinstance(item, dict):
+                raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r}")
+            scenario = Scenario.parse(merge(defaults, item), _place(file, item, index))
+            yield scenario, str(document.get("summary", ""))
+
+
+def _check_list(file: Path, document: dict[Any, Any]) -> None:
+    for key in document:
+        if key not in LIST_KEYS:
+            raise BadInput(
+                f"{file}: unknown key {str(key)!r} beside 'scenarios'{did_you_mean(str(key), LIST_KEYS)} "
+                "What all scenarios share goes under 'defaults'."
+            )
+    if not isinstance(document["scenarios"], list) or not document["scenarios"]:
+        raise BadInput(f"{file}: scenarios: must be a list with at least one scenario")
+    if not isinstance(document.get("defaults") or {}, dict):
+        raise BadInput(f"{file}: defaults: must be a mapping")
+
+
+def _place(file: Path, document: dict[Any, Any], number: int) -> str:
+    name = document.get("name")
+    return f"{file}: scenario {name!r}" if isinstance(name, str) else f"{file}: scenario {number}"
+
+
+def merge(below: Any, above: Any) -> Any:
+    """``above`` laid over ``below``: mappings key by key, anything else replaced."""
+    if not (isinstance(below, dict) and isinstance(above, dict)):
+        return above
+    return below | {key: merge(below[key], value) if key in below else value for key, value in above.items()}
+
+
+def _rebased(scenario: Scenario, folder: Path, base: Path) -> Scenario:
+    """The scenario with paths that are relative to ``folder`` made relative to ``base``."""
+    if folder == base:
+        return scenario
+    inside = folder.relative_to(base)
+    changes: dict[str, Any] = {}
+    if isinstance(scenario.scene, str) and (folder / scenario.scene).is_file():
+        changes["scene"] = (inside / scenario.scene).as_posix()
+    crowd = []
+    for part in scenario.crowd:
+        placement = part.placement
+        if (
+            isinstance(placement, ReplayPlacement)
+            and placement.path
+            and not Path(placement.path).is_absolute()
+        ):
+            moved = placement.model_copy(update={"path": (inside / placement.path).as_posix()})
+            part = part.model_copy(update={"placement": moved})
+        crowd.append(part)
+    return scenario.model_copy(update=changes | {"crowd": tuple(crowd)})
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe YAML in which a key given twice is an error instead of silently the last one's."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping of ``node``, keys checked."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable):
+                if key in seen and key_node.tag != "tag:yaml.org,2002:merge":
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key {key!r} is given twice", key_node.start_mark
+                    )
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path) -> list[Any]:
+    """The documents of a YAML file, without empty ones; safe types only."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+    try:
+        return [document for document in yaml.load_all(text, Loader=_StrictLoader) if document is not None]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise BadInput(f"{path}{place}: not valid YAML: {problem}") from None
