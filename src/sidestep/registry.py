@@ -28,7 +28,7 @@ POLICIES: dict[str, str] = {
 }
 
 SUITES: dict[str, str] = {
-    "crossing": "sidestep.suites.crossing:CROSSING",
+    "core": "sidestep.suites.core:CORE",
 }
 
 DATASETS: dict[str, str] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from records.example import example_scenario
 from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.errors import BadInput
 from sidestep.types import (
@@ -19,8 +20,6 @@ from sidestep.types import (
     RobotSpec,
     Scenario,
 )
-
-from ..records.example import example_scenario
 
 STEPS = 5
 

@@ -23,7 +23,7 @@ def segment_ranges(origin: Floats, directions: Floats, segments: Floats, slack: 
     e, d = b - a, directions[:, None, :]
     length = np.hypot(e[..., 0], e[..., 1])
     determinant = _cross(d, e)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t, s = _cross(a, e) / determinant, _cross(a, d) / determinant
         hit = (t >= -slack) & (s * length >= -slack) & (s * length <= length + slack)
         along = np.abs(determinant) <= ALONG * length
@@ -55,7 +55,7 @@ def _cross(u: Floats, v: Floats) -> Floats:
 
 def _distance(a: Floats, e: Floats, length: Floats) -> Floats:
     """Distance from the origin to segments from ``a`` along ``e``; inf for those of no length."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         s = np.clip(-np.sum(a * e, axis=2) / length**2, 0.0, 1.0)
     nearest = a + s[..., None] * e
     return np.where(length > 0.0, np.hypot(nearest[..., 0], nearest[..., 1]), np.inf)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sidestep.benchmark.episode import score_episode
+from sidestep.benchmark.folder import RunFile, episode_path
+from sidestep.benchmark.plan import Plan, PolicyPlan
+from sidestep.benchmark.results import save_results
+from sidestep.records import save_record
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
@@ -76,13 +82,13 @@ def build() -> Builder:
         step = np.gradient(path, time, axis=0)
         heading = np.arctan2(step[:, 1], step[:, 0])
         position, velocity = walk(time, rng)
-        events: tuple[Event, ...] = (Event(time[-1], "goal_reached"),)
+        events: tuple[Event, ...] = (Event(float(time[-1]), "goal_reached"),)
         if outcome is Outcome.PEDESTRIAN_COLLISION:
             k = len(time) // 2
-            position[k : k + 8, 5] = path[k : k + 8] + (0.0, 0.25 + RADIUS - 0.02)
+            position[k : k + 8, 5] = path[k : k + 8] + np.array([0.0, 0.25 + RADIUS - 0.02])
             events = (
-                Event(time[k], "collision_start", "person:105"),
-                Event(time[k + 8], "collision_end", "person:105"),
+                Event(float(time[k]), "collision_start", "person:105"),
+                Event(float(time[k + 8]), "collision_end", "person:105"),
                 *events,
             )
         scene = street()
@@ -135,3 +141,31 @@ def build() -> Builder:
 @pytest.fixture(scope="session")
 def record(build: Builder) -> EpisodeRecord:
     return build()
+
+
+EVIL = "</script><img src=x onerror=alert(1)> \"'&{{ 7 * 7 }} <!--"
+"""A scenario name that breaks out of anything which is not escaped."""
+
+
+@pytest.fixture(scope="session")
+def run_folder(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run: two policies, two scenarios (one of them evil), two seeds."""
+    folder = tmp_path_factory.mktemp("runs") / "first"
+    outcomes = (Outcome.SUCCESS, Outcome.PEDESTRIAN_COLLISION, Outcome.TIMEOUT)
+    records = [
+        build(policy=policy, name=name, seed=seed, outcome=outcomes[(k + seed) % 3], duration=4.0 + k)
+        for policy in ("orca", "straight")
+        for k, name in enumerate(("corner", EVIL))
+        for seed in (0, 1)
+    ]
+    plan = Plan(
+        suite="synthetic",
+        scenarios=tuple({record.scenario.name: record.scenario for record in records}.values()),
+        policies=(PolicyPlan(name="orca", settings={"note": EVIL}), PolicyPlan(name="straight")),
+        seeds=(0, 1),
+    )
+    for record in records:
+        save_record(record, episode_path(folder, record.policy.name, record.scenario.name, record.seed))
+    RunFile(plan, commit="abc123", complete=True).save(folder)
+    save_results([score_episode(record, "paper") for record in records], folder / "results.parquet", "paper")
+    return folder

@@ -75,7 +75,8 @@ def test_a_position_as_set_point_is_reached_from_any_side(name, goal):
     loop = Loop(name)
     for _ in range(500):
         loop.step(Position(*goal))
-    assert loop.distance(*goal) < 0.05
+    assert loop.distance(*goal) < 0.01
+    assert loop.row[[k.ROBOT_V, k.ROBOT_OMEGA]] == pytest.approx([0.0, 0.0], abs=1e-6)
 
 
 def test_a_car_reaches_a_position_ahead():

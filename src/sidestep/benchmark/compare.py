@@ -120,7 +120,7 @@ def _compare_metric(
         "p": wilcoxon_p(difference),
         "unit": results[0][0].unit if results else "",
         "direction": direction,
-        "better": _better(low, high, direction),
+        "better": _better(difference, low, high, direction),
     }
 
 
@@ -144,8 +144,11 @@ def wilcoxon_p(difference: FloatArray) -> float | None:
     return float(wilcoxon(difference, zero_method="pratt").pvalue)
 
 
-def _better(low: float | None, high: float | None, direction: str) -> str | None:
-    """``a`` or ``b`` where the interval leaves zero out and the metric has a better side."""
-    if low is None or high is None or direction == "none" or low <= 0 <= high:
+def _better(difference: FloatArray, low: float | None, high: float | None, direction: str) -> str | None:
+    """``a`` or ``b`` where the interval leaves zero out, p < 0.05 and the metric has a better side."""
+    p = wilcoxon_p(difference)
+    if low is None or high is None or p is None or direction == "none":
+        return None
+    if low <= 0 <= high or p >= 0.05:
         return None
     return "b" if (low > 0) == (direction == "higher") else "a"

@@ -58,7 +58,11 @@ class Ray:
                 ray.init(address=self.address, log_to_driver=False)
             except (ConnectionError, ValueError) as error:
                 raise BadInput(f"--ray {self.address}: no cluster answers there: {error}") from error
-        remote = ray.remote(max_retries=0)(work)
+
+        def run_one(task: EpisodeTask) -> Answer:  # Ray takes plain functions only
+            return work(task)
+
+        remote = ray.remote(max_retries=0)(run_one)
         pending = {remote.remote(task): task for task in tasks}
         while pending:
             ready, _ = ray.wait(list(pending), num_returns=1)

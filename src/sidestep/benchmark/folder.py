@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sidestep.benchmark.machine import describe_machine, source_commit
-from sidestep.benchmark.plan import Plan
+from sidestep.benchmark.plan import Plan, extend
 from sidestep.errors import BadInput
 from sidestep.records.atomic import atomic
 from sidestep.version import __version__
@@ -20,6 +20,9 @@ RUN_FORMAT = 1
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.parquet"
 EPISODES = "episodes"
+PACKAGE = Path(__file__).resolve().parents[1]
+IN_PACKAGE = "sidestep:"
+"""Opens the base of a bundled suite in ``run.json``."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class RunFile:
             "commit": self.commit,
             "machine": self.machine,
             "skipped": [vars(entry) for entry in self.skipped],
-            "base": _relative(self.plan.base, folder),
+            "base": _portable(self.plan.base, folder),
             "plan": self.plan.model_dump(mode="json"),
         }
         with atomic(folder / RUN_FILE) as temporary:
@@ -62,8 +65,6 @@ class RunFile:
 def open_folder(folder: Path, plan: Plan) -> RunFile:
     """Make the folder, or continue the run in it: its plan extended by ``plan``. BadInput when they
     contradict."""
-    from sidestep.benchmark.plan import extend
-
     try:
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
         if (folder / RUN_FILE).exists():
@@ -99,11 +100,8 @@ def load_run(folder: Path) -> RunFile:
                 "upgrade with: pip install --upgrade sidestep"
             )
         plan = Plan.parse(document["plan"], str(path))
-        base = document["base"]
         return RunFile(
-            plan=plan.model_copy(
-                update={"base": None if base is None else Path(os.path.normpath(folder / base))}
-            ),
+            plan=plan.model_copy(update={"base": _located(document["base"], folder)}),
             package_version=document["package_version"],
             commit=document["commit"],
             machine=document["machine"],
@@ -128,12 +126,23 @@ def safe_name(name: str) -> str:
     return f"{clean or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _relative(base: Path | None, folder: Path) -> str | None:
-    """``base`` as seen from the run folder: the two can move together, and no machine's path is written
-    down."""
+def _portable(base: Path | None, folder: Path) -> str | None:
+    """``base`` as seen from the run folder, so that the two can move together and no machine's path is written
+    down; inside this package (a bundled suite) as seen from there."""
     if base is None:
         return None
+    base = base.resolve()
+    if base.is_relative_to(PACKAGE):
+        return IN_PACKAGE + base.relative_to(PACKAGE).as_posix()
     try:
-        return Path(os.path.relpath(base.resolve(), folder.resolve())).as_posix()
+        return Path(os.path.relpath(base, folder.resolve())).as_posix()
     except ValueError:  # on another drive, where nothing relative leads
-        return str(base.resolve())
+        return str(base)
+
+
+def _located(base: str | None, folder: Path) -> Path | None:
+    if base is None:
+        return None
+    if base.startswith(IN_PACKAGE):
+        return PACKAGE / base.removeprefix(IN_PACKAGE)
+    return Path(os.path.normpath(folder / base))

@@ -151,7 +151,8 @@ def extend(old: Plan, new: Plan) -> Plan:
     if differences:
         listed = "\n  ".join(differences)
         raise BadInput(
-            f"the folder holds a run of another plan:\n  {listed}\nchoose another --out, or give the same settings"
+            f"the folder holds a run of another plan:\n  {listed}\n"
+            "choose another --out, or give the same settings"
         )
     return new.model_copy(
         update={
@@ -180,13 +181,16 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
         if known.settings != policy.settings:
             yield f"settings of {policy.name}: {known.settings} there, {policy.settings} now"
         if known.version != policy.version:
-            yield f"code of {policy.name}: {known.version or 'unknown'} there, {policy.version or 'unknown'} now"
+            yield f"code of {policy.name}: version {known.version or '?'} there, {policy.version or '?'} now"
     scenarios = {scenario.name: scenario for scenario in old.scenarios}
     for scenario in new.scenarios:
-        if scenario.name in scenarios and scenarios[scenario.name] != scenario:
-            yield f"scenario {scenario.name!r}: {_first_difference(scenarios[scenario.name], scenario)}"
+        if scenario.name in scenarios:
+            changed = _changed_keys(scenarios[scenario.name], scenario)
+            if changed:
+                yield f"scenario {scenario.name!r}: {', '.join(changed)} changed"
 
 
-def _first_difference(old: Scenario, new: Scenario) -> str:
+def _changed_keys(old: Scenario, new: Scenario) -> list[str]:
+    """Compared as JSON, since that is how the old one was kept."""
     was, wanted = old.model_dump(mode="json"), new.model_dump(mode="json")
-    return ", ".join(key for key in was if was[key] != wanted[key]) + " changed"
+    return [key for key in was if was[key] != wanted[key]]

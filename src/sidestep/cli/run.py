@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.benchmark.plan import Plan
@@ -55,6 +56,8 @@ def run(
     from sidestep.cli.settings import parse_settings
     from sidestep.suites.files import load_suite
 
+    if ray is not None and workers != 1:
+        raise BadInput("give either --workers or --ray: on a cluster, Ray decides how many tasks run at once")
     with quiet_stdout(as_json):
         plan = make_plan(
             load_suite(suite),
@@ -84,8 +87,9 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResu
     from sidestep.benchmark.runner import run_benchmark
     from sidestep.cli.bars import progress_bar
 
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
+        _tell_if_cold()
         with progress_bar("episodes") as move:
             return run_benchmark(
                 plan, folder, workers, lambda done, total, task, _: move(done, total, task.label), ray=ray
@@ -93,6 +97,15 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResu
     except KeyboardInterrupt:
         say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
         raise typer.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell_if_cold() -> None:
+    from sidestep.kernels.jit import is_cold
+
+    if is_cold():
+        say("compiling the kernels; this happens once and takes about half a minute")
 
 
 def _as_interrupt(number: int, frame: Any) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-COLUMNS = (
+CHIEF_METRICS = (
     "success",
     "collisions",
     "time_to_goal",
     "path_length_ratio",
     "closest_pedestrian_distance",
+    "personal_space_intrusion",
     "planning_time_avg",
 )
 """Metrics shown by default where they exist; all are in the JSON and the report."""
@@ -22,76 +23,96 @@ def _console() -> Any:
 
 
 def print_summary(summary: dict[str, Any]) -> None:
-    """One line per policy: how its episodes ended, and the chief metrics with their intervals."""
+    """One column per policy: how its episodes ended, and the chief metrics with their intervals."""
     from rich.table import Table
 
     policies = summary["policies"]
-    shown = [name for name in COLUMNS if any(name in entry["metrics"] for entry in policies.values())]
     title = f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})"
     table = Table(title=title, caption=f"run {summary['run']}; mean [95 % interval] over valid episodes")
-    for name in ("policy", "episodes", "outcomes", *shown):
-        table.add_column(
-            name.replace("_", " "),
-            justify="left" if name in ("policy", "outcomes") else "right",
-            overflow="fold",
+    table.add_column("")
+    for policy in policies:
+        table.add_column(policy, justify="right", overflow="fold")
+    table.add_row("episodes", *(str(entry["episodes"]) for entry in policies.values()))
+    for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
+        counts = [entry["outcomes"][outcome] for entry in policies.values()]
+        if any(counts):
+            table.add_row(f"  {outcome.replace('_', ' ')}", *(str(count) for count in counts))
+    for name in _shown_metrics(policies):
+        table.add_row(
+            name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values())
         )
-    for policy, entry in policies.items():
-        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in entry["outcomes"].items())
-        cells = [_cell(entry["metrics"].get(name)) for name in shown]
-        table.add_row(policy, str(entry["episodes"]), outcomes, *cells)
     _console().print(table)
+
+
+def _shown_metrics(policies: dict[str, Any]) -> list[str]:
+    """The chief metrics; where none of them was scored, all that were."""
+    scored = list(dict.fromkeys(name for entry in policies.values() for name in entry["metrics"]))
+    return [name for name in CHIEF_METRICS if name in scored] or scored
 
 
 def _cell(metric: dict[str, Any] | None) -> str:
     if metric is None or metric["mean"] is None:
         return "–"
-    unit = "" if metric["unit"] in ("", "1", "0/1") else f" {metric['unit']}"
-    interval = "" if metric["low"] is None else f"\n[{metric['low']:.3g}, {metric['high']:.3g}]"
+    unit = "" if metric["unit"] in ("0/1", "count", "ratio") else f" {metric['unit']}"
+    interval = "" if metric["low"] is None else f" [{metric['low']:.3g}, {metric['high']:.3g}]"
     return f"{metric['mean']:.3g}{unit}{interval}"
 
 
-def print_rows(title: str, rows: list[dict[str, Any]]) -> None:
-    """A table with one column per key."""
+TABLE_COLUMNS: dict[str, tuple[str, ...]] = {
+    "scenarios": ("name", "suite", "summary", "source", "time_limit_s"),
+    "robots": ("name", "dynamics", "radius_m", "max_speed_mps", "summary"),
+    "metrics": ("name", "unit", "direction", "definition"),
+}
+"""Columns that fit a screen, of lists that have more."""
+
+
+def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
+    """A table of what ``sidestep list`` found."""
     from rich.markup import escape
     from rich.table import Table
 
     if not rows:
-        _console().print(f"no {title}")
+        _console().print(f"no {kind}")
         return
-    table = Table(title=title)
-    for key in rows[0]:
+    shown = TABLE_COLUMNS.get(kind, tuple(rows[0]))
+    table = Table(title=kind)
+    for key in shown:
         table.add_column(key.replace("_", " "), overflow="fold")
     for row in rows:
+        cells = (row[key] for key in shown)
         table.add_row(
-            *(escape(", ".join(map(str, v)) if isinstance(v, list) else str(v)) for v in row.values())
+            *(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells)
         )
     _console().print(table)
 
 
 def print_comparison(document: dict[str, Any]) -> None:
-    """One table per pair: differences with intervals."""
+    """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
     from rich.table import Table
 
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes"
         table = Table(title=title, caption=_failures(pair))
         for name in ("metric", pair["a"], pair["b"], "difference", "95 % interval", "p", "n", "better"):
-            table.add_column(name, justify="left" if name in ("metric", "better") else "right")
-        for metric, entry in pair["metrics"].items():
-            if entry["n"] == 0:
-                table.add_row(metric, "–", "–", "–", "–", "–", "0", "")
-                continue
+            is_text = name in ("metric", "better")
+            table.add_column(name, justify="left" if is_text else "right", overflow="fold", min_width=5)
+        table.columns[0].min_width = 20
+        different = {name: entry for name, entry in pair["metrics"].items() if entry["difference"]}
+        for name, entry in different.items():
             table.add_row(
-                f"{metric} ({entry['unit']})" if entry["unit"] not in ("", "1") else metric,
+                f"{name} ({entry['unit']})",
                 f"{entry['mean_a']:.3g}",
                 f"{entry['mean_b']:.3g}",
                 f"{entry['difference']:+.3g}",
                 "–" if entry["low"] is None else f"[{entry['low']:+.3g}, {entry['high']:+.3g}]",
-                "–" if entry["p"] is None else f"{entry['p']:.3g}",
+                f"{entry['p']:.2g}",
                 str(entry["n"]),
-                entry["better"] or "",
+                pair[entry["better"]] if entry["better"] else "",
             )
         _console().print(table)
+        rest = len(pair["metrics"]) - len(different)
+        _console().print(f"{rest} more metrics do not differ or have no common value")
+    _console().print("better: interval without 0 and p < 0.05, not corrected for the number of metrics")
 
 
 def _failures(pair: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ FindPath = Callable[[FloatArray, FloatArray, float], FloatArray]
 """Waypoints (K, 2) from a start (excluded) to a goal (included) round the walls, for a disc of this radius."""
 
 TRIES = 2000
+SPACING_M = 0.1  # m that people keep from each other at the start, surface to surface
 PAIR_SPACING = 0.6  # m between the two members of a walking pair
 
 
@@ -38,8 +39,9 @@ class Placed:
 class Placer:
     """Places the people of one world, keeping them off walls and off each other."""
 
-    free: FreeMask
-    find_path: FindPath
+    free: FreeMask | None
+    find_path: FindPath | None
+    """Both None where there are no walls."""
     time_limit_s: float
     where: str
     taken: list[tuple[float, float, float]]
@@ -60,9 +62,9 @@ class Placer:
 
     def _by_hand(self, part: CrowdPart, index: int, rng: np.random.Generator) -> Placed:
         person = part.people[index]
-        drawn = self._speed(part, rng)
+        drawn = self._speeds(part, 1, rng)[0]
         radius = person.radius if person.radius is not None else part.radius
-        if not self.free(np.array([person.start]), radius)[0]:
+        if not self._is_free(person.start, radius):
             raise BadInput(
                 f"{self.where}: person {index} of the {part.model} part starts inside a wall at {person.start}; "
                 "move the start into free space or make the radius smaller"
@@ -80,15 +82,16 @@ class Placer:
 
     def _circle(self, part: CrowdPart, placement: CirclePlacement, rng: np.random.Generator) -> list[Placed]:
         people = []
-        for _ in range(placement.count):
+        cx, cy = placement.centre
+        for speed in self._speeds(part, placement.count, rng):
             x, y = self._clear_place(part.radius, lambda: _on_circle(placement, rng), "circle")
-            goal = (2 * placement.centre[0] - x, 2 * placement.centre[1] - y)
-            people.append(Placed((x, y), self._route((x, y), goal, part.radius), self._speed(part, rng), part.radius))
+            route = self._route((x, y), (2 * cx - x, 2 * cy - y), part.radius)
+            people.append(Placed((x, y), route, speed, part.radius))
         return people
 
     def _random(self, part: CrowdPart, placement: RandomPlacement, rng: np.random.Generator) -> list[Placed]:
         people = []
-        for _ in range(placement.count):
+        for speed in self._speeds(part, placement.count, rng):
             start = self._clear_place(part.radius, lambda: _in_box(placement.area, rng), "random")
             route: list[tuple[float, float]] = []
             here = start
@@ -96,7 +99,7 @@ class Placer:
                 there = self._free_place(part.radius, lambda: _in_box(placement.area, rng), "random")
                 route += self._route(here, there, part.radius)
                 here = there
-            people.append(Placed(start, tuple(route), self._speed(part, rng), part.radius))
+            people.append(Placed(start, tuple(route), speed, part.radius))
         return people
 
     def _flow(self, part: CrowdPart, placement: FlowPlacement, rng: np.random.Generator) -> list[Placed]:
@@ -121,7 +124,7 @@ class Placer:
         together = rng.random() < placement.group_share
         start = self._free_place(part.radius, lambda: _in_box(placement.origin, rng), "flow origin")
         goal = self._free_place(part.radius, lambda: _in_box(placement.destination, rng), "flow destination")
-        speed = self._speed(part, rng)
+        speed = self._speeds(part, 1, rng)[0]
         route: list[tuple[float, float]] = []
         for stop in (*placement.via, goal):
             route += self._route(route[-1] if route else start, stop, part.radius)
@@ -138,11 +141,12 @@ class Placer:
         length = max(float(np.hypot(dx, dy)), 1e-6)
         side = (-dy / length * PAIR_SPACING, dx / length * PAIR_SPACING)
         beside = (first.start[0] + side[0], first.start[1] + side[1])
-        if not self.free(np.array([beside]), part.radius)[0]:
+        if not self._is_free(beside, part.radius):
             return [first]
         shifted = tuple((x + side[0], y + side[1]) for x, y in first.waypoints)
-        usable = self.free(np.array(shifted), part.radius)
-        route_beside = tuple(s if ok else p for s, p, ok in zip(shifted, first.waypoints, usable, strict=True))
+        route_beside = tuple(
+            point if self._is_free(point, part.radius) else own for point, own in zip(shifted, first.waypoints, strict=True)
+        )
         second = replace(first, start=beside, waypoints=route_beside, group=self.groups)
         return [replace(first, group=self.groups), second]
 
@@ -154,7 +158,7 @@ class Placer:
             length = float(np.hypot(*leg))
             if distance < length:
                 x, y = (float(value) for value in here + leg * (distance / length))
-                if not self.free(np.array([(x, y)]), person.radius)[0] or not self._apart(x, y, person.radius):
+                if not self._is_free((x, y), person.radius) or not self._apart(x, y, person.radius):
                     return None
                 self.taken.append((x, y, person.radius))
                 return replace(person, start=(x, y), waypoints=person.waypoints[index:])
@@ -166,43 +170,55 @@ class Placer:
         return replace(person, waypoints=(*person.waypoints, *reversed(person.waypoints[:-1]), person.start))
 
     def _route(self, start: tuple[float, float], goal: tuple[float, float], radius: float) -> tuple[tuple[float, float], ...]:
+        if self.find_path is None:
+            return (goal,)
         path = self.find_path(np.array(start), np.array(goal), radius)
         return tuple((float(x), float(y)) for x, y in path)
 
-    def _speed(self, part: CrowdPart, rng: np.random.Generator) -> float:
+    def _speeds(self, part: CrowdPart, count: int, rng: np.random.Generator) -> list[float]:
+        """Preferred speeds of ``count`` people."""
         draw = part.speed
-        return float(np.clip(rng.normal(draw.mean, draw.sd), draw.low, draw.high))
+        drawn = rng.normal(draw.mean, draw.sd, count).tolist()
+        return [min(max(speed, draw.low), draw.high) for speed in drawn]
+
+    def _is_free(self, point: tuple[float, float], radius: float) -> bool:
+        return self.free is None or bool(self.free(np.array([point]), radius)[0])
 
     def _apart(self, x: float, y: float, radius: float) -> bool:
-        return all((x - a) ** 2 + (y - b) ** 2 > (radius + c + 0.1) ** 2 for a, b, c in self.taken)
+        for a, b, c in self.taken:
+            dx, dy, reach = x - a, y - b, radius + c + SPACING_M
+            if dx * dx + dy * dy <= reach * reach:
+                return False
+        return True
 
     def _free_place(self, radius: float, draw: Callable[[], tuple[float, float]], what: str) -> tuple[float, float]:
         for _ in range(TRIES):
             point = draw()
-            if self.free(np.array([point]), radius)[0]:
+            if self._is_free(point, radius):
                 return point
         raise BadInput(f"{self.where}: no free place for a person of radius {radius} m in the {what} placement; widen its area")
 
     def _clear_place(self, radius: float, draw: Callable[[], tuple[float, float]], what: str) -> tuple[float, float]:
         for _ in range(TRIES):
             x, y = draw()
-            if self._apart(x, y, radius) and self.free(np.array([(x, y)]), radius)[0]:
+            if self._apart(x, y, radius) and self._is_free((x, y), radius):
                 self.taken.append((x, y, radius))
                 return x, y
         raise BadInput(f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area")
 
 
 def _on_circle(placement: CirclePlacement, rng: np.random.Generator) -> tuple[float, float]:
-    angle = rng.uniform(-pi, pi)
-    jx, jy = rng.uniform(-placement.jitter, placement.jitter, size=2)
+    turn, right, up = rng.random(3).tolist()
+    angle = 2 * pi * turn
     return (
-        float(placement.centre[0] + placement.radius * cos(angle) + jx),
-        float(placement.centre[1] + placement.radius * sin(angle) + jy),
+        placement.centre[0] + placement.radius * cos(angle) + placement.jitter * (2 * right - 1),
+        placement.centre[1] + placement.radius * sin(angle) + placement.jitter * (2 * up - 1),
     )
 
 
 def _in_box(box: Box, rng: np.random.Generator) -> tuple[float, float]:
-    return float(rng.uniform(box[0], box[2])), float(rng.uniform(box[1], box[3]))
+    right, up = rng.random(2).tolist()
+    return box[0] + right * (box[2] - box[0]), box[1] + up * (box[3] - box[1])
 
 
 def _centre(box: Box) -> tuple[float, float]:

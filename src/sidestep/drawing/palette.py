@@ -68,7 +68,7 @@ OUTCOMES: dict[str, Colour] = {
     Outcome.PEDESTRIAN_COLLISION: rgb("#e5243f"),
     Outcome.ENVIRONMENT_COLLISION: rgb("#b3213f"),
     Outcome.VEHICLE_COLLISION: rgb("#7f1734"),
-    Outcome.TIMEOUT: rgb("#e9a23b"),
+    Outcome.TIMEOUT: rgb("#dd8f1d"),
     Outcome.OFF_ROUTE: rgb("#b8791f"),
     Outcome.LANE_INVASION: rgb("#8a5a1c"),
     Outcome.FROZEN: rgb("#6c8ebf"),
@@ -77,7 +77,7 @@ OUTCOMES: dict[str, Colour] = {
 
 POLICIES: tuple[Colour, ...] = tuple(
     rgb(code)
-    for code in ("#2450e6", "#e8833a", "#12a594", "#9b51e0", "#c2911b", "#d6409f", "#5a7d2b", "#4b5872")
+    for code in ("#4169f0", "#e8833a", "#12a594", "#9b51e0", "#c2911b", "#d6409f", "#5a7d2b", "#4b5872")
 )
 """One colour per policy in plots."""
 

@@ -36,6 +36,18 @@ def text_mask(text: str, size: int) -> FloatArray:
     return np.asarray(mask, dtype=np.float32) / 255
 
 
+@lru_cache(maxsize=64)
+def fit_text(text: str, size: int, room: int) -> str:
+    """``text``, cut and ended with dots where it is wider than ``room`` px."""
+    width = text_mask(text, size).shape[1]
+    if width <= room:
+        return text
+    keep = min(len(text) - 1, int(len(text) * room / width) + 2)
+    while keep > 0 and text_mask(text[:keep].rstrip() + "...", size).shape[1] > room:
+        keep -= 1
+    return text[:keep].rstrip() + "..." if keep > 0 else ""
+
+
 def write(image: Picture, text: str, x: int, y: int, size: int, colour: Colour, alpha: float = 1.0) -> int:
     """Write ``text`` with its upper left corner at (x, y) px, cut at the picture's edge; returns its width, px."""
     mask = text_mask(text, size)

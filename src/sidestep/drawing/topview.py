@@ -12,7 +12,7 @@ from sidestep.drawing import bodies, palette
 from sidestep.drawing.ground import ground_of, paint_ground
 from sidestep.drawing.palette import Colour
 from sidestep.drawing.shapes import Canvas, Picture, paint_trail
-from sidestep.drawing.text import text_mask, write
+from sidestep.drawing.text import fit_text, text_mask, write
 from sidestep.drawing.viewport import Bounds, Viewport
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.robot import Footprint
@@ -85,9 +85,9 @@ class TopView:
         self._canvas.paint(image)
         self._paint_trails(image, people_trails, robot_trail, robot_trail_speed)
         self._draw_groups(people, radii, groups)
+        self._draw_people(people, headings, radii, velocities, personal_space)
         for x, y, _ in contacts:
             self._draw_contact_mark(x, y)
-        self._draw_people(people, headings, radii, velocities, personal_space)
         if others is not None and other_radii is not None:
             for pose, radius in zip(others, other_radii, strict=True):
                 bodies.draw_machine(
@@ -209,37 +209,26 @@ class TopView:
         self._canvas.disc(px, py, 3.0 * self._line, palette.COLLISION)
 
     def _paint_label(self, image: Picture, time: float | None, label: str, colour: Colour) -> None:
-        """A chip in the upper left corner: the time, and what the caller has to say, after a dot of its colour."""
+        """A chip in the upper left corner: the time, and what the caller has to say after a dot of its colour."""
         letters, pad = self._letters, round(self._letters * 0.6)
         clock = "" if time is None else f"{time:.1f} s"
+        clock_width = text_mask(clock, letters).shape[1] + pad if clock else 0
+        before_label = clock_width + letters + pad // 2
+        label = fit_text(label, letters, self.view.size[0] - before_label - 5 * pad)
         if not clock and not label:
             return
-        room = self.view.size[0] - 6 * pad - (text_mask(clock, letters).shape[1] if clock else 0)
-        while len(label) > 4 and text_mask(label, letters).shape[1] > room:
-            label = (
-                label[: -max(2, len(label) // 12)].rstrip() + "..."[: 3 if not label.endswith("...") else 0]
-            )
-        width = sum(text_mask(text, letters).shape[1] for text in (clock, label) if text)
-        width += (letters + pad if label else 0) + (pad if clock and label else 0)
+        width = before_label + text_mask(label, letters).shape[1] if label else clock_width - pad
         height = round(letters * 1.4)
-        inner = [
-            (2.0 * pad, 2.0 * pad),
-            (2.0 * pad + width, 2.0 * pad),
-            (2.0 * pad + width, pad + height),
-            (2.0 * pad, pad + height),
-        ]
+        left, right, top, bottom = 2.0 * pad, 2.0 * pad + width, 2.0 * pad, float(pad + height)
+        inner = [(left, top), (right, top), (right, bottom), (left, bottom)]
         self._canvas.shape(inner, palette.INK, 0.16, radius=pad + 1, softness=6.0)
         self._canvas.shape(inner, palette.WHITE, 0.92, radius=pad)
         x, y = 2 * pad, round(1.5 * pad)
-        middle = y + height * 0.55
-        dot = x + (text_mask(clock, letters).shape[1] + pad if clock else 0) + letters / 2
         if label:
-            self._canvas.disc(dot, middle, letters * 0.32, colour)
+            self._canvas.disc(x + clock_width + letters * 0.4, y + height * 0.55, letters * 0.32, colour)
         self._canvas.paint(image)
-        if clock:
-            write(image, clock, x, y, letters, palette.INK)
-        if label:
-            write(image, label, round(dot + letters / 2 + pad * 0.5), y, letters, palette.INK)
+        write(image, clock, x, y, letters, palette.INK)
+        write(image, label, x + before_label, y, letters, palette.INK)
 
     def _paint_scale_bar(self, image: Picture) -> None:
         width, height = self.view.size

@@ -1,12 +1,14 @@
 """Learning environments: Gymnasium, a native vector environment, Stable-Baselines3 and PettingZoo adapters.
 
-``import gymnasium; gymnasium.make("sidestep/Crossing-v0")`` works without importing this package: the ids are announced
-through Gymnasium's plug-in entry point, and nothing heavy is imported until an environment is made.
+``import sidestep.gym`` announces the ids, then ``gymnasium.make("sidestep/Crossing-v0")`` works; or in one go
+``gymnasium.make("sidestep.gym:sidestep/Crossing-v0")``. Nothing heavy is imported until an environment is made.
 
 All of them step the same compiled worlds as the benchmark does (:mod:`sidestep.simulation.worlds`).
 """
 
 from __future__ import annotations
+
+import gymnasium
 
 IDS: dict[str, str] = {
     "Crossing": "a circle of people who walk to the opposite side, in the open",
@@ -18,9 +20,7 @@ IDS: dict[str, str] = {
 
 
 def register() -> None:
-    """Announce ``sidestep/NAME-v0`` to Gymnasium (called by its plug-in loader)."""
-    import gymnasium
-
+    """Announce ``sidestep/NAME-v0`` to Gymnasium."""
     for name in IDS:
         identifier = f"sidestep/{name}-v0"
         if identifier not in gymnasium.registry:
@@ -30,3 +30,6 @@ def register() -> None:
                 vector_entry_point="sidestep.gym.vector:CrowdVectorEnv",
                 kwargs={"task": name},
             )
+
+
+register()

@@ -20,7 +20,7 @@ from sidestep.gym.environments import (
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.gym.tasks import make_scenario
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
-from sidestep.simulation.build import build_world
+from sidestep.simulation.build import WorldBuilder
 from sidestep.types.base import FloatArray
 
 SAMPLED_WORLDS = 8
@@ -53,9 +53,10 @@ class CrowdEnv(gymnasium.Env[dict[str, Any], FloatArray]):
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
-        self.scenario = make_scenario(task, **options)
+        self._builder = WorldBuilder(make_scenario(task, **options))
+        self.scenario = self._builder.scenario
         self._weights = weights or RewardWeights()
-        samples = [build_world(self.scenario, seed) for seed in range(SAMPLED_WORLDS)]
+        samples = [self._builder.build(seed) for seed in range(SAMPLED_WORLDS)]
         people = max(world.people for world in samples)
         self._rows = people if max_people is None else max_people
         self._environments = Environments([max(samples, key=lambda world: world.people)], self._weights)
@@ -72,7 +73,7 @@ class CrowdEnv(gymnasium.Env[dict[str, Any], FloatArray]):
         super().reset(seed=seed)
         given = (options or {}).get("world_seed")
         self.world_seed = int(self.np_random.integers(2**31)) if given is None else int(given)
-        world = build_world(self.scenario, self.world_seed)
+        world = self._builder.build(self.world_seed)
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:

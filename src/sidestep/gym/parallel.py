@@ -17,7 +17,7 @@ from sidestep.gym.environments import (
 )
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
-from sidestep.simulation.build import build_world
+from sidestep.simulation.build import WorldBuilder
 from sidestep.types import RobotPlacement, Scenario
 
 try:
@@ -53,12 +53,13 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         self, scenario: Scenario | None = None, robots: int = 4, people: int = 6, weights: RewardWeights | None = None,
         render_mode: str | None = None,
     ) -> None:  # fmt: skip
-        self.scenario = scenario if scenario is not None else ring_of_robots(robots, people)
+        self._builder = WorldBuilder(scenario if scenario is not None else ring_of_robots(robots, people))
+        self.scenario = self._builder.scenario
         self.render_mode = render_mode
         self.possible_agents = [f"robot_{k}" for k in range(len(self.scenario.robots))]
         self.agents: list[str] = []
         self._weights = weights or RewardWeights()
-        self._environments = Environments([build_world(self.scenario, 0)], self._weights)
+        self._environments = Environments([self._builder.build(0)], self._weights)
         self._rows = self._environments.worlds.people
         self._rng = np.random.default_rng(0)
         self._view: Any = None
@@ -85,7 +86,7 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         """A new world."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        world = build_world(self.scenario, int(self._rng.integers(2**31)))
+        world = self._builder.build(int(self._rng.integers(2**31)))
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:

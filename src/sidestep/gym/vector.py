@@ -14,7 +14,7 @@ from sidestep.errors import BadInput
 from sidestep.gym.environments import ENDINGS, Environments, RewardWeights, action_space, observation_space
 from sidestep.gym.tasks import make_scenario
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL
-from sidestep.simulation.build import build_world
+from sidestep.simulation.build import WorldBuilder
 from sidestep.types.base import BoolArray, FloatArray
 
 Observations = dict[str, Any]
@@ -49,7 +49,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, FloatArray, FloatA
         if num_envs < 1:
             raise BadInput(f"num_envs must be at least 1, got {num_envs}")
         self.num_envs = num_envs
-        self.scenario = make_scenario(task, **options)
+        self._builder = WorldBuilder(make_scenario(task, **options))
+        self.scenario = self._builder.scenario
         self._pool = max(num_envs, 2 * num_envs if pool is None else pool)
         self._threads = (os.cpu_count() or 1) if threads is None else threads
         self._weights = weights or RewardWeights()
@@ -66,7 +67,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, FloatArray, FloatA
 
     def _make(self, rng: np.random.Generator) -> Environments:
         seeds = rng.integers(2**31, size=self._pool)
-        worlds = [build_world(self.scenario, int(seed)) for seed in seeds]
+        worlds = [self._builder.build(int(seed)) for seed in seeds]
         return Environments(worlds, self._weights, self._threads, self.num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observations, dict[str, Any]]:

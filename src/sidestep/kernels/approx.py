@@ -1,32 +1,34 @@
 """Elementary functions whose bits are the same on every machine, and sums that do not depend on their order.
 
-``exp``, ``sin``, ``cos``, ``tan`` and ``atan2`` from a mathematics library differ in the last bit between systems
-and stop LLVM from vectorising a loop. The functions here use ``+ - * /``, comparisons and bit patterns only, all
-of which IEEE 754 defines to the bit, and contain no branches, so that a loop over them runs in vector registers.
+``exp``, ``sin``, ``cos``, ``tan`` and ``atan2`` from a mathematics library differ in the last bit between
+systems and stop LLVM from vectorising a loop. The functions here use ``+ - * /``, comparisons and bit
+patterns only, all of which IEEE 754 defines to the bit, and contain no branches, so that a loop over them
+runs in vector registers.
 
-Names end in the width of their argument: ``sin32`` takes and returns float32, ``sin64`` float64. Pass exactly that
-type: numba compiles another, slower version for any other.
+Names end in the width of their argument: ``sin32`` takes and returns float32, ``sin64`` float64. Pass exactly
+that type: numba compiles another, slower version for any other.
 
-====================  ==========================================  ==================================================
-function              largest error                               holds for
-====================  ==========================================  ==================================================
-``exp32``             2 ulp                                       all x; below -87.3 the result is 0, not subnormal
-``exp32_bounded``     2 ulp                                       -87.3 <= x <= 88.7, anything else is undefined
-``sin32``, ``cos32``  1.2e-7 absolute                             abs(x) <= 1e4 rad
-``tan32``             5e-7 relative to 1 + tan²                   abs(x) <= 1e4 rad
-``atan2_32``          3.0e-7 absolute, 3 ulp where abs(y) < x     all x, y, with the signed-zero rules of C99
-``wrap_angle32``      5e-7 absolute                               abs(x) <= 1e4 rad
-``sin64``, ``cos64``  3e-16 absolute                              abs(x) <= 1e6 rad
-``tan64``             1e-15 relative to 1 + tan²                  abs(x) <= 1e6 rad
-``atan2_64``          1e-15 absolute                              all x, y, with the signed-zero rules of C99
-``wrap_angle``        1e-15 absolute                              abs(x) <= 1e6 rad
-====================  ==========================================  ==================================================
+====================  =====================================  ===============================================
+function              largest error                          holds for
+====================  =====================================  ===============================================
+``exp32``             1 ulp                                  all x; 0 below -87.3 instead of a subnormal
+``exp32_bounded``     1 ulp                                  -87.3 <= x <= 88.7, undefined elsewhere
+``sin32``, ``cos32``  1.0e-7 absolute                        abs(x) <= 1e4 rad
+``tan32``             2e-7 relative to 1 + tan²              abs(x) <= 1e4 rad
+``atan2_32``          3e-7 absolute, 2 ulp for abs(y) < x    all x, y; signed zeros as in C99
+``wrap_angle32``      3e-7 absolute                          abs(x) <= 1e4 rad
+``sin64``, ``cos64``  2.3e-16 absolute                       abs(x) <= 1e6 rad
+``tan64``             3e-16 relative to 1 + tan²             abs(x) <= 1e6 rad
+``atan2_64``          6e-16 absolute                         all x, y; signed zeros as in C99
+``wrap_angle``        6e-16 absolute                         abs(x) <= 1e6 rad
+====================  =====================================  ===============================================
 
 NaN gives NaN everywhere, and so does an infinite argument of sine, cosine, tangent and ``wrap_angle``.
 
-Method: an argument is brought to a small interval with a constant split into parts whose products with a small
-integer are exact (Cody and Waite, *Software Manual for the Elementary Functions*, 1980); there, sine and cosine are
-Taylor polynomials and ``exp`` and ``atan`` minimax polynomials, fitted by Remez exchange in 60-digit arithmetic.
+Method: an argument is brought to a small interval with a constant split into parts whose products with a
+small integer are exact (Cody and Waite, *Software Manual for the Elementary Functions*, 1980); there, sine
+and cosine are Taylor polynomials and ``exp`` and ``atan`` minimax polynomials, fitted by Remez exchange in
+60-digit arithmetic.
 """
 
 from __future__ import annotations
@@ -115,7 +117,7 @@ def bits64(x):
 
 @inlined
 def exp32_bounded(x):
-    """``exp(x)`` for -87.3 <= x <= 88.7: 2^n exp(r) with n = round(x / ln 2), for callers that know their range."""
+    """``exp(x)`` = 2^n exp(r) with n = round(x / ln 2), for callers who know that -87.3 <= x <= 88.7."""
     shifted = x * _PER_LN2_32 + _ROUND32
     n = shifted - _ROUND32
     r = (x - n * _LN2_A32) - n * _LN2_B32
@@ -129,7 +131,7 @@ def exp32_bounded(x):
 
 @inlined
 def exp32(x):
-    """``exp(x)``; 0 where the result would be below the smallest normal float32, infinity above the largest."""
+    """``exp(x)``; 0 below the smallest normal float32, infinity above the largest."""
     inside = x if x > _EXP_LOW32 else _EXP_LOW32
     inside = inside if inside < _EXP_HIGH32 else _EXP_HIGH32
     y = exp32_bounded(inside)
@@ -177,7 +179,7 @@ def tan32(x):
 
 @inlined
 def atan2_32(y, x):
-    """Angle of the vector (x, y) in [-π, π], float32; 0 or ±π for the null vector, by the signs of its zeros."""
+    """Angle of (x, y) in [-π, π], float32; for the null vector 0 or ±π, by the signs of its zeros."""
     x_bits, y_bits = bits32(x), bits32(y)
     ax = np.int32(x_bits & _MAGNITUDE32).view(np.float32)
     ay = np.int32(y_bits & _MAGNITUDE32).view(np.float32)
@@ -199,7 +201,7 @@ def atan2_32(y, x):
 
 @inlined
 def wrap_angle32(x):
-    """The angle in (-π, π] that is equal to ``x`` modulo 2π, float32; an angle in that range is returned as it is."""
+    """``x`` modulo 2π in (-π, π], float32; an angle in that range is returned as it is."""
     turns = (x * (_PER_QUARTER32 * _f(0.25)) + _ROUND32) - _ROUND32
     k = turns * _f(4.0)
     r = ((x - k * _QUARTER_A32) - k * _QUARTER_B32) - k * _QUARTER_C32
@@ -248,7 +250,7 @@ def tan64(x):
 
 @inlined
 def atan2_64(y, x):
-    """Angle of the vector (x, y) in [-π, π], float64; 0 or ±π for the null vector, by the signs of its zeros.
+    """Angle of (x, y) in [-π, π], float64; for the null vector 0 or ±π, by the signs of its zeros.
 
     Above tan(π/8) the identity atan(t) = π/4 + atan((t - 1) / (t + 1)) keeps the polynomial short.
     """
@@ -258,7 +260,7 @@ def atan2_64(y, x):
     low = ay if ay < ax else ax
     high = ax if ay < ax else ay
     t = low / (high if high != 0.0 else 1.0)
-    t = 1.0 if low == high and high != 0.0 else t  # inf / inf
+    t = np.float64(1.0) if low == high and high != 0.0 else t  # inf / inf
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
@@ -273,7 +275,7 @@ def atan2_64(y, x):
 
 @inlined
 def wrap_angle(x):
-    """The angle in (-π, π] that is equal to ``x`` modulo 2π, float64; an angle in that range is returned as it is."""
+    """``x`` modulo 2π in (-π, π], float64; an angle in that range is returned as it is."""
     turns = (x * (_PER_QUARTER * 0.25) + _ROUND64) - _ROUND64
     k = turns * 4.0
     r = ((x - k * _QUARTER_A) - k * _QUARTER_B) - k * _QUARTER_C
@@ -283,11 +285,11 @@ def wrap_angle(x):
 
 @inlined
 def order_free_steps(values, first, count):
-    """Sum of ``count`` float32 ``values`` from index ``first`` (uint64) on, each rounded to steps of 2^-26 (1.5e-8).
+    """Sum of ``count`` float32 ``values`` from index ``first`` (uint64) on, in steps of 2^-26 (1.5e-8).
 
-    The rounded values are counted as integers, and integer addition has no order: the result (int64, in steps) is
-    the same for any vector width, for any order of the values, and with any number of zeros among them. Every value
-    has to be below ``SUM_LIMIT`` in magnitude.
+    The rounded values are counted as integers, and integer addition has no order: the result (int64, in
+    steps) is the same for any vector width, for any order of the values, and with any number of zeros among
+    them. Every value has to be below ``SUM_LIMIT`` in magnitude.
     """
     steps = np.int64(0)
     for k in range(np.uint64(count)):

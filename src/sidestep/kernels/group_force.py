@@ -1,11 +1,11 @@
 """Forces that keep a walking group together, added by both social-force models to people whose GROUP >= 0.
 
-M. Moussaïd, N. Perozo, S. Garnier, D. Helbing, G. Theraulaz: *The walking behaviour of pedestrian social groups and
-its impact on crowd dynamics*, PLoS ONE 5(4), e10047, 2010. For person i of a group of n people in the world, with
-c the centre of the other members and C the centre of the whole group:
+M. Moussaïd, N. Perozo, S. Garnier, D. Helbing, G. Theraulaz: *The walking behaviour of pedestrian social
+groups and its impact on crowd dynamics*, PLoS ONE 5(4), e10047, 2010. For person i of a group of n people in
+the world, with c the centre of the other members and C the centre of the whole group:
 
-* gaze: ``-β1 α v_i``, where α (rad) is how far the head turns beyond the vision angle φ to see c: a person in front
-  slows down;
+* gaze: ``-β1 α v_i``, where α (rad) is how far the head turns beyond the vision angle φ to see c: a person in
+  front slows down;
 * coherence: ``β2 U`` towards C (unit vector U) while C is farther away than (n - 1) / 2 metres;
 * repulsion: ``β3 W_k`` away from every member k (unit vector W_k) closer than d0.
 """
@@ -59,8 +59,8 @@ class GroupParameters:
 def link_groups(flags, people, head, following):
     """Chain the active members of each group in ascending order; returns how many people are in a group.
 
-    ``head[g % people]`` is the first person of a chain, ``following[i]`` the next one, -1 the end. Groups whose
-    numbers agree modulo ``people`` share a chain, so a reader compares GROUP as well.
+    ``head[g % people]`` is the first person of a chain, ``following[i]`` the next one, -1 the end. Groups
+    whose numbers agree modulo ``people`` share a chain, so a reader compares GROUP as well.
     """
     members = 0
     for bucket in range(people):

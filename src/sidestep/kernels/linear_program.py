@@ -1,12 +1,12 @@
 """The linear programs of ORCA: a velocity inside a disc and on the permitted side of every line.
 
 A line is a point and a unit direction; what lies to the left of the direction is permitted, so that
-``violation(v) = det(direction, point - v)`` is positive where ``v`` is forbidden. Lines are kept in one flat float32
-array, attribute by attribute: ``lines[ATTRIBUTE + i]``; a program is about the lines ``begin … end-1``.
+``violation(v) = det(direction, point - v)`` is positive where ``v`` is forbidden. Lines are kept in one flat
+float32 array, attribute by attribute: ``lines[ATTRIBUTE + i]``; a program is about lines ``begin … end-1``.
 
-Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance", ISRR 2009 (Springer 2011), section 5;
-the incremental algorithm is that of de Berg et al., "Computational Geometry", chapter 4. Lines are taken in the order
-given (nearest first), not shuffled, so that a result is reproducible.
+Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance" (2011), section 5; the
+incremental algorithm is that of de Berg et al., "Computational Geometry", chapter 4. Lines are taken in the
+order given (walls, then people, nearest first), not shuffled, so that a result is reproducible.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sidestep.kernels.jit import inlined, kernel
 
 LINE_CAPACITY = 128
 LINE_FLOATS = 4 * LINE_CAPACITY
-# Numbers of lines are unsigned throughout: a signed index costs a test for Python's negative indices at every access,
-# which keeps loops from being vectorised.
+# Numbers of lines are unsigned throughout: a signed index costs a test for Python's negative indices at every
+# access, which keeps loops from being vectorised.
 POINT_X, POINT_Y, DIR_X, DIR_Y = (np.uint64(row * LINE_CAPACITY) for row in range(4))
 NEXT = np.uint64(1)
 
@@ -31,13 +31,13 @@ PARALLEL = np.float32(1e-5)  # sine of the angle under which two lines count as 
 
 @inlined
 def _violation(lines, i, vx, vy):
-    """How far (m/s) velocity ``v`` lies on the forbidden side of line ``i``; negative where it is permitted."""
+    """How far (m/s) ``v`` lies on the forbidden side of line ``i``; negative where it is permitted."""
     return lines[DIR_X + i] * (lines[POINT_Y + i] - vy) - lines[DIR_Y + i] * (lines[POINT_X + i] - vx)
 
 
 @inlined
 def _permitted_interval(lines, begin, i, radius):
-    """The part ``[left, right]`` of line ``i`` within the disc and permitted by ``begin … i-1``; empty: left > right."""
+    """Where line ``i`` is in the disc and permitted by ``begin … i-1``: ``(left, right)``, empty: left > right."""
     px, py = lines[POINT_X + i], lines[POINT_Y + i]
     dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
     along = px * dx + py * dy
@@ -62,9 +62,10 @@ def _permitted_interval(lines, begin, i, radius):
 
 @inlined
 def nearest_velocity(lines, begin, end, radius, wish_x, wish_y):
-    """The velocity nearest to the wish (linear program 2): ``(failed, vx, vy)``, with ``failed == end`` if it exists.
+    """The velocity nearest to the wish (linear program 2): ``(failed, vx, vy)``, found iff ``failed == end``.
 
-    Otherwise ``failed`` is the first line that cannot be kept together with those before it, and ``v`` keeps those.
+    Otherwise ``failed`` is the first line that cannot be kept together with those before it, which ``v``
+    keeps.
     """
     vx, vy = wish_x, wish_y
     square = wish_x * wish_x + wish_y * wish_y
@@ -101,7 +102,7 @@ def _farthest_velocity(lines, begin, end, radius, toward_x, toward_y, old_x, old
 
 @inlined
 def _bisectors(lines, begin, fixed, i, bisectors):
-    """Write lines ``begin … fixed-1`` and the bisectors of line ``i`` with ``fixed … i-1``; returns where they end.
+    """Write lines ``begin … fixed-1``, then the bisectors of ``i`` with ``fixed … i-1``; returns the end.
 
     On the permitted side of a bisector line ``j`` is violated less than line ``i``.
     """

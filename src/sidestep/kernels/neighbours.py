@@ -1,9 +1,10 @@
-"""The nearest agents of every agent: a counting sort into cells, then a search whose radius is guessed and proved.
+"""The nearest agents of every agent: a counting sort into cells, then searches of guessed and proved radius.
 
-Active agents are copied in cell order, so that what is near in the world is near in memory and one row of cells is
-one run of the copy. A search collects the agents within a guessed radius; with at least ``k`` of them the ``k`` nearest
-are among them, otherwise the radius widens. The guess comes from the agent's last search, hence costs or saves time
-and never changes a result: the neighbours are the ``k`` least by (distance², column) within the range.
+Active agents are copied in cell order, so that what is near in the world is near in memory and one row of
+cells is one run of the copy. A search collects the agents within a guessed radius; with at least ``k`` of
+them the ``k`` nearest are among them, otherwise the radius widens. The guess comes from the agent's last
+search, hence costs or saves time and never changes a result: the neighbours are the ``k`` least by
+(distance², column) within the range.
 """
 
 from __future__ import annotations
@@ -24,12 +25,23 @@ RANK_SORT_BELOW = 64  # candidates: beyond it, insertion beats comparing all pai
 CELL_HEIGHT, CELL_WIDTH = 1.0, 0.35  # of the radius in which k agents are expected
 UNROLL = 4  # candidates ranked at a time
 
-# rows of NeighbourGrid.copies: of each agent in cell order, and, by column, the squared radius (m²) to try first
+# rows of NeighbourGrid.copies, in cell order; but REACH by column: the squared radius (m²) to try first
 COPY_X, COPY_Y, COPY_VX, COPY_VY, COPY_RADIUS, COPY_SHARE, REACH, COPY_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
-# places in NeighbourGrid.frame: origin (m), cells per metre, numbers of cells, number of active agents
-ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, FRAME = 0, 1, 2, 3, 4, 5, 6, 7
-# places in Search.slots: the neighbours found, nearest first, then all candidates
-NEAREST, CANDIDATES = np.uint64(0), np.uint64(RANK_SORT_BELOW + UNROLL)
+# places in NeighbourGrid.frame: origin (m), cells per metre, numbers of cells, active agents, most agents
+ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, CAPACITY, FRAME = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+)
+CANDIDATES = np.uint64(
+    RANK_SORT_BELOW + UNROLL
+)  # where the candidates begin in Search.slots, after the neighbours
 
 NONE = np.uint64(0)
 NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -39,35 +51,55 @@ ZERO = np.float32(0.0)
 class NeighbourGrid(NamedTuple):
     """One world's active agents in cell order. Threads that work on one world share it."""
 
+    frame: NDArray[np.float32]  # (FRAME,)
     copies: NDArray[np.float32]  # (COPY_ROWS, M)
     columns: NDArray[np.uint32]  # (M,) column in ``agents`` of each place of the order
-    starts: NDArray[np.int32]  # first place of each cell, then the cell of each column
-    frame: NDArray[np.float32]  # (FRAME,)
+    starts: NDArray[np.int32]  # (4 M + 2,) first place of each cell, then the cell of each column
 
 
 class Search(NamedTuple):
     """Work space of one thread's searches."""
 
-    keys: NDArray[np.uint64]  # (M + UNROLL,) candidates: bits of the squared distance, then the column
-    slots: NDArray[np.uint32]  # (CANDIDATES + M + UNROLL,) places in the cell order
+    keys: NDArray[np.uint64]  # (M + …,) candidates: bits of the squared distance, then the column
+    slots: NDArray[np.uint32]  # places in the cell order: the neighbours, nearest first, then all candidates
 
 
-@kernel
-def make_neighbour_grid(m):
-    """Space for a world of at most ``m`` agents."""
+@inlined
+def _key_count(m):
+    """Length of ``Search.keys`` for ``m`` agents, even so that the parts of the scratch stay aligned."""
+    return (max(m, RANK_SORT_BELOW) + UNROLL + 1) // 2 * 2
+
+
+@inlined
+def neighbour_floats(m):
+    """How many float32 of scratch the neighbours of ``m`` agents need."""
+    return FRAME + (COPY_ROWS + 5) * m + 3 + 3 * _key_count(m) + RANK_SORT_BELOW + UNROLL
+
+
+@kernel(_nrt=False, forceinline=True)
+def split_grid(scratch):
+    """The NeighbourGrid in a float32 scratch of ``neighbour_floats(m)``, whose frame holds ``m`` at CAPACITY.
+
+    Parts are views that own nothing: only for kernels that count no references (``_nrt=False``).
+    """
+    m = np.int64(scratch[CAPACITY])
+    first = FRAME + COPY_ROWS * m
     return NeighbourGrid(
-        np.zeros((COPY_ROWS, m), np.float32),
-        np.zeros(m, np.uint32),
-        np.zeros(4 * m + 2, np.int32),
-        np.zeros(FRAME, np.float32),
+        scratch[:FRAME],
+        scratch[FRAME:first].reshape((COPY_ROWS, m)),
+        scratch[first : first + m].view(np.uint32),
+        scratch[first + m : first + 5 * m + 2].view(np.int32),
     )
 
 
-@kernel
-def make_search(m):
-    """Space for searches among at most ``m`` agents."""
-    length = max(m, RANK_SORT_BELOW) + UNROLL
-    return Search(np.zeros(length, np.uint64), np.zeros(CANDIDATES + length, np.uint32))
+@kernel(_nrt=False, forceinline=True)
+def split_search(scratch):
+    """The Search in such a scratch; the warning of ``split_grid`` holds."""
+    m = np.int64(scratch[CAPACITY])
+    first = FRAME + (COPY_ROWS + 5) * m + 2
+    first += first % 2
+    middle = first + 2 * _key_count(m)
+    return Search(scratch[first:middle].view(np.uint64), scratch[middle:].view(np.uint32))
 
 
 @inlined
@@ -145,7 +177,9 @@ def build_neighbours(agents, flags, max_neighbours, grid):
     active = 0
     for j in range(agents.shape[1]):
         active += flags[ACTIVE, j] != 0
-    grid.frame[:] = ZERO
+    if agents.shape[1] > grid.frame[CAPACITY]:
+        raise ValueError("the scratch was made for fewer agents")
+    grid.frame[:PLACES] = ZERO
     grid.frame[CELLS_X], grid.frame[CELLS_Y], grid.frame[PLACES] = 1, 1, active
     if active >= ONE_CELL_BELOW:
         _fit_grid(agents, flags, active, max_neighbours, grid.frame)
@@ -158,6 +192,15 @@ def build_neighbours(agents, flags, max_neighbours, grid):
             place += 1
     grid.starts[0], grid.starts[1] = 0, active
     return active
+
+
+@inlined
+def _add(keys, slots, n, candidate, column, slot, square, eligible):
+    """Write a candidate behind the ``n`` so far and count it if it is one: no branch to mispredict."""
+    bits = np.float32(candidate).view(np.uint32)
+    keys[n] = (np.uint64(bits) << np.uint64(32)) | np.uint64(column)
+    slots[CANDIDATES + n] = slot
+    return n + np.uint64((candidate < square) & eligible)
 
 
 @inlined
@@ -178,17 +221,15 @@ def _collect(copies, columns, starts, frame, keys, slots, me, square, column_lim
             slot = np.uint32(place)
             dx = copies[COPY_X, slot] - x
             dy = copies[COPY_Y, slot] - y
-            candidate = np.float32(dx * dx + dy * dy)
             column = columns[slot]
-            keys[n] = (np.uint64(candidate.view(np.uint32)) << np.uint64(32)) | np.uint64(column)
-            slots[CANDIDATES + n] = slot
-            n += np.uint64((candidate < square) & (slot != me) & (column < column_limit))
+            eligible = (slot != me) & (column < column_limit)
+            n = _add(keys, slots, n, dx * dx + dy * dy, column, slot, square, eligible)
     return n
 
 
 @inlined
 def _rank_sort(keys, slots, n, k):
-    """Sort the ``n`` candidates by counting, for each, those that come before it; returns the key of the ``k``-th."""
+    """Sort the ``n`` candidates by counting, for each, those before it; returns the key of the ``k``-th."""
     one, two, three, step = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(UNROLL)
     for i in range(n, n + step):
         keys[i] = NO_KEY
@@ -234,8 +275,31 @@ def _insertion_sort(keys, slots, n, k):
 
 
 @inlined
+def _sort(keys, slots, n, k):
+    """Put the ``k`` first of the ``n`` candidates in order; returns the key of the ``k``-th."""
+    if n <= np.uint64(RANK_SORT_BELOW):
+        kth = _rank_sort(keys, slots, n, k)
+    else:
+        kth = _insertion_sort(keys, slots, n, k)
+    return kth
+
+
+@inlined
+def add_candidate(search, n, square, number, range_square):
+    """Offer agent ``number`` at squared distance ``square`` to a search without a grid; returns the count."""
+    return _add(search.keys, search.slots, n, square, number, number, range_square, True)
+
+
+@inlined
+def sort_candidates(search, n, k):
+    """Put the numbers of the at most ``k`` nearest candidates into ``search.slots``; returns how many."""
+    _sort(search.keys, search.slots, n, max(k, np.uint64(1)))
+    return min(n, k)
+
+
+@inlined
 def find_nearest(grid, search, me, k, range_square, column_limit):
-    """Fill ``search.slots`` with the at most ``k`` nearest agents of the agent at place ``me``; returns how many.
+    """Put the places of the at most ``k`` agents nearest to ``me`` into ``search.slots``; returns how many.
 
     Only agents nearer than ``√range_square`` metres whose column is below ``column_limit`` count.
     """
@@ -246,15 +310,20 @@ def find_nearest(grid, search, me, k, range_square, column_limit):
     n, wanted = NONE, max(k, np.uint64(1))
     while True:
         n = _collect(
-            grid.copies, grid.columns, grid.starts, grid.frame, search.keys, search.slots, me, reach, column_limit
+            grid.copies,
+            grid.columns,
+            grid.starts,
+            grid.frame,
+            search.keys,
+            search.slots,
+            me,
+            reach,
+            column_limit,
         )
         if n >= wanted or reach >= range_square:
             break
         reach = min(reach * np.float32(2.0), range_square)
-    if n <= np.uint64(RANK_SORT_BELOW):
-        kth = _rank_sort(search.keys, search.slots, n, wanted)
-    else:
-        kth = _insertion_sort(search.keys, search.slots, n, wanted)
+    kth = _sort(search.keys, search.slots, n, wanted)
     square = np.uint32(kth >> np.uint64(32)).view(np.float32)
     next_reach = square * np.float32(1.15) + np.float32(0.1)
     grid.copies[REACH, column] = range_square if n < wanted else next_reach

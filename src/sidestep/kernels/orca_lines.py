@@ -1,7 +1,7 @@
 """The half-planes of velocities that ORCA permits an agent: one per neighbour, one per wall edge in view.
 
-Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance" (2011), sections 4 and 5.4. Agent
-``a`` with velocity ``v`` collides with ``b`` within ``τ`` seconds iff ``v_a - v_b`` lies in a cone cut off by a disc. With
+Source: van den Berg, Guy, Lin, Manocha, "Reciprocal n-body collision avoidance" (2011), sections 4 and 5.4.
+Agents ``a`` and ``b`` collide within ``τ`` seconds iff ``v_a - v_b`` lies in a cone cut off by a disc. With
 ``u`` the smallest change of the relative velocity that leaves it, ``a`` must keep to the half-plane through
 ``v_a + share · u`` whose normal is along ``u``; ``share`` is 1/2 in the paper.
 """
@@ -29,9 +29,9 @@ from sidestep.kernels.linear_program import (
 
 LANES = np.uint64(8)
 PEOPLE = np.uint64(64)  # number of the first neighbour's line; those of walls come before it
-# After the lines, with the same numbering, what is known of each neighbour: relative position (m), relative velocity
-# (m/s), sum of radii (m), the agent's own share, squared distance (m²). One array holds both, at constant distances,
-# so that the compiler sees without asking that they do not overlap, and uses vector instructions.
+# After the lines, numbered alike, what is known of each neighbour: relative position (m), relative velocity
+# (m/s), sum of radii (m), the agent's own share, squared distance (m²). One array holds both, at constant
+# distances, so that the compiler sees that they do not overlap and uses vector instructions.
 REL_X, REL_Y, REL_VX, REL_VY, RADII, OWN_SHARE, SQUARE = (
     np.uint64(LINE_FLOATS + row * LINE_CAPACITY) for row in range(7)
 )
@@ -60,7 +60,7 @@ def set_neighbour(work, i, dx, dy, dvx, dvy, radii, share, side):
 
 @inlined
 def people_lines(work, count, vx, vy, per_horizon, per_step):
-    """Write the lines of ``count`` neighbours from PEOPLE on, in whole vectors: every case is computed, then chosen.
+    """Write the lines of ``count`` neighbours from PEOPLE on, as vectors: compute every case, choose one.
 
     ``per_horizon = 1/τ``; agents that overlap already have to part within one step: ``per_step = 1/Δt``.
     """
@@ -120,12 +120,14 @@ def _segment_square(ax, ay, bx, by):
 
 
 @kernel(_nrt=False)
-def edges_in_view(x, y, reach, points, following, cell_start, cell_items, grid, grid_shape, edges, squares):
-    """List the edges that face the agent within ``reach`` (m), nearest first, ties by lower number; returns how many.
+def edges_in_view(x, y, reach, points, following, cells, edges, squares):
+    """List the edges that face the agent within ``reach`` (m), nearest first; returns how many.
 
-    At most MAX_WALL_EDGES, and none beyond the grid's own reach (``layout.WALL_REACH``). Outside the grid the nearest
-    cell serves, whose list holds every edge that near: going to it brings the agent closer to all of them.
+    At most MAX_WALL_EDGES, and none beyond the grid's own reach (``layout.WALL_REACH``). Outside the grid the
+    nearest cell serves, whose list holds every edge that near: going to it brings the agent closer to all of
+    them. ``squares`` is work space.
     """
+    cell_start, cell_items, grid, grid_shape = cells
     nx, ny = grid_shape[0], grid_shape[1]
     cx = min(max((x - grid[0]) / grid[2], ZERO), np.float32(nx - 1))
     cy = min(max((y - grid[1]) / grid[2], ZERO), np.float32(ny - 1))
@@ -164,8 +166,11 @@ def _is_covered(ax, ay, bx, by, radius, per_horizon, lines, n):
 
 @inlined
 def _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, convex, lines, n):
-    """The line of an edge that the agent touches: ``(touches, lines so far)``. A convex corner shared by two edges
-    is left to the one that it lies nearest to; a non-convex one to the edges themselves."""
+    """The line of an edge that the agent touches: ``(touches, lines so far)``.
+
+    The agent stops: any velocity toward the edge is forbidden. A corner touched makes one line for its two
+    edges.
+    """
     a_square, b_square, r_square = ax * ax + ay * ay, bx * bx + by * by, radius * radius
     if s < ZERO and a_square <= r_square:
         if convex[edge]:
@@ -184,7 +189,7 @@ def _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, conve
 
 @inlined
 def _tangent(x, y, radius, side):
-    """Unit vector from the origin along the tangent of the disc around ``(x, y)``; ``side`` +1 left, -1 right."""
+    """Unit vector from the origin along a tangent of the disc at ``(x, y)``; ``side`` +1 left, -1 right."""
     square = x * x + y * y
     leg, width = math.sqrt(square - radius * radius), side * radius
     inverse = ONE / square
@@ -193,7 +198,7 @@ def _tangent(x, y, radius, side):
 
 @inlined
 def _legs(ax, ay, bx, by, left, right, edge, radius, dirs, convex):
-    """The two legs of the velocity obstacle of vertices ``left`` and ``right`` (one vertex if seen obliquely).
+    """The legs of the velocity obstacle of vertices ``left`` and ``right``, one vertex if seen obliquely.
 
     At a non-convex vertex the leg extends the edge.
     """
@@ -284,17 +289,15 @@ def wall_line(x, y, vx, vy, radius, per_horizon, edge, points, dirs, following, 
 
     # A leg that points into the neighbouring edge is replaced by that edge, which makes its own line.
     lx, ly = -dirs[before[left], 0], -dirs[before[left], 1]
-    foreign_left = convex[left] and left_x * ly - left_y * lx >= ZERO
+    foreign_left = convex[left] != 0 and left_x * ly - left_y * lx >= ZERO
     if foreign_left:
         left_x, left_y = lx, ly
     rx, ry = dirs[right, 0], dirs[right, 1]
-    foreign_right = convex[right] and right_x * ry - right_y * rx <= ZERO
+    foreign_right = convex[right] != 0 and right_x * ry - right_y * rx <= ZERO
     if foreign_right:
         right_x, right_y = rx, ry
 
     ax, ay, bx, by = per_horizon * ax, per_horizon * ay, per_horizon * bx, per_horizon * by
     legs, foreign = (left_x, left_y, right_x, right_y), (foreign_left, foreign_right)
     direction = (dirs[left, 0], dirs[left, 1])
-    return _project(
-        vx, vy, ax, ay, bx, by, single, legs, foreign, direction, per_horizon * radius, lines, n
-    )
+    return _project(vx, vy, ax, ay, bx, by, single, legs, foreign, direction, per_horizon * radius, lines, n)

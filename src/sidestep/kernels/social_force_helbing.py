@@ -1,27 +1,29 @@
 """The social force model of Helbing and Molnár in its circular form, and what both social-force models share.
 
-D. Helbing, P. Molnár: *Social force model for pedestrian dynamics*, Physical Review E 51, 4282, 1995; contact forces
-and parameter values of D. Helbing, I. Farkas, T. Vicsek: *Simulating dynamical features of escape panic*, Nature 407,
-487, 2000 (JuPedSim's SocialForceModel uses the same). The acceleration of person i is
+D. Helbing, P. Molnár: *Social force model for pedestrian dynamics*, Physical Review E 51, 4282, 1995; contact
+forces and parameter values of D. Helbing, I. Farkas, T. Vicsek: *Simulating dynamical features of escape
+panic*, Nature 407, 487, 2000 (JuPedSim's SocialForceModel uses the same). The acceleration of person i is
 
-    (wish - v) / τ + Σ_j [A/m w exp((r_ij - d_ij)/B) + k/m g] n_ij + κ/m g (Δv_ji · t_ij) t_ij + the same for walls
+    (wish - v) / τ + Σ_j [A/m w exp((r_ij - d_ij)/B) + k/m g] n_ij + κ/m g (Δv_ji · t_ij) t_ij
 
-with r_ij the sum of the radii, d_ij the distance of the centres, n_ij the unit vector from j to i, t_ij = n_ij turned
-left, g = max(r_ij - d_ij, 0), Δv_ji = v_j - v_i and w = λ + (1 - λ)(1 - n_ij · e_i)/2, where e_i is the direction of
-the preferred velocity: what is ahead weighs 1, what is behind λ.
+plus the same sum over walls (w = 1), with r_ij the sum of the radii, d_ij the distance of the centres, n_ij
+the unit vector from j to i, t_ij = n_ij turned left, g = max(r_ij - d_ij, 0), Δv_ji = v_j - v_i and w = λ +
+(1 - λ)(1 - n_ij · e_i)/2, where e_i is the direction of the preferred velocity: what is ahead weighs 1,
+what is behind λ.
 
-The publication integrates the stiff contact terms with a step that shrinks below 0.01 s. Here the step is given, so
-k/m is limited to 1/(2 dt²) and κ/m g to 1/(2 dt) (twice that against a wall): a contact then pushes two bodies apart
-by at most their overlap in one step and friction stops sliding but never reverses it. At 0.01 s the published k is
-below its limit. The exponent is limited to 8 for the same reason.
+The publication integrates the stiff contact terms with a step that shrinks below 0.01 s. Here the step is
+given, so k/m is limited to 1/(2 dt²) and κ/m g to 1/(2 dt) (twice that against a wall): a contact then pushes
+two bodies apart by at most their overlap in one step and friction stops sliding but never reverses it. At
+0.01 s the published k is below its limit. The exponent is limited to 8 for the same reason.
 
-Walls (both models): following Helbing et al. (2000) the forces of all walls are summed, here over every point of the
-walls that is locally nearest and faces the person: once for an edge with the person beside it, once for a corner
-that sticks out at the person. So neither a corner nor a wall drawn in several pieces counts twice.
+Walls (both models): following Helbing et al. (2000) the forces of all walls are summed, here over every point
+of the walls that is locally nearest and faces the person: once for an edge with the person beside it, once
+for a corner that sticks out at the person. So neither a corner nor a wall drawn in several pieces counts
+twice.
 
-Neighbours (both models): everybody beyond the cut-off distance contributes exactly nothing, and contributions are
-added by ``order_free_steps``; so the cell grid, which is only a way to skip far people, the order of the columns and
-inactive columns do not change a single bit of the result.
+Neighbours (both models): everybody beyond the cut-off distance contributes exactly nothing, and contributions
+are added by ``order_free_steps``; so the cell grid, which is only a way to skip far people, the order of the
+columns and inactive columns do not change a single bit of the result.
 """
 
 from __future__ import annotations
@@ -54,13 +56,14 @@ from sidestep.kernels.layout import (
     WISH_Y,
 )
 
-# Scratch is one float32 array: lists of int32, then tiles. A tile holds up to TILE candidates in rows of a fixed stride,
-# so that LLVM knows at compile time that the rows do not overlap; the stride is no divisor of a memory page, because
-# rows that start at the same place of their pages slow each other down.
+# Scratch is one float32 array: lists of int32, then tiles. A tile holds up to TILE candidates in rows of a
+# fixed stride, so that LLVM knows at compile time that the rows do not overlap; the stride is no divisor of a
+# memory page, because rows that start at the same place of their pages slow each other down.
 TILE, STRIDE, TILE_ROWS = 256, 264, 11
 ROW_X, ROW_Y, ROW_VX, ROW_VY, ROW_RADIUS, ROW_FX, ROW_FY = (np.uint64(STRIDE * row) for row in range(7))
 WORK_A, WORK_B, WORK_C, WORK_D = (np.uint64(STRIDE * row) for row in range(7, TILE_ROWS))
 TILE_SIZE = STRIDE * TILE_ROWS
+_TILE, _TILE_SIZE = np.uint64(TILE), np.uint64(TILE_SIZE)
 LANES = 8  # candidates are padded to a multiple of the vector width
 LIST_PADDING = 16
 CELLS_PER_PERSON = 4
@@ -83,7 +86,7 @@ PER_TAU, STRENGTH, PER_RANGE, BODY, FRICTION, BEHIND, CUTOFF, GROUP_OFFSET = ran
 
 @dataclass(frozen=True, kw_only=True)
 class HelbingParameters:
-    """Parameters of the Helbing–Molnár model; values of Helbing, Farkas and Vicsek (2000) unless said otherwise."""
+    """Parameters of the Helbing–Molnár model; values of Helbing, Farkas and Vicsek (2000)."""
 
     relaxation_time: float = 0.5
     """τ (s): how fast the velocity approaches the preferred one."""
@@ -100,7 +103,7 @@ class HelbingParameters:
     behind: float = 1.0
     """λ in [0, 1]: weight of what is behind relative to what is ahead; 1 is the isotropic model of 2000."""
     cutoff: float = 1.5
-    """Distance between the surfaces of two bodies (m) beyond which they do not interact; 1e-8 of A is left there."""
+    """Distance between two surfaces (m) beyond which bodies do not interact; 1e-8 of A is left there."""
     group: GroupParameters = field(default_factory=GroupParameters)
 
     def __post_init__(self) -> None:
@@ -119,7 +122,7 @@ class HelbingParameters:
 
 
 def require_positive(parameters: object, names: tuple[str, ...], *, or_zero: bool = False) -> None:
-    """Raise ValueError unless every named attribute is finite and above zero (or zero, if that is allowed)."""
+    """Raise ValueError unless every named attribute is finite and > 0 (or >= 0, if that is allowed)."""
     for name in names:
         value = getattr(parameters, name)
         if not math.isfinite(value) or value < 0.0 or (value == 0.0 and not or_zero):
@@ -137,7 +140,7 @@ def make_social_force_scratch(m):
 
 @inlined
 def split_scratch(scratch, m):
-    """``(order, cell_of, group_head, group_next, cell_first)`` as int32 and the tiles, all parts of ``scratch``."""
+    """``(order, cell_of, group_head, group_next, cell_first)`` as int32, and the tiles."""
     width = m + LIST_PADDING
     lists = scratch[: LISTS * width].view(np.int32)
     order, cell_of = lists[:width], lists[width : 2 * width]
@@ -158,8 +161,8 @@ def cell_index(offset, per_cell, count):
 def choose_cells(agents, flags, people, reach, span):
     """Cells for the people, so that neighbours within ``reach`` (m) are at most ``span`` cells away.
 
-    Returns ``(x0, y0, cells per metre, nx, ny, span)``. There is a single cell when people are few, and there are
-    at most CELLS_PER_PERSON for each person: people who stand far apart get larger cells.
+    Returns ``(x0, y0, cells per metre, nx, ny, span)``. There is a single cell when people are few, and there
+    are at most CELLS_PER_PERSON for each person: people who stand far apart get larger cells.
     """
     x0, y0, x1, y1 = _FAR, _FAR, -_FAR, -_FAR
     active = 0
@@ -180,7 +183,7 @@ def choose_cells(agents, flags, people, reach, span):
 
 @kernel
 def sort_into_cells(agents, flags, people, cells, lists):
-    """Counting sort of the active people: those of cell c are ``order[cell_first[c] : cell_first[c + 1]]``."""
+    """Counting sort of the active people; cell c has ``order[cell_first[c] : cell_first[c + 1]]``."""
     x0, y0, per_cell, nx, ny, _ = cells
     order, cell_of, _, _, cell_first = lists
     for c in range(nx * ny + 2):
@@ -203,7 +206,7 @@ def sort_into_cells(agents, flags, people, cells, lists):
 
 @inlined
 def _place(tiles, k, x, y, vx, vy, radius):
-    place = np.uint64((k // TILE) * TILE_SIZE + k % TILE)
+    place = k // _TILE * _TILE_SIZE + k % _TILE
     tiles[place + ROW_X] = x
     tiles[place + ROW_Y] = y
     tiles[place + ROW_VX] = vx
@@ -218,7 +221,7 @@ def _place_agent(tiles, k, agents, j):
 
 @kernel
 def gather_candidates(agents, flags, people, cells, cell, lists, tiles):
-    """Copy everybody whom somebody in ``cell`` may react to into the tiles: people, then robots, then padding.
+    """Copy everybody whom a person in ``cell`` may react to into the tiles: people, robots, padding.
 
     Returns the number of people, of people and robots, and the padded number.
     """
@@ -229,16 +232,16 @@ def gather_candidates(agents, flags, people, cells, cell, lists, tiles):
     count = 0
     for row in range(max(cy - span, 0), min(cy + span, ny - 1) + 1):
         for k in range(cell_first[row * nx + left], cell_first[row * nx + right + 1]):
-            _place_agent(tiles, count, agents, order[k])
+            _place_agent(tiles, np.uint64(count), agents, order[k])
             count += 1
     count_people = count
     for j in range(people, agents.shape[1]):
         if flags[ACTIVE, j] != 0:
-            _place_agent(tiles, count, agents, j)
+            _place_agent(tiles, np.uint64(count), agents, j)
             count += 1
     padded = (count + LANES - 1) // LANES * LANES
     for k in range(count, padded):
-        _place(tiles, k, _FAR, _FAR, _ZERO, _ZERO, _ZERO)
+        _place(tiles, np.uint64(k), _FAR, _FAR, _ZERO, _ZERO, _ZERO)
     return count_people, count, padded
 
 
@@ -252,7 +255,7 @@ def exponential_repulsion(gap, per_range):
 
 @inlined
 def _wall_point_force(nx, ny, gap, vx, vy, law):
-    """Force of one wall point in direction (nx, ny) away from it; ``law``: strength, 1/range, body, friction, limit."""
+    """Force of one wall point along (nx, ny); ``law``: strength, 1/range, body, friction, its limit."""
     strength, per_range, body, friction, friction_limit = law
     overlap = -gap if gap < _ZERO else _ZERO
     normal = strength * exponential_repulsion(gap, per_range) + body * overlap
@@ -262,7 +265,7 @@ def _wall_point_force(nx, ny, gap, vx, vy, law):
 
 @kernel
 def wall_acceleration(agents, i, walls, law):
-    """Sum of the forces of the locally nearest, visible wall points within WALL_REACH of person ``i`` (m/s²)."""
+    """Sum of the forces of the locally nearest wall points within WALL_REACH of person ``i`` (m/s²)."""
     points, dirs, following, cell_start, cell_items, grid, grid_shape = walls
     x, y, vx, vy, radius = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i], agents[RADIUS, i]
     per_cell = _ONE / grid[2]
@@ -305,7 +308,7 @@ def write_velocity(agents, i, ax, ay, dt):
 
 @inlined
 def forget_robots(tile, start, count_people, count):
-    """Set the forces of the robots among the candidates of the tile that begins with candidate ``start`` to zero."""
+    """Set the forces of the robots in a tile, whose first candidate is number ``start``, to zero."""
     for k in range(max(count_people - start, 0), min(count - start, TILE)):
         tile[ROW_FX + np.uint64(k)] = _ZERO
         tile[ROW_FY + np.uint64(k)] = _ZERO
@@ -323,7 +326,7 @@ def widest_reach(agents, flags, people, cutoff):
 
 @inlined
 def _fill_forces(agents, i, tile, count, params, dt):
-    """Force of every candidate in ``tile`` on person ``i``: two elementwise loops that run in vector registers.
+    """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
     The person's own entry gives no force because its direction n is (0, 0).
     """
@@ -358,10 +361,10 @@ def _fill_forces(agents, i, tile, count, params, dt):
 
 @kernel
 def helbing_world_range(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
-    scratch, first, last,
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+    params, dt, scratch, first, last,
 ):  # fmt: skip
-    """``helbing_world`` for the people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
+    """``helbing_world`` for people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
     dt = np.float32(dt)
     lists, tiles = split_scratch(scratch, agents.shape[1])
     order, _, group_head, group_next, cell_first = lists
@@ -411,16 +414,16 @@ def helbing_world_range(
 
 @kernel
 def helbing_world(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
-    scratch,
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+    params, dt, scratch,
 ):  # fmt: skip
     """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_HELBING, in one world.
 
-    ``agents`` and ``flags`` as in ``kernels.layout``, columns from ``people`` on are robots; walls and their grid as
-    in ``kernels.layout``; ``params`` from ``HelbingParameters.as_array``; ``dt`` in seconds; ``scratch`` from
-    ``make_social_force_scratch``. Nothing is allocated.
+    ``agents`` and ``flags`` as in ``kernels.layout``, columns from ``people`` on are robots; walls and their
+    grid as in ``kernels.layout``; ``params`` from ``HelbingParameters.as_array``; ``dt`` in seconds;
+    ``scratch`` from ``make_social_force_scratch``. Nothing is allocated.
     """
     helbing_world_range(
-        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params,
-        dt, scratch, 0, people,
+        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+        params, dt, scratch, 0, people,
     )  # fmt: skip

@@ -1,18 +1,20 @@
 """The social force model that Moussaïd et al. fitted to experiments with pairs of pedestrians.
 
-M. Moussaïd, D. Helbing, S. Garnier, A. Johansson, M. Combe, G. Theraulaz: *Experimental study of the behavioural
-mechanisms underlying self-organization in human crowds*, Proceedings of the Royal Society B 276, 2755, 2009; lightsfm
-and PySocialForce implement the same interaction. Person i at distance d from j, with e the unit vector from i to j:
+M. Moussaïd, D. Helbing, S. Garnier, A. Johansson, M. Combe, G. Theraulaz: *Experimental study of the
+behavioural mechanisms underlying self-organization in human crowds*, Proceedings of the Royal Society B 276,
+2755, 2009; lightsfm and PySocialForce implement the same interaction. Person i at distance d from j, with e
+the unit vector from i to j:
 
     D = λ (v_i - v_j) + e        interaction direction t = D / |D|, and n = t turned left
     B = γ |D|                    the faster the approach, the longer the range
     θ = angle from t to e + B ε  positive when j is on the left; ε makes people prefer to evade on the right
     f = -A exp(-d/B) [exp(-(n' B θ)²) t + sign(θ) exp(-(n B θ)²) n]
 
-and the acceleration is (wish - v) / τ + Σ_j f_ij + walls + group forces. Bodies have no size in f, as published.
+and the acceleration is (wish - v) / τ + Σ_j f_ij + walls + group forces. Bodies have no size in f, as
+published.
 
-A wall point pushes with a exp(-(d - r)/b), d - r being the distance from the body's surface to it; how walls and
-neighbours are found and summed is written in ``social_force_helbing``.
+A wall point pushes with a exp(-(d - r)/b), d - r being the distance from the body's surface to it; how walls
+and neighbours are found and summed is written in ``social_force_helbing``.
 """
 
 from __future__ import annotations
@@ -82,12 +84,11 @@ class MoussaidParameters:
     side_bias: float = 0.005
     """ε (rad/m): preference for the right-hand side; negative for the left, 0 for none."""
     wall_strength: float = 10.0
-    """a (m/s²), at the surface of the body; of lightsfm, because the published 3 m/s² over 0.1 m lets a person who walks
-    straight at a wall push 0.1 m into it."""
+    """a (m/s²) when bodies touch; of lightsfm: the published 3 m/s² over 0.1 m stop a walker too late."""
     wall_range: float = 0.2
     """b (m); of lightsfm."""
     cutoff: float = 10.0
-    """Centre distance (m) beyond which people do not interact; at a head-on approach of 2.7 m/s 1 % of A is left."""
+    """Centre distance (m) beyond which people do not interact; 1 % of A is left when two meet at 2.7 m/s."""
     group: GroupParameters = field(default_factory=GroupParameters)
 
     def __post_init__(self) -> None:
@@ -117,17 +118,17 @@ class MoussaidParameters:
 
 @inlined
 def _faded(exponent):
-    """``exp`` of a number <= 0, kept where the result is neither subnormal nor large enough to matter in the sum."""
+    """``exp`` of a number <= 0; what is too small to matter in the sum is kept from becoming subnormal."""
     return exp32_bounded(exponent if exponent > LOWEST_EXPONENT else LOWEST_EXPONENT)
 
 
 @inlined
 def _fill_forces(agents, i, tile, count, params):
-    """Force of every candidate in ``tile`` on person ``i``: elementwise loops that run in vector registers.
+    """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
-    Three loops, because the processor overlaps the iterations of a short chain of operations better than those of a
-    long one. They work with D' = d D, whose length is L, so that one division gives both 1/d and 1/L. The person's
-    own entry gives no force because its D' is (0, 0).
+    Three loops, because the processor overlaps the iterations of a short chain of operations better than
+    those of a long one. They work with D' = d D, whose length is L, so that one division gives both 1/d and
+    1/L. The person's own entry gives no force because its D' is (0, 0).
     """
     x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
     strength, gamma, weight, bias = params[STRENGTH], params[GAMMA], params[LAMBDA], params[SIDE_BIAS]
@@ -172,10 +173,10 @@ def _fill_forces(agents, i, tile, count, params):
 
 @kernel
 def moussaid_world_range(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
-    scratch, first, last,
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+    params, dt, scratch, first, last,
 ):  # fmt: skip
-    """``moussaid_world`` for the people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
+    """``moussaid_world`` for people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
     dt = np.float32(dt)
     lists, tiles = split_scratch(scratch, agents.shape[1])
     order, _, group_head, group_next, cell_first = lists
@@ -218,8 +219,8 @@ def moussaid_world_range(
 
 @kernel
 def moussaid_world(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params, dt,
-    scratch,
+    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+    params, dt, scratch,
 ):  # fmt: skip
     """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_MOUSSAID, in one world.
 
@@ -227,6 +228,6 @@ def moussaid_world(
     ``make_social_force_scratch``.
     """
     moussaid_world_range(
-        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape, params,
-        dt, scratch, 0, people,
+        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
+        params, dt, scratch, 0, people,
     )  # fmt: skip

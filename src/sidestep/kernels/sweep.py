@@ -30,6 +30,7 @@ from sidestep.kernels.layout import WALL_REACH
 
 NO_CONTACT = 2.0
 TOLERANCE = 1e-4  # m: a polygon this near touches
+COINCIDENT = 1e-9  # m: points this near have no direction between them
 SKIN = 1e-4  # m: free space that a moved disc keeps between itself and a wall
 MAX_SLIDES = 3
 GRAZE = 1e-9  # m: how deep a path has to enter a wall's skin to be stopped, above rounding
@@ -114,8 +115,8 @@ def _sweep_capsule(px, py, ux, uy, reach, ax, ay, bx, by, graze):
         rate = (ex * uy - ey * ux) / length
         if height < 0.0:
             height, rate = -height, -rate
-        if height > reach and height + rate <= reach - graze:
-            t = min((height - reach) / -rate, 1.0)
+        if rate < 0.0 and height + rate <= reach - graze:
+            t = min(max((height - reach) / -rate, 0.0), 1.0)  # 0 when already beside an end, or by rounding
             along = (px + t * ux - ax) * ex + (py + t * uy - ay) * ey
             if 0.0 <= along <= length2:
                 return t
@@ -219,7 +220,7 @@ def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius)
         qx, qy = _to_body(bx - ox, by - oy, sine, cosine)
         distance, cx, cy, sx, sy = polygon_to_segment(corners, px, py, qx, qy)
         gap = distance - radius
-        if gap <= 0.0 or distance == 0.0:
+        if gap <= 0.0 or distance <= COINCIDENT:
             return t
         nx, ny = (sx - cx) / distance, (sy - cy) / distance
         bx_u, by_u = _to_body(ux, uy, sine, cosine)
@@ -229,7 +230,7 @@ def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius)
         approach = (bx_u - turn * cy) * nx + (by_u + turn * cx) * ny
         if gap <= TOLERANCE and approach > 0.0:
             return t
-        t += max(gap, TOLERANCE) / fastest
+        t += max(gap - 0.5 * TOLERANCE, 0.5 * TOLERANCE) / fastest
     return NO_CONTACT
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from sidestep.interfaces import Metric
 from sidestep.metrics import METRICS
 from sidestep.metrics.dialects import DIALECTS
+from sidestep.metrics.sources import REFERENCES
 from sidestep.registry import import_attribute
 
 _DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "neither is better"}
@@ -47,6 +48,8 @@ def metrics_page() -> str:
         lines += ["", f"## {title}", "", rest[:1].upper() + rest[1:]]
         for reference in references:
             lines += _entry(import_attribute(reference))
+    lines += ["", "## Sources", ""]
+    lines += [f"- {short}: {full.rstrip('.')}." for short, full in REFERENCES.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -136,7 +136,7 @@ def _polygon_to_segments(
 ) -> FloatArray:
     """(S,) distance of convex sets: by corners and edges when apart, by separating axes when they overlap."""
     state, index = np.nonzero(candidate)
-    ends = segments[state, index].reshape(-1, 2, 2) - pose[state, None, :2]
+    ends: FloatArray = segments[state, index].reshape(-1, 2, 2) - pose[state, None, :2]
     ends = into_body_frame(ends, pose[state, None, 2])
     one, two = ends[:, 0], ends[:, 1]
     across = np.stack([one[:, 1] - two[:, 1], two[:, 0] - one[:, 0]], axis=-1)

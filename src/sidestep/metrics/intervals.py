@@ -36,7 +36,8 @@ def resampled_means(values: FloatArray, resamples: int, seed: int) -> FloatArray
     left = resamples
     while left:
         block = min(left, max(1, _COUNTS_AT_ONCE // n))
-        counts = rng.multinomial(n, np.full(n, 1 / n), size=block)
+        drawn = rng.integers(0, n, (block, n)) + np.arange(block)[:, None] * n
+        counts = np.bincount(drawn.ravel(), minlength=block * n).reshape(block, n).astype(np.float64)
         parts.append(values @ counts.T / n)
         left -= block
     return np.concatenate(parts, axis=1)

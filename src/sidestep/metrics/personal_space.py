@@ -13,6 +13,7 @@ from sidestep.metrics.footprint_distance import distance_to_segments
 from sidestep.metrics.series import (
     THRESHOLD_TOLERANCE_M,
     closest_pedestrian_distance,
+    once_per_record,
     pedestrian_distance,
     present,
     smallest_per_state,
@@ -93,6 +94,7 @@ def space_compliance(record: EpisodeRecord) -> MetricResult:
     return average((~closer_than(distance, COMPLIANT_FROM_M)).astype(np.float64), "ratio", NOBODY)
 
 
+@once_per_record
 def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1,) distance from the robot's surface to the nearest group's space, m, 0 inside; NaN without a
     group.
@@ -153,7 +155,7 @@ def _intrusion(zone: str) -> Metric:
         direction="none" if zone == "social" else "lower",
         definition="Share of the T+1 states in which the surface distance to the closest person is "
         f"{_limits(zone)}.",
-        source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; {HALL}",
+        source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; zones of {HALL}",
         distance="surface",
         validity=_SOMEBODY,
         function=make_intrusion(zone),
@@ -174,7 +176,7 @@ def _group_intrusion(zone: str) -> Metric:
         "the largest of their radii; the distance is 0 inside, so that passing between two who walk together "
         "is an intrusion.",
         source=f"{HUNAVSIM}, interaction space intrusions (there the centre of an F-formation stands for the "
-        f"group); {HALL}",
+        f"group); zones of {HALL}",
         distance="surface",
         validity="Episodes in which two members of a group were present together.",
         function=make_group_intrusion(zone),
@@ -212,7 +214,7 @@ SPACE_COMPLIANCE = Metric(
     direction="higher",
     definition=f"Share of the T+1 states in which nobody's surface is closer than {COMPLIANT_FROM_M:g} m to "
     "the robot's; states "
-    "without people comply.",
+    "without people comply. Some programs give the share below the threshold instead.",
     source=f"{FRANCIS}, SC (personal space compliance, 0.5 m)",
     distance="surface",
     validity=_SOMEBODY,

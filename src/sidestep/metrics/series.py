@@ -26,7 +26,7 @@ THRESHOLD_TOLERANCE_M = 1e-5
 Series = Callable[[EpisodeRecord], FloatArray]
 
 
-def _once_per_record(function: Series) -> Series:
+def once_per_record(function: Series) -> Series:
     """Remember the (read-only) result as long as the record lives: records do not change."""
     known: WeakKeyDictionary[EpisodeRecord, FloatArray] = WeakKeyDictionary()
 
@@ -41,26 +41,26 @@ def _once_per_record(function: Series) -> Series:
     return remembered
 
 
-@_once_per_record
+@once_per_record
 def speed(record: EpisodeRecord) -> FloatArray:
     """(T+1,) recorded speed over ground, m/s."""
     return np.hypot(record.robot_velocity[:, 0], record.robot_velocity[:, 1])
 
 
-@_once_per_record
+@once_per_record
 def forward_speed(record: EpisodeRecord) -> FloatArray:
     """(T+1,) velocity along the body's heading, m/s; negative when driving backwards."""
     heading = record.robot_pose[:, 2]
     return record.robot_velocity[:, 0] * np.cos(heading) + record.robot_velocity[:, 1] * np.sin(heading)
 
 
-@_once_per_record
+@once_per_record
 def acceleration(record: EpisodeRecord) -> FloatArray:
     """(T+1,) |v_k - v_(k-1)| / (t_k - t_(k-1)), m/s²; NaN for k = 0."""
     return _magnitude(_acceleration_vector(record), len(record.time))
 
 
-@_once_per_record
+@once_per_record
 def jerk(record: EpisodeRecord) -> FloatArray:
     """(T+1,) |a_k - a_(k-1)| over the time between the middles of their steps, m/s³; NaN for k = 0, 1."""
     between = (record.time[2:] - record.time[:-2]) / 2
@@ -77,7 +77,7 @@ def _magnitude(vectors: FloatArray, states: int) -> FloatArray:
     return values
 
 
-@_once_per_record
+@once_per_record
 def goal_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1,) straight-line distance from the robot's reference point to the goal, m."""
     x, y = record.scenario.ego.goal
@@ -85,7 +85,7 @@ def goal_distance(record: EpisodeRecord) -> FloatArray:
     return distance
 
 
-@_once_per_record
+@once_per_record
 def goal_bearing_error(record: EpisodeRecord) -> FloatArray:
     """(T+1,) angle between heading and goal direction, 0 … π rad; NaN at the goal itself."""
     x, y = record.scenario.ego.goal
@@ -110,7 +110,7 @@ def present(record: EpisodeRecord) -> BoolArray:
     return record.person_present & np.isfinite(record.person_position).all(axis=-1)
 
 
-@_once_per_record
+@once_per_record
 def pedestrian_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1, N) distance from the robot's surface to each person's, m; negative in overlap, NaN if absent."""
     people = record.person_position.astype(np.float64)
@@ -118,20 +118,20 @@ def pedestrian_distance(record: EpisodeRecord) -> FloatArray:
     return np.where(present(record), gap, np.nan)
 
 
-@_once_per_record
+@once_per_record
 def pedestrian_centre_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1, N) distance from the robot's reference point to each person's centre, m; NaN when absent."""
     offset = record.person_position.astype(np.float64) - record.robot_pose[:, None, :2]
     return np.where(present(record), np.hypot(offset[..., 0], offset[..., 1]), np.nan)
 
 
-@_once_per_record
+@once_per_record
 def closest_pedestrian_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1,) surface distance to the nearest person, m, not capped; NaN when nobody is present."""
     return smallest_per_state(pedestrian_distance(record))
 
 
-@_once_per_record
+@once_per_record
 def time_to_collision(record: EpisodeRecord) -> FloatArray:
     """(T+1,) time until the first contact with anybody if all keep their velocity (and the robot its
     heading), s.
@@ -146,16 +146,16 @@ def time_to_collision(record: EpisodeRecord) -> FloatArray:
     return smallest_per_state(times)
 
 
-@_once_per_record
+@once_per_record
 def closest_vehicle_distance(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) distance from the robot's surface to the nearest other machine's enclosing circle, m; NaN if none."""
+    """(T+1,) surface distance to the nearest other machine's enclosing circle, m; NaN if there is none."""
     others = record.other_pose[..., :2]
     return smallest_per_state(
         distance_to_points(record.robot.footprint, record.robot_pose, others) - record.other_radius
     )
 
 
-@_once_per_record
+@once_per_record
 def obstacle_clearance(record: EpisodeRecord) -> FloatArray:
     """(T+1,) distance from the robot's surface to the nearest wall edge, m; negative when cut by it, NaN
     without walls."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS, NOBODY
-from sidestep.metrics.series import obstacle_clearance, pedestrian_centre_distance, present
+from sidestep.metrics.series import obstacle_clearance, once_per_record, pedestrian_centre_distance, present
 from sidestep.metrics.sources import HUNAVSIM
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -28,6 +28,7 @@ STRENGTH, LAMBDA, GAMMA, N, N_PRIME = 2.1, 2.0, 0.35, 2.0, 3.0
 WALL_STRENGTH, WALL_RANGE_M = 10.0, 0.2
 
 
+@once_per_record
 def social_forces(record: EpisodeRecord) -> FloatArray:
     """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 from the absent."""
     there = present(record)

@@ -1,14 +1,27 @@
-"""The publications that define the metrics, cited once."""
+"""The publications that define the metrics: a short name to cite, and the full reference."""
 
-SOCNAVBENCH = "SocNavBench: Biswas et al., ACM Transactions on Human-Robot Interaction 11(3), 2022"
-FRANCIS = (
-    "Francis et al., Principles and Guidelines for Evaluating Social Robot Navigation Algorithms, "
-    "ACM Transactions on Human-Robot Interaction 14(2), 2025 (arXiv 2306.16740)"
-)
-HUNAVSIM = "HuNavSim: Pérez-Higueras et al., IEEE Robotics and Automation Letters 8(11), 2023"
-SEAN = "SEAN 2.0: Tsoi et al., IEEE Robotics and Automation Letters 7(4), 2022"
-ANDERSON = "Anderson et al., On Evaluation of Embodied Navigation Agents, 2018 (arXiv 1807.06757)"
-HALL = "zones of Hall, The Hidden Dimension, 1966"
-KATYAL = "Katyal et al., Learning a Group-Aware Policy for Robot Navigation, IROS 2022"
-CARLA = "route completion of the CARLA leaderboard (Dosovitskiy et al., CoRL 2017)"
+SOCNAVBENCH = "SocNavBench (Biswas et al. 2022)"
+FRANCIS = "Francis et al. 2025"
+HUNAVSIM = "HuNavSim (Pérez-Higueras et al. 2023)"
+SEAN = "SEAN 2.0 (Tsoi et al. 2022)"
+ANDERSON = "Anderson et al. 2018"
+HALL = "Hall 1966"
+KATYAL = "Katyal et al. 2022"
+CARLA = "CARLA leaderboard (Dosovitskiy et al. 2017)"
 SIDESTEP = "Sidestep"
+
+REFERENCES: dict[str, str] = {
+    SOCNAVBENCH: "SocNavBench: A Grounded Simulation Testing Framework for Evaluating Social Navigation. "
+    "ACM Transactions on Human-Robot Interaction 11(3)",
+    FRANCIS: "Principles and Guidelines for Evaluating Social Robot Navigation Algorithms. "
+    "ACM Transactions on Human-Robot Interaction 14(2); arXiv 2306.16740",
+    HUNAVSIM: "HuNavSim: A ROS 2 Human Navigation Simulator for Benchmarking Human-Aware Robot Navigation. "
+    "IEEE Robotics and Automation Letters 8(11)",
+    SEAN: "SEAN 2.0: Formalizing and Generating Social Situations for Robot Navigation. "
+    "IEEE Robotics and Automation Letters 7(4)",
+    ANDERSON: "On Evaluation of Embodied Navigation Agents. arXiv 1807.06757",
+    HALL: "The Hidden Dimension. Doubleday",
+    KATYAL: "Learning a Group-Aware Policy for Robot Navigation. IROS",
+    CARLA: "CARLA: An Open Urban Driving Simulator. CoRL",
+    SIDESTEP: "Defined here.",
+}

@@ -40,17 +40,15 @@ def load_record(path: Path | str) -> EpisodeRecord:
         raise RecordError(f"{path}: damaged or incomplete: {error}; {REMEDY}") from error
     if record.digest != metadata.get("digest"):
         raise RecordError(
-            f"{path}: its contents do not match the stored digest, so the file was changed or damaged after it was "
-            f"written; {REMEDY}"
+            f"{path}: its contents do not match the stored digest: the file was changed or damaged "
+            f"after it was written; {REMEDY}"
         )
     return record
 
 
 def _read(path: Path) -> tuple[pa.Table, Metadata]:
     if not path.exists():
-        raise RecordError(
-            f"{path}: no such file; a record is a .parquet file in a run's episodes folder"
-        )
+        raise RecordError(f"{path}: no such file; a record is a .parquet file in a run's episodes folder")
     if path.is_dir():
         raise RecordError(f"{path}: is a folder; name one record in it (*.parquet)")
     try:

@@ -1,1 +1,19 @@
-"""What a person looks at: pictures and videos of episodes, tables, and the HTML report. Only reads records and results."""
+"""What a person looks at: pictures and videos of episodes, tables, and the HTML report.
+
+Only reads records and results. ``topview`` draws a record (the painting itself is in ``sidestep.drawing``); ``html``
+writes the report from ``summary`` (numbers), ``plots`` (SVG), ``replays`` (the player's data) and ``templates/``.
+"""
+
+from sidestep.report.html import write_report
+from sidestep.report.tables import write_tables
+from sidestep.report.topview import EpisodeView, draw_frame, draw_png, draw_strip, draw_video
+
+__all__ = [
+    "EpisodeView",
+    "draw_frame",
+    "draw_png",
+    "draw_strip",
+    "draw_video",
+    "write_report",
+    "write_tables",
+]

@@ -90,7 +90,6 @@ def _render(summary: Summary, labelled: list[tuple[ScoredRun, EpisodeScores]], r
         outcome_legend=_legend(summary),
         key_columns=summary.key_columns,
         all_columns=summary.columns,
-        definitions=summary.columns,
         dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
         tradeoff=_tradeoff(summary, marks),
         distributions=_distributions(summary, marks),
@@ -177,7 +176,7 @@ def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, An
 
 
 def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Scenario × policy: how many episodes succeeded, from red (none) over amber to green (all)."""
+    """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
     place = {(replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))}
     outcomes: dict[tuple[str, str], Counter[str]] = {}
     for episode in summary.episodes:
@@ -193,7 +192,7 @@ def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str,
                 {
                     "of": total,
                     "count": good,
-                    "colour": palette.hexadecimal(_traffic_light(good / total)) if total else "",
+                    "stops": _stops(counts),
                     "text": f"{policy}, {scenario}: {told}",
                     "replay": place.get((policy, scenario)),
                 }
@@ -202,9 +201,15 @@ def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str,
     return rows
 
 
-def _traffic_light(share: float) -> palette.Colour:
-    bad, middle, good = palette.rgb("#c9304a"), palette.rgb("#b97a17"), palette.rgb("#1d8a5c")
-    return palette.mix(bad, middle, 2 * share) if share < 0.5 else palette.mix(middle, good, 2 * share - 1)
+def _stops(counts: Counter[str]) -> str:
+    """Colour stops of a CSS gradient with hard edges, one piece per outcome."""
+    stops, reached = [], 0.0
+    for outcome in Outcome:
+        if counts[outcome.value]:
+            end = reached + 100 * counts[outcome.value] / counts.total()
+            stops.append(f"{palette.hexadecimal(palette.OUTCOMES[outcome])} {reached:.1f}% {end:.1f}%")
+            reached = end
+    return ", ".join(stops)
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:

@@ -56,9 +56,9 @@ def tradeoff_plot(marks: Sequence[Mark], across: MetricColumn, up: MetricColumn,
     parts.append(tag("text", f"{across.title} ({across.unit_and_direction})", x=(left + width - right) / 2, y=height - 12.0, text_anchor="middle"))  # fmt: skip
     middle = (top + height - bottom) / 2
     parts.append(tag("text", f"{up.title} ({up.unit_and_direction})", x=16.0, y=middle, text_anchor="middle", transform=f"rotate(-90 16 {middle})"))  # fmt: skip
-    ordered = sorted((mark for mark in shown if mark.name in front), key=lambda mark: across.cells[mark.name].mean)
+    ordered = sorted((mark for mark in shown if mark.name in front), key=lambda mark: across.cells[mark.name].mean_value)
     if len(ordered) > 1:
-        points = " ".join(f"{x(across.cells[m.name].mean):.1f},{y(up.cells[m.name].mean):.1f}" for m in ordered)
+        points = " ".join(f"{x(across.cells[m.name].mean_value):.1f},{y(up.cells[m.name].mean_value):.1f}" for m in ordered)
         parts.append(tag("polyline", points=points, class_="front"))
     for mark in shown:
         parts.append(_cross(mark, across.cells[mark.name], up.cells[mark.name], x, y, width))
@@ -67,8 +67,7 @@ def tradeoff_plot(marks: Sequence[Mark], across: MetricColumn, up: MetricColumn,
 
 
 def _reach(cells: Sequence[Cell]) -> tuple[float, float]:
-    low, high = min(cell.low for cell in cells), max(cell.high for cell in cells)
-    return low, high
+    return min(cell.reach[0] for cell in cells), max(cell.reach[1] for cell in cells)
 
 
 def _axes(x_ticks, y_ticks, x, y, right, base, left, top) -> Markup:  # type: ignore[no-untyped-def]
@@ -84,14 +83,14 @@ def _axes(x_ticks, y_ticks, x, y, right, base, left, top) -> Markup:  # type: ig
 
 
 def _cross(mark: Mark, across: Cell, up: Cell, x, y, width: int) -> Markup:  # type: ignore[no-untyped-def]
-    cx, cy = x(across.mean), y(up.mean)
-    line = {"stroke": mark.colour, "stroke_width": 2.0, "stroke_opacity": 0.45, "stroke_linecap": "round"}
+    cx, cy = x(across.mean_value), y(up.mean_value)
+    line = {"stroke": mark.colour, "stroke_width": 3.0, "stroke_opacity": 0.4, "stroke_linecap": "round"}
     near_edge = cx > width - 140
     return Markup("").join(
         [
-            tag("line", x1=x(across.low), x2=x(across.high), y1=cy, y2=cy, **line),
-            tag("line", x1=cx, x2=cx, y1=y(up.low), y2=y(up.high), **line),
-            tag("circle", tag("title", f"{mark.name}: {across.mean:.3g}, {up.mean:.3g}"), cx=cx, cy=cy, r=7.0, fill=mark.colour, class_="halo"),  # fmt: skip
+            tag("line", x1=x(across.reach[0]), x2=x(across.reach[1]), y1=cy, y2=cy, **line),
+            tag("line", x1=cx, x2=cx, y1=y(up.reach[0]), y2=y(up.reach[1]), **line),
+            tag("circle", tag("title", f"{mark.name}: {across.mean}, {up.mean}"), cx=cx, cy=cy, r=7.0, fill=mark.colour, class_="halo"),  # fmt: skip
             tag("text", mark.name, x=cx + (-12.0 if near_edge else 12.0), y=cy - 10, class_="name", text_anchor="end" if near_edge else "start"),  # fmt: skip
         ]
     )

@@ -10,7 +10,10 @@ from math import floor, log10, nan
 from sidestep import registry
 from sidestep.benchmark.episode import EpisodeScores
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.aggregate import aggregate_values
+from sidestep.metrics.aggregate import EpisodeScores as MetricScores
+from sidestep.metrics.aggregate import ResultTable, aggregate
+from sidestep.metrics.answers import INDICATOR_UNIT
+from sidestep.metrics.score import directions
 from sidestep.types.outcome import Outcome
 
 KEY_METRICS: tuple[str, ...] = (
@@ -40,6 +43,7 @@ TITLES: dict[str, str] = {
 }
 """Short names for people, where the metric's own would be clumsy."""
 
+ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
 
@@ -50,8 +54,9 @@ class Cell:
     n: int
     of: int
     mean_value: float = nan
-    low: float = nan
-    high: float = nan
+    low: float | None = None
+    high: float | None = None
+    """Interval of the mean; None where there are too few values for one."""
     percent: bool = False
     best: bool = False
     reason: str = ""
@@ -63,11 +68,20 @@ class Cell:
 
     @property
     def interval(self) -> str:
-        """For people: the 95 % interval."""
-        return f"{self._format(self.low)} – {self._format(self.high)}"
+        """For people: the 95 % interval, if there is one."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{self._format(self.low)} … {self._format(self.high)}"
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The interval, or the mean alone."""
+        low = self.mean_value if self.low is None else self.low
+        return low, self.mean_value if self.high is None else self.high
 
     def _format(self, value: float) -> str:
-        return f"{100 * value:.0f} %" if self.percent else format_number(value)
+        text = f"{100 * value:.0f} %" if self.percent else format_number(value)
+        return text.replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -86,6 +100,12 @@ class MetricColumn:
     def title(self) -> str:
         """For people."""
         return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
+
+    @property
+    def short_unit(self) -> str:
+        """``m ↓``."""
+        unit = {"0/1": "", "ratio": "", "count": ""}.get(self.unit, self.unit)
+        return f"{unit} {ARROWS[self.direction]}".strip()
 
     @property
     def unit_and_direction(self) -> str:
@@ -130,7 +150,12 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     policies = tuple(dict.fromkeys(episode.policy for episode in episodes))
     scenarios = tuple(dict.fromkeys(episode.scenario for episode in episodes))
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
-    columns = tuple(_column(name, units[name], policies, episodes) for name in _ordered(units))
+    table = aggregate(
+        [MetricScores(e.policy, e.scenario, e.seed, Outcome(e.outcome), e.metrics) for e in episodes],
+        directions=directions(),
+    )
+    reasons = _reasons(episodes)
+    columns = tuple(_column(name, units[name], table, reasons) for name in _ordered(units))
     return Summary(policies, scenarios, tuple(episodes), columns)
 
 
@@ -139,10 +164,27 @@ def _ordered(names: dict[str, str]) -> list[str]:
     return sorted(names, key=lambda name: (table.index(name) if name in table else len(table), name))
 
 
-def _column(name: str, unit: str, policies: Sequence[str], episodes: Sequence[EpisodeScores]) -> MetricColumn:
+def _reasons(episodes: Sequence[EpisodeScores]) -> dict[tuple[str, str], str]:
+    """(policy, metric) → why the first episode without a value has none."""
+    reasons: dict[tuple[str, str], str] = {}
+    for episode in episodes:
+        for name, result in episode.metrics.items():
+            if not result.valid:
+                reasons.setdefault((episode.policy, name), result.reason)
+    return reasons
+
+
+def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, str], str]) -> MetricColumn:
     metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
     direction: Direction = metric.direction if metric else "none"
-    cells = {policy: _cell(name, unit, [e for e in episodes if e.policy == policy]) for policy in policies}
+    cells = {}
+    for policy, entry in table.policies.items():
+        figures = entry.metrics.get(name)
+        if figures is None or figures.mean is None:
+            cells[policy] = Cell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
+        else:
+            percent = unit == INDICATOR_UNIT
+            cells[policy] = Cell(figures.n, entry.episodes, figures.mean, figures.low, figures.high, percent)
     return MetricColumn(
         name=name,
         unit=unit,
@@ -152,16 +194,6 @@ def _column(name: str, unit: str, policies: Sequence[str], episodes: Sequence[Ep
         validity=metric.validity if metric else "",
         cells=_mark_best(cells, direction),
     )
-
-
-def _cell(name: str, unit: str, episodes: Sequence[EpisodeScores]) -> Cell:
-    results = [episode.metrics[name] for episode in episodes if name in episode.metrics]
-    values = [result.value for result in results if result.valid]
-    if not values:
-        reason = next((result.reason for result in results), "not scored")
-        return Cell(0, len(episodes), reason=reason)
-    table = aggregate_values(values)
-    return Cell(len(values), len(episodes), table.mean, table.low, table.high, percent=unit == "0/1")
 
 
 def _mark_best(cells: dict[str, Cell], direction: Direction) -> dict[str, Cell]:

@@ -30,7 +30,8 @@ def write_tables(summary: Summary, stem: Path) -> tuple[Path, Path]:
 
 def _csv_row(policy: str, column: MetricColumn) -> list[str | int | float]:
     cell = column.cells[policy]
-    numbers: list[str | int | float] = [cell.mean_value, cell.low, cell.high] if cell.n else ["", "", ""]
+    figures = (cell.mean_value if cell.n else None, cell.low, cell.high)
+    numbers = ["" if figure is None else figure for figure in figures]
     return [policy, column.name, column.unit, column.direction, cell.of, cell.n, *numbers]
 
 
@@ -61,9 +62,9 @@ def latex_table(summary: Summary) -> str:
 def _latex_cell(cell: Cell) -> str:
     if not cell.n:
         return "--"
-    mean = cell.mean.removesuffix(" %")
-    interval = cell.interval.replace(" %", "").replace(" – ", ", ")
-    return (rf"\textbf{{{mean}}}" if cell.best else mean) + rf" {{\scriptsize [{interval}]}}"
+    shown = rf"\textbf{{{cell.mean}}}" if cell.best else cell.mean
+    shown += rf" {{\scriptsize [{cell.interval.replace(' … ', ', ')}]}}" if cell.interval else ""
+    return shown.replace(" %", "").replace("−", "$-$")
 
 
 def escape_latex(text: str) -> str:

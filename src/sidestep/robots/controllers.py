@@ -44,6 +44,9 @@ from sidestep.types.robot import RobotSpec
 __all__ = ["CommandConverter", "check_command", "encode_command"]
 
 ARRIVED_M = 0.05
+"""Within this of the last waypoint a robot stands."""
+SETTLED_M = 0.005
+"""Within this of a set point a robot that has to turn to it leaves it at that."""
 CREEP_SPEED = 1.05 * MOVING_SPEED
 """Speed at which a holonomic robot that is told to turn on the spot moves instead, m/s."""
 SIDEWAYS_ACCELERATION = 3.0
@@ -192,6 +195,8 @@ class CommandConverter:
         speed = distance / (max(self._steps_left + 1, 1) * self._dt)
         if not self._is_set_point and self._steps_left >= 0:
             return self._towards(dx, dy, speed, inf, state)
+        if distance < SETTLED_M and self._dynamics != "holonomic":
+            return 0.0, 0.0
         speed = min(speed, self._max_speed, stopping_speed(distance, self._braking, self._dt))
         return self._towards(dx, dy, speed, distance, state)
 

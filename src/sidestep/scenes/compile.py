@@ -61,7 +61,7 @@ def _join(rings: list[FloatArray]) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def _convex(points: FloatArray, following: IntArray, previous: IntArray) -> IntArray:
-    """1 where the ring does not turn right, as RVO2 has it: ``det(this - previous, next - previous) >= 0``."""
+    """1 where the ring does not turn right, in RVO2: ``det(this - previous, next - previous) >= 0``."""
     a, b = points - points[previous], points[following] - points[previous]
     return (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0] >= 0).astype(np.uint8)
 

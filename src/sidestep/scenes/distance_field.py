@@ -24,7 +24,7 @@ OPEN_DISTANCE = 100.0  # m: what a scene without any solid reports everywhere
 
 
 class DistanceField(NamedTuple):
-    """``values[row, column]`` is the distance (m) at ``origin + cell * (column, row)``, negative in solids."""
+    """``values[row, column]`` is the distance (m) at ``origin + cell * (column, row)``, < 0 in solids."""
 
     values: FloatArray  # (ny, nx) float32
     origin: tuple[float, float]

@@ -85,9 +85,9 @@ def shortest_path(
         path = _search(_finer_field(scene), walls, ends, radius)
     if path is None:
         raise BadInput(
-            f"{where}: no way from {_place(ends[0])} to {_place(ends[1])} in scene {scene.spec.name!r} for a body "
-            f"of radius {radius:g} m: every passage is closed or narrower than {2 * radius:g} m; widen one, move "
-            f"an end, or take a smaller radius"
+            f"{where}: no way from {_place(ends[0])} to {_place(ends[1])} in scene {scene.spec.name!r} for a "
+            f"body of radius {radius:g} m: every passage is closed or narrower than {2 * radius:g} m; "
+            f"widen one, move an end, or take a smaller radius"
         )
     return path
 
@@ -123,7 +123,7 @@ def _place(point: FloatArray) -> str:
 def _require_free(scene: CompiledScene, ends: FloatArray, radius: float, where: str) -> None:
     if not (np.isfinite(ends).all() and math.isfinite(radius) and radius >= 0):
         raise BadInput(
-            f"{where}: start, goal and radius must be finite and the radius >= 0; got {ends.tolist()}, {radius}"
+            f"{where}: start, goal and radius must be finite, the radius >= 0; got {ends.tolist()}, {radius}"
         )
     distance = wall_distance(scene, ends)
     for name, point, solid, gap in zip(
@@ -135,8 +135,8 @@ def _require_free(scene: CompiledScene, ends: FloatArray, radius: float, where: 
             )
         if gap < radius:
             raise BadInput(
-                f"{where}: the {name} {_place(point)} is {gap:.3f} m from a wall of scene {scene.spec.name!r}, but "
-                f"the body's radius is {radius:g} m; move it away from the wall"
+                f"{where}: the {name} {_place(point)} is {gap:.3f} m from a wall of scene "
+                f"{scene.spec.name!r}, but the body's radius is {radius:g} m; move it away from the wall"
             )
 
 

@@ -170,7 +170,7 @@ def _projection(member: SceneMember, crs: str | None, parts: list[_Part], where:
     in_degrees = len(points) > 0 and bool((np.abs(points) <= (180, 90)).all())
     if crs is None and in_degrees and (np.ptp(points, axis=0) < DEGREES_EXTENT).all():
         raise BadInput(
-            f"{where}: everything lies within {DEGREES_EXTENT:g} units: this looks like longitude and latitude; "
+            f"{where}: everything lies within {DEGREES_EXTENT:g} units, which looks like degrees; "
             f'add "scene": {{"crs": "wgs84"}} to the file, or "local" if they really are metres'
         )
     if crs != "wgs84":

@@ -29,8 +29,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     if suffix not in YAML_SUFFIXES + GEOJSON_SUFFIXES:
         if "/" in reference or "\\" in reference or suffix:
             raise BadInput(
-                f"{reference}: a scene file ends in .yaml (scene or ROS map) or .geojson, not {suffix or 'none'!r}; "
-                f"for a ROS map give the .yaml file beside the image"
+                f"{reference}: a scene file ends in .yaml (scene or ROS map) or .geojson, not in "
+                f"{suffix or 'nothing'!r}; for a ROS map give the .yaml file beside the image"
             )
         if reference not in plan_names():
             raise UnknownName("floor plan", reference, plan_names(), "scene")

@@ -28,7 +28,7 @@ def read_grey_image(path: Path) -> FloatArray:
 
 
 def parse_pgm(data: bytes, where: str) -> FloatArray:
-    """A PGM file (https://netpbm.sourceforge.net/doc/pgm.html) as brightness in [0, 1]; ``(rows, columns)``."""
+    """A PGM file (https://netpbm.sourceforge.net/doc/pgm.html) as brightness in [0, 1], top row first."""
     fields, end = [], 2
     for name in ("width", "height", "greatest value"):
         token = TOKEN.match(data, end)
@@ -49,7 +49,7 @@ def parse_pgm(data: bytes, where: str) -> FloatArray:
         pixels = _plain_pixels(data[end:], width * height, where)
     if pixels.max() > greatest:
         raise BadInput(
-            f"{where}: a pixel is {pixels.max()}, above the {greatest} that the header allows; export it again"
+            f"{where}: a pixel is {pixels.max()}, above the {greatest} of its header; export it again"
         )
     return pixels.reshape(height, width).astype(np.float32) / np.float32(greatest)
 
@@ -59,7 +59,7 @@ def _raw_pixels(body: bytes, count: int, greatest: int, where: str) -> IntArray:
     expected = count * depth.itemsize
     if len(body) < expected:
         raise BadInput(
-            f"{where}: the PGM is cut off: {expected} bytes of pixels expected, {len(body)} found; copy it again"
+            f"{where}: the PGM is cut off: {expected} bytes expected, {len(body)} found; copy it again"
         )
     return np.frombuffer(body, depth, count)
 

@@ -1,10 +1,10 @@
-"""Polygons around the set pixels of a mask, with few edges and at most half a pixel from the pixels' own
-outline.
+"""Polygons around the set pixels of a mask, with few edges and close to the pixels' own outline.
 
-The outline of a slanted wall is a staircase. Its steps are cut at their midpoints, which for a straight wall
-lie on a line, and then spans of the outline are replaced by chords as long as every corner of the staircase
-stays within half a pixel of the chord (Ramer 1972, Douglas and Peucker 1973, with the corners of the
-staircase as what must be near).
+The outline of a slanted wall is a staircase whose corners lie up to half a pixel's diagonal, 0.71, to either side of
+the wall. Its steps are cut at their midpoints, and the outline is then followed in chords as long as every corner of
+the staircase stays within three quarters of a pixel of the chord, and every point of the chord of the staircase. The
+walk along allowed directions is the cone of Sklansky and Gonzalez, "Fast polygonal approximation of digitized curves"
+(1980).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from sidestep.types.base import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from shapely import Polygon
 
-TOLERANCE = 0.5  # pixels
+TOLERANCE = 0.75  # pixels
+LOOK_AHEAD = 64  # nodes, doubled as long as a chord reaches farther
 
 
 def outline_pixels(mask: BoolArray) -> list[Polygon]:
-    """Polygons over the set pixels of ``mask (rows, columns)``; pixel (r, c) spans (c, r) to (c + 1, r + 1)."""
+    """Polygons over the set pixels of a ``mask``; pixel [r, c] spans (x, y) = (c, r) to (c + 1, r + 1)."""
     import shapely
 
     boxes = _merge_runs(mask)
@@ -50,10 +51,8 @@ def _straighten_polygon(polygon: Polygon) -> Any:
     import shapely
 
     rings = [np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
-    shell, *holes = (straighten(ring) for ring in rings)
-    if len(shell) < 3:
-        return polygon
-    straight = shapely.Polygon(shell, [hole for hole in holes if len(hole) >= 3])
+    shell, *holes = (fewer if len(fewer := straighten(ring)) >= 3 else ring for ring in rings)
+    straight = shapely.Polygon(shell, holes)
     return straight if straight.is_valid else polygon
 
 
@@ -65,18 +64,11 @@ def straighten(ring: FloatArray) -> FloatArray:
         return nodes
     outermost = int(((nodes - nodes.mean(axis=0)) ** 2).sum(axis=1).argmax())
     nodes, passed = np.roll(nodes, -outermost, axis=0), np.roll(passed, -outermost, axis=0)
-    opposite = int(((nodes - nodes[0]) ** 2).sum(axis=1).argmax())
-    nodes, passed = np.concatenate([nodes, nodes[:1]]), np.concatenate([passed, passed[:1]])
-    keep = np.zeros(len(nodes), bool)
-    keep[[0, opposite]] = True
-    spans = [(0, opposite), (opposite, len(nodes) - 1)]
-    while spans:
-        first, last = spans.pop()
-        split = _worst(nodes, passed, first, last)
-        if split is not None:
-            keep[split] = True
-            spans += [(first, split), (split, last)]
-    return nodes[:-1][keep[:-1]]
+    nodes = np.concatenate([nodes, nodes[:1]])
+    kept = [0]
+    while kept[-1] < len(nodes) - 1:
+        kept.append(_farthest_chord(nodes, passed, kept[-1]))
+    return nodes[kept[:-1]]
 
 
 def _drop_straight(ring: FloatArray) -> FloatArray:
@@ -111,17 +103,42 @@ def _cut_steps(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.array(nodes), np.array(passed)
 
 
-def _worst(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> int | None:
-    """The node at which to split the span from ``first`` to ``last``; None if its corners are near enough."""
-    if last - first < 2:
-        return None
+def _farthest_chord(nodes: FloatArray, passed: FloatArray, first: int) -> int:
+    """The last node to which a chord from ``first`` stays within ``TOLERANCE`` of every corner on the way.
+
+    Seen from ``first``, each corner passed at distance d allows directions within ``asin(TOLERANCE / d)`` of its own; a
+    node is in question while its direction is allowed by all corners before it.
+    """
+    ahead = LOOK_AHEAD
+    while True:
+        last = min(first + ahead, len(nodes) - 1)
+        to_node, to_corner = nodes[first + 1 : last + 1] - nodes[first], passed[first:last] - nodes[first]
+        forward = np.arctan2(to_node[0, 1], to_node[0, 0])
+        width = np.arcsin(np.minimum(TOLERANCE / np.maximum(np.hypot(*to_corner.T), TOLERANCE), 1.0))
+        width[np.hypot(*to_corner.T) <= TOLERANCE] = np.pi
+        low = np.maximum.accumulate(_turn(to_corner, forward) - width)
+        high = np.minimum.accumulate(_turn(to_corner, forward) + width)
+        node = _turn(to_node, forward)
+        in_question = np.flatnonzero((low <= node) & (node <= high))
+        if low[-1] > high[-1] or last == len(nodes) - 1:
+            break
+        ahead *= 2
+    for k in in_question[::-1]:
+        if _is_near(nodes, passed, first, first + 1 + int(k)):
+            return first + 1 + int(k)
+    return first + 1
+
+
+def _turn(vector: FloatArray, forward: float) -> FloatArray:
+    """Angle of each vector from the direction ``forward``, in [-π, π)."""
+    angle = np.arctan2(vector[:, 1], vector[:, 0]) - forward
+    return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
+
+
+def _is_near(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> bool:
+    """Whether all corners and nodes from ``first`` to ``last`` are within ``TOLERANCE`` of the chord between them."""
     chord = nodes[last] - nodes[first]
-    corners = np.concatenate([passed[first:last], nodes[first + 1 : last]])
-    offset = corners - nodes[first]
+    offset = np.concatenate([passed[first:last], nodes[first + 1 : last]]) - nodes[first]
     t = np.clip(offset @ chord / max(float(chord @ chord), 1e-12), 0.0, 1.0)
     gap2 = ((offset - t[:, None] * chord) ** 2).sum(axis=1)
-    worst = int(gap2.argmax())
-    if gap2[worst] <= TOLERANCE**2 + 1e-9:
-        return None
-    split = first + worst if worst < last - first else first + 1 + worst - (last - first)
-    return min(max(split, first + 1), last - 1)
+    return bool(gap2.max() <= TOLERANCE**2 + 1e-9)

@@ -51,7 +51,7 @@ class RosMap(Model):
 
 
 def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
-    """Read a map's YAML file: obstacles around its occupied cells, outlined within half a cell, on one
+    """Read a map's YAML file: obstacles around its occupied cells, outlined within three quarters of a cell, on one
     walkable region.
 
     ``unknown_is_solid`` overrides the key of that name in the file.

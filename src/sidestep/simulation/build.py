@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,10 @@ from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.scenario import CrowdPart, ReplayPlacement
+from sidestep.types.scenario import ReplayPlacement
+
+FASTER_THAN_PREFERRED = 1.3
+"""How much faster than preferred a person may walk to get out of the way."""
 
 _AT_END = {"stay": layout.END_STAY, "leave": layout.END_LEAVE, "loop": layout.END_LOOP}
 
@@ -67,52 +70,152 @@ def _compiled(spec_json: str, where: str) -> CompiledScene:
 
 def build_world(scenario: Scenario, seed: int, base: Path | None = None) -> World:
     """The world of ``scenario`` under ``seed``. ``base`` is the folder that relative file names start from."""
-    where = f"scenario {scenario.name!r}"
-    spec = resolve_scene(scenario.scene, base)
-    scene = _compiled(spec.model_dump_json(), where)
-    robots = tuple(load_robot(robot.spec, robot.dynamics) for robot in scenario.robots)
-    for index, (placement, robot) in enumerate(zip(scenario.robots, robots, strict=True)):
-        _check_robot(placement, robot, scene, f"{where}: robot {index}")
-    placed, parts, replays = _place_people(scenario, seed, scene, robots, where, base)
-    columns = len(placed) + len(robots)
-    agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
-    flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
-    longest = max([1, *(len(person.waypoints) for person in placed)])
-    routes = np.zeros((len(placed), longest, 2), np.float32)
-    route_length = np.zeros(len(placed), np.int32)
-    for i, (person, part) in enumerate(zip(placed, parts, strict=True)):
-        _fill_person(agents, flags, i, person, part, model_code(part, where))
-        route_length[i] = len(person.waypoints)
-        if person.waypoints:
-            routes[i, : len(person.waypoints)] = person.waypoints
-    replay, person_id = _fill_replay(agents, flags, replays, len(placed))
-    for r, (placement, robot) in enumerate(zip(scenario.robots, robots, strict=True)):
-        _fill_robot_column(agents, flags, len(placed) + r, placement, robot)
-    state = np.zeros((len(robots), ROBOT_ROWS))
-    state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = [placement.start for placement in scenario.robots]
-    rules = np.zeros(RULE_ROWS)
-    rules[RULE_DT] = scenario.rules.step_s
-    rules[RULE_GOAL_RADIUS] = scenario.rules.goal_radius_m
-    rules[RULE_TIME_LIMIT] = scenario.rules.time_limit_s
-    return World(
-        scenario=scenario.model_copy(update={"scene": spec}),
-        seed=seed,
-        scene=scene,
-        robots=robots,
-        person_id=person_id,
-        agents=agents,
-        flags=flags,
-        routes=routes,
-        route_length=route_length,
-        robot_state=state,
-        body=np.stack([_pack_body(robot) for robot in robots]),
-        limits=np.stack([pack_limits(robot) for robot in robots]),
-        dynamics=np.array([DYNAMICS_CODES[robot.dynamics] for robot in robots], np.int32),
-        goals=np.array([placement.goal for placement in scenario.robots], np.float64),
-        rules=rules,
-        replay=replay,
-        parameters=pack_parameters(scenario.crowd, scenario.rules.step_s, where),
-    )
+    return WorldBuilder(scenario, base).build(seed)
+
+
+class WorldBuilder:
+    """Builds the worlds of one scenario: what all seeds share is prepared once."""
+
+    def __init__(self, scenario: Scenario, base: Path | None = None) -> None:
+        self._where = f"scenario {scenario.name!r}"
+        spec = resolve_scene(scenario.scene, base)
+        self.scenario = scenario.model_copy(update={"scene": spec})
+        self._scene = _compiled(spec.model_dump_json(), self._where)
+        self._robots = tuple(load_robot(robot.spec, robot.dynamics) for robot in scenario.robots)
+        for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
+            _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
+        self._codes = [model_code(part, self._where) for part in scenario.crowd]
+        self._replays = {
+            index: load_replay(part.placement, scenario.rules, self._where, base)
+            for index, part in enumerate(scenario.crowd)
+            if isinstance(part.placement, ReplayPlacement)
+        }
+        self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
+        self._state = np.zeros((len(self._robots), ROBOT_ROWS))
+        self._state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = [placement.start for placement in scenario.robots]
+        self._body = np.stack([_pack_body(robot) for robot in self._robots])
+        self._limits = np.stack([pack_limits(robot) for robot in self._robots])
+        self._dynamics = np.array([DYNAMICS_CODES[robot.dynamics] for robot in self._robots], np.int32)
+        self._goals = np.array([placement.goal for placement in scenario.robots], np.float64)
+        self._rules = np.zeros(RULE_ROWS)
+        self._rules[RULE_DT] = scenario.rules.step_s
+        self._rules[RULE_GOAL_RADIUS] = scenario.rules.goal_radius_m
+        self._rules[RULE_TIME_LIMIT] = scenario.rules.time_limit_s
+
+    def build(self, seed: int) -> World:
+        """The world under ``seed``: all that is random is drawn here."""
+        scenario = self.scenario
+        placed, part_of = self._place_people(seed)
+        people = len(placed)
+        columns = people + len(self._robots)
+        agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
+        flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
+        longest = max([1, *(len(person.waypoints) for person in placed)])
+        routes = np.zeros((people, longest, 2), np.float32)
+        route_length = np.array([len(person.waypoints) for person in placed], np.int32)
+        for i, person in enumerate(placed):
+            if person.waypoints:
+                routes[i, : len(person.waypoints)] = person.waypoints
+        self._fill_people(agents, flags, placed, part_of)
+        replay, person_id = self._fill_replay(agents, flags, part_of)
+        for r, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
+            _fill_robot_column(agents, flags, people + r, placement, robot)
+        return World(
+            scenario=scenario,
+            seed=seed,
+            scene=self._scene,
+            robots=self._robots,
+            person_id=person_id,
+            agents=agents,
+            flags=flags,
+            routes=routes,
+            route_length=route_length,
+            robot_state=self._state,
+            body=self._body,
+            limits=self._limits,
+            dynamics=self._dynamics,
+            goals=self._goals,
+            rules=self._rules,
+            replay=replay,
+            parameters=self._parameters,
+        )
+
+    def _place_people(self, seed: int) -> tuple[list[Placed], IntArray]:
+        """Everybody in column order, and the number of the crowd part that each belongs to."""
+        scenario, scene = self.scenario, self._scene
+        taken = [
+            (*place.start[:2], robot.footprint.enclosing_radius)
+            for place, robot in zip(scenario.robots, self._robots, strict=True)
+        ]
+        walled = len(scene.wall_points) > 0
+        placer = Placer(
+            partial(free_mask, scene) if walled else None,
+            (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
+            scenario.rules.time_limit_s,
+            self._where,
+            taken,
+        )
+        placed: list[Placed] = []
+        part_of: list[int] = []
+        for index, part in enumerate(scenario.crowd):
+            if index in self._replays:
+                groups = self._replays[index][2].tolist()
+                people = [Placed((0.0, 0.0), (), 0.0, part.radius, group=group) for group in groups]
+            else:
+                people = placer.place(part, generator_for(scenario.suite, scenario.name, seed, "placement", index))
+            placed += people
+            part_of += [index] * len(people)
+        return placed, np.array(part_of, np.intp)
+
+    def _fill_people(self, agents: FloatArray, flags: IntArray, placed: list[Placed], part_of: IntArray) -> None:
+        if not placed:
+            return
+        parts, n = self.scenario.crowd, len(placed)
+        start = np.array([person.start for person in placed])
+        first = np.array([person.waypoints[0] if person.waypoints else person.start for person in placed])
+        speed = np.array([person.speed for person in placed])
+        enter = np.array([person.enter_s for person in placed])
+        code = np.array(self._codes, np.int32)[part_of]
+        leg = first - start
+        length = np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
+        walking = (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE) & (enter <= 0)
+        agents[[layout.PX, layout.PY], :n] = start.T
+        agents[[layout.GOAL_X, layout.GOAL_Y], :n] = first.T
+        agents[[layout.VX, layout.VY], :n] = (leg * (np.where(walking, speed, 0.0) / length)[:, None]).T
+        agents[layout.RADIUS, :n] = [person.radius for person in placed]
+        agents[layout.PREF_SPEED, :n] = speed
+        agents[layout.MAX_SPEED, :n] = FASTER_THAN_PREFERRED * speed
+        agents[layout.SHARE, :n] = np.array([part.share for part in parts])[part_of]
+        agents[layout.ENTER_TIME, :n] = enter
+        agents[layout.HEADING, :n] = np.arctan2(leg[:, 1], leg[:, 0])
+        for i, person in enumerate(placed):
+            if person.heading is not None:
+                agents[layout.HEADING, i] = person.heading
+        flags[layout.MODEL, :n] = code
+        flags[layout.ACTIVE, :n] = (enter <= 0) & (code != layout.MODEL_REPLAY)
+        flags[layout.GROUP, :n] = [person.group for person in placed]
+        flags[layout.SEES_ROBOT, :n] = np.array([part.sees_robot for part in parts])[part_of]
+        flags[layout.AT_END, :n] = np.array([_AT_END[part.at_end] for part in parts])[part_of]
+
+    def _fill_replay(self, agents: FloatArray, flags: IntArray, part_of: IntArray) -> tuple[FloatArray | None, IntArray]:
+        """The replay over all people (None: nobody is replayed), their state at time 0, and everybody's number."""
+        people = len(part_of)
+        person_id = np.arange(people, dtype=np.int64)
+        if not self._replays:
+            return None, person_id
+        steps = max(len(tracks) for tracks, _, _ in self._replays.values())
+        replay = np.full((steps, people, 4), np.nan, np.float32)
+        for index, (tracks, ids, _) in self._replays.items():
+            columns = np.flatnonzero(part_of == index)
+            replay[: len(tracks), columns] = tracks
+            if len(self._replays) == 1 and len(ids):  # keep the recording's own numbers
+                person_id += int(ids.max()) + 1
+                person_id[columns] = ids
+            here = np.isfinite(tracks[0, :, 0])
+            agents[[[layout.PX], [layout.PY], [layout.VX], [layout.VY]], columns[here]] = tracks[0, here].T
+            agents[layout.HEADING, columns[here]] = np.arctan2(tracks[0, here, 3], tracks[0, here, 2])
+            flags[layout.ACTIVE, columns[here]] = 1
+        return replay, person_id
 
 
 def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledScene, where: str) -> None:
@@ -123,84 +226,6 @@ def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledSce
                 f"{where}: the {what} ({point[0]:g}, {point[1]:g}) is inside a wall of scene {scene.spec.name!r} "
                 f"(robot {robot.name!r} needs {inner:.2f} m); move it into free space"
             )
-
-
-def _place_people(
-    scenario: Scenario, seed: int, scene: CompiledScene, robots: tuple[RobotSpec, ...], where: str, base: Path | None
-) -> tuple[list[Placed], list[CrowdPart], list[tuple[int, FloatArray, IntArray]]]:
-    """People in column order with their part; and per replayed part its first column, tracks (T, n, 4) and ids."""
-
-    def free(points: FloatArray, radius: float) -> IntArray:
-        return free_mask(scene, points, radius)
-
-    def find_path(start: FloatArray, goal: FloatArray, radius: float) -> FloatArray:
-        if not len(scene.wall_points):
-            return goal[None]
-        return shortest_path(scene, start, goal, radius)[1:]
-
-    taken = [(*place.start[:2], robot.footprint.enclosing_radius) for place, robot in zip(scenario.robots, robots, strict=True)]
-    placer = Placer(free, find_path, scenario.rules.time_limit_s, where, taken)  # type: ignore[arg-type]
-    placed: list[Placed] = []
-    parts: list[CrowdPart] = []
-    replays = []
-    for index, part in enumerate(scenario.crowd):
-        model_code(part, where)
-        if isinstance(part.placement, ReplayPlacement):
-            tracks, ids, groups = load_replay(part.placement, scenario.rules, where, base)
-            replays.append((len(placed), tracks, ids))
-            people = [Placed((0.0, 0.0), (), 0.0, part.radius, group=int(group)) for group in groups]
-        else:
-            people = placer.place(part, generator_for(scenario.suite, scenario.name, seed, "placement", index))
-        placed += people
-        parts += [part] * len(people)
-    return placed, parts, replays
-
-
-def _fill_person(agents: FloatArray, flags: IntArray, i: int, person: Placed, part: CrowdPart, code: int) -> None:
-    first = person.waypoints[0] if person.waypoints else person.start
-    agents[[layout.PX, layout.PY], i] = person.start
-    agents[[layout.GOAL_X, layout.GOAL_Y], i] = first
-    agents[layout.RADIUS, i] = person.radius
-    agents[layout.PREF_SPEED, i] = person.speed
-    agents[layout.MAX_SPEED, i] = 1.3 * person.speed
-    agents[layout.SHARE, i] = part.share
-    agents[layout.ENTER_TIME, i] = person.enter_s
-    toward = np.arctan2(first[1] - person.start[1], first[0] - person.start[0])
-    agents[layout.HEADING, i] = person.heading if person.heading is not None else toward
-    flags[layout.MODEL, i] = code
-    flags[layout.ACTIVE, i] = 1 if person.enter_s <= 0 and code != layout.MODEL_REPLAY else 0
-    flags[layout.GROUP, i] = person.group
-    flags[layout.SEES_ROBOT, i] = int(part.sees_robot)
-    flags[layout.AT_END, i] = _AT_END[part.at_end]
-    if code != layout.MODEL_REPLAY and person.waypoints and person.enter_s <= 0:
-        speed = person.speed / max(float(np.hypot(first[0] - person.start[0], first[1] - person.start[1])), 1e-6)
-        agents[layout.VX, i] = (first[0] - person.start[0]) * speed
-        agents[layout.VY, i] = (first[1] - person.start[1]) * speed
-
-
-def _fill_replay(
-    agents: FloatArray, flags: IntArray, replays: list[tuple[int, FloatArray, IntArray]], people: int
-) -> tuple[FloatArray | None, IntArray]:
-    """The replay array over all people, the state of replayed people at time 0, and everybody's number."""
-    person_id = np.arange(people, dtype=np.int64)
-    if not replays:
-        return None, person_id
-    steps = max(len(tracks) for _, tracks, _ in replays)
-    replay = np.full((steps, people, 4), np.nan, np.float32)
-    for first, tracks, ids in replays:
-        columns = slice(first, first + len(ids))
-        replay[: len(tracks), columns] = tracks
-        if len(replays) == 1:
-            person_id[columns] = ids
-            others = np.ones(people, bool)
-            others[columns] = False
-            person_id[others] = np.arange(others.sum()) + (int(ids.max()) + 1 if len(ids) else 0)
-        here = np.isfinite(tracks[0, :, 0])
-        at = np.flatnonzero(here) + first
-        agents[[[layout.PX], [layout.PY], [layout.VX], [layout.VY]], at] = tracks[0, here].T
-        agents[layout.HEADING, at] = np.arctan2(tracks[0, here, 3], tracks[0, here, 2])
-        flags[layout.ACTIVE, at] = 1
-    return replay, person_id
 
 
 def _fill_robot_column(agents: FloatArray, flags: IntArray, j: int, placement: RobotPlacement, robot: RobotSpec) -> None:

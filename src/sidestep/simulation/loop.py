@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class _Running:
         needs = check_needs(frozenset(getattr(episode.policy, "needs", frozenset())), episode.info.name)
         self.observer = Observer(episode.world, needs)
         self.driver = Driver(episode.policy, episode.timing, rules.step_s, rules.control_every)
-        self.converter = CommandConverter(episode.world.robots[0], rules.step_s)
+        self.converter = CommandConverter(episode.world.robots[0], rules.step_s, rules.control_every)
         self.referee = Referee(episode.world)
         self.recorder = Recorder(episode.world)
         self.last: tuple[Command | None, float] = (None, 0.0)
@@ -60,8 +61,10 @@ class _Running:
             self._fail(worlds, b, failure)
             return
         self.last = command, spent
-        native = (0.0, 0.0) if command is None else self.converter.to_native(command, robot_state(worlds, b))
-        worlds.command[b, 0] = native
+        if command is None:
+            worlds.command[b, 0] = 0.0
+        else:
+            worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=not isnan(spent))
 
     def note(self, worlds: Worlds, b: int) -> None:
         self.recorder.note_step(worlds, b, *self.last)

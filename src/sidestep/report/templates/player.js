@@ -63,26 +63,36 @@
     c.closePath();
   };
 
+  // Lines one or five metres apart, inside ``floors`` if given.
+  const paintGrid = (c, v, floors) => {
+    const step = v.scale >= 24 ? 1 : 5, right = v.left + world.width / v.scale, bottom = v.top - world.height / v.scale;
+    c.save();
+    if (floors) { c.beginPath(); for (const layer of floors) addRing(c, v, layer.rings[0]); c.clip(); }
+    c.strokeStyle = colours.quiet; c.lineWidth = 1; c.globalAlpha = 0.1; c.beginPath();
+    for (let x = Math.ceil(v.left / step) * step; x < right; x += step) { const p = Math.round((x - v.left) * v.scale) + 0.5; c.moveTo(p, 0); c.lineTo(p, world.height); }
+    for (let y = Math.ceil(bottom / step) * step; y < v.top; y += step) { const p = Math.round((v.top - y) * v.scale) + 0.5; c.moveTo(0, p); c.lineTo(world.width, p); }
+    c.stroke(); c.restore();
+  };
+
   const paintGround = (v) => {
     ground = document.createElement("canvas");
     ground.width = world.width; ground.height = world.height;
     const c = ground.getContext("2d"), scene = episode.scene;
     c.fillStyle = scene.outside_solid ? colours["g-solid"] : colours.floor;
     c.fillRect(0, 0, ground.width, ground.height);
-    for (const layer of scene.layers) {
+    const fill = (layer) => {
       c.beginPath();
       for (const ring of layer.rings) addRing(c, v, ring);
       c.fillStyle = colours["g-" + layer.kind]; c.fill("evenodd");
-      if (layer.kind !== "crosswalk") continue;
+      if (layer.kind !== "crosswalk") return;
       c.save(); c.clip("evenodd"); c.fillStyle = colours["g-stripe"];
       for (const bar of layer.stripes) { c.beginPath(); addRing(c, v, bar); c.fill(); }
       c.restore();
-    }
-    const step = v.scale >= 24 ? 1 : 5, right = v.left + ground.width / v.scale, bottom = v.top - ground.height / v.scale;
-    c.strokeStyle = colours.grid; c.lineWidth = 1; c.globalAlpha = 0.7; c.beginPath();
-    for (let x = Math.ceil(v.left / step) * step; x < right; x += step) { const p = Math.round((x - v.left) * v.scale) + 0.5; c.moveTo(p, 0); c.lineTo(p, ground.height); }
-    for (let y = Math.ceil(bottom / step) * step; y < v.top; y += step) { const p = Math.round((v.top - y) * v.scale) + 0.5; c.moveTo(0, p); c.lineTo(ground.width, p); }
-    c.stroke(); c.globalAlpha = 1;
+    };
+    const solid = (layer) => ["solid", "building", "obstacle", "furniture"].includes(layer.kind);
+    scene.layers.filter((layer) => !solid(layer)).forEach(fill);
+    paintGrid(c, v, scene.outside_solid ? scene.layers.filter((layer) => !solid(layer)) : null);
+    scene.layers.filter(solid).forEach(fill);
     c.strokeStyle = colours.wall; c.lineCap = "round"; c.lineWidth = Math.max(1.5, Math.min(0.06 * v.scale, 4)); c.beginPath();
     for (let i = 0; i < scene.walls.length; i += 4) {
       c.moveTo((scene.walls[i] - v.left) * v.scale, (v.top - scene.walls[i + 1]) * v.scale);
@@ -140,8 +150,8 @@
   };
 
   const paintPerson = (c, x, y, heading, r, colour) => {
-    c.fillStyle = colours.dark; c.globalAlpha = 0.16; disc(c, x, y + 0.14 * r, 1.12 * r); c.fill();
-    c.globalAlpha = 0.35; c.fillStyle = colour; disc(c, x, y, r); c.fill(); c.globalAlpha = 1;
+    c.fillStyle = colours.dark; c.globalAlpha = 0.09; disc(c, x, y + 0.14 * r, 1.14 * r); c.fill();
+    c.globalAlpha = 0.4; c.fillStyle = colour; disc(c, x, y, r); c.fill(); c.globalAlpha = 1;
     c.save(); c.translate(x, y); c.rotate(-heading);
     c.lineCap = "round"; c.strokeStyle = colours.halo; c.lineWidth = 0.92 * r; c.beginPath(); c.moveTo(0, -0.5 * r); c.lineTo(0, 0.5 * r); c.stroke();
     c.strokeStyle = colour; c.lineWidth = 0.76 * r; c.stroke();
@@ -238,7 +248,6 @@
       paintTrail(c, v, episode.robot, 1, 0, f, Infinity, colours.robot, Math.max(2 * line, Math.min(0.12 * v.scale, 6 * line)), false);
     }
     paintGroups(c, v, poses);
-    paintContacts(c, v, line, false);
     poses.forEach((p, i) => {
       if (!p) return;
       const x = (p[0] - v.left) * v.scale, y = (v.top - p[1]) * v.scale, r = episode.radius[i] * v.scale;
@@ -253,6 +262,7 @@
           paintArrow(c, x, y, (episode.people[b] - episode.people[a]) / dt * 0.6 * v.scale, -(episode.people[b + 1] - episode.people[a + 1]) / dt * 0.6 * v.scale, line);
       }
     });
+    paintContacts(c, v, line, false);
     const m = episode.other_radius.length;
     for (let i = 0; i < m; i++) { const p = poseAt(episode.others, m, i, f); if (p) paintMachine(c, v, p, { radius: episode.other_radius[i] }, colours.quiet); }
     paintMachine(c, v, poseAt(episode.robot, 1, 0, f), episode.footprint, colours.robot);
@@ -361,6 +371,7 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); paint(); });
   new ResizeObserver(() => { if (episode) paint(); }).observe(world);
   readColours(); choose(0);
-  const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("t"));
-  if (wanted > 0) seek(wanted);
+  // A link such as report.html#replay=2&t=4.5 opens an episode at a moment.
+  const link = new URLSearchParams(location.hash.slice(1)), linked = Number(link.get("replay"));
+  if (link.get("replay") && data.episodes[linked]) { choose(linked); seek(Number(link.get("t")) || 0); $("replay").scrollIntoView({ behavior: "instant" }); }
 })();

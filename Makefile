@@ -1,0 +1,56 @@
+# Two commands: `make demo` sets everything up and shows the main job; `make test` sets everything up and checks it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+USER_STAMP := $(VENV)/.installed-user
+
+.PHONY: setup demo test test-full bench lint format docs clean
+
+setup: $(STAMP)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(USER_STAMP): $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[video]'
+	touch $@
+
+$(STAMP): $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@ $(USER_STAMP)
+
+demo: $(USER_STAMP)
+	$(BIN)/python -m sidestep doctor || true
+	$(BIN)/python -m sidestep run core --policy straight --policy stop --policy orca --policy social_force \
+	    --workers 2 --video 1 --out out/demo
+	$(BIN)/python -m sidestep report out/demo --out out/demo/report.html
+	@echo "Open out/demo/report.html"
+
+test: $(STAMP) lint
+	$(BIN)/python -m pytest -n 2 -m "not full"
+
+test-full: $(STAMP) lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests
+
+bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python -m sidestep bench --suite core
+
+docs: $(STAMP)
+	$(BIN)/python -m sidestep.metrics.catalogue
+	$(BIN)/python -m sidestep.suites.schema
+
+clean:
+	rm -rf $(VENV) out runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,75 @@
+"""The robot as one more pedestrian: the arrays with which a crowd model computes the robot's own next velocity."""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import Any
+
+import numpy as np
+
+from sidestep.kernels import layout
+from sidestep.policies.route import RouteFollower
+from sidestep.types import CompiledScene, Observation, Task
+from sidestep.types.base import FloatArray, IntArray
+
+_NO_WALLS = (
+    np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros(0, np.int32), np.zeros(0, np.int32),
+    np.zeros(0, np.uint8), np.zeros(2, np.int32), np.zeros(0, np.int32), np.array([0, 0, 1, 0], np.float32),
+    np.ones(2, np.int32),
+)  # fmt: skip
+
+
+def walls_of(scene: CompiledScene | None) -> tuple[Any, ...]:
+    """The scene's walls as the kernels take them; none without a map."""
+    if scene is None or not len(scene.wall_points):
+        return _NO_WALLS
+    return (
+        scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_prev, scene.wall_convex, scene.cell_start,
+        scene.cell_items, scene.grid, scene.grid_shape,
+    )  # fmt: skip
+
+
+class AsPedestrian:
+    """Column 0 is the robot, moved by ``model``; the people seen follow in the other columns."""
+
+    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float) -> None:
+        assert task.route is not None
+        self.walls = walls_of(task.map)
+        self._task = task
+        self._model = model
+        self._radius = task.robot.footprint.enclosing_radius * radius_scale
+        self._people_share = people_share
+        self._route = RouteFollower(task.route)
+        self._speed = task.robot.limits.max_speed
+
+    def fill(self, observation: Observation) -> tuple[FloatArray, IntArray]:
+        """Agents (AGENT_ROWS, N + 1) and flags (FLAG_ROWS, N + 1) for one observation."""
+        people = observation.pedestrians
+        assert people is not None
+        columns = len(people) + 1
+        agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
+        flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
+        robot = observation.robot
+        agents[: layout.RADIUS + 1, 0] = robot.x, robot.y, robot.vx, robot.vy, self._radius
+        agents[[layout.PREF_SPEED, layout.MAX_SPEED], 0] = self._speed
+        agents[[layout.WISH_X, layout.WISH_Y], 0] = self._wish(robot.x, robot.y)
+        agents[layout.SHARE, 0] = 1.0
+        agents[[layout.PX, layout.PY], 1:] = people.position.T
+        agents[[layout.VX, layout.VY], 1:] = people.velocity.T
+        agents[layout.RADIUS, 1:] = people.radius
+        agents[layout.SHARE, 1:] = self._people_share
+        flags[layout.ACTIVE] = 1
+        flags[layout.SEES_ROBOT] = 1
+        flags[layout.GROUP] = -1
+        flags[layout.MODEL, 0] = self._model
+        return agents, flags
+
+    def _wish(self, x: float, y: float) -> tuple[float, float]:
+        """Full speed toward the next point of the route, slower only so as not to overshoot the goal in one step."""
+        tx, ty = self._route.target(x, y)
+        dx, dy = tx - x, ty - y
+        distance = hypot(dx, dy)
+        if distance < 1e-9:
+            return 0.0, 0.0
+        speed = min(self._speed, distance / self._task.step_s)
+        return dx / distance * speed, dy / distance * speed

@@ -1,0 +1,136 @@
+"""Paired comparison and re-scoring."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import wilcoxon
+
+from benchmark.fake import fake_episode, fake_plan
+from sidestep.benchmark.compare import compare_runs, wilcoxon_p
+from sidestep.benchmark.results import load_results
+from sidestep.benchmark.runner import run_benchmark
+from sidestep.benchmark.score import read_run, score_run
+from sidestep.benchmark.summary import summarise
+from sidestep.errors import BadInput, UnknownName
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+
+@pytest.fixture
+def slow_and_fast(tmp_path: Path) -> list[Path]:
+    """The same policy at 1 and 1.5 m/s (plus 0.1 m/s per seed): 3 scenarios × 4 seeds, five steps of 0.1 s."""
+    folders = []
+    for speed in (1.0, 1.5):
+        folder = tmp_path / f"run{speed}"
+        plan = fake_plan(tmp_path, "Steady", seeds=4, settings={"speed": speed})
+        run_benchmark(plan, folder, run_episode=fake_episode)
+        folders.append(folder)
+    return folders
+
+
+def test_paired_differences(slow_and_fast: list[Path]) -> None:
+    """Path lengths differ by 5 × 0.1 s × 0.5 m/s = 0.25 m in every pair, though they vary between seeds."""
+    document = compare_runs(slow_and_fast)
+    [pair] = document["pairs"]
+    assert pair["episodes"] == 12
+    assert pair["a"].endswith("run1.0")
+    length = pair["metrics"]["path_length"]
+    assert length["n"] == 12
+    assert length["lost"] == 0
+    assert length["difference"] == pytest.approx(0.25)
+    assert length["low"] == pytest.approx(0.25)
+    assert length["high"] == pytest.approx(0.25)
+    assert length["p"] < 0.01
+    assert pair["metrics"]["success"]["difference"] == 0.0
+    assert pair["metrics"]["success"]["p"] == 1.0
+    assert pair["metrics"]["success"]["better"] is None
+    json.dumps(document, allow_nan=False)
+
+
+def test_failures_are_counted_and_lost_pairs_told(tmp_path: Path) -> None:
+    run_benchmark(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run", run_episode=fake_episode)
+    [pair] = compare_runs([tmp_path / "run"])["pairs"]
+    assert pair["outcomes_a"] == {"success": 6}
+    assert pair["outcomes_b"] == {"policy_error": 6}
+    assert pair["metrics"]["time_to_goal"]["n"] == 0
+    assert pair["metrics"]["time_to_goal"]["lost"] == 6
+    assert pair["metrics"]["time_to_goal"]["difference"] is None
+    assert pair["metrics"]["success"]["difference"] == -1.0
+    assert pair["metrics"]["success"]["better"] == "a"
+
+
+def test_only_common_episodes_count(tmp_path: Path) -> None:
+    run_benchmark(fake_plan(tmp_path, "Steady", seeds=3), tmp_path / "a", run_episode=fake_episode)
+    run_benchmark(fake_plan(tmp_path, "Steady", scenarios=1), tmp_path / "b", run_episode=fake_episode)
+    [pair] = compare_runs([tmp_path / "a", tmp_path / "b"])["pairs"]
+    assert pair["episodes"] == 2
+
+
+def test_nothing_to_compare(tmp_path: Path) -> None:
+    run_benchmark(fake_plan(tmp_path, "Steady"), tmp_path / "a", run_episode=fake_episode)
+    with pytest.raises(BadInput, match="two policies or two runs"):
+        compare_runs([tmp_path / "a"])
+    with pytest.raises(BadInput, match="no such run folder"):
+        compare_runs([tmp_path / "a", tmp_path / "none"])
+
+
+def test_wilcoxon() -> None:
+    values = np.array([0.3, -0.1, 0.5, 0.8, 0.2, 0.9])
+    assert wilcoxon_p(values) == pytest.approx(wilcoxon(values, zero_method="pratt").pvalue)
+    assert wilcoxon_p(np.array([])) is None
+    assert wilcoxon_p(np.zeros(5)) == 1.0
+    assert wilcoxon_p(np.arange(1.0, 7.0)) == pytest.approx(2 / 2**6), "all six of one sign, exact"
+
+
+def test_scoring_again_gives_what_the_run_gave(slow_and_fast: list[Path]) -> None:
+    folder = slow_and_fast[0]
+    before = (folder / "results.parquet").read_bytes()
+    ran = summarise(read_run(folder))
+    (folder / "results.parquet").unlink()
+    scored = score_run(folder)
+    assert summarise(scored) == ran
+    assert (folder / "results.parquet").read_bytes() == before
+
+
+def test_chosen_metrics_do_not_replace_the_results(slow_and_fast: list[Path]) -> None:
+    folder = slow_and_fast[0]
+    before = (folder / "results.parquet").read_bytes()
+    scored = score_run(folder, metrics=["success", "path_length"])
+    assert list(scored.episodes[0].metrics) == ["success", "path_length"]
+    assert (folder / "results.parquet").read_bytes() == before
+    with pytest.raises(UnknownName, match="did you mean 'success'"):
+        score_run(folder, metrics=["sucess"])
+
+
+def test_another_dialect_is_kept_beside(slow_and_fast: list[Path]) -> None:
+    from sidestep.metrics.dialects import DIALECTS
+
+    folder = slow_and_fast[0]
+    other = next(name for name in DIALECTS if name != "paper")
+    before = (folder / "results.parquet").read_bytes()
+    assert score_run(folder, other).dialect == other
+    assert (folder / "results.parquet").read_bytes() == before
+    assert load_results(folder / f"results.{other}.parquet")[1] == other
+    with pytest.raises(UnknownName, match="unknown dialect"):
+        score_run(folder, "klingon")
+
+
+def test_a_damaged_record_is_left_out_and_told(slow_and_fast: list[Path]) -> None:
+    folder = slow_and_fast[0]
+    victim = next(folder.rglob("s1__seed2.parquet"))
+    victim.write_bytes(victim.read_bytes()[:900])
+    scored = score_run(folder)
+    assert len(scored.episodes) == 11
+    assert "s1__seed2.parquet" in scored.unreadable[0]
+
+
+def test_a_folder_of_records_without_a_run(slow_and_fast: list[Path]) -> None:
+    scored = score_run(slow_and_fast[0] / "episodes")
+    assert len(scored.episodes) == 12
+    assert (scored.suite, scored.source) == ("test", "generated")
+    one = score_run(next(slow_and_fast[0].rglob("s1__seed2.parquet")))
+    assert [episode.seed for episode in one.episodes] == [2]

@@ -1,0 +1,184 @@
+"""ROS maps: there and back within a cell, pixel outlines close to the pixels, and files that cannot be read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scenes.drawing import scenes, signed_distance
+from sidestep.errors import BadInput
+from sidestep.scenes.compile import compile_scene
+from sidestep.scenes.free_space import inside_solid
+from sidestep.scenes.pgm import parse_pgm, read_grey_image, write_pgm
+from sidestep.scenes.pixel_outline import TOLERANCE, outline_pixels
+from sidestep.scenes.plans import load_plan
+from sidestep.scenes.ros_map import read_ros_map, save_ros_map
+
+
+def write_map(folder, rows, **settings):
+    """A map whose image has the rows of brightness given, top row first."""
+    write_pgm(folder / "map.pgm", np.array(rows, np.uint8))
+    keys = {"image": "map.pgm", "resolution": 1.0, "origin": [0, 0, 0], **settings}
+    (folder / "map.yaml").write_text("".join(f"{key}: {value}\n" for key, value in keys.items()))
+    return folder / "map.yaml"
+
+
+def solids(spec):
+    return shapely.union_all(
+        [shapely.Polygon(r.polygon, r.holes) for r in spec.regions if r.kind == "obstacle"]
+    )
+
+
+def test_pixels_land_where_the_origin_says(tmp_path):
+    rows = [[254, 254, 254], [0, 254, 254], [254, 254, 0]]
+    spec = read_ros_map(write_map(tmp_path, rows, resolution=0.5, origin=[10, 20, 0]))
+    assert solids(spec).equals(shapely.box(10, 20.5, 10.5, 21) | shapely.box(11, 20, 11.5, 20.5))
+    assert spec.regions[0].kind == "walkable"
+    assert shapely.Polygon(spec.regions[0].polygon).equals(shapely.box(10, 20, 11.5, 21.5))
+    assert (spec.name, spec.enclosed) == ("map", False)
+
+
+def test_yaw_turns_the_map_about_its_origin(tmp_path):
+    spec = read_ros_map(write_map(tmp_path, [[0, 254]], origin=[5, 0, math.pi / 2]))
+    assert solids(spec).symmetric_difference(shapely.box(4, 0, 5, 1)).area < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("settings", "solid"),
+    [
+        ({}, [True, False, False, False]),
+        ({"unknown_is_solid": "true"}, [True, True, True, False]),
+        ({"negate": 1}, [False, False, True, True]),
+        ({"occupied_thresh": 0.5}, [True, True, False, False]),
+    ],
+)
+def test_thresholds(tmp_path, settings, solid):
+    """Brightness 0, 100, 190, 255: occupancy 1, 0.61, 0.255, 0; negated 0, 0.39, 0.745, 1."""
+    shape = solids(read_ros_map(write_map(tmp_path, [[0, 100, 190, 255]], **settings)))
+    assert [shape.contains(shapely.Point(x + 0.5, 0.5)) for x in range(4)] == solid
+
+
+@pytest.mark.parametrize("name", ["room", "blind_corner", "plaza", "lobby", "crosswalk_street"])
+def test_plans_come_back_within_a_cell(tmp_path, name):
+    scene = compile_scene(load_plan(name))
+    path = save_ros_map(scene, tmp_path / "new", 0.05)
+    assert sorted(p.name for p in path.parent.iterdir()) == [f"{name}.pgm", f"{name}.yaml"]
+    back = compile_scene(read_ros_map(path))
+    points = np.random.default_rng(0).uniform(scene.bounds[:2], scene.bounds[2:], (4000, 2))
+    distance = signed_distance(scene.spec, points)
+    sure = np.abs(distance) > 0.05
+    assert (inside_solid(back, points) == (distance < 0))[sure].all()
+    assert 0.1 < sure.mean()
+    assert len(back.wall_points) < 6 * len(scene.wall_points)
+
+
+@settings(max_examples=10, deadline=None)
+@given(scenes())
+def test_scenes_come_back_within_a_cell(tmp_path_factory, spec):
+    scene = compile_scene(spec)
+    back = compile_scene(read_ros_map(save_ros_map(scene, tmp_path_factory.mktemp("map"), 0.1)))
+    points = np.random.default_rng(0).uniform(scene.bounds[:2], scene.bounds[2:], (1000, 2))
+    distance = signed_distance(spec, points)
+    sure = np.abs(distance) > 0.1
+    assert (inside_solid(back, points) == (distance < 0))[sure].all()
+
+
+def pixel_union(mask):
+    rows, columns = np.nonzero(mask)
+    return shapely.union_all(shapely.box(columns, rows, columns + 1, rows + 1))
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrays(bool, st.tuples(st.integers(1, 14), st.integers(1, 14))))
+def test_outline_of_any_pixels_stays_within_its_tolerance(mask):
+    exact, outline = pixel_union(mask), shapely.union_all(outline_pixels(mask))
+    assert exact.is_empty == outline.is_empty
+    if exact.is_empty:
+        return
+    moved = shapely.symmetric_difference(exact, outline)
+    assert shapely.difference(moved, exact.boundary.buffer(TOLERANCE + 1e-6)).area < 1e-9
+    assert outline.boundary.hausdorff_distance(exact.boundary) <= TOLERANCE + 1e-6
+
+
+@pytest.mark.parametrize("degrees", [0, 3, 11, 30, 45, 77])
+def test_outline_of_a_slanted_wall_has_few_edges(degrees):
+    angle = math.radians(degrees)
+    y, x = np.mgrid[:400, :400] + 0.5 - 200
+    u, v = x * math.cos(angle) + y * math.sin(angle), y * math.cos(angle) - x * math.sin(angle)
+    mask = (np.abs(u) < 150) & (np.abs(v) < 20)
+    (outline,) = outline_pixels(mask)
+    assert len(pixel_union(mask).simplify(0).exterior.coords) > 36 or not degrees
+    assert len(outline.exterior.coords) - 1 <= 36
+    assert outline.exterior.hausdorff_distance(pixel_union(mask).exterior) <= TOLERANCE + 1e-6
+
+
+def test_rectangles_keep_their_corners():
+    mask = np.zeros((20, 30), bool)
+    mask[3:9, 4:20] = True
+    mask[3:18, 10:12] = True
+    assert shapely.union_all(outline_pixels(mask)).equals(pixel_union(mask))
+
+
+def test_plain_raw_and_deep_pgm_agree(tmp_path):
+    plain = parse_pgm(b"P2 # a comment\n# another\n3 2\n# more\n15\n0 5 15 # row\n15 10 0\n", "x")
+    raw = parse_pgm(b"P5\n3 2\n15\n" + bytes([0, 5, 15, 15, 10, 0]), "x")
+    deep = parse_pgm(b"P5 3 2 1500\n" + np.array([0, 500, 1500, 1500, 1000, 0], ">u2").tobytes(), "x")
+    np.testing.assert_allclose(plain, np.array([[0, 1, 3], [3, 2, 0]]) / 3, atol=1e-7)
+    np.testing.assert_array_equal(raw, plain)
+    np.testing.assert_allclose(deep, plain, atol=1e-7)
+
+
+def test_png_through_pillow(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    grey = np.array([[0, 254], [205, 254]], np.uint8)
+    image.fromarray(grey).save(tmp_path / "map.png")
+    np.testing.assert_allclose(read_grey_image(tmp_path / "map.png"), grey / 255, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"P5\n3 2\n255\n" + bytes(5), "cut off: 6 bytes expected, 5 found; copy it again"),
+        (b"P5\n3 2\n65535\n" + bytes(6), "cut off: 12 bytes expected, 6 found"),
+        (b"P2\n3 2\n255\n0 0 0 0 0\n", "cut off: 6 pixels expected, 5 found"),
+        (b"P2\n2 1\n255\n0 x\n", "other than numbers"),
+        (b"P5\n3", "header has no height"),
+        (b"P5\n3 two 255\n", "header has no height"),
+        (b"P5\n0 2 255\n", "0 x 2 pixels"),
+        (b"P5\n1 1\n100\n\xff", "a pixel is 255, above the 100"),
+        (b"GIF?", "not a readable image"),
+    ],
+)
+def test_damaged_images_are_said(tmp_path, data, message):
+    (tmp_path / "map.pgm").write_bytes(data)
+    with pytest.raises(BadInput, match=message):
+        read_grey_image(tmp_path / "map.pgm")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"resolution": 0}, "resolution.*greater than 0"),
+        ({"resolutoin": 1}, "unknown key 'resolutoin'; did you mean 'resolution'"),
+        ({"free_thresh": 0.9}, "free_thresh 0.9 is above occupied_thresh 0.65"),
+        ({"image": "gone.pgm"}, r"gone\.pgm: the map image cannot be read.*check the key image"),
+        ({"mode": "raw"}, "mode.*trinary"),
+    ],
+)
+def test_wrong_map_files_are_said(tmp_path, settings, message):
+    with pytest.raises(BadInput, match=message):
+        read_ros_map(write_map(tmp_path, [[0]], **settings))
+
+
+def test_absurd_resolutions_are_refused(tmp_path):
+    scene = compile_scene(load_plan("room"))
+    with pytest.raises(BadInput, match="choose a coarser one"):
+        save_ros_map(scene, tmp_path, 1e-4)
+    with pytest.raises(BadInput, match="positive number of metres"):
+        save_ros_map(scene, tmp_path, 0)
