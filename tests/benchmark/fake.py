@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from records.example import example_scenario
 from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.errors import BadInput
 from sidestep.types import (
@@ -20,6 +19,7 @@ from sidestep.types import (
     RobotSpec,
     Scenario,
 )
+from tests.records.example import example_scenario
 
 STEPS = 5
 

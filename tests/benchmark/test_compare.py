@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from benchmark.fake import fake_episode, fake_plan
 from sidestep.benchmark.compare import compare_runs, wilcoxon_p
 from sidestep.benchmark.results import load_results
 from sidestep.benchmark.runner import run_benchmark
 from sidestep.benchmark.score import read_run, score_run
 from sidestep.benchmark.summary import summarise
 from sidestep.errors import BadInput, UnknownName
+from tests.benchmark.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.fixture
 def slow_and_fast(tmp_path: Path) -> list[Path]:
-    """The same policy at 1 and 1.5 m/s (plus 0.1 m/s per seed): 3 scenarios × 4 seeds, five steps of 0.1 s."""
+    """The same policy at 1 and 1.5 m/s (plus 0.1 m/s per seed): 3 scenarios × 4 seeds, 5 steps of 0.1 s."""
     folders = []
     for speed in (1.0, 1.5):
         folder = tmp_path / f"run{speed}"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from benchmark.fake import fake_episode, fake_plan
 from sidestep.benchmark.episode import Answer, EpisodeTask, as_failed, run_task
 from sidestep.benchmark.executors import Died, Ray, Serial, settle
 from sidestep.benchmark.plan import Plan
@@ -18,6 +17,7 @@ from sidestep.benchmark.processes import Processes
 from sidestep.benchmark.runner import choose_executor, run_benchmark, tasks_of
 from sidestep.errors import MissingExtra
 from sidestep.records import load_record
+from tests.benchmark.fake import fake_episode, fake_plan
 
 WORK = partial(run_task, run_episode=fake_episode)
 

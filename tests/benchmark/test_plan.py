@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from benchmark.fake import write_policies
-from records.example import example_scenario
 from sidestep.benchmark.plan import Plan, extend, make_plan
 from sidestep.errors import BadInput
 from sidestep.types import Scenario
+from tests.benchmark.fake import write_policies
+from tests.records.example import example_scenario
 
 
 @dataclass
@@ -71,7 +71,7 @@ def test_an_unknown_need(tmp_path: Path) -> None:
     file.write_text(
         "class Needy:\n    needs = {'lidr'}\n    def reset(self, t): ...\n    def act(self, o): ...\n"
     )
-    with pytest.raises(BadInput, match="needs 'lidr'.*did you mean 'lidar'"):
+    with pytest.raises(BadInput, match=r"needs 'lidr'.*did you mean 'lidar'"):
         make_plan(FakeSuite(), [f"{file}:Needy"])
 
 

@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.fake import fake_episode, fake_plan
-from records.example import example_scenario
 from sidestep.benchmark.folder import episode_path, load_run, safe_name
 from sidestep.benchmark.plan import Plan
 from sidestep.benchmark.results import load_results
@@ -18,6 +16,8 @@ from sidestep.benchmark.runner import RunResult, run_benchmark
 from sidestep.benchmark.summary import METRIC_KEYS, summarise_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
+from tests.benchmark.fake import fake_episode, fake_plan
+from tests.records.example import example_scenario
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.fake import fake_episode, fake_plan
-from records.example import example_record
 from sidestep.benchmark.runner import run_benchmark
 from sidestep.benchmark.verify import Verification, first_divergence, verify_run
 from sidestep.errors import BadInput
 from sidestep.types import Event, Outcome
+from tests.benchmark.fake import fake_episode, fake_plan
+from tests.records.example import example_record
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

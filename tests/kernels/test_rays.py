@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from reference.rays_reference import disc_ranges, segment_ranges
 from sidestep.kernels import layout, rays
+from tests.reference.rays_reference import disc_ranges, segment_ranges
 
 SLACK = 1e-7
 Array = NDArray[np.float32]

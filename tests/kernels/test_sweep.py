@@ -80,8 +80,8 @@ class TestDiscs:
         t = np.linspace(0, 1, 4001)
         gaps = np.hypot(qx - px + (wx - vx) * dt * t, qy - py + (wy - vy) * dt * t) - r - s
         assert gap <= gaps.min() + 1e-12
-        assert gap >= gaps.min() - math.hypot(wx - vx, wy - vy) * dt / 4000
-        assert (fraction <= 1.0) == (gap <= 0.0)
+        assert gap >= gaps.min() - math.hypot(wx - vx, wy - vy) * dt / 4000 - 1e-12
+        assert abs(gap) < 1e-12 or (fraction <= 1.0) == (gap < 0.0)
         if fraction <= 1.0:
             assert np.all(gaps[t < fraction] > -1e-9)
             at = math.hypot(qx - px + (wx - vx) * dt * fraction, qy - py + (wy - vy) * dt * fraction)
@@ -131,6 +131,13 @@ class TestPolygon:
     def test_fast_body_does_not_pass_through_a_thin_wall(self) -> None:
         fraction = sweep.sweep_polygon_segment(0, 0, 0.0, 100.0, 0.0, 0.0, BOX, 30.0, -0.1, 30.0, 0.1, 0.5)
         assert fraction == pytest.approx(29.0 / 50.0, abs=1e-4)
+
+    def test_advancement_that_lands_on_the_touch_itself(self) -> None:
+        """With an exact bound the first piece ends in contact, where rounding leaves no direction."""
+        corners = np.array([[1.2 * math.cos(a), 0.7 * math.sin(a)] for a in (0.0, 0.625, 2.25)])
+        wall = (0.5, 0.347656, 1.0, 0.347656 - 0.7)
+        fraction = sweep.sweep_polygon_segment(0, -0.5, -0.777344, 1, 0, 0, corners, *wall, 1.0)
+        assert fraction == pytest.approx(0.48683, abs=2e-4)
 
     def test_turning_on_the_spot_sweeps_the_corner(self) -> None:
         """The end of a bar turns onto a disc that neither the first nor the last pose touches."""
@@ -206,6 +213,11 @@ class TestMoveWithWalls:
         assert sweep.move_with_walls(0.0, 3.0, 1.0, -1.0, 0.3, self.FLOOR) == (1.0, 2.0, False, 2.0)
         far = make_walls([[(50, 50), (51, 50), (51, 51)]])
         assert sweep.move_with_walls(0.0, 3.0, 1.0, -9.0, 0.3, far) == pytest.approx((1.0, -6.0, False, 2.0))
+
+    def test_clear_of_walls(self) -> None:
+        assert sweep.clear_of_walls(0.0, 1.0, 0.1, -0.1, 0.3, self.FLOOR)
+        assert not sweep.clear_of_walls(0.0, 0.45, 0.1, -0.1, 0.3, self.FLOOR)
+        assert not sweep.clear_of_walls(0.0, 3.0, 0.0, -9.0, 0.3, self.FLOOR)
 
     def test_stops_and_slides(self) -> None:
         x, y, touched, fraction = sweep.move_with_walls(0.0, 0.8, 1.0, -1.0, 0.3, self.FLOOR)
@@ -306,7 +318,9 @@ class TestMoveWithWalls:
         for angle, length in moves:
             was = Point(x, y)
             dx, dy = length * math.cos(angle), length * math.sin(angle)
+            clear = sweep.clear_of_walls(x, y, dx, dy, r, walls)
             x, y, touched, fraction = sweep.move_with_walls(x, y, dx, dy, r, walls)
+            assert not (clear and touched)
             assert wall_distance(walls, x, y) >= r - 1e-6
             assert room.contains(Point(x, y))
             assert not any(solid.contains(Point(x, y)) for solid in solids)

@@ -57,7 +57,7 @@ def test_edge_of_the_field_of_view_is_in_it() -> None:
 
 
 def test_a_wall_hides_only_when_it_blocks_all_three_lines() -> None:
-    """From (0, 0) the silhouette of (4, 0), radius 0.3, crosses x = 2 at y = ±2 tan(asin(0.3 / 4)) = ±0.1504."""
+    """The silhouette of (4, 0), radius 0.3, crosses x = 2 at y = ±2 tan(asin(0.3 / 4)) = ±0.1504."""
     person = [(4.0, 0.0)]
     assert seen(person, walls=[(2, -0.16, 2, 0.16)]) == [0]
     assert seen(person, walls=[(2, -0.16, 2, 0.16)], occlusion=False) == [1]

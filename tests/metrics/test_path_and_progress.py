@@ -117,8 +117,8 @@ def test_completion_of_a_route_that_returns_to_its_start(value) -> None:
         make_record(line((0, 0), (1, 0), 40), **square, **FAILED), "route_completion"
     ) == pytest.approx(5 / 39)
     nearly_there = make_record(
-        line((0, 0), (0, 1), 4), **square, **FAILED
-    )  # 0.5 m from the goal, but not along the route
+        line((0, 0), (0, 1), 6), **square, **FAILED
+    )  # 0.25 m from the goal, but not along the route
     assert value(nearly_there, "route_completion") < 0.1
     corners = [line((0, 0), (1, 0), 80), line((10, 0), (0, 1), 80), line((10, 10), (-1, 0), 80)]
     assert value(

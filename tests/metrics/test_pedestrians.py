@@ -186,6 +186,13 @@ def test_inside_a_large_circle_of_people(value) -> None:
     assert value(make_record([(2, -2)], people=three, goal=(9, 0)), "group_social_space_intrusion") == 1
 
 
+def test_just_outside_a_circle_of_people(value) -> None:
+    """Two of three stand 190° apart: their line passes 20 · sin 170° / (2 sin 85°) = 1.74 m away."""
+    triangle = [Walker((20 * np.cos(a), 20 * np.sin(a)), group=1) for a in np.radians([0, 90, 170])]
+    record = make_record([(0, 0)], people=triangle, goal=(9, 0))
+    assert value(record, "group_social_space_intrusion") == 1  # 1.74 m less both radii
+
+
 def test_a_group_with_one_present_is_no_group(value) -> None:
     pair = [Walker((0, 1), group=0), Walker((0, -1), group=0, present=[True, False, False, False])]
     record = make_record([(0, 0)] * 4, people=pair, goal=(9, 0))

@@ -126,3 +126,8 @@ def test_a_diagonal_approach(value) -> None:
     robot = line((0, 0), (1, 1), 3)
     record = make_record(robot, people=[Walker((4.375, 4.375))], goal=(9, 9))
     assert value(record, "time_to_collision_min", CODE) == pytest.approx((4 * sqrt(2) - 0.2) / sqrt(2))
+
+
+def test_the_robots_velocity_is_the_one_of_the_step_before(value) -> None:
+    record = make_record([(0, 0), (0.125, 0), (0.375, 0)], people=[Walker((4.375, 0))], goal=(9, 0))
+    assert value(record, "time_to_collision_min", CODE) == pytest.approx((4 - 0.2) / 1)

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from records.example import example_record
 from sidestep.errors import RecordError
 from sidestep.records import load_record, migrate, save_record
+from tests.records.example import example_record
 
 
 def rewrite(path: Path, **metadata: str | None) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from records.example import example_record
 from sidestep.errors import BadInput
 from sidestep.records import load_record, save_record
 from sidestep.types import EpisodeRecord, Event, Outcome, PolicyInfo
+from tests.records.example import example_record
 
 
 def assert_same_bits(a: EpisodeRecord, b: EpisodeRecord) -> None:

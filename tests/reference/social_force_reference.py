@@ -146,10 +146,12 @@ def moussaid_force(agents: Vector, i: int, j: int, p: MoussaidParameters) -> Vec
     """Acceleration of i by j."""
     to = agents[[at.PX, at.PY], j] - agents[[at.PX, at.PY], i]
     distance = np.linalg.norm(to)
-    if distance > p.cutoff or distance == 0.0:
+    if distance > p.cutoff:
         return np.zeros(2)
-    e = to / distance
+    e = to / distance if distance > 0.0 else to
     d = p.relative_velocity_weight * (agents[[at.VX, at.VY], i] - agents[[at.VX, at.VY], j]) + e
+    if not d.any():
+        return d
     t = d / np.linalg.norm(d)
     left = np.array([-t[1], t[0]])
     b = p.gamma * np.linalg.norm(d)

@@ -1,4 +1,4 @@
-"""Synthetic episodes: a street corner with walls, fifteen walking people of whom some walk together, and a robot."""
+"""Synthetic episodes: a street corner with walls, fifteen people, some of them in groups, and a robot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def walls_of(scene: SceneSpec) -> np.ndarray:
 
 
 def walk(time: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """People crossing from every side; 0 and 1, and 2, 3, 4 walk together; the last one leaves at half time."""
+    """People crossing from every side; 0 and 1, and 2, 3, 4 walk together; the last leaves at half time."""
     angle = np.linspace(0, 2 * np.pi, PEOPLE, endpoint=False) + rng.normal(0, 0.1, PEOPLE)
     start = 5.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     velocity = -start / 5.5 * rng.uniform(0.6, 1.2, (PEOPLE, 1)) + rng.normal(0, 0.15, (PEOPLE, 2))

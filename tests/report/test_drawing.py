@@ -9,6 +9,7 @@ from sidestep.drawing import TopView, Viewport, palette
 from sidestep.drawing.ground import crossing_stripes, ground_of
 from sidestep.drawing.shapes import Canvas, paint_trail
 from sidestep.drawing.text import text_mask
+from sidestep.drawing.topview import _hull
 from sidestep.drawing.viewport import bounds_around
 from sidestep.errors import BadInput
 from sidestep.types.robot import Footprint
@@ -59,7 +60,10 @@ def test_a_disc_covers_its_area(radius: float) -> None:
 
 
 def test_a_polygon_and_its_outline_cover_their_areas() -> None:
-    star = [(40 + r * np.sin(a), 40 + r * np.cos(a)) for r, a in zip([30, 12] * 5, np.arange(10) * np.pi / 5)]
+    star = [
+        (40 + r * np.sin(a), 40 + r * np.cos(a))
+        for r, a in zip([30, 12] * 5, np.arange(10) * np.pi / 5, strict=True)
+    ]
     x, y = np.array(star).T
     area = abs(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
     length = np.hypot(x - np.roll(x, -1), y - np.roll(y, -1)).sum()
@@ -83,7 +87,7 @@ def test_shapes_beyond_the_edge_are_cut() -> None:
 
 
 def test_joints_of_a_translucent_trail_do_not_show() -> None:
-    """A straight line in two pieces looks like one in one piece, and the scratch memory is clean afterwards."""
+    """A straight line in two pieces looks like one in one piece, and the scratch memory is clean after."""
     scratch = np.zeros((40, 60), dtype=np.float32)
     pictures = []
     for xs in ([10.0, 50.0], [10.0, 30.0, 50.0]):
@@ -106,7 +110,7 @@ def test_a_gap_breaks_a_trail() -> None:
 
 
 def test_walls_alone_are_filled_on_their_solid_side() -> None:
-    """Solid is on the left: a counter-clockwise ring is a body, a clockwise one a room with solid around it."""
+    """Solid is on the left: a counter-clockwise ring is a body, a clockwise one a room."""
     body = ring((-1, -1), (1, -1), (1, 1), (-1, 1))
     top = TopView(None, body, (-4, -4, 4, 4), (160, 160))
     assert pixel(top, 0.03, 0.53) == palette.GROUND["obstacle"]
@@ -142,7 +146,10 @@ def test_regions_cover_each_other_as_written_and_solids_cover_all() -> None:
 
 
 def test_a_hole_shows_what_is_below() -> None:
-    outer, inner = ((-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)), ((-1.0, -1.0), (1.0, -1.0), (0.0, 1.0))
+    outer, inner = (
+        ((-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)),
+        ((-1.0, -1.0), (1.0, -1.0), (0.0, 1.0)),
+    )
     scene = SceneSpec(regions=(Region(kind="building", polygon=outer, holes=(inner,)),))
     top = TopView(scene, NO_WALLS, (-4, -4, 4, 4), (160, 160))
     assert pixel(top, 2.05, 2.05) == palette.GROUND["building"]
@@ -173,6 +180,13 @@ def test_a_group_has_a_hull_even_in_a_row(places: list[tuple[float, float]]) -> 
     together = top.frame((0.0, -2.0, 0.0), DISC, people=people, groups=np.zeros(len(people), dtype=int))
     column, row = top.view.pixels(np.array([0.5, 2.0])).astype(int)
     assert not np.array_equal(apart[row, column], together[row, column])
+
+
+def test_the_hull_leaves_out_inner_and_straight_points() -> None:
+    square = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)]
+    assert _hull(np.array([*square, (1.0, 1.0), (1.0, 0.0)])) == square
+    assert _hull(np.array([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)])) == [(0.0, 0.0), (2.0, 2.0)]
+    assert _hull(np.array([(1.0, 1.0), (1.0, 1.0), (1.0, 1.0)])) == [(1.0, 1.0)]
 
 
 def test_long_labels_stay_inside_the_picture() -> None:

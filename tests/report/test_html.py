@@ -70,7 +70,16 @@ def replay_data(page: Page) -> dict:
 
 
 def test_every_section_is_there_once(page: Page) -> None:
-    wanted = ["summary", "outcomes", "tradeoff", "distributions", "scenarios", "replay", "definitions", "provenance"]
+    wanted = [
+        "summary",
+        "outcomes",
+        "tradeoff",
+        "distributions",
+        "scenarios",
+        "replay",
+        "definitions",
+        "provenance",
+    ]
     ids = page.ids()
     assert len(ids) == len(set(ids))
     assert [name for name in ids if name in wanted] == wanted
@@ -151,7 +160,10 @@ def test_two_runs_of_one_policy_are_told_apart(run_folder: Path, tmp_path: Path)
     write_report([run_folder, other], tmp_path / "both.html")
     page = Page((tmp_path / "both.html").read_text(encoding="utf-8"))
     assert {"orca (first)", "orca (second)", "straight (first)", "straight (second)"} <= set(page.text)
-    assert {episode["policy"] for episode in replay_data(page)["episodes"]} >= {"orca (first)", "orca (second)"}
+    assert {episode["policy"] for episode in replay_data(page)["episodes"]} >= {
+        "orca (first)",
+        "orca (second)",
+    }
 
 
 def test_missing_records_leave_the_tables(run_folder: Path, tmp_path: Path) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sidestep.benchmark.episode import EpisodeScores
 from sidestep.report.choice import goodness
 from sidestep.report.plots import Mark, distribution_plot, nice_ticks, tag, tradeoff_plot
-from sidestep.report.summary import format_number, pareto_front, summarise
+from sidestep.report.summary import contact_free, format_number, pareto_front, summarise
 from sidestep.report.tables import escape_latex, latex_table
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
 
-def episode(policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success") -> EpisodeScores:
-    reached = MetricResult.invalid("s", "the goal was not reached") if time is None else MetricResult(time, "s")
+def episode(
+    policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success"
+) -> EpisodeScores:
+    reached = (
+        MetricResult.invalid("s", "the goal was not reached") if time is None else MetricResult(time, "s")
+    )
     results = {
         "success": MetricResult(float(outcome == "success"), "0/1"),
         "time_to_goal": reached,
@@ -73,6 +79,29 @@ def test_the_front_holds_who_is_not_beaten_in_both() -> None:
     assert svg.count("<polyline") == 1
 
 
+def test_contact_free_counts_every_episode() -> None:
+    """By the number of collisions where it was scored, else by the outcome."""
+    counted = replace(EPISODES[2], metrics=EPISODES[2].metrics | {"collisions": MetricResult(2.0, "count")})
+    column = contact_free(summarise([*EPISODES[:2], counted, *EPISODES[3:]]))
+    shares = {policy: (cell.mean_value, cell.n) for policy, cell in column.cells.items()}
+    assert shares == {"fast": (0.5, 2), "kind": (0.5, 2), "lost": (1.0, 1)}
+    assert column.direction == "higher"
+
+
+def test_short_times_are_shown_in_milliseconds() -> None:
+    times = [(0.002, 0), (0.004, 1)]
+    episodes = [
+        replace(EPISODES[0], seed=seed, metrics={"planning_time_avg": MetricResult(time, "s")})
+        for time, seed in times
+    ]
+    column = summarise(episodes).columns[0]
+    assert (column.cells["fast"].mean, column.short_unit) == ("3.00", "ms ↓")
+    assert column.cells["fast"].mean_value == pytest.approx(0.003)
+    seconds = summarise(EPISODES).column("time_to_goal")
+    assert seconds is not None
+    assert (seconds.cells["kind"].mean, seconds.short_unit) == ("10.0", "s ↓")
+
+
 def test_one_episode_has_no_interval() -> None:
     cell = summarise(EPISODES[:1]).columns[0].cells["fast"]
     assert cell.interval == ""
@@ -92,7 +121,11 @@ def test_attributes_are_escaped() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "ticks"),
-    [(0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (3.0, 3.0, [1, 2, 3, 4, 5]), (-0.4, 12.0, [-2.5, 0, 2.5, 5, 7.5, 10, 12.5])],
+    [
+        (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (3.0, 3.0, [1, 2, 3, 4, 5]),
+        (-0.4, 12.0, [-2.5, 0, 2.5, 5, 7.5, 10, 12.5]),
+    ],
 )
 def test_ticks_are_round_and_cover(low: float, high: float, ticks: list[float]) -> None:
     assert nice_ticks(low, high) == pytest.approx(ticks)
@@ -100,7 +133,15 @@ def test_ticks_are_round_and_cover(low: float, high: float, ticks: list[float]) 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (1.2345, "1.23"), (12.345, "12.3"), (1234.5, "1234"), (0.01234, "0.0123"), (-0.5, "-0.500"), (2e-5, "2e-05")],
+    [
+        (0.0, "0"),
+        (1.2345, "1.23"),
+        (12.345, "12.3"),
+        (1234.5, "1234"),
+        (0.01234, "0.0123"),
+        (-0.5, "-0.500"),
+        (2e-5, "2e-05"),
+    ],
 )
 def test_numbers_have_three_digits(value: float, text: str) -> None:
     assert format_number(value) == text

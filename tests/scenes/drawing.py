@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sidestep.types.scene import OPEN, SOLID, Region, SceneSpec
 
-
 PLANE = shapely.box(-1000, -1000, 1000, 1000)
 
 

@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from scenes.drawing import box
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import to_geojson
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.pgm import write_pgm
 from sidestep.scenes.plans import load_plan
 from sidestep.types.scene import SceneSpec
+
+from .drawing import box
 
 SQUARE = "regions:\n  - kind: obstacle\n    polygon: [[0, 0], [1, 0], [1, 1]]\n"
 
@@ -53,12 +54,20 @@ def test_a_bundled_plan_does_not_shadow_a_file(tmp_path):
         ("bad.yaml", "- 1\n", "expected keys and values.*got list"),
         ("bad.yaml", "enclosd: true\n" + SQUARE, "unknown key 'enclosd'; did you mean 'enclosed'"),
         ("bad.yaml", SQUARE + "    hight: 2\n", r"unknown key 'regions\.0\.hight'; did you mean 'height'"),
-        ("bad.yaml", "regions:\n  - {kind: wall, polygon: [[0, 0], [1, 0], [1, 1]]}\n", r"regions\.0\.kind.*obstacle.*got 'wall'"),
-        ("bad.yaml", "regions:\n  - {kind: road, polygon: [[0, 0], [1, .inf], [1, 1]]}\n", r"regions\.0\.polygon\.1\.1.*finite"),
+        (
+            "bad.yaml",
+            "regions:\n  - {kind: wall, polygon: [[0, 0], [1, 0], [1, 1]]}\n",
+            r"regions\.0\.kind.*obstacle.*got 'wall'",
+        ),
+        (
+            "bad.yaml",
+            "regions:\n  - {kind: road, polygon: [[0, 0], [1, .inf], [1, 1]]}\n",
+            r"regions\.0\.polygon\.1\.1.*finite",
+        ),
         ("bad.yaml", "enclosed: true\n", "needs at least one open region"),
         ("bad.geojson", "{", r"bad\.geojson: line 1, column 2: not valid JSON"),
     ],
-)  # fmt: skip
+)
 def test_errors_name_the_file_and_the_remedy(tmp_path, reference, content, message):
     (tmp_path / "yard.yaml").write_text(SQUARE)
     if content is not None:

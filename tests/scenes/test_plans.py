@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import shapely
 
-from scenes.drawing import signed_distance
 from sidestep.errors import UnknownName
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import is_free, shortest_path
 from sidestep.scenes.plans import load_plan, plan_names
+from sidestep.types.scene import OPEN
+
+from .drawing import signed_distance
 
 WAYS = {
     "open": ((-19, -19), (19, 19)),
@@ -51,7 +53,8 @@ def test_plan_is_named_like_its_file_and_compiles_right(name):
 @pytest.mark.parametrize("name", plan_names())
 def test_open_regions_of_a_plan_hang_together(name):
     spec = load_plan(name)
-    ground = shapely.union_all([shapely.Polygon(r.polygon) for r in spec.regions if r.kind not in ("obstacle", "building", "furniture")])  # fmt: skip
+    open_shapes = [shapely.Polygon(region.polygon) for region in spec.regions if region.kind in OPEN]
+    ground = shapely.union_all(open_shapes)
     assert ground.geom_type == "Polygon"
 
 

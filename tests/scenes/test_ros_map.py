@@ -1,4 +1,4 @@
-"""ROS maps: there and back within a cell, pixel outlines close to the pixels, and files that cannot be read."""
+"""ROS maps: there and back within a cell, outlines close to their pixels, files that cannot be read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scenes.drawing import scenes, signed_distance
 from sidestep.errors import BadInput
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import inside_solid
@@ -19,6 +18,8 @@ from sidestep.scenes.pgm import parse_pgm, read_grey_image, write_pgm
 from sidestep.scenes.pixel_outline import TOLERANCE, outline_pixels
 from sidestep.scenes.plans import load_plan
 from sidestep.scenes.ros_map import read_ros_map, save_ros_map
+
+from .drawing import scenes, signed_distance
 
 
 def write_map(folder, rows, **settings):
@@ -74,11 +75,11 @@ def test_plans_come_back_within_a_cell(tmp_path, name):
     distance = signed_distance(scene.spec, points)
     sure = np.abs(distance) > 0.05
     assert (inside_solid(back, points) == (distance < 0))[sure].all()
-    assert 0.1 < sure.mean()
+    assert sure.mean() > 0.1
     assert len(back.wall_points) < 6 * len(scene.wall_points)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(scenes())
 def test_scenes_come_back_within_a_cell(tmp_path_factory, spec):
     scene = compile_scene(spec)
@@ -94,7 +95,7 @@ def pixel_union(mask):
     return shapely.union_all(shapely.box(columns, rows, columns + 1, rows + 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(arrays(bool, st.tuples(st.integers(1, 14), st.integers(1, 14))))
 def test_outline_of_any_pixels_stays_within_its_tolerance(mask):
     exact, outline = pixel_union(mask), shapely.union_all(outline_pixels(mask))
@@ -106,12 +107,24 @@ def test_outline_of_any_pixels_stays_within_its_tolerance(mask):
     assert outline.boundary.hausdorff_distance(exact.boundary) <= TOLERANCE + 1e-6
 
 
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 20))), st.sampled_from([0, 0.3, 1.234]))
+def test_any_map_compiles_to_the_area_of_its_pixels(tmp_path_factory, mask, yaw):
+    folder = tmp_path_factory.mktemp("map")
+    rows = np.where(mask[::-1], 0, 254)
+    scene = compile_scene(read_ros_map(write_map(folder, rows, resolution=0.05, origin=[3.3, -7.1, yaw])))
+    x, y = scene.wall_points.astype(np.float64).T
+    area = 0.5 * (x * y[scene.wall_next] - x[scene.wall_next] * y).sum()
+    moved = TOLERANCE * 0.05 * pixel_union(mask).length * 0.05
+    assert area == pytest.approx(mask.sum() * 0.05**2, abs=moved + 1e-3)
+
+
 @pytest.mark.parametrize("degrees", [0, 3, 11, 30, 45, 77])
 def test_outline_of_a_slanted_wall_has_few_edges(degrees):
     angle = math.radians(degrees)
-    y, x = np.mgrid[:400, :400] + 0.5 - 200
+    y, x = np.mgrid[:260, :260] + 0.5 - 130
     u, v = x * math.cos(angle) + y * math.sin(angle), y * math.cos(angle) - x * math.sin(angle)
-    mask = (np.abs(u) < 150) & (np.abs(v) < 20)
+    mask = (np.abs(u) < 120) & (np.abs(v) < 8)
     (outline,) = outline_pixels(mask)
     assert len(pixel_union(mask).simplify(0).exterior.coords) > 36 or not degrees
     assert len(outline.exterior.coords) - 1 <= 36

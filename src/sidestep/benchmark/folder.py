@@ -127,8 +127,8 @@ def safe_name(name: str) -> str:
 
 
 def _portable(base: Path | None, folder: Path) -> str | None:
-    """``base`` as seen from the run folder, so that the two can move together and no machine's path is written
-    down; inside this package (a bundled suite) as seen from there."""
+    """``base`` as seen from the run folder, so that the two can move together and no machine's path is kept;
+    inside this package (a bundled suite) as seen from there."""
     if base is None:
         return None
     base = base.resolve()

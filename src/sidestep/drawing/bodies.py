@@ -16,7 +16,7 @@ from sidestep.types.robot import Footprint
 
 
 def draw_person(canvas: Canvas, x: float, y: float, heading: float, radius: float, colour: Colour) -> None:
-    """Shoulders across the heading, a head and a nose, inside the collision circle. All in pixels; heading in radians."""
+    """Shoulders across the heading, a head and a nose, inside the collision circle. Pixels and radians."""
     dark = palette.mix(colour, palette.INK, 0.42)
     canvas.disc(x, y + 0.12 * radius, radius * 1.05, palette.INK, 0.22, softness=max(3.0, 0.7 * radius))
     canvas.disc(x, y, radius, palette.mix(colour, palette.WHITE, 0.55), 0.9)
@@ -38,7 +38,10 @@ def draw_person(canvas: Canvas, x: float, y: float, heading: float, radius: floa
 def draw_machine(
     canvas: Canvas, view: Viewport, pose: Sequence[float] | FloatArray, footprint: Footprint, colour: Colour
 ) -> None:
-    """The footprint to scale, with a white wedge that points ahead. ``pose`` is (x, y, heading) in the world."""
+    """The footprint to scale, with a white wedge that points ahead.
+
+    ``pose`` is (x, y, heading) in the world.
+    """
     x, y, heading = (float(value) for value in pose)
     if not all(isfinite(value) for value in (x, y, heading)):
         return

@@ -60,7 +60,7 @@ def ground_of(scene: SceneSpec | None, walls: FloatArray) -> Ground:
 
 
 def _layers_from_walls(walls: FloatArray) -> Iterator[Layer]:
-    """Solid is on the left of an edge, so a counter-clockwise ring is a solid body and a clockwise one a room."""
+    """Solid is on the left of an edge: a counter-clockwise ring is a solid body, a clockwise one a room."""
     rings = sorted(
         ((_signed_area(ring), ring) for ring in _closed_rings(walls)), key=lambda item: -abs(item[0])
     )
@@ -92,17 +92,19 @@ def _signed_area(ring: FloatArray) -> float:
 
 
 def crossing_stripes(ring: FloatArray) -> list[FloatArray]:
-    """Bars (4, 2) of a zebra crossing: across its longer side, along the traffic. They reach beyond the polygon."""
+    """Bars (4, 2) of a zebra crossing: across its longer side, along the traffic.
+
+    They reach beyond the polygon.
+    """
     edges = np.roll(ring, -1, axis=0) - ring
     along = edges[np.argmax(np.hypot(*edges.T))]
     along = along / np.hypot(*along)
     across = np.array([-along[1], along[0]])
     u, v = ring @ along, ring @ across
     starts = np.arange(u.min() + STRIPE_M / 2, u.max(), 2 * STRIPE_M)
-    return [
-        np.array([a * along + b * across for a, b in ((s, v.min()), (s + STRIPE_M, v.min()), (s + STRIPE_M, v.max()), (s, v.max()))])
-        for s in starts
-    ]  # fmt: skip
+    near, far = v.min() * across, v.max() * across
+    ends = [(start * along, (start + STRIPE_M) * along) for start in starts]
+    return [np.array([a + near, b + near, b + far, a + far]) for a, b in ends]
 
 
 def paint_ground(ground: Ground, view: Viewport) -> Picture:

@@ -1,4 +1,4 @@
-"""The colours of Sidestep, as 8-bit sRGB. Red is kept for contact and blue for the robot: no person wears either."""
+"""The colours of Sidestep, as 8-bit sRGB. Red is for contact and blue for the robot: no person wears them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Anti-aliased shapes, painted straight into an 8-bit picture.
 
-Every shape is a polygon grown by a radius: one corner and a radius make a disc, two make a capsule. With ``d`` the
-signed distance from a pixel's centre to the shape's edge (negative inside), the pixel is covered to ``1/2 - d / s`` (cut to
-0 … 1), where ``s`` is the softness: 1 px for a crisp edge, more for a shadow or a glow.
+Every shape is a polygon grown by a radius: one corner and a radius make a disc, two make a capsule. With
+``d`` the signed distance from a pixel's centre to the shape's edge (negative inside), the pixel is covered to
+``1/2 - d / s`` (cut to 0 … 1), where ``s`` is the softness: 1 px for a crisp edge, more for a shadow.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def _blend(image, row, column, red, green, blue, alpha):  # type: ignore[no-unty
 
 @kernel
 def paint_shapes(image, points, starts, styles):  # type: ignore[no-untyped-def]
-    """Paint shapes in order. Shape k has corners ``points[starts[k]:starts[k + 1]]`` (float32, px) and ``styles[k]``."""
+    """Paint shapes in order.
+
+    Shape k has corners ``points[starts[k]:starts[k + 1]]`` (float32, px) and ``styles[k]``.
+    """
     height, width = image.shape[0], image.shape[1]
     half = np.float32(0.5)
     for k in range(len(starts) - 1):
@@ -90,10 +93,10 @@ def paint_shapes(image, points, starts, styles):  # type: ignore[no-untyped-def]
 
 @kernel
 def paint_trails(image, points, strength, colours, width, scratch):  # type: ignore[no-untyped-def]
-    """Paint N polylines ``points (K, N, 2)`` (float32, px; NaN breaks), of opacity ``strength (K,)`` and ``colours (K, N, 3)``.
+    """Paint N polylines ``points (K, N, 2)`` (float32, px; NaN breaks), of opacity ``strength (K,)``.
 
-    Where pieces of one polyline overlap the stronger one counts, so that joints do not show: ``scratch (H, W)``, zero
-    before and after, remembers how much of the line a pixel has had.
+    ``colours`` is (K, N, 3). Where pieces of one polyline overlap the stronger one counts, so that joints do
+    not show: ``scratch (H, W)``, zero before and after, remembers how much of the line a pixel has had.
     """
     height, columns = scratch.shape
     reach = width / 2 + 1

@@ -49,7 +49,7 @@ def fit_text(text: str, size: int, room: int) -> str:
 
 
 def write(image: Picture, text: str, x: int, y: int, size: int, colour: Colour, alpha: float = 1.0) -> int:
-    """Write ``text`` with its upper left corner at (x, y) px, cut at the picture's edge; returns its width, px."""
+    """Write ``text`` with its upper left corner at (x, y) px, cut at the edges; returns its width, px."""
     mask = text_mask(text, size)
     patch = image[max(0, y) : y + mask.shape[0], max(0, x) : x + mask.shape[1]]
     part = mask[max(0, -y) :, max(0, -x) :][: patch.shape[0], : patch.shape[1], None] * alpha

@@ -1,12 +1,13 @@
-"""The world from above, as an 8-bit picture. The one renderer of stills, videos and Gymnasium's ``rgb_array``."""
+"""The world from above, as an 8-bit picture.
+
+The one renderer of stills, videos and Gymnasium's ``rgb_array``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import cos, pi, sin
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from sidestep.drawing import bodies, palette
 from sidestep.drawing.ground import ground_of, paint_ground
@@ -29,8 +30,8 @@ NOBODY = np.zeros((0, 2))
 class TopView:
     """Paints frames of one world: the static part once, then only what moves.
 
-    ``scene`` gives coloured areas; without it the closed rings of ``walls`` (W, 4) are filled. ``bounds`` in metres,
-    ``size`` in pixels (width, height).
+    ``scene`` gives coloured areas; without it the closed rings of ``walls`` (W, 4) are filled. ``bounds`` in
+    metres, ``size`` in pixels (width, height).
     """
 
     def __init__(
@@ -71,10 +72,10 @@ class TopView:
     ) -> Picture:
         """One picture (H, W, 3). World coordinates in metres and radians; absent people are NaN.
 
-        ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (drawn as arrows when given), ``groups (N,)``
-        (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to newest; ``robot_trail_speed (K,)``
-        (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are further machines' poses. ``collisions (C, 3)``:
-        place and seconds since the contact began.
+        ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (arrows when given),
+        ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to
+        newest; ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are
+        further machines' poses. ``collisions (C, 3)``: place and seconds since the contact began.
         """
         image = self.background.copy()
         count = len(people)
@@ -209,7 +210,7 @@ class TopView:
         self._canvas.disc(px, py, 3.0 * self._line, palette.COLLISION)
 
     def _paint_label(self, image: Picture, time: float | None, label: str, colour: Colour) -> None:
-        """A chip in the upper left corner: the time, and what the caller has to say after a dot of its colour."""
+        """A chip in the upper left corner: the time, and the caller's words after a dot of their colour."""
         letters, pad = self._letters, round(self._letters * 0.6)
         clock = "" if time is None else f"{time:.1f} s"
         clock_width = text_mask(clock, letters).shape[1] + pad if clock else 0
@@ -248,13 +249,20 @@ def _star(x: float, y: float, size: float) -> list[tuple[float, float]]:
     return [(x + radii[k % 2] * sin(k * pi / 5), y - radii[k % 2] * cos(k * pi / 5)) for k in range(10)]
 
 
-def _hull(points: FloatArray) -> Sequence[FloatArray]:
-    """Corners of the convex hull in order; few or collinear points are their own hull."""
-    if len(points) <= 2:
-        return list(points)
-    try:
-        return list(points[ConvexHull(points).vertices])
-    except QhullError:  # all on one line
-        spread = points - points.mean(axis=0)
-        along = spread @ spread[np.argmax(np.hypot(*spread.T))]
-        return [points[np.argmin(along)], points[np.argmax(along)]]
+def _hull(points: FloatArray) -> list[tuple[float, float]]:
+    """Corners of the convex hull in order (Andrew's monotone chain, 1979); of points in a row the ends."""
+    ordered = sorted({(float(x), float(y)) for x, y in points})
+    if len(ordered) <= 2:
+        return ordered
+    hull: list[tuple[float, float]] = []
+    for chain in (ordered, ordered[::-1]):
+        first = len(hull)
+        for x, y in chain:
+            while len(hull) - first >= 2:
+                (ax, ay), (bx, by) = hull[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                hull.pop()
+            hull.append((x, y))
+        hull.pop()  # it opens the other chain
+    return hull

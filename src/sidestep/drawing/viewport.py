@@ -15,7 +15,7 @@ Bounds = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Viewport:
-    """The part of the world that a picture shows: ``bounds`` whole and centred, in ``size`` = (width, height) pixels."""
+    """What a picture shows: ``bounds`` whole and centred, in ``size`` = (width, height) pixels."""
 
     bounds: Bounds
     size: tuple[int, int]
@@ -49,7 +49,7 @@ class Viewport:
 
 
 def bounds_around(points: FloatArray, margin: float = 3.0, smallest: float = 8.0) -> Bounds:
-    """A view of all finite ``points`` (K, 2), with ``margin`` m about them and at least ``smallest`` m to each side."""
+    """A view of all finite ``points`` (K, 2) with ``margin`` m about them, at least ``smallest`` m across."""
     finite = points[np.isfinite(points).all(axis=-1)]
     if len(finite) == 0:
         return -smallest / 2, -smallest / 2, smallest / 2, smallest / 2

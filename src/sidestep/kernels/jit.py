@@ -68,9 +68,9 @@ def find_cache_folder() -> Path | None:
 CACHE_FOLDER: Path | None = find_cache_folder()
 
 
-def is_cold() -> bool:
-    """Whether the kernels still have to be compiled (nothing is in the cache)."""
-    return CACHE_FOLDER is None or not any(CACHE_FOLDER.rglob("*.nbi"))
+def is_compiled(name: str) -> bool:
+    """Whether the cache holds machine code of the kernel ``name`` (``module.function``)."""
+    return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob(f"{name}-*.nbi"))
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -26,6 +26,7 @@ NEXT = np.uint64(1)
 
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 INFINITY = np.float32(np.inf)
+OVER_SPEED = np.float32(1.001)
 PARALLEL = np.float32(1e-5)  # sine of the angle under which two lines count as parallel
 
 
@@ -37,7 +38,7 @@ def _violation(lines, i, vx, vy):
 
 @inlined
 def _permitted_interval(lines, begin, i, radius):
-    """Where line ``i`` is in the disc and permitted by ``begin … i-1``: ``(left, right)``, empty: left > right."""
+    """Where line ``i`` is in the disc and permitted by ``begin … i-1``: left … right; none: left > right."""
     px, py = lines[POINT_X + i], lines[POINT_Y + i]
     dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
     along = px * dx + py * dy
@@ -143,4 +144,8 @@ def least_violation(lines, begin, fixed, end, failed, radius, vx, vy, bisectors)
                 bisectors, begin, last, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy
             )
             worst = _violation(lines, i, vx, vy)
+    square, limit = vx * vx + vy * vy, radius * radius
+    if square > limit * OVER_SPEED:  # nearly parallel lines cross so far away that float32 loses the disc
+        scale = radius / math.sqrt(square)
+        vx, vy = vx * scale, vy * scale
     return vx, vy

@@ -122,7 +122,7 @@ def _fit_grid(agents, flags, active, expected, frame):
             y0, y1 = min(y0, y), max(y1, y)
     width, height = np.float64(x1 - x0), np.float64(y1 - y0)
     if not math.isfinite(width * height):  # one cell, then
-        width, height = 0.0, 0.0
+        width = height = np.float64(0.0)
     radius = math.sqrt((width + 0.1) * (height + 0.1) * max(expected, 1) / (math.pi * active))
     ny = max(1, int(min(height / (radius * CELL_HEIGHT), math.sqrt(3.0 * active))))
     nx = max(1, int(min(width / (radius * CELL_WIDTH), 3.0 * active / ny)))
@@ -133,8 +133,7 @@ def _fit_grid(agents, flags, active, expected, frame):
 
 
 @inlined
-def _copy_agent(agents, j, grid, place):
-    slot = np.uint32(place)
+def _copy_agent(agents, j, grid, slot):
     grid.columns[slot] = np.uint32(j)
     grid.copies[COPY_X, slot] = agents[PX, j]
     grid.copies[COPY_Y, slot] = agents[PY, j]
@@ -164,7 +163,7 @@ def _sort_into_cells(agents, flags, grid):
     for j in range(m):  # moves starts[c + 1] from the first place of cell c to that of cell c + 1
         if flags[ACTIVE, j] != 0:
             c = cell_of[j] + 1
-            _copy_agent(agents, j, grid, starts[c])
+            _copy_agent(agents, j, grid, np.uint32(starts[c]))
             starts[c] += 1
 
 
@@ -174,9 +173,9 @@ def build_neighbours(agents, flags, max_neighbours, grid):
 
     ``max_neighbours`` is how many neighbours a search will want, which sets the cell size and no result.
     """
-    active = 0
+    active = np.int64(0)
     for j in range(agents.shape[1]):
-        active += flags[ACTIVE, j] != 0
+        active += np.int64(flags[ACTIVE, j] != 0)
     if agents.shape[1] > grid.frame[CAPACITY]:
         raise ValueError("the scratch was made for fewer agents")
     grid.frame[:PLACES] = ZERO
@@ -188,7 +187,7 @@ def build_neighbours(agents, flags, max_neighbours, grid):
     place = 0
     for j in range(agents.shape[1]):
         if flags[ACTIVE, j] != 0:
-            _copy_agent(agents, j, grid, place)
+            _copy_agent(agents, j, grid, np.uint32(place))
             place += 1
     grid.starts[0], grid.starts[1] = 0, active
     return active

@@ -251,12 +251,10 @@ def _project(vx, vy, ax, ay, bx, by, single, legs, foreign, direction, margin, l
 def _push_disc(vx, vy, cx, cy, margin, lines, n):
     """Push the tangent, nearest to ``v``, of the cut-off disc around ``c``."""
     wx, wy = vx - cx, vy - cy
-    length = math.sqrt(wx * wx + wy * wy)
-    inverse = ONE / length if length > ZERO else ZERO
+    if wx == ZERO and wy == ZERO:
+        wx, wy = -cx, -cy  # straight away from the vertex
+    inverse = ONE / math.sqrt(wx * wx + wy * wy)
     wx, wy = wx * inverse, wy * inverse
-    if length == ZERO:  # straight away from the vertex
-        inverse = ONE / max(math.sqrt(cx * cx + cy * cy), TINY)
-        wx, wy = -cx * inverse, -cy * inverse
     return _push(lines, n, cx + margin * wx, cy + margin * wy, wy, -wx)
 
 

@@ -32,7 +32,7 @@ from sidestep.kernels.layout import (
     WISH_X,
     WISH_Y,
 )
-from sidestep.kernels.sweep import move_with_walls
+from sidestep.kernels.sweep import clear_of_walls, move_with_walls
 
 ARRIVED = np.float32(0.3)  # m: a waypoint is reached within this
 SIDE_BIAS = np.float32(0.01)  # rad: people tend so much to their right, which settles exact symmetry
@@ -95,14 +95,16 @@ def wish_velocities(agents, flags, people, routes, route_length, dt):
 @kernel
 def move_people(agents, flags, people, walls, dt):
     """Carry out the new velocities. Walls are hard: a body stops at them or slides along. Velocity is what was moved."""
+    walled = walls[0].shape[0] > 0
     for i in range(people):
         if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or flags[MODEL, i] == MODEL_NONE:
             continue
         dx, dy = agents[NEW_VX, i] * dt, agents[NEW_VY, i] * dt
         x, y = agents[PX, i], agents[PY, i]
-        if walls[0].shape[0] > 0:
+        radius = np.float64(agents[RADIUS, i])
+        if walled and not clear_of_walls(np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), radius, walls):
             new_x, new_y, touched, _ = move_with_walls(
-                np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), np.float64(agents[RADIUS, i]), walls
+                np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), radius, walls
             )
             agents[PX, i], agents[PY, i] = np.float32(new_x), np.float32(new_y)
             if touched:

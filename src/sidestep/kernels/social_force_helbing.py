@@ -76,7 +76,7 @@ _FAR = np.float32(1e6)  # metres: where padding stands
 
 LOWEST_EXPONENT, HIGHEST_EXPONENT = np.float32(-60.0), np.float32(8.0)
 TINY = np.float32(1e-12)  # m²: below this a distance counts as zero and gives no direction
-STRENGTH_LIMIT = 4000.0  # m/s²: times exp(HIGHEST_EXPONENT) it stays below the limit of order_free_stepss
+STRENGTH_LIMIT = 4000.0  # m/s²: times exp(HIGHEST_EXPONENT) it stays below the limit of order_free_steps
 _ZERO, _HALF, _ONE, _TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 _GROW = np.float32(1.25)
 _REACH = np.float32(WALL_REACH)

@@ -11,7 +11,7 @@ the unit vector from i to j:
     f = -A exp(-d/B) [exp(-(n' B θ)²) t + sign(θ) exp(-(n B θ)²) n]
 
 and the acceleration is (wish - v) / τ + Σ_j f_ij + walls + group forces. Bodies have no size in f, as
-published.
+published; between two people at the same place e is zero.
 
 A wall point pushes with a exp(-(d - r)/b), d - r being the distance from the body's surface to it; how walls
 and neighbours are found and summed is written in ``social_force_helbing``.
@@ -62,7 +62,7 @@ PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WA
 )
 GROUP_OFFSET = 10
 
-CELLS_PER_REACH = 2  # of one and two and three the fastest at 0.25 people per m²
+CELLS_PER_REACH = 2  # the fastest of 1, 2 and 3 at 0.25 people per m²
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,13 +155,8 @@ def _fill_forces(agents, i, tile, count, params):
     for k in range(np.uint64(count)):
         tile[ROW_FX + k] = atan2_32(tile[ROW_FX + k], tile[ROW_FY + k]) + tile[WORK_C + k] * bias
     for k in range(np.uint64(count)):
-        tx, ty, b, decay, theta = (
-            tile[WORK_A + k],
-            tile[WORK_B + k],
-            tile[WORK_C + k],
-            tile[WORK_D + k],
-            tile[ROW_FX + k],
-        )
+        tx, ty, b = tile[WORK_A + k], tile[WORK_B + k], tile[WORK_C + k]
+        decay, theta = tile[WORK_D + k], tile[ROW_FX + k]
         fade = (b * theta) * (b * theta)
         along = _faded(decay - fade_speed * fade)
         across = _faded(decay - fade_angle * fade)

@@ -40,6 +40,7 @@ from sidestep.kernels.people import enter_people, face_people, move_people, repl
 from sidestep.kernels.social_force_helbing import helbing_world, make_social_force_scratch
 from sidestep.kernels.social_force_moussaid import moussaid_world
 from sidestep.kernels.sweep import (
+    clear_of_walls,
     move_with_walls,
     sweep_circles,
     sweep_polygon_circle,
@@ -126,6 +127,8 @@ def _move_robot(robot, body, limits, dynamics, command, applied, status, measure
     status[AT_WALL] = 0
     measures[WALL_FRACTION] = 2.0
     if walls[0].shape[0] == 0:
+        return
+    if clear_of_walls(x, y, robot[ROBOT_X] - x, robot[ROBOT_Y] - y, body[0, 1], walls):
         return
     if body[0, 0] == 0.0:
         new_x, new_y, touched, fraction = move_with_walls(

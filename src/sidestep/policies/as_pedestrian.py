@@ -9,7 +9,7 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.policies.route import RouteFollower
-from sidestep.types import CompiledScene, Observation, Task
+from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, Task
 from sidestep.types.base import FloatArray, IntArray
 
 _NO_WALLS = (
@@ -27,6 +27,13 @@ def walls_of(scene: CompiledScene | None) -> tuple[Any, ...]:
         scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_prev, scene.wall_convex, scene.cell_start,
         scene.cell_items, scene.grid, scene.grid_shape,
     )  # fmt: skip
+
+
+def empty_look(task: Task) -> Observation:
+    """An observation at the start with nobody in sight."""
+    none = np.zeros((0, 2))
+    nobody = Pedestrians(np.zeros(0, np.int64), none, none, np.zeros(0), np.zeros(0), np.zeros(0, np.int32))
+    return Observation(0.0, RobotState(*task.start, 0.0, 0.0, 0.0), task.goal, nobody)
 
 
 class AsPedestrian:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
-from sidestep.policies.as_pedestrian import AsPedestrian
+from sidestep.policies.as_pedestrian import AsPedestrian, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 class Orca:
@@ -52,6 +52,7 @@ class Orca:
             horizon_people=s["horizon"],
             horizon_walls=s["wall_horizon"],
         ).to_array()
+        self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
 
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The permitted velocity nearest to full speed along the route."""

@@ -1,11 +1,13 @@
-"""Which episodes a report embeds: for every policy its worst and its best, then others of the same scenarios."""
+"""Which episodes a report embeds: of every policy the worst and the best, then others of their scenarios."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from sidestep.benchmark.episode import EpisodeScores
-from sidestep.benchmark.folder import episode_path
+from sidestep.benchmark.folder import RUN_FILE, episode_path
 from sidestep.benchmark.score import ScoredRun, record_paths
 from sidestep.errors import RecordError
 from sidestep.records import load_record
@@ -14,24 +16,29 @@ from sidestep.types.record import EpisodeRecord
 
 MOST = 12
 
-Labelled = tuple[ScoredRun, EpisodeScores]
+
+@dataclass(frozen=True)
+class Labelled:
+    """An episode of a run, and the name under which the report shows its policy."""
+
+    run: ScoredRun
+    scores: EpisodeScores
+    label: str
 
 
 def choose_replays(episodes: Sequence[Labelled], most: int = MOST) -> list[tuple[str, EpisodeRecord]]:
-    """(policy label, record) of at most ``most`` episodes, policy by policy; records that cannot be read are left out."""
-    chosen: list[Labelled] = []
-    for candidate in _in_order_of_interest(episodes):
-        if len(chosen) == most:
-            break
-        chosen.append(candidate)
-    policies = list(dict.fromkeys(episode.policy for _, episode in episodes))
-    chosen.sort(key=lambda item: policies.index(item[1].policy))
-    loaded = [(episode.policy, _load(run, episode)) for run, episode in chosen]
-    return [(label, record) for label, record in loaded if record is not None]
+    """(policy label, record) of at most ``most`` episodes, policy by policy.
+
+    Records that cannot be read, or are not those that were scored, are left out.
+    """
+    chosen = _in_order_of_interest(episodes)[:most]
+    policies = list(dict.fromkeys(item.label for item in episodes))
+    chosen.sort(key=lambda item: policies.index(item.label))
+    return list(_load(chosen))
 
 
 def goodness(episode: EpisodeScores) -> tuple[float, ...]:
-    """For ranking: the outcome by the order of precedence, then distance kept from people, then a short time."""
+    """For ranking: the outcome by order of precedence, then distance kept from people, then a short time."""
     order = [outcome.value for outcome in PRECEDENCE]
     distance = episode.metrics.get("closest_pedestrian_distance")
     time = episode.metrics.get("time_to_goal")
@@ -44,27 +51,35 @@ def goodness(episode: EpisodeScores) -> tuple[float, ...]:
 
 def _in_order_of_interest(episodes: Sequence[Labelled]) -> list[Labelled]:
     by_policy: dict[str, list[Labelled]] = {}
-    for item in sorted(episodes, key=lambda item: goodness(item[1])):
-        by_policy.setdefault(item[1].policy, []).append(item)
+    for item in sorted(episodes, key=lambda item: goodness(item.scores)):
+        by_policy.setdefault(item.label, []).append(item)
     ordered = [ranked[0] for ranked in by_policy.values()]
     ordered += [ranked[-1] for ranked in by_policy.values() if len(ranked) > 1]
-    taken = {id(item[1]) for item in ordered}
-    scenarios = {(item[1].scenario, item[1].seed) for item in ordered}
-    rest = [item for item in episodes if id(item[1]) not in taken]
-    rest.sort(key=lambda item: (item[1].scenario, item[1].seed) not in scenarios)
+    taken = {id(item) for item in ordered}
+    scenarios = {(item.scores.scenario, item.scores.seed) for item in ordered}
+    rest = [item for item in episodes if id(item) not in taken]
+    rest.sort(key=lambda item: (item.scores.scenario, item.scores.seed) not in scenarios)
     return ordered + rest
 
 
-def _load(run: ScoredRun, episode: EpisodeScores) -> EpisodeRecord | None:
-    """The episode's record: where a run folder keeps it, else the one in the folder with its digest."""
-    own_name = episode.policy.removesuffix(f" ({run.folder.resolve().name})")
-    path = episode_path(run.folder, own_name, episode.scenario, episode.seed)
-    candidates = [path] if path.is_file() else record_paths(run.folder)
-    for candidate in candidates:
+def _load(chosen: Sequence[Labelled]) -> Iterator[tuple[str, EpisodeRecord]]:
+    plain: dict[Path, dict[str, Path]] = {}
+    for item in chosen:
+        folder, scores = item.run.folder, item.scores
+        if (folder / RUN_FILE).is_file():
+            path: Path | None = episode_path(folder, scores.policy, scores.scenario, scores.seed)
+        else:
+            if folder not in plain:
+                plain[folder] = {record.digest: path for path, record in _readable(record_paths(folder))}
+            path = plain[folder].get(scores.digest)
+        for _, record in _readable([path] if path is not None and path.is_file() else []):
+            if record.digest == scores.digest:
+                yield item.label, record
+
+
+def _readable(paths: Sequence[Path]) -> Iterator[tuple[Path, EpisodeRecord]]:
+    for path in paths:
         try:
-            record = load_record(candidate)
+            yield path, load_record(path)
         except RecordError:
             continue
-        if record.digest == episode.digest:
-            return record
-    return None

@@ -35,7 +35,7 @@ def step_at(record: EpisodeRecord, time: float) -> int:
 
 
 def _place(record: EpisodeRecord, time: float, subject: str) -> tuple[float, float]:
-    """Between the two bodies for a person, the nearest point of the nearest wall for a wall, else the robot's centre."""
+    """A person: between the two bodies. A wall: its nearest point. Anything else: the robot's centre."""
     step = step_at(record, time)
     robot = record.robot_pose[step, :2]
     kind, _, number = subject.partition(":")

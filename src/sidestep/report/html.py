@@ -1,4 +1,4 @@
-"""One self-contained HTML file from one or more run folders: tables, plots, replays, definitions, provenance."""
+"""One self-contained HTML file about one or more runs: tables, plots, replays, definitions, provenance."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sidestep.benchmark.episode import EpisodeScores
 from sidestep.benchmark.folder import RUN_FILE, load_run
 from sidestep.benchmark.score import ScoredRun, read_run
 from sidestep.drawing import palette
 from sidestep.errors import BadInput
 from sidestep.records import atomic
-from sidestep.report.choice import choose_replays
+from sidestep.report.choice import Labelled, choose_replays
 from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
 from sidestep.report.replays import pack_replays
-from sidestep.report.summary import Summary, pareto_front, summarise
+from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
 from sidestep.report.tables import write_tables
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
@@ -35,17 +34,17 @@ DISTRIBUTIONS = (
     "personal_space_intrusion",
     "jerk_avg",
 )
-SAFETY = ("closest_pedestrian_distance", "time_to_collision_min", "success")
-EFFICIENCY = ("time_to_goal", "path_length_ratio", "path_traversal_time")
+EFFICIENCY = ("spl", "success")
+"""For the trade-off: the first that there is. Both count every episode: failing early gains nothing."""
 
 
 def write_report(run_folders: Sequence[Path], out: Path) -> None:
-    """Write ``out`` (HTML) and, beside it under the same name, ``.csv`` and ``.tex`` tables of the same numbers."""
+    """Write ``out`` (HTML) and, beside it, ``.csv`` and ``.tex`` tables of the same numbers."""
     if not run_folders:
         raise BadInput("a report needs at least one run folder")
     runs = [read_run(Path(folder)) for folder in run_folders]
     labelled = _label(runs)
-    summary = summarise([episode for _, episode in labelled])
+    summary = summarise([replace(item.scores, policy=item.label) for item in labelled])
     page = _render(summary, labelled, runs)
     try:
         with atomic(out) as temporary:
@@ -55,19 +54,19 @@ def write_report(run_folders: Sequence[Path], out: Path) -> None:
         raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
-def _label(runs: Sequence[ScoredRun]) -> list[tuple[ScoredRun, EpisodeScores]]:
+def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
     """Every episode with its run. A policy that several runs share is told apart by the run's name."""
     holders = Counter(policy for run in runs for policy in {episode.policy for episode in run.episodes})
     names = [run.folder.resolve().name for run in runs]
     unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
     return [
-        (run, replace(episode, policy=f"{episode.policy} ({name})") if holders[episode.policy] > 1 else episode)
+        Labelled(run, scores, f"{scores.policy} ({name})" if holders[scores.policy] > 1 else scores.policy)
         for run, name in zip(runs, unique, strict=True)
-        for episode in run.episodes
+        for scores in run.episodes
     ]
 
 
-def _render(summary: Summary, labelled: list[tuple[ScoredRun, EpisodeScores]], runs: Sequence[ScoredRun]) -> str:
+def _render(summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun]) -> str:
     environment = Environment(
         loader=PackageLoader("sidestep.report", "templates"),
         autoescape=True,
@@ -77,7 +76,7 @@ def _render(summary: Summary, labelled: list[tuple[ScoredRun, EpisodeScores]], r
     )
     files = {name: _template_text(environment, name) for name in ("style.css", "player.js")}
     chosen = choose_replays(labelled)
-    replays = pack_replays([(label, record) for label, record in chosen])
+    replays = pack_replays(chosen)
     marks = [Mark(name, palette.hexadecimal(_policy_colour(k))) for k, name in enumerate(summary.policies)]
     return environment.get_template("report.html.j2").render(
         title=" + ".join(dict.fromkeys(run.suite for run in runs)),
@@ -153,14 +152,12 @@ def _legend(summary: Summary) -> list[dict[str, Any]]:
 
 def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
     across = next((column for name in EFFICIENCY if (column := summary.column(name))), None)
-    up = next((column for name in SAFETY if (column := summary.column(name))), None)
-    if across is None or up is None:
+    if across is None:
         return None
+    up = contact_free(summary)
     front = pareto_front(across, up)
-    if not front:
-        return None
-    who = "No policy is beaten in both by another" if len(front) == len(marks) else "Not beaten in both by another: " + ", ".join(front)  # fmt: skip
-    caption = f"Means over the episodes that have a value, with 95 % intervals. {who}."
+    caption = "Over all episodes, so that a policy gains nothing by failing early; with 95 % intervals. "
+    caption += f"Not beaten in both by any other policy: {', '.join(front)}."
     return {"svg": tradeoff_plot(marks, across, up, front), "caption": caption}
 
 
@@ -177,7 +174,9 @@ def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, An
 
 def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
-    place = {(replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))}
+    place = {
+        (replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))
+    }
     outcomes: dict[tuple[str, str], Counter[str]] = {}
     for episode in summary.episodes:
         outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
@@ -187,7 +186,9 @@ def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str,
         for policy in summary.policies:
             counts = outcomes.get((policy, scenario), Counter())
             total, good = counts.total(), counts[Outcome.SUCCESS.value]
-            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
+            told = ", ".join(
+                f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common()
+            )
             spots.append(
                 {
                     "of": total,
@@ -213,7 +214,11 @@ def _stops(counts: Counter[str]) -> str:
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:
-    facts: list[tuple[str, Any]] = [("Suite", run.suite), ("People", run.source), ("Metric dialect", run.dialect)]
+    facts: list[tuple[str, Any]] = [
+        ("Suite", run.suite),
+        ("People", run.source),
+        ("Metric dialect", run.dialect),
+    ]
     policies: list[dict[str, Any]] = []
     skipped: Sequence[Any] = ()
     if (run.folder / RUN_FILE).is_file():
@@ -223,7 +228,11 @@ def _provenance(run: ScoredRun) -> dict[str, Any]:
         facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
         facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
         policies = [
-            {"name": policy.name, "settings": json.dumps(policy.settings, sort_keys=True), "version": policy.version}
+            {
+                "name": policy.name,
+                "settings": json.dumps(policy.settings, sort_keys=True),
+                "version": policy.version,
+            }
             for policy in file.plan.policies
         ]
         skipped = file.skipped

@@ -25,12 +25,21 @@ GAP_UNIT = 0.01  # m
 FINEST = 0.005  # m, resolution of positions where the episode is not larger than 160 m
 NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are left out
 SHOWN_EVENTS = frozenset(
-    {"collision_start", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion", "policy_error", "trigger"}
+    {
+        "collision_start",
+        "goal_reached",
+        "timeout",
+        "frozen",
+        "off_route",
+        "lane_invasion",
+        "policy_error",
+        "trigger",
+    }
 )
 
 
 def pack_replays(episodes: list[tuple[str, EpisodeRecord]], budget: int = 4_000_000) -> dict[str, Any]:
-    """Everything the player needs, for (policy label, record) pairs; those beyond ``budget`` bytes are left out."""
+    """What the player needs of (policy label, record) pairs; those beyond ``budget`` bytes are left out."""
     scenes: list[dict[str, Any]] = []
     packed: list[dict[str, Any]] = []
     spent = 0
@@ -99,8 +108,8 @@ def _comes_near(position: FloatArray, view: Bounds) -> BoolArray:
     x0, y0, x1, y1 = view
     x, y = position[..., 0], position[..., 1]
     reach_x, reach_y = NEAR_VIEW_M + (y1 - y0) / 4, NEAR_VIEW_M + (x1 - x0) / 4
-    near: BoolArray = ((x > x0 - reach_x) & (x < x1 + reach_x) & (y > y0 - reach_y) & (y < y1 + reach_y)).any(axis=0)
-    return near
+    near = ((x > x0 - reach_x) & (x < x1 + reach_x) & (y > y0 - reach_y) & (y < y1 + reach_y)).any(axis=0)
+    return np.asarray(near)
 
 
 def _unit(origin: tuple[float, float], *poses: FloatArray) -> float:
@@ -130,7 +139,11 @@ def _events(record: EpisodeRecord) -> list[dict[str, Any]]:
     listed = []
     for event in record.events:
         if event.kind in SHOWN_EVENTS:
-            entry: dict[str, Any] = {"time": round(event.time, 3), "kind": event.kind, "subject": event.subject}
+            entry: dict[str, Any] = {
+                "time": round(event.time, 3),
+                "kind": event.kind,
+                "subject": event.subject,
+            }
             if event.kind == "collision_start":
                 contact = places[event.time, event.subject]
                 entry |= {"x": round(contact.x, 3), "y": round(contact.y, 3)}
@@ -143,7 +156,10 @@ def _pack_scene(record: EpisodeRecord, view: Bounds) -> dict[str, Any]:
     ground = ground_of(scene if isinstance(scene, SceneSpec) else None, record.walls)
     layers = []
     for layer in ground.layers:
-        entry: dict[str, Any] = {"kind": layer.kind, "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)]}
+        entry: dict[str, Any] = {
+            "kind": layer.kind,
+            "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)],
+        }
         if layer.kind == "crosswalk":
             entry["stripes"] = [_flat(bar) for bar in crossing_stripes(layer.ring)]
         layers.append(entry)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import floor, log10, nan
+from typing import Any
 
 from sidestep import registry
 from sidestep.benchmark.episode import EpisodeScores
@@ -15,6 +16,7 @@ from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.answers import INDICATOR_UNIT
 from sidestep.metrics.score import directions
 from sidestep.types.outcome import Outcome
+from sidestep.types.result import MetricResult
 
 KEY_METRICS: tuple[str, ...] = (
     "success",
@@ -31,7 +33,7 @@ KEY_METRICS: tuple[str, ...] = (
 
 TITLES: dict[str, str] = {
     "success": "Success rate",
-    "spl": "SPL",
+    "spl": "Success weighted by path length",
     "closest_pedestrian_distance": "Closest person",
     "time_to_collision_min": "Shortest time to collision",
     "planning_time_avg": "Planning time",
@@ -40,9 +42,11 @@ TITLES: dict[str, str] = {
     "speed_avg": "Mean speed",
     "time_to_goal": "Time to goal",
     "pedestrian_collisions": "Contacts with people",
+    "contact_free": "Free of contact",
 }
 """Short names for people, where the metric's own would be clumsy."""
 
+CONTACT_FREE = "contact_free"
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
@@ -57,6 +61,8 @@ class Cell:
     low: float | None = None
     high: float | None = None
     """Interval of the mean; None where there are too few values for one."""
+    factor: float = 1.0
+    """From the metric's unit to the one that is shown."""
     percent: bool = False
     best: bool = False
     reason: str = ""
@@ -80,7 +86,7 @@ class Cell:
         return low, self.mean_value if self.high is None else self.high
 
     def _format(self, value: float) -> str:
-        text = f"{100 * value:.0f} %" if self.percent else format_number(value)
+        text = f"{100 * value:.0f} %" if self.percent else format_number(value * self.factor)
         return text.replace("-", "−")
 
 
@@ -104,8 +110,13 @@ class MetricColumn:
     @property
     def short_unit(self) -> str:
         """``m ↓``."""
-        unit = {"0/1": "", "ratio": "", "count": ""}.get(self.unit, self.unit)
-        return f"{unit} {ARROWS[self.direction]}".strip()
+        return f"{self.shown_unit} {ARROWS[self.direction]}".strip()
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit of the numbers that people see; empty for shares, ratios and counts."""
+        shortened = any(cell.factor != 1 for cell in self.cells.values())
+        return "ms" if shortened else {"0/1": "", "ratio": "", "count": ""}.get(self.unit, self.unit)
 
     @property
     def unit_and_direction(self) -> str:
@@ -137,7 +148,9 @@ class Summary:
     def outcomes(self, policy: str) -> Counter[str]:
         """How often each outcome came up, in the order of ``Outcome``."""
         counted = Counter(episode.outcome for episode in self.episodes if episode.policy == policy)
-        return Counter({outcome.value: counted[outcome.value] for outcome in Outcome if counted[outcome.value]})
+        return Counter(
+            {outcome.value: counted[outcome.value] for outcome in Outcome if counted[outcome.value]}
+        )
 
     def values(self, policy: str, metric: str) -> list[float]:
         """The valid values of a metric, one per episode."""
@@ -183,8 +196,8 @@ def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, s
         if figures is None or figures.mean is None:
             cells[policy] = Cell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
         else:
-            percent = unit == INDICATOR_UNIT
-            cells[policy] = Cell(figures.n, entry.episodes, figures.mean, figures.low, figures.high, percent)
+            cells[policy] = Cell(figures.n, entry.episodes, figures.mean, figures.low, figures.high)
+    cells = {policy: replace(cell, **_style(unit, cells)) for policy, cell in cells.items()}
     return MetricColumn(
         name=name,
         unit=unit,
@@ -194,6 +207,12 @@ def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, s
         validity=metric.validity if metric else "",
         cells=_mark_best(cells, direction),
     )
+
+
+def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
+    """How a column is printed: shares in percent, times in milliseconds if all are below 0.1 s."""
+    largest = max((abs(cell.mean_value) for cell in cells.values() if cell.n), default=0.0)
+    return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
 
 
 def _mark_best(cells: dict[str, Cell], direction: Direction) -> dict[str, Cell]:
@@ -217,6 +236,27 @@ def format_number(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
+def contact_free(summary: Summary) -> MetricColumn:
+    """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
+    table = aggregate(
+        [
+            MetricScores(
+                e.policy, e.scenario, e.seed, Outcome(e.outcome), {CONTACT_FREE: _touched_nothing(e)}
+            )
+            for e in summary.episodes
+        ]
+    )
+    column = _column(CONTACT_FREE, INDICATOR_UNIT, table, {})
+    return replace(column, direction="higher")
+
+
+def _touched_nothing(episode: EpisodeScores) -> MetricResult:
+    """By the count of collisions; by the outcome where they were not counted."""
+    counted = episode.metrics.get("collisions")
+    free = counted.value == 0 if counted and counted.valid else not episode.outcome.endswith("collision")
+    return MetricResult(float(free), INDICATOR_UNIT)
+
+
 def pareto_front(across: MetricColumn, up: MetricColumn) -> list[str]:
     """Policies whose means no other policy beats in both metrics."""
 
@@ -224,7 +264,9 @@ def pareto_front(across: MetricColumn, up: MetricColumn) -> list[str]:
         x, y = across.cells[policy].mean_value, up.cells[policy].mean_value
         return (x if across.direction == "higher" else -x), (y if up.direction == "higher" else -y)
 
-    points = {policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n}
+    points = {
+        policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n
+    }
     return [
         policy
         for policy, (x, y) in points.items()

@@ -22,7 +22,9 @@ def write_tables(summary: Summary, stem: Path) -> tuple[Path, Path]:
     with atomic(table) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)
-        writer.writerows(_csv_row(policy, column) for policy in summary.policies for column in summary.columns)
+        writer.writerows(
+            _csv_row(policy, column) for policy in summary.policies for column in summary.columns
+        )
     with atomic(latex) as temporary:
         temporary.write_text(latex_table(summary), encoding="utf-8")
     return table, latex
@@ -39,9 +41,8 @@ def latex_table(summary: Summary) -> str:
     """A booktabs table: policies × key metrics, mean with the 95 % interval, best in bold."""
     columns = summary.key_columns
     arrows = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", "none": ""}
-    units = {"0/1": r"\%", "ratio": "", "count": ""}
     heads = [escape_latex(column.title) + arrows[column.direction] for column in columns]
-    below = [units.get(column.unit, escape_latex(column.unit)) for column in columns]
+    below = [r"\%" if column.unit == "0/1" else escape_latex(column.shown_unit) for column in columns]
     lines = [
         "% Needs the package booktabs. Mean and 95 % interval; the best mean of a column is bold.",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
@@ -50,7 +51,8 @@ def latex_table(summary: Summary) -> str:
         " & ".join(["", *below]) + r" \\",
         r"\midrule",
         *(
-            " & ".join([escape_latex(policy), *(_latex_cell(column.cells[policy]) for column in columns)]) + r" \\"
+            " & ".join([escape_latex(policy), *(_latex_cell(column.cells[policy]) for column in columns)])
+            + r" \\"
             for policy in summary.policies
         ),
         r"\bottomrule",

@@ -24,7 +24,10 @@ Size = tuple[int, int]
 
 
 class EpisodeView:
-    """A record, ready to be painted at any step. ``bounds`` (m) defaults to a view of the whole way and the goal."""
+    """A record, ready to be painted at any step.
+
+    ``bounds`` (m) defaults to a view of the whole way and the goal.
+    """
 
     def __init__(
         self,
@@ -80,7 +83,10 @@ class EpisodeView:
         )
 
     def _recent(self, step: int, seconds: float) -> Sequence[int]:
-        """Steps of a trail up to ``step``, oldest first. On a fixed raster, so that a trail does not shimmer."""
+        """Steps of a trail up to ``step``, oldest first.
+
+        On a fixed raster, so that a trail does not shimmer.
+        """
         every = self._trail_every
         first = 0 if np.isinf(seconds) else max(0, step - round(seconds / self.record.step_s))
         return [*range(-(-first // every) * every, step, every), step]
@@ -96,7 +102,10 @@ def view_of(record: EpisodeRecord) -> Bounds:
 
 
 def draw_frame(record: EpisodeRecord, step: int, size: Size = (640, 640)) -> Picture:
-    """State ``step`` as an 8-bit picture (H, W, 3). For many frames of one record keep an :class:`EpisodeView`."""
+    """State ``step`` as an 8-bit picture (H, W, 3).
+
+    For many frames of one record keep an :class:`EpisodeView`.
+    """
     return EpisodeView(record, size).frame(step)
 
 

@@ -1,15 +1,16 @@
 """Polygons around the set pixels of a mask, with few edges and close to the pixels' own outline.
 
-The outline of a slanted wall is a staircase whose corners lie up to half a pixel's diagonal, 0.71, to either side of
-the wall. Its steps are cut at their midpoints, and the outline is then followed in chords as long as every corner of
-the staircase stays within three quarters of a pixel of the chord, and every point of the chord of the staircase. The
-walk along allowed directions is the cone of Sklansky and Gonzalez, "Fast polygonal approximation of digitized curves"
+The outline of a slanted wall is a staircase whose corners lie up to half a pixel's diagonal, 0.71 pixels,
+to either side of the wall. Its steps are cut at their midpoints, and the outline is then followed in chords,
+each as long as every corner of the staircase stays within three quarters of a pixel of it. The search over
+allowed directions is the cone of Sklansky and Gonzalez, "Fast polygonal approximation of digitized curves"
 (1980).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,15 +23,18 @@ TOLERANCE = 0.75  # pixels
 LOOK_AHEAD = 64  # nodes, doubled as long as a chord reaches farther
 
 
-def outline_pixels(mask: BoolArray) -> list[Polygon]:
-    """Polygons over the set pixels of a ``mask``; pixel [r, c] spans (x, y) = (c, r) to (c + 1, r + 1)."""
+def outline_pixels(mask: BoolArray, place: Callable[[FloatArray], FloatArray] = np.asarray) -> list[Polygon]:
+    """Polygons over the set pixels of a ``mask``; pixel [r, c] spans (x, y) = (c, r) to (c + 1, r + 1).
+
+    ``place`` maps corners ``(n, 2)`` from pixels to where they are wanted; the polygons are valid there.
+    """
     import shapely
 
     boxes = _merge_runs(mask)
     if not len(boxes):
         return []
     union = shapely.union_all(shapely.box(*boxes.T.astype(np.float64)))
-    return [_straighten_polygon(polygon) for polygon in shapely.get_parts(union)]
+    return [_straighten_polygon(polygon, place) for polygon in shapely.get_parts(union)]
 
 
 def _merge_runs(mask: BoolArray) -> IntArray:
@@ -46,14 +50,17 @@ def _merge_runs(mask: BoolArray) -> IntArray:
     return np.stack([start[first], row[first], stop[first], row[last] + 1], axis=1)
 
 
-def _straighten_polygon(polygon: Polygon) -> Any:
+def _straighten_polygon(polygon: Polygon, place: Callable[[FloatArray], FloatArray]) -> Polygon:
     """Fewer edges; where that would make thin parts cross, the outline stays as it is."""
     import shapely
 
     rings = [np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
-    shell, *holes = (fewer if len(fewer := straighten(ring)) >= 3 else ring for ring in rings)
+    shell, *holes = (place(fewer if len(fewer := straighten(ring)) >= 3 else ring) for ring in rings)
     straight = shapely.Polygon(shell, holes)
-    return straight if straight.is_valid else polygon
+    if straight.is_valid:
+        return straight
+    shell, *holes = (place(_drop_straight(ring)) for ring in rings)
+    return shapely.Polygon(shell, holes)
 
 
 def straighten(ring: FloatArray) -> FloatArray:
@@ -106,8 +113,8 @@ def _cut_steps(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _farthest_chord(nodes: FloatArray, passed: FloatArray, first: int) -> int:
     """The last node to which a chord from ``first`` stays within ``TOLERANCE`` of every corner on the way.
 
-    Seen from ``first``, each corner passed at distance d allows directions within ``asin(TOLERANCE / d)`` of its own; a
-    node is in question while its direction is allowed by all corners before it.
+    Seen from ``first``, each corner passed at distance d allows directions within ``asin(TOLERANCE / d)``
+    of its own; a node is in question while its direction is allowed by all corners before it.
     """
     ahead = LOOK_AHEAD
     while True:
@@ -136,7 +143,7 @@ def _turn(vector: FloatArray, forward: float) -> FloatArray:
 
 
 def _is_near(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> bool:
-    """Whether all corners and nodes from ``first`` to ``last`` are within ``TOLERANCE`` of the chord between them."""
+    """Whether corners and nodes between ``first`` and ``last`` are within ``TOLERANCE`` of their chord."""
     chord = nodes[last] - nodes[first]
     offset = np.concatenate([passed[first:last], nodes[first + 1 : last]]) - nodes[first]
     t = np.clip(offset @ chord / max(float(chord @ chord), 1e-12), 0.0, 1.0)

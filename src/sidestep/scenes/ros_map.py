@@ -51,9 +51,9 @@ class RosMap(Model):
 
 
 def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
-    """Read a map's YAML file: obstacles around its occupied cells, outlined within three quarters of a cell, on one
-    walkable region.
+    """Read a map's YAML file: one walkable region with obstacles around its occupied cells.
 
+    Outlines are straightened by at most three quarters of a cell (see :mod:`sidestep.scenes.pixel_outline`).
     ``unknown_is_solid`` overrides the key of that name in the file.
     """
     settings = RosMap.parse(read_mapping(path), str(path))
@@ -63,10 +63,11 @@ def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     solid = occupancy >= settings.free_thresh if blocked else occupancy > settings.occupied_thresh
     rows, columns = solid.shape
     extent = np.array([[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows]])
-    regions = [Region(kind="walkable", name="map", polygon=_corners(extent, settings))]
-    for polygon in outline_pixels(solid[::-1]):
-        rings = [np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
-        shell, *holes = (_corners(ring, settings) for ring in rings)
+    regions = [Region(kind="walkable", name="map", polygon=_corners(_place(extent, settings)))]
+    for polygon in outline_pixels(solid[::-1], lambda pixels: _place(pixels, settings)):
+        shell, *holes = (
+            _corners(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors)
+        )
         regions.append(Region(kind="obstacle", polygon=shell, holes=tuple(holes)))
     return SceneSpec(name=path.stem, regions=tuple(regions), source=f"ROS map {path.name}")
 
@@ -104,10 +105,14 @@ def save_ros_map(
     return path
 
 
-def _corners(pixels: FloatArray, settings: RosMap) -> tuple[tuple[float, float], ...]:
+def _place(pixels: FloatArray, settings: RosMap) -> FloatArray:
     """Pixel coordinates, y up from the lower left corner, to metres in the map's frame (to 1 µm)."""
     x, y, yaw = settings.origin
     u, v = (pixels * settings.resolution).T
     east = x + math.cos(yaw) * u - math.sin(yaw) * v
     north = y + math.sin(yaw) * u + math.cos(yaw) * v
-    return tuple((round(float(a), 6), round(float(b), 6)) for a, b in zip(east, north, strict=True))
+    return np.stack([east, north], axis=1).round(6)
+
+
+def _corners(ring: FloatArray) -> tuple[tuple[float, float], ...]:
+    return tuple((float(x), float(y)) for x, y in ring)

@@ -129,7 +129,7 @@ def _union(polygons: list[Polygon]) -> Any:
 
 
 def _tidy_ring(corners: FloatArray) -> FloatArray:
-    """Round to float32, as kernels read it; drop repeats and a straight first corner, if simplify left one."""
+    """Round to float32, as kernels read it; drop repeats and a straight first corner that simplify left."""
     corners = corners.astype(np.float32).astype(np.float64)
     corners = corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
     if len(corners) > 3:

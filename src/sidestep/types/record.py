@@ -36,6 +36,10 @@ class Event:
     value: float = 0.0
     text: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("time", "value"):  # numpy's floats print differently, and the digest reads them
+            object.__setattr__(self, name, float(getattr(self, name)))
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyInfo:

@@ -1,0 +1,13 @@
+"""How fast Sidestep is on this machine, next to other simulators where they are installed.
+
+One file per family of figures (``crowd``, ``environment``, ``lidar``, ``start``, ``memory``), each of which
+lists its cases; ``peers`` has one file per other simulator; ``measure`` says what a figure is; ``table``
+prints figures next to the ``targets``. Correctness is checked by the tests, not here.
+"""
+
+from __future__ import annotations
+
+from sidestep.bench.run import run_bench
+from sidestep.bench.table import bench_table
+
+__all__ = ["bench_table", "run_bench"]

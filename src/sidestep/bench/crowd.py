@@ -1,0 +1,185 @@
+"""Agent-steps per second of each crowd model, on one thread and on two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sidestep.bench import square, walking
+from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
+from sidestep.bench.peers import Peer, find_peer, jupedsim, pyrvo, pysocialforce
+from sidestep.bench.square import Square, draw_square
+from sidestep.kernels import layout
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls
+from sidestep.kernels.social_force_helbing import HelbingParameters, make_social_force_scratch
+from sidestep.kernels.social_force_moussaid import MoussaidParameters
+
+SIZES = (10, 50, 200, 1000, 5000)
+THREADS = (1, 2)
+QUICK_SIZES = (10, 50)
+SETTLING_STEPS = 200  # walked before anything is measured
+AGENT_STEPS = 20_000  # of one run, at least
+
+CODES = {
+    "orca": layout.MODEL_ORCA,
+    "social_force_moussaid": layout.MODEL_MOUSSAID,
+    "social_force_helbing": layout.MODEL_HELBING,
+}
+WALKS = {
+    "orca": walking.walk_orca,
+    "social_force_moussaid": walking.walk_moussaid,
+    "social_force_helbing": walking.walk_helbing,
+}
+PARTS = {
+    "social_force_moussaid": walking.part_of_moussaid,
+    "social_force_helbing": walking.part_of_helbing,
+}
+PEERS: dict[tuple[str, int], Callable[[Square], Peer]] = {
+    **{("orca", people): pyrvo.orca_peer for people in SIZES},
+    **{("social_force_moussaid", people): pysocialforce.moussaid_peer for people in (50, 200)},
+    **{("social_force_helbing", people): jupedsim.helbing_peer for people in (50, 200)},
+}
+"""One thread each, so they stand next to our figures of one thread only."""
+
+
+def cases() -> list[Case]:
+    """One per model, number of people and number of threads."""
+    return [
+        Case(
+            f"{model}/n={people}/threads={threads}",
+            partial(measure_crowd, model, people, threads),
+            quick=people in QUICK_SIZES,
+        )
+        for model in CODES
+        for people in SIZES
+        for threads in THREADS
+    ]
+
+
+def measure_crowd(model: str, people: int, threads: int, effort: Effort, note: Note) -> Figure:
+    """Agent-steps per second, ours and the peer's on the same square in turns."""
+    drawn = draw_square(people)
+    works: list[Work] = [WalkingCrowd(model, drawn) if threads == 1 else SharedCrowd(model, drawn, threads)]
+    peer = find_peer(PEERS.get((model, people)) if threads == 1 else None, drawn, note)
+    if peer is not None:
+        works.append(peer.work)
+    values = rates(works, effort)
+    return Figure(
+        f"{model}/n={people}/threads={threads}",
+        "agent-steps/s",
+        values[0],
+        None if peer is None else peer.name,
+        () if peer is None else values[1],
+    )
+
+
+class _Crowd:
+    """The square's people as the kernels' arrays, in an open world."""
+
+    def __init__(self, model: str, drawn: Square) -> None:
+        n = drawn.people
+        self.people = n
+        self.steps = max(20, AGENT_STEPS // n)
+        self.dt = np.float32(square.TIME_STEP)
+        self.agents = np.zeros((layout.AGENT_ROWS, n), np.float32)
+        self.agents[[layout.PX, layout.PY]] = drawn.positions.T
+        self.agents[[layout.VX, layout.VY]] = self.agents[[layout.NEW_VX, layout.NEW_VY]] = (
+            drawn.velocities().T
+        )
+        self.agents[[layout.GOAL_X, layout.GOAL_Y]] = drawn.goals[:, 0].T
+        self.agents[layout.RADIUS], self.agents[layout.SHARE] = square.RADIUS, 1.0
+        self.agents[layout.PREF_SPEED], self.agents[layout.MAX_SPEED] = drawn.speeds, square.MAX_SPEED
+        self.flags = np.zeros((layout.FLAG_ROWS, n), np.int32)
+        self.flags[layout.MODEL], self.flags[layout.ACTIVE] = CODES[model], 1
+        self.flags[layout.GROUP], self.flags[layout.AT_END] = -1, layout.END_LOOP
+        self.routes = drawn.goals.astype(np.float32)
+        self.lengths = np.full(n, square.GOALS, np.int32)
+        self.walls = no_walls()
+        self.params = _parameters(model)
+
+    def new_scratch(self, model: str) -> Any:
+        """Working memory of one thread."""
+        return make_orca_scratch(self.people) if model == "orca" else make_social_force_scratch(self.people)
+
+
+def _parameters(model: str) -> Any:
+    if model == "orca":
+        return OrcaParameters(
+            time_step=square.TIME_STEP,
+            neighbour_distance=square.NEIGHBOUR_DISTANCE,
+            max_neighbours=square.NEIGHBOURS,
+            horizon_people=square.HORIZON,
+        ).to_array()
+    return (MoussaidParameters() if model == "social_force_moussaid" else HelbingParameters()).as_array()
+
+
+class WalkingCrowd:
+    """Many steps in one compiled call, on one thread."""
+
+    def __init__(self, model: str, drawn: Square) -> None:
+        self._crowd = _Crowd(model, drawn)
+        self._walk = WALKS[model]
+        self._scratch = self._crowd.new_scratch(model)
+        self._walk_on(SETTLING_STEPS)
+
+    def _walk_on(self, steps: int) -> None:
+        c = self._crowd
+        self._walk(steps, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, self._scratch)
+
+    def prepare(self) -> None:
+        """Nothing: goals are renewed within the step."""
+
+    def run(self) -> float:
+        """Walk on; returns agent-steps."""
+        self._walk_on(self._crowd.steps)
+        return float(self._crowd.steps * self._crowd.people)
+
+
+class SharedCrowd:
+    """One world on several threads: each step's interaction is split between them."""
+
+    def __init__(self, model: str, drawn: Square, threads: int) -> None:
+        self._crowd = _Crowd(model, drawn)
+        self._model = model
+        self._scratch = [self._crowd.new_scratch(model) for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads - 1)
+        self._bounds = np.linspace(0, drawn.people, threads + 1).astype(int).tolist()
+        for _ in range(SETTLING_STEPS):
+            self._step()
+
+    def _begin(self) -> None:
+        c = self._crowd
+        if self._model == "orca":
+            shared = self._scratch[0]
+            walking.begin_orca(c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
+        else:
+            walking.begin_force(c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
+
+    def _decide(self, k: int) -> None:
+        c, scratch, first, last = self._crowd, self._scratch[k], self._bounds[k], self._bounds[k + 1]
+        if self._model == "orca":
+            shared = self._scratch[0]
+            walking.part_of_orca(c.agents, c.flags, c.walls, c.params, shared, scratch, first, last)
+        else:
+            part = PARTS[self._model]
+            part(c.agents, c.flags, c.walls, c.params, c.dt, scratch, first, last)
+
+    def _step(self) -> None:
+        self._begin()
+        others = [self._pool.submit(self._decide, k) for k in range(1, len(self._scratch))]
+        self._decide(0)
+        for other in others:
+            other.result()
+
+    def prepare(self) -> None:
+        """Nothing: goals are renewed within the step."""
+
+    def run(self) -> float:
+        """Twenty steps; returns agent-steps."""
+        for _ in range(20):
+            self._step()
+        return 20.0 * self._crowd.people

@@ -1,0 +1,97 @@
+"""What a figure is: the median over repeats of the work done per second of a timed block.
+
+Works that are compared (ours and a peer's) take turns, so that a machine that slows down slows both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any, Protocol
+
+Note = Callable[[str], None]
+"""Tells a person something about the figure under way, such as that its peer is not installed."""
+
+
+class Work(Protocol):
+    """Something whose speed is measured."""
+
+    def prepare(self) -> None:
+        """What has to happen between two runs and is not timed."""
+
+    def run(self) -> float:
+        """The timed part, at most a fraction of a second long; returns how many units of work were done."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure."""
+
+    repeats: int = 5
+    block_s: float = 0.2
+    """s of timed work in one repeat, at least."""
+    warm_up_s: float = 0.1
+    """s of timed work before the first repeat, at least; compilation falls into it."""
+    quick: bool = False
+    """Fewer repeats of what takes seconds."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The repeats of one measurement, and of its peer's where there is one."""
+
+    id: str
+    unit: str
+    values: Sequence[float]
+    peer: str | None = None
+    peer_values: Sequence[float] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``sidestep bench --json`` prints it. ``spread`` = (largest - least) / median of the repeats."""
+        value = median(self.values)
+        peer = None
+        if self.peer is not None:
+            theirs = median(self.peer_values)
+            peer = {"name": self.peer, "value": theirs, "ratio": value / theirs}
+        return {
+            "id": self.id,
+            "value": value,
+            "unit": self.unit,
+            "repeats": len(self.values),
+            "spread": (max(self.values) - min(self.values)) / value,
+            "peer": peer,
+        }
+
+
+@dataclass(frozen=True)
+class Case:
+    """One figure that can be measured."""
+
+    id: str
+    measure: Callable[[Effort, Note], Figure]
+    quick: bool = False
+    """Whether it is part of the quick run."""
+
+
+def rate(work: Work, block_s: float) -> float:
+    """Units per second over runs, at least one, that together take at least ``block_s`` seconds."""
+    units, seconds = 0.0, 0.0
+    while units == 0.0 or seconds < block_s:
+        work.prepare()
+        begin = perf_counter()
+        units += work.run()
+        seconds += perf_counter() - begin
+    return units / seconds
+
+
+def rates(works: Sequence[Work], effort: Effort) -> list[list[float]]:
+    """``effort.repeats`` rates of each work; the works take turns."""
+    for work in works:
+        rate(work, effort.warm_up_s)
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(effort.repeats):
+        for values, work in zip(taken, works, strict=True):
+            values.append(rate(work, effort.block_s))
+    return taken

@@ -1,0 +1,215 @@
+"""``sidestep run``: outputs, exit codes, resuming after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from sidestep.benchmark.folder import load_run
+from sidestep.records import load_record
+from tests.cli.conftest import WALLED, document, started
+
+Call = Callable[..., Result]
+
+COLD_S = 180.0
+"""Kernels may have to be compiled first."""
+
+
+def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
+    result = call(
+        "run", suite, "--policy", "straight", "--policy", "stop", "--repeat", 2, "--out", "r", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    found = document(result)
+    assert set(found) == {"run", "suite", "source", "dialect", "policies"}
+    assert (found["run"], found["suite"], found["source"], found["dialect"]) == (
+        "r",
+        "small",
+        "generated",
+        "paper",
+    )
+    assert set(found["policies"]) == {"straight", "stop"}
+    straight, stop = found["policies"]["straight"], found["policies"]["stop"]
+    assert set(straight) == {"episodes", "outcomes", "metrics"}
+    assert straight["episodes"] == sum(straight["outcomes"].values()) == 6
+    assert set(straight["metrics"]["success"]) == {"n", "mean", "sd", "low", "high", "unit", "direction"}
+    assert stop["metrics"]["success"]["mean"] == 0.0
+    assert stop["metrics"]["time_to_goal"]["mean"] is None
+    assert stop["metrics"]["time_to_goal"]["n"] == 0
+
+
+def test_a_table_for_people(suite: str, call: Call) -> None:
+    result = call("run", suite, "--policy", "straight", "--limit", 1)
+    assert result.exit_code == 0, result.output
+    assert "straight" in result.stdout
+    assert "time to goal" in result.stdout
+    [folder] = Path("runs").iterdir()
+    assert folder.name.startswith("small-20")
+    assert folder.name.endswith("-1")
+    call("run", suite, "--policy", "straight", "--limit", 1)
+    assert len(list(Path("runs").iterdir())) == 2
+
+
+def test_scenarios_seeds_and_settings(suite: str, call: Call) -> None:
+    arguments = (
+        "--scenario",
+        "a*",
+        "--seed",
+        7,
+        "--repeat",
+        2,
+        "--set",
+        "orca.horizon=3",
+        "--out",
+        "r",
+        "--json",
+    )
+    result = call("run", suite, "--policy", "orca", "--policy", "stop", *arguments)
+    assert result.exit_code == 0, result.output
+    plan = load_run(Path("r")).plan
+    assert [scenario.name for scenario in plan.scenarios] == ["alone"]
+    assert plan.seeds == (7, 8)
+    assert [policy.settings for policy in plan.policies] == [{"horizon": 3}, {}]
+    record = load_record("r/episodes/orca/alone__seed8.parquet")
+    assert record.policy.settings["horizon"] == 3
+    assert record.seed == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("small.yaml", "--policy", "strait"), "unknown policy 'strait'; did you mean 'straight'?"),
+        (("smal.yaml", "--policy", "stop"), "no such suite file or folder"),
+        (("coer", "--policy", "stop"), "did you mean 'core'"),
+        (("small.yaml", "--policy", "stop", "--scenario", "non*"), "has no scenario 'non*'"),
+        (("small.yaml", "--policy", "stop", "--set", "speed"), "must be key=value"),
+        (("small.yaml", "--policy", "stop", "--set", "orca.horizon=3"), "no policy 'orca' in this run"),
+        (("small.yaml", "--policy", "stop", "--set", "horizon=3"), "does not take these settings"),
+        (("small.yaml", "--policy", "stop", "--ray", "auto"), "pip install 'sidestep[ray]'"),
+        (("small.yaml", "--policy", "stop", "--ray", "auto", "--workers", "2"), "either --workers or --ray"),
+        (("small.yaml", "--policy", "none.py:Mine"), "no such file"),
+        (("small.yaml", "--policy", "stop", "--latency", "0.1"), "only charged in mode latency"),
+        (("small.yaml", "--policy", "stop", "--mode", "fast"), "fast"),
+        (("small.yaml", "--policy", "stop", "--repeat", "0"), "repeat"),
+        (("small.yaml",), "policy"),
+    ],
+)
+def test_wrong_usage_is_told_without_a_traceback(
+    suite: str, call: Call, arguments: Any, message: str
+) -> None:
+    result = call("run", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_folder_that_cannot_be_written(suite: str, call: Call, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    out = closed / "r" if os.geteuid() else Path("/proc/r")  # the superuser may write everywhere else
+    result = call("run", suite, "--policy", "stop", "--out", out)
+    assert result.exit_code == 2
+    assert "cannot be written to" in result.stderr
+    assert "choose another --out" in result.stderr
+
+
+def test_other_settings_in_the_same_folder(suite: str, call: Call) -> None:
+    assert call("run", suite, "--policy", "orca", "--limit", 1, "--out", "r").exit_code == 0
+    result = call("run", suite, "--policy", "orca", "--limit", 1, "--out", "r", "--set", "horizon=1")
+    assert result.exit_code == 2
+    assert "settings of orca: {} there, {'horizon': 1} now" in result.stderr
+    assert call("run", suite, "--policy", "stop", "--limit", 1, "--out", "r").exit_code == 0
+
+
+def test_a_scenario_that_cannot_be_built_is_skipped_and_the_rest_runs(suite: str, call: Call) -> None:
+    Path("mixed.yaml").write_text(f"name: open\nrobots: [{{start: [0, 0, 0], goal: [1, 0]}}]\n---{WALLED}")
+    result = call("run", "mixed.yaml", "--policy", "straight", "--out", "r", "--json")
+    assert result.exit_code == 2
+    assert "skipped 1 episode of 'walled'" in result.stderr
+    assert "inside a wall" in result.stderr
+    assert document(result)["policies"]["straight"]["episodes"] == 1
+    [skipped] = json.loads(Path("r/run.json").read_text())["skipped"]
+    assert skipped["scenario"] == "walled"
+
+
+def test_relative_paths_start_at_the_suites_folder(suite: str, call: Call) -> None:
+    """A scene beside the suite's file is found from any working folder, and again by verify."""
+    folder = Path("elsewhere")
+    folder.mkdir()
+    (folder / "block.yaml").write_text(
+        "name: block\nregions: [{kind: obstacle, polygon: [[5, 5], [6, 5], [6, 6], [5, 6]]}]"
+    )
+    (folder / "s.yaml").write_text("name: a\nrobots: [{start: [0, 0, 0], goal: [1, 0]}]\nscene: block.yaml")
+    assert call("run", folder / "s.yaml", "--policy", "straight", "--out", "r").exit_code == 0
+    record = load_record("r/episodes/straight/a__seed0.parquet")
+    assert len(record.walls) == 4
+    assert call("verify", "r").exit_code == 0
+
+
+def test_policies_of_ones_own_in_processes(suite: str, tmp_path: Path) -> None:
+    """Noise on stdout does not spoil the JSON; what kills its process is a policy error, not the end."""
+    with started(
+        "run", suite, "--policy", "mine.py:Mine", "--policy", "stop", "--set", "Mine.mood=deadly",
+        "--workers", 2, "--limit", 1, "--out", "r", "--json", cwd=tmp_path,
+    ) as process:  # fmt: skip
+        stdout, stderr = process.communicate(timeout=COLD_S)
+    assert process.returncode == 0, stderr
+    found = json.loads(stdout)["policies"]
+    assert found["mine.py:Mine"]["outcomes"]["policy_error"] == 1
+    assert found["stop"]["episodes"] == 1
+    assert "noise on stdout" in stderr
+    assert "exit code 9" in stderr
+
+
+def wait_for(condition: Callable[[], bool], process: Any = None, limit_s: float = COLD_S) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, "took too long"
+        assert process is None or process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Running, and not merely waiting to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 3), (signal.SIGTERM, 3)])
+def test_a_killed_run_resumes(
+    suite: str, tmp_path: Path, call: Call, number: signal.Signals, code: int
+) -> None:
+    log, out = tmp_path / "log.txt", tmp_path / "r"
+    settings = ("--set", f"log={log}", "--set", "delay=0.25", "--limit", 1, "--repeat", 6, "--out", out)
+    with started("run", suite, "--policy", "mine.py:Mine", *settings, cwd=tmp_path) as process:
+        wait_for(lambda: len(list(out.rglob("*.parquet"))) >= 2, process)
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=20)
+    assert process.returncode == code, stderr
+    if code == 3:
+        assert f"run the same command with --out {out}" in stderr
+    worker = int(log.read_text().split()[0])
+    wait_for(lambda: not is_alive(worker), limit_s=10)
+    done = {path.name: path.stat().st_mtime_ns for path in out.rglob("alone__*.parquet")}
+    assert 2 <= len(done) < 6
+    assert not load_run(out).complete
+
+    result = call("run", suite, "--policy", "mine.py:Mine", *settings, "--json")
+    assert result.exit_code == 0, result.output
+    assert document(result)["policies"]["mine.py:Mine"]["episodes"] == 6
+    after = {path.name: path.stat().st_mtime_ns for path in out.rglob("alone__*.parquet")}
+    assert len(after) == 6
+    assert {name: after[name] for name in done} == done, "what was done is not done again"
+    assert not list(out.rglob("*.tmp"))
+    assert load_run(out).complete

@@ -1,0 +1,1 @@
+"""An outsider's additions to Sidestep."""
