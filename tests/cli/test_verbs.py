@@ -203,6 +203,17 @@ def test_doctor_fails_on_a_wrong_data_folder(call: Call, monkeypatch: pytest.Mon
     assert "✗ SIDESTEP_DATA" in result.stdout
 
 
+def test_bench(call: Call) -> None:
+    result = call("bench", "--quick", "--repeats", 1, "--only", "lidar/*", "--json")
+    assert result.exit_code == 0, result.output
+    found = document(result)
+    assert set(found) == {"machine", "results"}
+    assert {"cpu", "cores", "versions"} <= set(found["machine"])
+    assert found["results"][0]["id"] == "lidar/rays=720"
+    assert set(found["results"][0]) == {"id", "value", "unit", "repeats", "spread", "peer"}
+    assert call("bench", "--suite", "cor").exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

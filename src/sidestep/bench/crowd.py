@@ -77,7 +77,7 @@ def measure_crowd(model: str, people: int, threads: int, effort: Effort, note: N
     )
 
 
-class _Crowd:
+class Crowd:
     """The square's people as the kernels' arrays, in an open world."""
 
     def __init__(self, model: str, drawn: Square) -> None:
@@ -87,9 +87,7 @@ class _Crowd:
         self.dt = np.float32(square.TIME_STEP)
         self.agents = np.zeros((layout.AGENT_ROWS, n), np.float32)
         self.agents[[layout.PX, layout.PY]] = drawn.positions.T
-        self.agents[[layout.VX, layout.VY]] = self.agents[[layout.NEW_VX, layout.NEW_VY]] = (
-            drawn.velocities().T
-        )
+        self.agents[[layout.VX, layout.VY]] = drawn.velocities().T
         self.agents[[layout.GOAL_X, layout.GOAL_Y]] = drawn.goals[:, 0].T
         self.agents[layout.RADIUS], self.agents[layout.SHARE] = square.RADIUS, 1.0
         self.agents[layout.PREF_SPEED], self.agents[layout.MAX_SPEED] = drawn.speeds, square.MAX_SPEED
@@ -113,7 +111,7 @@ def _parameters(model: str) -> Any:
             neighbour_distance=square.NEIGHBOUR_DISTANCE,
             max_neighbours=square.NEIGHBOURS,
             horizon_people=square.HORIZON,
-        ).to_array()
+        ).as_array()
     return (MoussaidParameters() if model == "social_force_moussaid" else HelbingParameters()).as_array()
 
 
@@ -121,46 +119,54 @@ class WalkingCrowd:
     """Many steps in one compiled call, on one thread."""
 
     def __init__(self, model: str, drawn: Square) -> None:
-        self._crowd = _Crowd(model, drawn)
-        self._walk = WALKS[model]
-        self._scratch = self._crowd.new_scratch(model)
-        self._walk_on(SETTLING_STEPS)
+        self.crowd = Crowd(model, drawn)
+        self._kernel = WALKS[model]
+        self._scratch = self.crowd.new_scratch(model)
+        self.walk(SETTLING_STEPS)
 
-    def _walk_on(self, steps: int) -> None:
-        c = self._crowd
-        self._walk(steps, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, self._scratch)
+    def walk(self, steps: int) -> None:
+        """So many steps."""
+        c = self.crowd
+        self._kernel(steps, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, self._scratch)
 
     def prepare(self) -> None:
         """Nothing: goals are renewed within the step."""
 
     def run(self) -> float:
         """Walk on; returns agent-steps."""
-        self._walk_on(self._crowd.steps)
-        return float(self._crowd.steps * self._crowd.people)
+        self.walk(self.crowd.steps)
+        return float(self.crowd.steps * self.crowd.people)
 
 
 class SharedCrowd:
-    """One world on several threads: each step's interaction is split between them."""
+    """One world on several threads: each step's interaction is split between them.
+
+    A step moves people by the previous decision and decides anew, so this is half a step behind WalkingCrowd.
+    """
 
     def __init__(self, model: str, drawn: Square, threads: int) -> None:
-        self._crowd = _Crowd(model, drawn)
+        self.crowd = Crowd(model, drawn)
         self._model = model
-        self._scratch = [self._crowd.new_scratch(model) for _ in range(threads)]
+        self._scratch = [self.crowd.new_scratch(model) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads - 1)
+        self._decided = False
         self._bounds = np.linspace(0, drawn.people, threads + 1).astype(int).tolist()
         for _ in range(SETTLING_STEPS):
-            self._step()
+            self.step()
 
     def _begin(self) -> None:
-        c = self._crowd
+        c = self.crowd
         if self._model == "orca":
             shared = self._scratch[0]
-            walking.begin_orca(c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
+            walking.begin_orca(
+                self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared
+            )
         else:
-            walking.begin_force(c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
+            walking.begin_force(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
+        self._decided = True
 
     def _decide(self, k: int) -> None:
-        c, scratch, first, last = self._crowd, self._scratch[k], self._bounds[k], self._bounds[k + 1]
+        c, scratch, first, last = self.crowd, self._scratch[k], self._bounds[k], self._bounds[k + 1]
         if self._model == "orca":
             shared = self._scratch[0]
             walking.part_of_orca(c.agents, c.flags, c.walls, c.params, shared, scratch, first, last)
@@ -168,7 +174,8 @@ class SharedCrowd:
             part = PARTS[self._model]
             part(c.agents, c.flags, c.walls, c.params, c.dt, scratch, first, last)
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One step."""
         self._begin()
         others = [self._pool.submit(self._decide, k) for k in range(1, len(self._scratch))]
         self._decide(0)
@@ -181,5 +188,5 @@ class SharedCrowd:
     def run(self) -> float:
         """Twenty steps; returns agent-steps."""
         for _ in range(20):
-            self._step()
-        return 20.0 * self._crowd.people
+            self.step()
+        return 20.0 * self.crowd.people

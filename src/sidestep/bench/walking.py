@@ -84,11 +84,20 @@ def walk_moussaid(
 
 @kernel
 def begin_orca(
-    agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, shared: Any
+    decided: Any,
+    agents: Any,
+    flags: Any,
+    routes: Any,
+    lengths: Any,
+    walls: Any,
+    params: Any,
+    dt: Any,
+    shared: Any,
 ) -> None:
-    """Move everybody by the last step's decision, wish anew, and sort people into ``shared``."""
+    """Move everybody by the last step's decision, if any, wish anew, and sort people into ``shared``."""
     people = agents.shape[1]
-    move_people(agents, flags, people, walls, dt)
+    if decided:
+        move_people(agents, flags, people, walls, dt)
     wish_velocities(agents, flags, people, routes, lengths, dt)
     orca_build(agents, flags, params, shared)
 
@@ -102,10 +111,13 @@ def part_of_orca(
 
 
 @kernel
-def begin_force(agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any) -> None:
-    """Move everybody by the last step's decision and wish anew."""
+def begin_force(
+    decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any
+) -> None:
+    """Move everybody by the last step's decision, if any, and wish anew."""
     people = agents.shape[1]
-    move_people(agents, flags, people, walls, dt)
+    if decided:
+        move_people(agents, flags, people, walls, dt)
     wish_velocities(agents, flags, people, routes, lengths, dt)
 
 

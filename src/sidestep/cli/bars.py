@@ -36,3 +36,15 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
             bar.update(task, completed=done, total=total, label=label)
 
         yield move
+
+
+def prepare_kernels() -> None:
+    """Compile the kernels if this machine has not yet, here and not in every worker at once."""
+    from sidestep.cli.verb import say
+    from sidestep.simulation.prepare import compile_kernels, needs_compiling
+
+    if not needs_compiling():
+        return
+    say("compiling the kernels, once on this machine; it takes up to a minute")
+    with progress_bar("compiling") as move:
+        compile_kernels(lambda what, done, of: move(done, of, what))

@@ -114,7 +114,8 @@ def check_extras() -> list[Check]:
 def check_cache() -> Check:
     """Where compiled kernels are kept: without a folder everything compiles anew in every process."""
     try:
-        from sidestep.kernels.jit import CACHE_FOLDER, is_cold
+        from sidestep.kernels.jit import CACHE_FOLDER
+        from sidestep.simulation.prepare import needs_compiling
     except ImportError as error:
         return Check(
             "kernel cache",
@@ -130,7 +131,9 @@ def check_cache() -> Check:
             "set SIDESTEP_CACHE to a folder that only you can write to",
         )
     return Check(
-        "kernel cache", "ok", f"{CACHE_FOLDER}{' (cold: the first run compiles)' if is_cold() else ''}"
+        "kernel cache",
+        "ok",
+        f"{CACHE_FOLDER}{' (cold: the first run compiles)' if needs_compiling() else ''}",
     )
 
 

@@ -85,11 +85,11 @@ def run(
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResult:
     from sidestep.benchmark.runner import run_benchmark
-    from sidestep.cli.bars import progress_bar
+    from sidestep.cli.bars import prepare_kernels, progress_bar
 
     before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        _tell_if_cold()
+        prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
                 plan, folder, workers, lambda done, total, task, _: move(done, total, task.label), ray=ray
@@ -99,13 +99,6 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResu
         raise typer.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _tell_if_cold() -> None:
-    from sidestep.kernels.jit import is_cold
-
-    if is_cold():
-        say("compiling the kernels; this happens once and takes about half a minute")
 
 
 def _as_interrupt(number: int, frame: Any) -> None:

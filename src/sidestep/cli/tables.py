@@ -122,18 +122,3 @@ def _failures(pair: dict[str, Any]) -> str:
         listed = ", ".join(f"{count} {name}" for name, count in failed.items()) or "no failures"
         parts.append(f"{pair[side]}: {listed}")
     return "; ".join(parts)
-
-
-def print_bench(document: dict[str, Any]) -> None:
-    """One line per figure."""
-    from rich.table import Table
-
-    machine = document["machine"]
-    table = Table(title=f"{machine['cpu']}, {machine['cores']} cores")
-    for name in ("id", "value", "unit", "spread", "peer"):
-        table.add_column(name, justify="left" if name in ("id", "unit", "peer") else "right")
-    for row in document["results"]:
-        peer = row["peer"]
-        told = "" if peer is None else f"{peer['name']}: {peer['value']:.4g} (×{peer['ratio']:.2f})"
-        table.add_row(row["id"], f"{row['value']:.4g}", row["unit"], f"{row['spread']:.2g}", told)
-    _console().print(table)

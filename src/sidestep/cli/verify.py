@@ -21,8 +21,9 @@ def verify(
 ) -> None:
     """Run episodes of RUN again and compare with the records, bit for bit. Exit code 1 when one differs."""
     from sidestep.benchmark.verify import verify_run
-    from sidestep.cli.bars import progress_bar
+    from sidestep.cli.bars import prepare_kernels, progress_bar
 
+    prepare_kernels()
     with quiet_stdout(as_json), progress_bar("verifying") as move:
         found = verify_run(run, sample, workers, lambda done, total, task: move(done, total, task.label))
     if as_json:

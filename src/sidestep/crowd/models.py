@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
-
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters
@@ -57,6 +55,9 @@ def pack_parameters(parts: Iterable[CrowdPart], step_s: float, where: str) -> tu
         overrides = {key: type(getattr(kind(), key))(value) for key, value in chosen.get(name, {}).items()}
         if name == "orca":
             overrides["time_step"] = step_s
-        made = replace(kind(), **overrides)
-        packed.append(made.to_array() if name == "orca" else made.as_array())
+        try:
+            made = replace(kind(), **overrides)
+        except ValueError as error:
+            raise BadInput(f"{where}: crowd model {name!r}: {error}") from error
+        packed.append(made.as_array())
     return packed[0], packed[1], packed[2]

@@ -35,7 +35,7 @@ PERSON_FEATURES = 5
 W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = 0, 1, 2, 3, 4, 5, 6
 
 
-@kernel
+@kernel(_nrt=False)
 def observe_world(agents, flags, people, robot, dynamics, goal, time_share, own, robot_out, people_out, mask_out):
     """Fill the observation arrays of one robot: ``robot_out (8,)``, ``people_out (N, 5)``, ``mask_out (N,)``."""
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
@@ -61,7 +61,7 @@ def observe_world(agents, flags, people, robot, dynamics, goal, time_share, own,
         mask_out[i] = 1 if here else 0
 
 
-@kernel
+@kernel(_nrt=False)
 def judge_robot(contact, people, own, status, measures, time, time_limit):
     """How the episode of one robot stands after a step: a collision outranks the goal, the goal outranks the time."""
     if status[AT_WALL] == 1:
@@ -78,7 +78,7 @@ def judge_robot(contact, people, own, status, measures, time, time_limit):
     return OUT_OF_TIME if time >= time_limit - 1e-9 else RUNNING
 
 
-@kernel
+@kernel(_nrt=False)
 def reward_of(ending, weights, measures, distance_before, dt):
     """Reward of one step: the ending, progress to the goal, discomfort of people nearer than a distance, time."""
     reward = weights[W_PROGRESS] * (distance_before - measures[GOAL_DISTANCE]) - weights[W_TIME] * dt
@@ -91,7 +91,7 @@ def reward_of(ending, weights, measures, distance_before, dt):
     return reward
 
 
-@kernel
+@kernel(_nrt=False)
 def step_environments(
     first, last, action, action_centre, action_half, weights, reward, ending, robot_out, people_out, mask_out,
     clock, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact,
@@ -124,7 +124,7 @@ def step_environments(
             )  # fmt: skip
 
 
-@kernel
+@kernel(_nrt=False)
 def observe_environments(
     which, robot_out, people_out, mask_out, clock, agents, flags, people, robots, dynamics, goals, rules
 ):

@@ -20,7 +20,9 @@ from typing import Any
 
 import numba
 import platformdirs
-from numba.core import config as numba_config
+from numba.core import config as _numba_config
+
+numba_config: Any = _numba_config
 
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
 

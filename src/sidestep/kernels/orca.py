@@ -100,7 +100,7 @@ class OrcaParameters:
         if not 0 <= self.max_neighbours <= MAX_NEIGHBOURS:
             raise ValueError(f"max_neighbours must be 0 … {MAX_NEIGHBOURS}, not {self.max_neighbours}")
 
-    def to_array(self) -> NDArray[np.float32]:
+    def as_array(self) -> NDArray[np.float32]:
         """What the kernels take: float32, ``PARAMETERS`` long."""
         values = np.empty(PARAMETERS, np.float32)
         values[TIME_STEP], values[NEIGHBOUR_DISTANCE] = self.time_step, self.neighbour_distance
@@ -249,7 +249,7 @@ def orca_world(
     """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_ORCA; nothing else changes.
 
     ``agents``, ``flags`` and the walls are as in ``layout``; columns from ``people`` on are robots. A person
-    with ``SEES_ROBOT == 0`` ignores those. ``params`` is ``OrcaParameters.to_array()``, ``scratch`` comes
+    with ``SEES_ROBOT == 0`` ignores those. ``params`` is ``OrcaParameters.as_array()``, ``scratch`` comes
     from ``make_orca_scratch``.
     """
     for j in range(people):
@@ -327,7 +327,7 @@ def orca_single(
         scratch = make_orca_scratch(n)
     elif scratch[NEIGHBOURS_BEGIN + CAPACITY] < n:
         raise ValueError("the scratch was made for fewer agents")
-    settings = (parameters or OrcaParameters()).to_array()
+    settings = (parameters or OrcaParameters()).as_array()
     result = np.empty(2, np.float32)
     _single(own, positions, velocities, radii, shares, walls or no_walls(), settings, scratch, result)
     return result

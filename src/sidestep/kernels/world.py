@@ -70,7 +70,7 @@ RULE_ROWS = 3
 BODY_ROWS = 9
 
 
-@kernel
+@kernel(_nrt=False)
 def step_world(
     step, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact,
     status, measures, rules, walls, replay, orca_parameters, helbing_parameters, moussaid_parameters, before,
@@ -111,7 +111,7 @@ def step_world(
         mirror_robot(agents, people + r, robots[r])
 
 
-@kernel
+@kernel(_nrt=False)
 def mirror_robot(agents, column, robot):
     """Show the robot to the people as one more agent."""
     agents[PX, column], agents[PY, column] = np.float32(robot[ROBOT_X]), np.float32(robot[ROBOT_Y])
@@ -119,7 +119,7 @@ def mirror_robot(agents, column, robot):
     agents[HEADING, column] = np.float32(robot[ROBOT_HEADING])
 
 
-@kernel
+@kernel(_nrt=False)
 def _move_robot(robot, body, limits, dynamics, command, applied, status, measures, walls, dt):
     """Dynamics, then walls: a disc slides along them, a polygon stops. Either way the contact is noted."""
     x, y, heading = robot[ROBOT_X], robot[ROBOT_Y], robot[ROBOT_HEADING]
@@ -152,7 +152,7 @@ def _move_robot(robot, body, limits, dynamics, command, applied, status, measure
         robot[ROBOT_VX], robot[ROBOT_VY] = (robot[ROBOT_X] - x) / dt, (robot[ROBOT_Y] - y) / dt
 
 
-@kernel
+@kernel(_nrt=False)
 def _sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
     """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
     columns = agents.shape[1]
@@ -188,7 +188,7 @@ def _sweep_contacts(agents, flags, people, robots, body, before, contact, measur
         measures[r, NEAREST] = nearest
 
 
-@kernel
+@kernel(_nrt=False)
 def _note_goal(robot, goal, was_x, was_y, rules, status, measures):
     """The goal is reached when the straight piece just driven comes within the goal radius."""
     dx, dy = robot[ROBOT_X] - was_x, robot[ROBOT_Y] - was_y
@@ -202,7 +202,7 @@ def _note_goal(robot, goal, was_x, was_y, rules, status, measures):
     measures[GOAL_DISTANCE] = sqrt(end_x * end_x + end_y * end_y)
 
 
-@kernel
+@kernel(_nrt=False)
 def scene_of(bank, scene):
     """The walls of one scene out of the bank that all worlds share: the tuple that every kernel calls ``walls``."""
     points, dirs, following, previous, convex, cell_start, cell_items, grids, grid_shapes, offsets = bank
@@ -225,7 +225,7 @@ def make_scratch(columns):
     )
 
 
-@kernel
+@kernel(_nrt=False)
 def step_worlds(
     first, last, running, clock, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals,
     command, applied, contact, status, measures, rules, index, bank, replays, parameters, scratch,

@@ -51,7 +51,7 @@ class Orca:
             max_neighbours=s["neighbours"],
             horizon_people=s["horizon"],
             horizon_walls=s["wall_horizon"],
-        ).to_array()
+        ).as_array()
         self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
 
     def act(self, observation: Observation) -> HolonomicVelocity:

@@ -7,7 +7,7 @@ import numpy as np
 from sidestep.kernels import layout
 from sidestep.kernels.visibility import visible_people
 from sidestep.types import Pedestrians
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.sensors import PedestrianSensing
 
 
@@ -23,7 +23,7 @@ class PedestrianDetector:
     def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float]) -> Pedestrians:
         """Who is seen from ``pose`` (x, y, heading). ``agents`` and ``flags`` are one world's (rows, columns)."""
         people = len(self._person_id)
-        present = flags[layout.ACTIVE, :people] == 1
+        present = flags[layout.ACTIVE, :people].astype(bool)
         if not self._sees_all:
             present = self._visible(agents, present, pose)
         seen = np.flatnonzero(present)
@@ -37,7 +37,7 @@ class PedestrianDetector:
             group=flags[layout.GROUP, seen],
         )
 
-    def _visible(self, agents: FloatArray, present: IntArray, pose: tuple[float, float, float]) -> IntArray:
+    def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:
         people = len(self._person_id)
         mask = np.zeros(people, np.uint8)
         visible_people(
@@ -55,4 +55,4 @@ class PedestrianDetector:
             -1,
             mask,
         )
-        return mask == 1
+        return mask.astype(bool)

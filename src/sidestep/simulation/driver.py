@@ -96,7 +96,7 @@ class Driver:
                 command, spent = self._checked(answer)
                 self._held, self._pending = command, False
             elif self._timing.act_limit_s is not None and self._worker.elapsed() > self._timing.act_limit_s:
-                self._too_slow(self._timing.act_limit_s)
+                raise _too_slow(self._timing.act_limit_s)
         if not self._pending and step % self._control_every == 0:
             self._worker.submit(self._policy.act, observe())
             self._pending = True
@@ -112,7 +112,7 @@ class Driver:
             self._worker.submit(function, argument)
             found = self._worker.poll(limit_s)
             if found is None:
-                self._too_slow(limit_s)
+                raise _too_slow(limit_s)
             answer = found
         if answer.error:
             raise PolicyFailure(answer.error)
@@ -127,8 +127,9 @@ class Driver:
             raise PolicyFailure(str(error)) from None
         return answer.value, answer.seconds
 
-    def _too_slow(self, limit_s: float) -> Any:
-        raise PolicyFailure(f"the policy did not answer within its limit of {limit_s:g} s")
+
+def _too_slow(limit_s: float) -> PolicyFailure:
+    return PolicyFailure(f"the policy did not answer within its limit of {limit_s:g} s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,12 +91,12 @@ def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeR
     for b, one in enumerate(running):
         one.begin(worlds, b)
     while worlds.running.any():
-        for b in np.flatnonzero(worlds.running):
-            running[b].decide(worlds, int(b))
-        active = np.flatnonzero(worlds.running)
+        for b in np.flatnonzero(worlds.running).tolist():
+            running[b].decide(worlds, b)
+        active = np.flatnonzero(worlds.running).tolist()
         worlds.step()
         for b in active:
-            running[b].note(worlds, int(b))
+            running[b].note(worlds, b)
     return [one.finish() for one in running]
 
 

@@ -14,11 +14,16 @@ from sidestep.kernels import layout
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, make_scratch, step_worlds
 from sidestep.simulation.build import World
 from sidestep.types import CompiledScene
+from sidestep.types.base import FloatArray, IntArray
 
 
 class Worlds:
     """B worlds as arrays with a leading environment axis (see ``kernels.layout``). A world's course does not depend on
     its neighbours in the batch, on padding, or on the number of threads."""
+
+    people: int
+    index: IntArray  # (B, 2) int32: which scene of the bank, which recording
+    routes: FloatArray  # (B, N, W, 2) float32
 
     def __init__(self, worlds: Sequence[World], threads: int = 1, share: Worlds | None = None) -> None:
         """``share``: take scenes, recordings and sizes from a batch that holds these worlds already."""

@@ -31,9 +31,9 @@ def crossing_peer(people: int) -> Peer:
 
 
 def crossing_world(people: int) -> dict[str, Any]:
-    """ir-sim's world file as plain data."""
+    """ir-sim's world file as plain data; the robot starts on the circle, midway between two people."""
     circle = max(4.0, 0.35 * people)
-    angles = [2.0 * pi * k / people for k in range(people)]
+    angles = [2.0 * pi * (k + 0.5) / people - pi / 2 for k in range(people)]
     starts = [[circle * cos(angle), circle * sin(angle), 0.0] for angle in angles]
     size = 4.0 * circle
     body = {"kinematics": {"name": "omni"}, "shape": {"name": "circle", "radius": RADIUS}}
@@ -43,8 +43,8 @@ def crossing_world(people: int) -> dict[str, Any]:
         "robot": [
             {
                 **body,
-                "state": [0.0, -circle - 2 * RADIUS, 0.0],
-                "goal": [0.0, circle + 2 * RADIUS, 0.0],
+                "state": [0.0, -circle, 0.0],
+                "goal": [0.0, circle, 0.0],
                 "vel_max": [ROBOT_SPEED, ROBOT_SPEED],
             }
         ],

@@ -1,0 +1,176 @@
+"""What the documentation shows works: marked examples are executed, links lead somewhere.
+
+An example is a fenced block right below a line ``<!-- test -->``. The examples of one page run in page order in one
+folder of their own. A block whose first line is ``# NAME`` is also written to the file NAME there, so that later
+blocks can use it:
+
+* ``python`` is executed (it holds its own assertions);
+* ``yaml`` is a suite or scenario whose worlds are all built, or a scene, or a robot;
+* ``sh`` is a list of ``sidestep`` commands, each of which has to end with 0;
+* ``toml`` is the project file of a plug-in package made of the page's Python files: its entry points must load;
+* ``text`` is only written.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from sidestep import registry
+from sidestep.cli.app import app
+from sidestep.scenes.compile import compile_scene
+from sidestep.simulation import build_world
+from sidestep.suites.files import load_suite
+from sidestep.types import RobotSpec, SceneSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+WITH_EXAMPLES = {"docs/extending.md": 10, "docs/scenarios.md": 4, "docs/records.md": 2, "README.md": 0}
+"""Page → how many examples it has at least."""
+
+MARK = "<!-- test -->"
+FENCE = re.compile(r"```(\w*)\s*$")
+FILE_NAME = re.compile(r"# ([\w.-]+\.\w+)\s*$")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A marked block of a page."""
+
+    place: str
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The file name that its first line states, else one from its place."""
+        stated = FILE_NAME.match(self.text.partition("\n")[0])
+        return stated[1] if stated else f"line{self.place.rpartition(':')[2]}.{self.language}"
+
+
+def examples_of(page: Path) -> list[Example]:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if line.strip() != MARK:
+            continue
+        place = f"{page.relative_to(ROOT).as_posix()}:{number + 2}"
+        opening = FENCE.match(lines[number + 1]) if number + 1 < len(lines) else None
+        assert opening, f"{place}: a fenced block has to follow {MARK}"
+        end = lines.index("```", number + 2)
+        found.append(Example(place, opening[1], "\n".join(lines[number + 2 : end]) + "\n"))
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The working folder of a page's examples; modules imported from it are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+    registry.table.cache_clear()
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_examples_of(page: str, folder: Path) -> None:
+    examples = examples_of(ROOT / page)
+    assert len(examples) >= WITH_EXAMPLES[page], f"{page}: fewer examples than expected; is a mark missing?"
+    for example in examples:
+        (folder / example.name).write_text(example.text, encoding="utf-8")
+        match example.language:
+            case "python":
+                runpy.run_path(str(folder / example.name), run_name="__main__")
+            case "yaml":
+                check_yaml(folder / example.name, example.place)
+            case "sh":
+                run_commands(example)
+            case "toml":
+                check_plugin(folder, example)
+            case "text":
+                pass
+            case other:
+                pytest.fail(f"{example.place}: no test for {other!r} blocks")
+
+
+def check_yaml(path: Path, place: str) -> None:
+    document = next(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    if "regions" in document:
+        assert len(compile_scene(SceneSpec.parse({"name": path.stem} | document, place)).wall_points)
+    elif "footprint" in document:
+        RobotSpec.parse({"name": path.stem} | document, place)
+    else:
+        scenarios = list(load_suite(path).scenarios())
+        assert scenarios, place
+        for scenario in scenarios:
+            build_world(scenario, seed=0, base=path.parent)
+
+
+def run_commands(example: Example) -> None:
+    for line in example.text.splitlines():
+        words = shlex.split(line, comments=True)
+        if not words:
+            continue
+        assert words[0] == "sidestep", f"{example.place}: only sidestep commands can be tested, not {line!r}"
+        done = CliRunner().invoke(app, words[1:])
+        assert done.exit_code == 0, f"{example.place}: {line}\n{done.output}"
+
+
+def check_plugin(folder: Path, example: Example) -> None:
+    """Put the page's Python files into the package that the project file speaks of, and announce it as pip would."""
+    project = tomllib.loads(example.text)
+    [source] = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    package = folder / Path(source).name
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for file in folder.glob("*.py"):
+        (package / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    groups = project["project"]["entry-points"]
+    lines = [f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in points.items()) for group, points in groups.items()]
+    info = folder / f"{package.name}-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    registry.table.cache_clear()
+    for kind in ("policies", "metrics", "suites", "datasets"):
+        for name in groups[f"sidestep.{kind}"]:
+            thing = registry.load(kind, name)
+            assert thing.__class__.__module__.startswith(package.name) or kind in ("policies", "metrics")
+            assert kind == "policies" or thing.name == name, f"{example.place}: {thing.name!r} is announced as {name!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of(page: Path) -> None:
+    broken = []
+    for target in LINK.findall(without_code(page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors_of(file)):
+            broken.append(target)
+    assert not broken
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of a page's headings: lower case, punctuation gone, spaces as hyphens."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ +(.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}

@@ -1,0 +1,76 @@
+"""Where compiled kernels are kept, and what happens when nothing can be written."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidestep.kernels import jit
+
+CODE = """
+import numpy as np
+from sidestep.kernels import jit
+from sidestep.kernels.dynamics import heading_to
+print(jit.CACHE_FOLDER)
+print(round(float(heading_to(0.0, 1.0)), 6))
+"""
+
+
+def run(environment: dict[str, str]) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env={**os.environ, **environment}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which not even root can write")
+def test_a_read_only_home_falls_back_to_a_private_temporary_folder(tmp_path: Path) -> None:
+    folder, angle = run({"HOME": "/proc/home", "XDG_CACHE_HOME": "/proc/cache", "SIDESTEP_CACHE": "/proc/own", "TMPDIR": str(tmp_path)})
+    assert angle == "1.570796"
+    assert Path(folder).is_relative_to(tmp_path)
+    assert not Path(folder).stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def test_without_any_folder_kernels_still_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_is_private_and_writable", lambda folder: False)
+    assert jit.find_cache_folder() is None
+    monkeypatch.setattr(jit, "CACHE_FOLDER", None)
+
+    @jit.kernel
+    def double(x):  # type: ignore[no-untyped-def]
+        return 2 * x
+
+    assert double(21) == 42
+    assert not jit.is_compiled("world.step_worlds")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs file modes")
+def test_a_folder_that_others_can_write_is_never_used(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert not jit._is_private_and_writable(shared)
+    assert jit._is_private_and_writable(tmp_path / "own")
+
+
+def test_the_folder_changes_with_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = jit.source_hash()
+    (tmp_path / "jit.py").write_text("x = 1")
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    first = jit.source_hash()
+    (tmp_path / "jit.py").write_text("x = 2")
+    assert len({before, first, jit.source_hash()}) == 3
+
+
+def test_numbas_own_cache_setting_is_left_alone() -> None:
+    from numba.core import config
+
+    before = config.CACHE_DIR
+    jit.kernel(lambda x: x)
+    assert before == config.CACHE_DIR
