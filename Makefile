@@ -49,7 +49,7 @@ bench: $(STAMP)
 	$(BIN)/python -m sidestep bench --suite core
 
 docs: $(STAMP)
-	$(BIN)/python -m sidestep.metrics.catalogue
+	$(BIN)/python -m sidestep.metrics.catalogue > docs/metrics.md
 	$(BIN)/python -m sidestep.suites.schema
 
 clean:

@@ -1,4 +1,4 @@
-"""That what is timed is the work it claims to be: crowds that walk, peers that do the same, scans that see."""
+"""That what is timed is the work it claims to be: crowds walk, peers do the same, scans see something."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def test_crowd_keeps_walking_in_its_square(model: str) -> None:
     assert np.hypot(agents[layout.VX], agents[layout.VY]).mean() > 0.5
 
 
-@pytest.mark.parametrize(
-    "model", ["orca", *(pytest.param(m, marks=pytest.mark.full) for m in list(CODES)[1:])]
-)
+@pytest.mark.parametrize("model", ["orca", *(pytest.param(m, marks=pytest.mark.full) for m in list(CODES)[1:])])
 def test_threads_share_a_world_without_changing_it(model: str) -> None:
     drawn = draw_square(200)
     whole, split = WalkingCrowd(model, drawn), SharedCrowd(model, drawn, 2)
@@ -100,9 +98,7 @@ def test_peer_keeps_walking_in_the_square(model: str) -> None:
     assert peer.positions().max() < drawn.side + 3.0
 
 
-def test_pysocialforce_leaves_logging_and_the_folder_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("toml")
     monkeypatch.chdir(tmp_path)
     root = logging.getLogger()
@@ -126,9 +122,7 @@ def test_irsim_episodes_are_no_immediate_collisions() -> None:
     start = [person.state[:2, 0].copy() for person in peer._environment.obstacle_list]
     peer.run()
     assert peer._steps == 10  # no reset yet
-    moved = [
-        np.hypot(*(p.state[:2, 0] - s)) for p, s in zip(peer._environment.obstacle_list, start, strict=True)
-    ]
+    moved = [np.hypot(*(p.state[:2, 0] - s)) for p, s in zip(peer._environment.obstacle_list, start, strict=True)]
     assert len(moved) == 20
     assert np.mean(moved) > 1.0
 

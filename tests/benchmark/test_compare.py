@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import rankdata, wilcoxon
 
 from sidestep.benchmark.compare import compare_runs, wilcoxon_p
 from sidestep.benchmark.results import load_results
@@ -78,12 +79,32 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
         compare_runs([tmp_path / "a", tmp_path / "none"])
 
 
-def test_wilcoxon() -> None:
-    values = np.array([0.3, -0.1, 0.5, 0.8, 0.2, 0.9])
-    assert wilcoxon_p(values) == pytest.approx(wilcoxon(values, zero_method="pratt").pvalue)
+def test_wilcoxon_without_ties_is_scipys_exact_test() -> None:
+    draw = np.random.default_rng(3)
+    for n in (1, 2, 5, 12, 30, 50):
+        values = draw.normal(0.3, 1.0, n)
+        assert wilcoxon_p(values) == pytest.approx(wilcoxon(values, method="exact").pvalue)
+    assert wilcoxon_p(np.arange(1.0, 7.0)) == pytest.approx(2 / 2**6), "all six of one sign"
+
+
+@pytest.mark.parametrize("values", [[1, 1, -1, 2, 2, 3, -4], [0, 0, 1, 1, 1, -1], [0.5] * 8, [0, 3, -3]])
+def test_wilcoxon_with_ties_and_zeros_counts_every_sign_pattern(values: list[float]) -> None:
+    """Against the definition: flip all signs in all ways, and see how often the rank sum is as extreme."""
+    difference = np.array(values, dtype=float)
+    ranks = rankdata(np.abs(difference))[difference != 0]
+    observed = rankdata(np.abs(difference))[difference > 0].sum()
+    sums = np.array(
+        [ranks[list(signs)].sum() for signs in itertools.product([True, False], repeat=len(ranks))]
+    )
+    expected = min(1.0, 2 * min((sums <= observed).mean(), (sums >= observed).mean()))
+    assert wilcoxon_p(difference) == pytest.approx(expected)
+
+
+def test_wilcoxon_at_the_edges() -> None:
     assert wilcoxon_p(np.array([])) is None
     assert wilcoxon_p(np.zeros(5)) == 1.0
-    assert wilcoxon_p(np.arange(1.0, 7.0)) == pytest.approx(2 / 2**6), "all six of one sign, exact"
+    many = np.random.default_rng(4).normal(0.2, 1.0, 51)
+    assert wilcoxon_p(many) == pytest.approx(wilcoxon(many, method="exact").pvalue, rel=0.05)
 
 
 def test_scoring_again_gives_what_the_run_gave(slow_and_fast: list[Path]) -> None:

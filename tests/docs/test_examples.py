@@ -1,13 +1,13 @@
 """What the documentation shows works: marked examples are executed, links lead somewhere.
 
-An example is a fenced block right below a line ``<!-- test -->``. The examples of one page run in page order in one
-folder of their own. A block whose first line is ``# NAME`` is also written to the file NAME there, so that later
-blocks can use it:
+An example is a fenced block right below a line ``<!-- test -->``. The examples of one page run in page order
+in one folder of their own. A block whose first line is ``# NAME`` is also written to the file NAME there, so
+that later blocks can use it:
 
-* ``python`` is executed (it holds its own assertions);
+* ``python`` is executed (it may hold its own assertions), and a policy in it drives through an episode;
 * ``yaml`` is a suite or scenario whose worlds are all built, or a scene, or a robot;
 * ``sh`` is a list of ``sidestep`` commands, each of which has to end with 0;
-* ``toml`` is the project file of a plug-in package made of the page's Python files: its entry points must load;
+* ``toml`` is the project file of a plug-in package of the page's Python files, whose entry points must load;
 * ``text`` is only written.
 """
 
@@ -29,18 +29,24 @@ from typer.testing import CliRunner
 from sidestep import registry
 from sidestep.cli.app import app
 from sidestep.scenes.compile import compile_scene
-from sidestep.simulation import build_world
+from sidestep.simulation import build_world, run_episode
 from sidestep.suites.files import load_suite
-from sidestep.types import RobotSpec, SceneSpec
+from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-WITH_EXAMPLES = {"docs/extending.md": 10, "docs/scenarios.md": 4, "docs/records.md": 2, "README.md": 0}
+WITH_EXAMPLES = {"docs/extending.md": 10, "docs/scenarios.md": 4, "docs/records.md": 2, "README.md": 1}
 """Page → how many examples it has at least."""
 
 MARK = "<!-- test -->"
 FENCE = re.compile(r"```(\w*)\s*$")
 FILE_NAME = re.compile(r"# ([\w.-]+\.\w+)\s*$")
+CROSSING = {
+    "name": "crossing",
+    "robots": [{"spec": "point", "start": [0, -4, 1.57], "goal": [0, 4]}],
+    "crowd": [{"placement": {"kind": "circle", "count": 4}}],
+    "rules": {"step_s": 0.1, "time_limit_s": 5},
+}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -93,7 +99,7 @@ def test_examples_of(page: str, folder: Path) -> None:
         (folder / example.name).write_text(example.text, encoding="utf-8")
         match example.language:
             case "python":
-                runpy.run_path(str(folder / example.name), run_name="__main__")
+                run_python(folder / example.name, example.place)
             case "yaml":
                 check_yaml(folder / example.name, example.place)
             case "sh":
@@ -104,6 +110,15 @@ def test_examples_of(page: str, folder: Path) -> None:
                 pass
             case other:
                 pytest.fail(f"{example.place}: no test for {other!r} blocks")
+
+
+def run_python(path: Path, place: str) -> None:
+    """Execute the block; a policy that it defines also has to get through an episode without an error."""
+    for thing in runpy.run_path(str(path), run_name="__main__").values():
+        if isinstance(thing, type) and all(hasattr(thing, name) for name in ("needs", "reset", "act")):
+            record = run_episode(Scenario.parse(CROSSING, place), thing())
+            assert record.outcome is not Outcome.POLICY_ERROR, f"{place}: {record.error}"
+            assert record.steps > 0
 
 
 def check_yaml(path: Path, place: str) -> None:
@@ -130,7 +145,8 @@ def run_commands(example: Example) -> None:
 
 
 def check_plugin(folder: Path, example: Example) -> None:
-    """Put the page's Python files into the package that the project file speaks of, and announce it as pip would."""
+    """Put the page's Python files into the package that the project file names, and announce it as pip
+    would."""
     project = tomllib.loads(example.text)
     [source] = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     package = folder / Path(source).name
@@ -139,17 +155,24 @@ def check_plugin(folder: Path, example: Example) -> None:
     for file in folder.glob("*.py"):
         (package / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     groups = project["project"]["entry-points"]
-    lines = [f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in points.items()) for group, points in groups.items()]
+    lines = [
+        f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in points.items())
+        for group, points in groups.items()
+    ]
     info = folder / f"{package.name}-0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8"
+    )
     (info / "entry_points.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     registry.table.cache_clear()
     for kind in ("policies", "metrics", "suites", "datasets"):
         for name in groups[f"sidestep.{kind}"]:
             thing = registry.load(kind, name)
             assert thing.__class__.__module__.startswith(package.name) or kind in ("policies", "metrics")
-            assert kind == "policies" or thing.name == name, f"{example.place}: {thing.name!r} is announced as {name!r}"
+            assert kind == "policies" or thing.name == name, (
+                f"{example.place}: {thing.name!r} is announced as {name!r}"
+            )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

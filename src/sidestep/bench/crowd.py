@@ -158,9 +158,7 @@ class SharedCrowd:
         c = self.crowd
         if self._model == "orca":
             shared = self._scratch[0]
-            walking.begin_orca(
-                self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared
-            )
+            walking.begin_orca(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
         else:
             walking.begin_force(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
         self._decided = True

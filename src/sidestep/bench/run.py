@@ -12,9 +12,7 @@ from sidestep.bench.measure import Case, Effort
 from sidestep.errors import BadInput, UnknownName
 
 SUITES: dict[str, tuple[str, ...]] = {
-    "core": tuple(
-        f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")
-    ),
+    "core": tuple(f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")),
 }
 """The modules whose ``cases()`` make up each suite."""
 
@@ -60,9 +58,7 @@ def choose_cases(suite: str, quick: bool = False, only: str | None = None) -> li
     if suite not in SUITES:
         raise UnknownName("bench suite", suite, SUITES)
     cases: list[Case] = [case for module in SUITES[suite] for case in import_module(module).cases()]
-    chosen = [
-        case for case in cases if (case.quick or not quick) and (only is None or fnmatchcase(case.id, only))
-    ]
+    chosen = [case for case in cases if (case.quick or not quick) and (only is None or fnmatchcase(case.id, only))]
     if not chosen:
         known = ", ".join(case.id for case in cases if case.quick or not quick)
         raise BadInput(f"no figure of bench suite {suite!r} matches {only!r}; there are: {known}")

@@ -53,9 +53,7 @@ def walk_helbing(
     points, dirs, following, _, _, starts, items, grid, shape = walls
     for _ in range(steps):
         wish_velocities(agents, flags, people, routes, lengths, dt)
-        helbing_world(
-            agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch
-        )
+        helbing_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
         move_people(agents, flags, people, walls, dt)
 
 
@@ -76,9 +74,7 @@ def walk_moussaid(
     points, dirs, following, _, _, starts, items, grid, shape = walls
     for _ in range(steps):
         wish_velocities(agents, flags, people, routes, lengths, dt)
-        moussaid_world(
-            agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch
-        )
+        moussaid_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
         move_people(agents, flags, people, walls, dt)
 
 
@@ -111,9 +107,7 @@ def part_of_orca(
 
 
 @kernel
-def begin_force(
-    decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any
-) -> None:
+def begin_force(decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any) -> None:
     """Move everybody by the last step's decision, if any, and wish anew."""
     people = agents.shape[1]
     if decided:

@@ -13,7 +13,7 @@ from pydantic import Field
 from sidestep import registry
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
-from sidestep.types.base import Model, Positive
+from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.observation import NEEDS
 from sidestep.types.scenario import Scenario
 from sidestep.version import __version__
@@ -43,7 +43,7 @@ class Plan(Model):
     policies: tuple[PolicyPlan, ...]
     seeds: tuple[int, ...]
     mode: Mode = "sync"
-    latency_s: Positive | None = None
+    latency_s: NonNegative | None = None
     """Of mode ``latency``: the compute time charged per decision, s; None: as measured."""
     act_limit_s: Positive | None = 10.0
     """A policy that thinks longer than this about one step has failed, s."""

@@ -132,7 +132,7 @@ class TopView:
     def _paint_trails(
         self, image: Picture, people: FloatArray | None, robot: FloatArray | None, speed: FloatArray | None
     ) -> None:
-        if people is not None and len(people) > 1:
+        if people is not None and len(people) > 1 and people.shape[1] > 0:
             strength = np.linspace(0.0, 1.0, len(people)) ** 1.5 * 0.6
             colours = np.array([palette.person_colour(index) for index in range(people.shape[1])])
             width = max(1.5 * self._line, min(0.09 * self.view.scale, 5.0 * self._line))

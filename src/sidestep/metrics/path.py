@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from sidestep.interfaces import Metric
@@ -44,13 +46,14 @@ def path_efficiency(record: EpisodeRecord) -> MetricResult:
 
 
 def spl(record: EpisodeRecord) -> MetricResult:
-    """S · l / max(l, L) with l = |p_0 - goal|."""
+    """S · l / max(l, L) with l the shortest way round the walls."""
     straight = float(goal_distance(record)[0])
     if straight == 0:
         return MetricResult.invalid("ratio", _STARTS_AT_GOAL)
     if record.outcome is not Outcome.SUCCESS:
         return MetricResult(0.0, "ratio")
-    return MetricResult(straight / max(straight, float(step_lengths(record).sum())), "ratio")
+    shortest = record.shortest_path_m if isfinite(record.shortest_path_m) else straight
+    return MetricResult(shortest / max(shortest, float(step_lengths(record).sum())), "ratio")
 
 
 def path_irregularity(record: EpisodeRecord) -> MetricResult:
@@ -114,8 +117,8 @@ SPL = Metric(
     unit="ratio",
     direction="higher",
     definition="Success weighted by path length: S · l / max(l, L), with S = 1 for the outcome success and "
-    "else 0, l = |p_0 - goal| "
-    "the straight line (the record holds no shortest path round walls) and L the path length.",
+    "else 0, l the shortest way from start to goal round the walls (the straight line where the record does not know it) "
+    "and L the path length.",
     source=f"{ANDERSON}; {FRANCIS}, SPL",
     distance="none",
     validity="Episodes that do not start at the goal; 0 when not successful.",

@@ -100,6 +100,7 @@ def _assemble(table: pa.Table, metadata: Metadata) -> EpisodeRecord:
         person_model=tuple(people["model"]),
         walls=walls.reshape(-1, 4),
         other_radius=other_radius,
+        shortest_path_m=float(metadata["shortest_path_m"]),
         error=metadata["error"],
         package_version=metadata["package_version"],
         format_version=int(metadata["format"]),

@@ -27,6 +27,12 @@ from sidestep.types.base import IntArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.version import __version__
 
+FLOAT_LEAVES = [
+    *("time", "planning_time", *STATE_COLUMNS, *STEP_COLUMNS),
+    *(f"{name}.list.element" for name in (*PEOPLE_COLUMNS, *OTHER_COLUMNS) if name != "people_present"),
+]
+"""Columns stored byte by byte (all first bytes, then all second ones, …): files are almost half as large."""
+
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:
     """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
@@ -36,7 +42,14 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
     table = table.replace_schema_metadata({PREFIX + key: text for key, text in _metadata(record).items()})
     try:
         with atomic(path) as temporary:
-            pq.write_table(table, temporary, compression="zstd", row_group_size=len(table))
+            pq.write_table(
+                table,
+                temporary,
+                compression="zstd",
+                row_group_size=len(table),
+                use_dictionary=False,
+                use_byte_stream_split=FLOAT_LEAVES,
+            )
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -117,6 +130,7 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "source": record.source,
         "mode": record.mode,
         "outcome": record.outcome.value,
+        "shortest_path_m": repr(record.shortest_path_m),
         "error": record.error,
         "package_version": record.package_version or __version__,
         "walls": base64.b64encode(zlib.compress(record.walls.astype("<f4").tobytes())).decode(),

@@ -42,21 +42,24 @@ def _read_yaml(path: Path) -> RobotSpec:
     return RobotSpec.parse({"name": path.stem, **data}, where=str(path))
 
 
-def load_robot(reference: str | RobotSpec, dynamics: DynamicsName | None = None) -> RobotSpec:
+def load_robot(
+    reference: str | RobotSpec, dynamics: DynamicsName | None = None, base: Path | None = None
+) -> RobotSpec:
     """The robot called ``reference``: a bundled name, a path to a YAML or URDF file, or a spec itself.
 
     ``dynamics`` replaces the spec's own, as in a holonomic Pioneer that is moved by positions. A URDF file
     says nothing about limits: it becomes a robot of 1 m/s and 1 rad/s, unicycle unless ``dynamics`` says
-    otherwise.
+    otherwise. Relative paths start from ``base``.
     """
+    folder = base or Path()
     if isinstance(reference, RobotSpec):
         spec = reference
     elif reference.lower().endswith(".urdf"):
         from sidestep.robots.urdf import robot_from_urdf  # brings scipy, which nothing else here needs
 
-        return robot_from_urdf(Path(reference), dynamics=dynamics or "unicycle")
+        return robot_from_urdf(folder / reference, dynamics=dynamics or "unicycle")
     elif reference.lower().endswith(_YAML):
-        spec = _read_yaml(Path(reference))
+        spec = _read_yaml(folder / reference)
     elif reference in robot_names():
         spec = _bundled(reference)
     elif "/" in reference or "\\" in reference:

@@ -22,7 +22,7 @@ from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.scenario import ReplayPlacement
+from sidestep.types.scenario import CrowdPart, ReplayPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
@@ -81,7 +81,7 @@ class WorldBuilder:
         spec = resolve_scene(scenario.scene, base)
         self.scenario = scenario.model_copy(update={"scene": spec})
         self._scene = _compiled(spec.model_dump_json(), self._where)
-        self._robots = tuple(load_robot(robot.spec, robot.dynamics) for robot in scenario.robots)
+        self._robots = tuple(load_robot(robot.spec, robot.dynamics, base) for robot in scenario.robots)
         for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
             _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
@@ -185,7 +185,7 @@ class WorldBuilder:
         agents[layout.RADIUS, :n] = [person.radius for person in placed]
         agents[layout.PREF_SPEED, :n] = speed
         agents[layout.MAX_SPEED, :n] = FASTER_THAN_PREFERRED * speed
-        agents[layout.SHARE, :n] = np.array([part.share for part in parts])[part_of]
+        agents[layout.SHARE, :n] = np.array([_share_of(part) for part in parts])[part_of]
         agents[layout.ENTER_TIME, :n] = enter
         agents[layout.HEADING, :n] = np.arctan2(leg[:, 1], leg[:, 0])
         for i, person in enumerate(placed):
@@ -226,6 +226,12 @@ def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledSce
                 f"{where}: the {what} ({point[0]:g}, {point[1]:g}) is inside a wall of scene {scene.spec.name!r} "
                 f"(robot {robot.name!r} needs {inner:.2f} m); move it into free space"
             )
+
+
+def _share_of(part: CrowdPart) -> float:
+    if part.share is not None:
+        return part.share
+    return 0.0 if part.model in ("static", "replay") else 1.0
 
 
 def _fill_robot_column(agents: FloatArray, flags: IntArray, j: int, placement: RobotPlacement, robot: RobotSpec) -> None:

@@ -143,7 +143,7 @@ def _run(function: Callable[[Any], Any], argument: Any) -> _Answer:
     start = time.perf_counter()
     try:
         value = function(argument)
-    except Exception as error:  # whatever a policy raises is its failure, and is recorded as such
+    except (Exception, SystemExit) as error:  # whatever a policy raises is its failure, and is recorded as such
         return _Answer(None, time.perf_counter() - start, f"{type(error).__name__}: {error}")
     return _Answer(value, time.perf_counter() - start)
 

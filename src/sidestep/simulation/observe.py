@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.scenes.free_space import shortest_path
 from sidestep.sensors import Lidar, PedestrianDetector
 from sidestep.simulation.build import World
+from sidestep.simulation.routes import route_to_goal
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
-from sidestep.types.base import FloatArray
 from sidestep.types.observation import NEEDS
-
-ROUTE_SPARE_M = 0.15
 
 AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history"})
 """Needs that this simulator can serve. Cameras and signals come with their own packages."""
@@ -60,22 +55,9 @@ class Observer:
             goal_radius_m=scenario.rules.goal_radius_m,
             goal=self._goal,
             map=self._world.scene if "map" in self._needs else None,
-            route=self._route() if "route" in self._needs else None,
+            route=route_to_goal(self._world, self._robot) if "route" in self._needs else None,
             seed=int(seed.generate_state(1)[0]),
         )
-
-    def _route(self) -> FloatArray:
-        """The scenario's route; where it has none, the shortest way round the walls with a little room to spare."""
-        place, scene = self._world.scenario.robots[self._robot], self._world.scene
-        if place.route or not len(scene.wall_points):
-            return np.array([*place.route, place.goal])
-        radius = self._world.robots[self._robot].footprint.enclosing_radius
-        for spare in (ROUTE_SPARE_M, 0.0):
-            try:
-                return shortest_path(scene, np.array(place.start[:2]), np.array(place.goal), radius + spare)[1:]
-            except BadInput:
-                continue
-        return np.array([place.goal])
 
     def observe(self, worlds: Worlds, b: int) -> Observation:
         """The world ``b`` as the robot sees it now."""

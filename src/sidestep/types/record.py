@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
@@ -84,6 +85,7 @@ class EpisodeRecord:
     events: tuple[Event, ...] = ()
     other_pose: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 3)))  # (T+1, K, 3) other robots and vehicles
     other_radius: FloatArray = field(default_factory=lambda: np.zeros(0))  # (K,) enclosing circle, m
+    shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
     package_version: str = ""
     format_version: int = FORMAT_VERSION

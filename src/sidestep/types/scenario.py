@@ -121,12 +121,13 @@ class CrowdPart(Model):
     """Some of the people, all moved by one crowd model. A mixed crowd has several parts."""
 
     model: str = "orca"
-    """Name of a crowd model: orca, social_force_helbing, social_force_moussaid, replay, or a plug-in's."""
+    """Name of a crowd model: orca, social_force_helbing, social_force_moussaid, static (stands) or replay."""
     people: tuple[Person, ...] = ()
     placement: Placement | None = None
     sees_robot: bool = True
-    share: NonNegative = 1.0
-    """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j)."""
+    share: NonNegative | None = None
+    """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0 for
+    static and replayed people, who give way to nobody."""
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25

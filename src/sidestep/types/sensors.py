@@ -14,7 +14,7 @@ class PedestrianSensing(Model):
     """A detector that reports people's states. The defaults see everybody."""
 
     range_m: Positive | None = None
-    """Nobody farther is seen (surface of the body to the robot's centre); None: no limit."""
+    """Nobody farther is seen (centre to centre); None: no limit."""
     field_of_view: Annotated[float, Field(gt=0, le=2 * pi)] | None = None
     """Opening angle about the robot's heading, rad; None: all round."""
     occlusion: bool = False
