@@ -42,7 +42,9 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     }
 
 
-def test_the_plug_ins_policy_runs_in_its_suite_and_is_scored_by_its_metric(installed: dict[str, str], tmp_path: Path) -> None:
+def test_the_plug_ins_policy_runs_in_its_suite_and_is_scored_by_its_metric(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-m", "sidestep", "run", "example_empty", "--policy", "example_creep"]
     command += ["--set", "example_creep.speed=0.5", "--workers", "1", "--out", str(out), "--json"]

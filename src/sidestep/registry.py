@@ -38,7 +38,7 @@ DATASETS: dict[str, str] = {
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
-    """Name → ``module:attribute`` of everything known: bundled first, then plug-ins. A plug-in cannot replace a bundled name."""
+    """Name → ``module:attribute`` of everything known: bundled first, then plug-ins, which cannot replace them."""
     if kind == "metrics":
         from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
 
@@ -48,7 +48,7 @@ def table(kind: Kind) -> dict[str, str]:
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
-                f"plug-in {point.value} wants the name {point.name!r} in {kind}, which is taken by {known[point.name]}; "
+                f"plug-in {point.value} wants the name {point.name!r} in {kind}, which {known[point.name]} has; "
                 "rename it in the plug-in's entry points"
             )
         known[point.name] = point.value

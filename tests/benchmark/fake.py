@@ -70,9 +70,7 @@ def fake_episode(
         person_heading=nobody,
         person_present=nobody,
         walls=np.zeros((0, 4)),
-        events=(
-            Event(steps * 0.1, "policy_error", text=error) if error else Event(steps * 0.1, "goal_reached"),
-        ),
+        events=(Event(steps * 0.1, "policy_error", text=error) if error else Event(steps * 0.1, "goal_reached"),),
         error=error,
     )
 

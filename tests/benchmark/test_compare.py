@@ -93,9 +93,7 @@ def test_wilcoxon_with_ties_and_zeros_counts_every_sign_pattern(values: list[flo
     difference = np.array(values, dtype=float)
     ranks = rankdata(np.abs(difference))[difference != 0]
     observed = rankdata(np.abs(difference))[difference > 0].sum()
-    sums = np.array(
-        [ranks[list(signs)].sum() for signs in itertools.product([True, False], repeat=len(ranks))]
-    )
+    sums = np.array([ranks[list(signs)].sum() for signs in itertools.product([True, False], repeat=len(ranks))])
     expected = min(1.0, 2 * min((sums <= observed).mean(), (sums >= observed).mean()))
     assert wilcoxon_p(difference) == pytest.approx(expected)
 

@@ -37,9 +37,7 @@ def test_workers_and_order_do_not_change_the_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("policy", "reason"), [("Exits", "exit code 7"), ("Killed", "SIGKILL")])
-def test_a_policy_that_ends_its_process_fails_and_the_run_goes_on(
-    tmp_path: Path, policy: str, reason: str
-) -> None:
+def test_a_policy_that_ends_its_process_fails_and_the_run_goes_on(tmp_path: Path, policy: str, reason: str) -> None:
     plan = fake_plan(tmp_path, policy, seeds=1)
     result = run_benchmark(plan, tmp_path / "run", 2, run_episode=fake_episode)
     assert {e.scenario: e.outcome for e in result.episodes} == {

@@ -68,9 +68,7 @@ def test_a_setting_that_the_policy_does_not_take() -> None:
 
 def test_an_unknown_need(tmp_path: Path) -> None:
     file = tmp_path / "needy.py"
-    file.write_text(
-        "class Needy:\n    needs = {'lidr'}\n    def reset(self, t): ...\n    def act(self, o): ...\n"
-    )
+    file.write_text("class Needy:\n    needs = {'lidr'}\n    def reset(self, t): ...\n    def act(self, o): ...\n")
     with pytest.raises(BadInput, match=r"needs 'lidr'.*did you mean 'lidar'"):
         make_plan(FakeSuite(), [f"{file}:Needy"])
 

@@ -24,9 +24,7 @@ COLD_S = 180.0
 
 
 def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
-    result = call(
-        "run", suite, "--policy", "straight", "--policy", "stop", "--repeat", 2, "--out", "r", "--json"
-    )
+    result = call("run", suite, "--policy", "straight", "--policy", "stop", "--repeat", 2, "--out", "r", "--json")
     assert result.exit_code == 0, result.output
     found = document(result)
     assert set(found) == {"run", "suite", "source", "dialect", "policies"}
@@ -102,9 +100,7 @@ def test_scenarios_seeds_and_settings(suite: str, call: Call) -> None:
         (("small.yaml",), "policy"),
     ],
 )
-def test_wrong_usage_is_told_without_a_traceback(
-    suite: str, call: Call, arguments: Any, message: str
-) -> None:
+def test_wrong_usage_is_told_without_a_traceback(suite: str, call: Call, arguments: Any, message: str) -> None:
     result = call("run", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -187,9 +183,7 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 3), (signal.SIGTERM, 3)])
-def test_a_killed_run_resumes(
-    suite: str, tmp_path: Path, call: Call, number: signal.Signals, code: int
-) -> None:
+def test_a_killed_run_resumes(suite: str, tmp_path: Path, call: Call, number: signal.Signals, code: int) -> None:
     log, out = tmp_path / "log.txt", tmp_path / "r"
     settings = ("--set", f"log={log}", "--set", "delay=0.25", "--limit", 1, "--repeat", 6, "--out", out)
     with started("run", suite, "--policy", "mine.py:Mine", *settings, cwd=tmp_path) as process:

@@ -155,24 +155,17 @@ def check_plugin(folder: Path, example: Example) -> None:
     for file in folder.glob("*.py"):
         (package / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     groups = project["project"]["entry-points"]
-    lines = [
-        f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in points.items())
-        for group, points in groups.items()
-    ]
+    lines = [f"[{group}]\n" + "\n".join(f"{n} = {v}" for n, v in points.items()) for group, points in groups.items()]
     info = folder / f"{package.name}-0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8"
-    )
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     registry.table.cache_clear()
     for kind in ("policies", "metrics", "suites", "datasets"):
         for name in groups[f"sidestep.{kind}"]:
             thing = registry.load(kind, name)
             assert thing.__class__.__module__.startswith(package.name) or kind in ("policies", "metrics")
-            assert kind == "policies" or thing.name == name, (
-                f"{example.place}: {thing.name!r} is announced as {name!r}"
-            )
+            assert kind == "policies" or thing.name == name, f"{example.place}: {thing.name!r} is announced as {name!r}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -161,8 +161,6 @@ def test_order_free_sum_is_exact_for_representable_steps_and_has_no_order() -> N
     for _ in range(5):
         rng.shuffle(values)
         assert total(values) == expected
-    assert (
-        total(np.concatenate((np.zeros(5, np.float32), values[::-1], np.zeros(70, np.float32)))) == expected
-    )
+    assert total(np.concatenate((np.zeros(5, np.float32), values[::-1], np.zeros(70, np.float32)))) == expected
     assert total(np.array([2.0**23, 0.25, -(2.0**23)], np.float32)) == np.float32(0.25)
     assert total(np.zeros(0, np.float32)) == 0.0

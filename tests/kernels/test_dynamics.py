@@ -63,9 +63,7 @@ def integrate(heading, v, omega, duration, steps=20000):
 
 def names_of(prefix):
     """Name in small letters → value of the kernel's constants that begin with ``prefix``."""
-    return {
-        name.removeprefix(prefix).lower(): value for name, value in vars(k).items() if name.startswith(prefix)
-    }
+    return {name.removeprefix(prefix).lower(): value for name, value in vars(k).items() if name.startswith(prefix)}
 
 
 def test_rows_and_bits_agree_with_the_record():
@@ -90,9 +88,7 @@ def test_unicycle_drives_the_exact_arc(v, omega):
 
 @pytest.mark.parametrize("steer", [0.0, 1e-9, 0.3, -0.55])
 def test_bicycle_drives_the_arc_of_its_wheelbase(steer):
-    new, applied, bits = advance(
-        k.BICYCLE, state(heading=-1.0), 8.0, steer, limits(max_steer=0.6, wheelbase=2.4)
-    )
+    new, applied, bits = advance(k.BICYCLE, state(heading=-1.0), 8.0, steer, limits(max_steer=0.6, wheelbase=2.4))
     omega = 8.0 * math.tan(steer) / 2.4
     x, y, heading = integrate(-1.0, 8.0, omega, DT)
     assert new[:3] == pytest.approx([x, y, heading], abs=1e-9)
@@ -176,9 +172,9 @@ def test_each_limit_sets_its_bit():
     assert advance(k.UNICYCLE, state(), 1.0, 0.0, row)[2] == k.LIMITED_ACCELERATION
     assert advance(k.BICYCLE, state(steer=0.6), 0.0, 0.7, row)[2] == k.LIMITED_STEER
     assert advance(k.BICYCLE, state(), 0.0, 0.5, row)[2] == k.LIMITED_STEER
-    assert advance(k.BICYCLE, state(v=10.0, steer=0.5), 10.0, 0.5, limits(wheelbase=1.2, max_turn_rate=1.0))[
-        2
-    ] == (k.LIMITED_TURN_RATE)
+    assert advance(k.BICYCLE, state(v=10.0, steer=0.5), 10.0, 0.5, limits(wheelbase=1.2, max_turn_rate=1.0))[2] == (
+        k.LIMITED_TURN_RATE
+    )
     assert advance(k.HOLONOMIC, state(v=1.0), 1.5, 0.0, row)[2] == k.LIMITED_ACCELERATION
 
 
@@ -271,7 +267,5 @@ def test_too_fast_a_start_still_moves_within_the_limit():
 
 def test_directions():
     assert k.heading_to(-1.0, 1.0) == pytest.approx(0.75 * math.pi)
-    assert k.turn_to(-1.0, -0.1, 3.0) == pytest.approx(
-        math.remainder(math.atan2(-0.1, -1.0) - 3.0, 2 * math.pi)
-    )
+    assert k.turn_to(-1.0, -0.1, 3.0) == pytest.approx(math.remainder(math.atan2(-0.1, -1.0) - 3.0, 2 * math.pi))
     assert k.unit_vector(2.0) == pytest.approx((math.cos(2.0), math.sin(2.0)))

@@ -31,7 +31,9 @@ def run(environment: dict[str, str]) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which not even root can write")
 def test_a_read_only_home_falls_back_to_a_private_temporary_folder(tmp_path: Path) -> None:
-    folder, angle = run({"HOME": "/proc/home", "XDG_CACHE_HOME": "/proc/cache", "SIDESTEP_CACHE": "/proc/own", "TMPDIR": str(tmp_path)})
+    folder, angle = run(
+        {"HOME": "/proc/home", "XDG_CACHE_HOME": "/proc/cache", "SIDESTEP_CACHE": "/proc/own", "TMPDIR": str(tmp_path)}
+    )
     assert angle == "1.570796"
     assert Path(folder).is_relative_to(tmp_path)
     assert not Path(folder).stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)

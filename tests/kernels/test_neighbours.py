@@ -21,9 +21,7 @@ def find_all(agents, flags, k, reach, column_limit, scratch, found, counts):  # 
     active = neighbours.build_neighbours(agents, flags, k, grid)
     for place in range(active):
         me = np.uint32(place)
-        n = neighbours.find_nearest(
-            grid, search, me, np.uint64(k), np.float32(reach * reach), np.uint32(column_limit)
-        )
+        n = neighbours.find_nearest(grid, search, me, np.uint64(k), np.float32(reach * reach), np.uint32(column_limit))
         counts[grid.columns[me]] = n
         for i in range(n):
             found[grid.columns[me], i] = grid.columns[search.slots[i]]
@@ -69,11 +67,7 @@ def sort_all(
     nearest = []
     for i in range(m):
         square = (x - x[i]) * (x - x[i]) + (y - y[i]) * (y - y[i])
-        here = (
-            (flags[layout.ACTIVE] == 1)
-            & (np.arange(m) < (m if limit is None else limit))
-            & (np.arange(m) != i)
-        )
+        here = (flags[layout.ACTIVE] == 1) & (np.arange(m) < (m if limit is None else limit)) & (np.arange(m) != i)
         near = np.flatnonzero(here & (square < np.float32(reach) * np.float32(reach)))
         order = near[np.lexsort((near, square[near]))]
         nearest.append(order[:k].tolist() if flags[layout.ACTIVE, i] == 1 else [])
@@ -94,9 +88,7 @@ coordinates = st.one_of(
     reach=st.sampled_from([0.0, 0.5, 3.0, 10.0, 200.0, 3000.0]),
     data=st.data(),
 )
-def test_search_equals_sorting(
-    positions: list[tuple[float, float]], k: int, reach: float, data: st.DataObject
-) -> None:
+def test_search_equals_sorting(positions: list[tuple[float, float]], k: int, reach: float, data: st.DataObject) -> None:
     agents, flags = world(positions)
     m = len(positions)
     flags[layout.ACTIVE] = data.draw(st.lists(st.sampled_from([1, 1, 1, 0]), min_size=m, max_size=m))

@@ -53,9 +53,7 @@ CORNERED = [
 class Crowd:
     """A world of ORCA people whose last ``robots`` columns mirror robots."""
 
-    def __init__(
-        self, positions: object, robots: int = 0, walls: Walls | None = None, **settings: float
-    ) -> None:
+    def __init__(self, positions: object, robots: int = 0, walls: Walls | None = None, **settings: float) -> None:
         at = np.asarray(positions, np.float64)
         self.agents = np.zeros((layout.AGENT_ROWS, len(at)), np.float32)
         self.flags = np.zeros((layout.FLAG_ROWS, len(at)), np.int32)
@@ -134,9 +132,7 @@ def make_walls(polygons: list[list[tuple[float, float]]], cell: float | None = N
     )
 
 
-def _is_near(
-    corner: NDArray[np.float64], size: float, point: NDArray[np.float64], along: NDArray[np.float64]
-) -> bool:
+def _is_near(corner: NDArray[np.float64], size: float, point: NDArray[np.float64], along: NDArray[np.float64]) -> bool:
     samples = point + np.linspace(0, 1, 50)[:, None] * along
     gaps = np.maximum(np.maximum(corner - samples, samples - corner - size), 0.0)
     spacing = np.hypot(*along) / 49
@@ -169,9 +165,7 @@ def compare_with_reference(crowd: Crowd, polygons: list[list[tuple[float, float]
     for i, me in enumerate(bodies):
         others = sorted(bodies[:i] + bodies[i + 1 :], key=lambda other: abs(other.position - me.position))
         near = [o for o in others if abs(o.position - me.position) < settings.neighbour_distance]
-        problem = problem_of(
-            me, near[: settings.max_neighbours], solids, float(crowd.agents[MAX_SPEED, i]), times
-        )
+        problem = problem_of(me, near[: settings.max_neighbours], solids, float(crowd.agents[MAX_SPEED, i]), times)
         wish, found = complex(*crowd.wishes[i]), complex(*crowd.decided[i])
         best = nearest_velocity(problem, wish)
         if best is not None:
@@ -201,9 +195,7 @@ def test_a_velocity_is_the_optimum_of_the_reference(seed: int, n: int, side: flo
 @pytest.mark.parametrize("seed", range(15))
 def test_a_velocity_among_walls_is_the_optimum_of_the_reference(seed: int) -> None:
     polygons = [BLOCK, CORNERED]
-    compared, equal = compare_with_reference(
-        random_crowd(seed, 30, 8.0, walls=make_walls(polygons)), polygons
-    )
+    compared, equal = compare_with_reference(random_crowd(seed, 30, 8.0, walls=make_walls(polygons)), polygons)
     assert compared >= 20
     assert equal >= 0.9 * compared
 

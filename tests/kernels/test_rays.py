@@ -69,9 +69,7 @@ def reference(scene: Scene, pose: tuple[float, float, float], fan: Fan, slack: f
     )
 
 
-def check_against_reference(
-    scene: Scene, pose: tuple[float, float, float], fan: Fan, max_range: float
-) -> None:
+def check_against_reference(scene: Scene, pose: tuple[float, float, float], fan: Fan, max_range: float) -> None:
     ranges, ids = cast(scene, pose, fan, max_range)
     generous, strict = reference(scene, pose, fan, SLACK), reference(scene, pose, fan, -SLACK)
     lower = np.minimum(generous.min(axis=1, initial=np.inf), max_range)
@@ -86,9 +84,7 @@ def check_against_reference(
 
 
 # quarters of a metre make rays through ends, sensors on walls and walls in line
-coordinate = st.one_of(
-    st.integers(-24, 24).map(lambda k: k / 4), st.floats(-8, 8, allow_subnormal=False, width=32)
-)
+coordinate = st.one_of(st.integers(-24, 24).map(lambda k: k / 4), st.floats(-8, 8, allow_subnormal=False, width=32))
 fans = st.one_of(
     st.sampled_from(
         [
@@ -120,9 +116,7 @@ headings = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(scenes, st.tuples(coordinate, coordinate, headings), fans, st.sampled_from([1.5, 6.0, 30.0]))
-def test_equals_brute_force(
-    scene: Scene, pose: tuple[float, float, float], fan: Fan, max_range: float
-) -> None:
+def test_equals_brute_force(scene: Scene, pose: tuple[float, float, float], fan: Fan, max_range: float) -> None:
     check_against_reference(scene, pose, fan, max_range)
 
 

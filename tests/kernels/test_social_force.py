@@ -203,9 +203,7 @@ def test_ranges_threads_columns_and_order_do_not_change_a_bit(model: int, p: Par
         np.testing.assert_array_equal(agents[[at.NEW_VX, at.NEW_VY], :people], whole)
     shuffled = np.random.default_rng(0).permutation(people)
     columns = np.append(shuffled, people)
-    permuted = step(
-        np.ascontiguousarray(agents[:, columns]), np.ascontiguousarray(flags[:, columns]), people, p, ROOM
-    )
+    permuted = step(np.ascontiguousarray(agents[:, columns]), np.ascontiguousarray(flags[:, columns]), people, p, ROOM)
     np.testing.assert_array_equal(permuted, whole[:, shuffled])
     place = np.sort(np.random.default_rng(1).choice(170, people, replace=False))
     wide, wide_flags = crowd(170, model, seed=99, side=20.0, robots=1)
@@ -254,9 +252,7 @@ def test_person_stops_before_a_wall(model: int, p: Parameters, speed: float) -> 
 @pytest.mark.parametrize(("model", "p"), MODELS)
 def test_a_wall_counts_once_however_it_is_drawn(model: int, p: Parameters) -> None:
     whole = build_walls([[(4.0, -3.0), (4.4, -3.0), (4.4, 3.0), (4.0, 3.0)]])
-    pieces = build_walls(
-        [[(4.0, -3.0), (4.4, -3.0), (4.4, 3.0), (4.0, 3.0), (4.0, 0.5), (4.0, 0.1), (4.0, 0.0)]]
-    )
+    pieces = build_walls([[(4.0, -3.0), (4.4, -3.0), (4.4, 3.0), (4.0, 3.0), (4.0, 0.5), (4.0, 0.1), (4.0, 0.0)]])
     agents, flags = crowd(3, model, seed=0, side=1.0)
     flags[at.ACTIVE, 1:] = 0
     agents[at.RADIUS] = 0.25

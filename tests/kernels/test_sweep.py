@@ -17,9 +17,7 @@ from sidestep.kernels import sweep
 from sidestep.kernels.layout import WALL_REACH
 
 Floats = NDArray[np.float64]
-micrometres = st.floats(-3, 3).map(
-    lambda v: round(v, 6)
-)  # shapely fails on lengths that underflow when squared
+micrometres = st.floats(-3, 3).map(lambda v: round(v, 6))  # shapely fails on lengths that underflow when squared
 BOX = np.array([[-1.0, -0.5], [1.0, -0.5], [1.0, 0.5], [-1.0, 0.5]])
 
 
@@ -38,9 +36,7 @@ def make_walls(loops: list[Any], cell: float = 2.0) -> tuple[Any, ...]:
     for j in range(shape[1]):
         for i in range(shape[0]):
             x, y = float(low[0]) + i * cell, float(low[1]) + j * cell
-            near = np.flatnonzero(
-                shapely.distance(shapely.box(x, y, x + cell, y + cell), edges) <= WALL_REACH
-            )
+            near = np.flatnonzero(shapely.distance(shapely.box(x, y, x + cell, y + cell), edges) <= WALL_REACH)
             items += list(near)
             starts.append(len(items))
     unused = np.zeros((len(points), 2), np.float32)
@@ -123,9 +119,7 @@ def placed(corners: Floats, x: float, y: float, heading: float) -> Polygon:
 
 class TestPolygon:
     def test_head_on(self) -> None:
-        fraction = sweep.sweep_polygon_circle(
-            0.0, 0.0, 0.0, 2.0, 0.0, 0.0, BOX, 3.0, 0.2, -2.0, 0.0, 0.4, 1.0
-        )
+        fraction = sweep.sweep_polygon_circle(0.0, 0.0, 0.0, 2.0, 0.0, 0.0, BOX, 3.0, 0.2, -2.0, 0.0, 0.4, 1.0)
         assert fraction == pytest.approx((3.0 - 1.0 - 0.4) / 4.0, abs=1e-4)
 
     def test_fast_body_does_not_pass_through_a_thin_wall(self) -> None:
@@ -166,17 +160,13 @@ class TestPolygon:
         st.lists(st.floats(0, 6.28), min_size=3, max_size=8, unique=True),
         st.floats(0, 0.8),
     )
-    def test_agrees_with_dense_sampling(
-        self, state: list[float], turn: float, angles: list[float], s: float
-    ) -> None:
+    def test_agrees_with_dense_sampling(self, state: list[float], turn: float, angles: list[float], s: float) -> None:
         corners = np.array([[1.2 * math.cos(a), 0.7 * math.sin(a)] for a in sorted(angles)])
         assume(Polygon(corners).area > 0.05)
         x, y, heading, ux, uy, qx, qy = state
         circle = sweep.sweep_polygon_circle(x, y, heading, ux, uy, turn, corners, qx, qy, 0.4, -0.3, s, 1.0)
         wall = LineString([(qx, qy), (qx + 0.5, qy - 0.7)])
-        segment = sweep.sweep_polygon_segment(
-            x, y, heading, ux, uy, turn, corners, qx, qy, qx + 0.5, qy - 0.7, 1.0
-        )
+        segment = sweep.sweep_polygon_segment(x, y, heading, ux, uy, turn, corners, qx, qy, qx + 0.5, qy - 0.7, 1.0)
         for fraction, moving in ((circle, True), (segment, False)):
             t = np.append(np.linspace(0, min(fraction, 1.0), 150, endpoint=False), min(fraction, 1.0))
             bodies = [placed(corners, x + ux * k, y + uy * k, heading + turn * k) for k in t]
@@ -191,9 +181,7 @@ class TestPolygon:
 
     def test_walls_through_cell_lists(self) -> None:
         walls = make_walls([[(10, -5), (10.1, -5), (10.1, 5), (10, 5)], [(-3, -3), (-2.5, -3), (-2.5, -2.5)]])
-        assert sweep.sweep_polygon_walls(-9.0, 0.0, 0.0, 40.0, 0.0, 0.0, BOX, walls) == pytest.approx(
-            18 / 40, abs=1e-4
-        )
+        assert sweep.sweep_polygon_walls(-9.0, 0.0, 0.0, 40.0, 0.0, 0.0, BOX, walls) == pytest.approx(18 / 40, abs=1e-4)
         assert sweep.sweep_polygon_walls(-9.0, 0.0, 0.0, 17.9, 0.0, 0.0, BOX, walls) == 2.0
         long_body = 4.0 * BOX  # beyond the reach of the lists
         assert sweep.sweep_polygon_walls(-9.0, 6.0, 0.0, 40.0, 0.0, 0.0, long_body, walls) == pytest.approx(
@@ -288,9 +276,7 @@ class TestMoveWithWalls:
         st.lists(st.floats(1.0, 6.0), min_size=3, max_size=9),
         st.floats(0.01, 0.3),
         st.lists(
-            st.tuples(
-                st.floats(-4, 4), st.floats(-4, 4), st.lists(st.floats(0.05, 1.5), min_size=3, max_size=6)
-            ),
+            st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.lists(st.floats(0.05, 1.5), min_size=3, max_size=6)),
             max_size=3,
         ),
         st.floats(0.05, 0.6),

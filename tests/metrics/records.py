@@ -77,9 +77,7 @@ def make_record(
             robots=(RobotPlacement(start=(*positions[0], heading[0]), goal=goal, route=route),),
             rules=Rules(step_s=step_s, collision_cooldown_s=cooldown_s),
         ),
-        robot=RobotSpec(
-            name="robot", dynamics="unicycle", footprint=footprint, limits=RobotLimits(max_speed=2)
-        ),
+        robot=RobotSpec(name="robot", dynamics="unicycle", footprint=footprint, limits=RobotLimits(max_speed=2)),
         policy=PolicyInfo("by-hand"),
         seed=0,
         outcome=outcome,
@@ -106,9 +104,7 @@ def make_record(
     )
 
 
-def line(
-    start: tuple[float, float], velocity: tuple[float, float], steps: int, step_s: float = STEP_S
-) -> Any:
+def line(start: tuple[float, float], velocity: tuple[float, float], steps: int, step_s: float = STEP_S) -> Any:
     """(steps + 1, 2) positions on a straight line at constant velocity."""
     return np.asarray(start) + np.arange(steps + 1)[:, None] * step_s * np.asarray(velocity)
 

@@ -15,9 +15,7 @@ from sidestep.metrics.score import directions
 from sidestep.types import MetricResult, Outcome
 
 
-def episode(
-    policy: str, seed: int, outcome: Outcome = Outcome.SUCCESS, **values: float | None
-) -> EpisodeScores:
+def episode(policy: str, seed: int, outcome: Outcome = Outcome.SUCCESS, **values: float | None) -> EpisodeScores:
     results = {
         name: MetricResult.invalid("m", "none") if value is None else MetricResult(value, "m")
         for name, value in values.items()

@@ -109,9 +109,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
         other_position=(2, 3), limited=3, planning_time=0.5, omega=[0.5, -0.5] * 32 + [0.5],
         velocity=np.column_stack([[1, -1] * 32 + [1], np.zeros(65)]), outcome=Outcome.OFF_ROUTE,
     )  # fmt: skip
-    pushed = straight_run(
-        people=[Walker((6, 0), velocity=(-3, 0))], events=[Event(5, "collision_start", "person:10")]
-    )
+    pushed = straight_run(people=[Walker((6, 0), velocity=(-3, 0))], events=[Event(5, "collision_start", "person:10")])
     vehicle = straight_run(other_position=(1, 1))
     endings = [straight_run(outcome=outcome) for outcome in Outcome]
     records = [*RECORDS.values(), eventful, pushed, vehicle, *endings]
@@ -177,9 +175,7 @@ def moved(record: EpisodeRecord, turn: float, shift: tuple[float, float], mirror
         return np.asarray(points, dtype=float) @ rotation.T + shift
 
     pose = np.column_stack([place(record.robot_pose[:, :2]), sign * record.robot_pose[:, 2] + turn])
-    velocity = np.column_stack(
-        [record.robot_velocity[:, :2] @ rotation.T, sign * record.robot_velocity[:, 2]]
-    )
+    velocity = np.column_stack([record.robot_velocity[:, :2] @ rotation.T, sign * record.robot_velocity[:, 2]])
     ego = record.scenario.ego
     robot = RobotPlacement(start=tuple(pose[0]), goal=tuple(place(ego.goal)))
     return replace(
@@ -224,9 +220,7 @@ def test_bounds(seed: int, people: int, steps: int, outcome: Outcome) -> None:
     for name, found in results.items():
         if found.valid and (units[name] in ("0/1", "count") or "intrusion" in name):
             assert found.value >= 0, name
-        if found.valid and (
-            units[name] == "0/1" or "intrusion" in name or name in ("spl", "route_completion")
-        ):
+        if found.valid and (units[name] == "0/1" or "intrusion" in name or name in ("spl", "route_completion")):
             assert 0 <= found.value <= 1, name
     for family in ("speed", "acceleration", "jerk"):
         low, middle, high = (results[f"{family}_{which}"] for which in ("min", "avg", "max"))

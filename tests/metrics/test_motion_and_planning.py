@@ -78,10 +78,7 @@ def test_planning_time_of_the_calls_only(value, result) -> None:
     record = straight_run(4, planning_time=[0.02, np.nan, 0.04, np.nan])
     assert value(record, "planning_time_avg") == pytest.approx(0.03)
     assert value(record, "planning_time_max") == pytest.approx(0.04)
-    assert (
-        result(straight_run(4, planning_time=np.nan), "planning_time_avg").reason
-        == "the policy was never asked"
-    )
+    assert result(straight_run(4, planning_time=np.nan), "planning_time_avg").reason == "the policy was never asked"
 
 
 def test_limits_applied(value) -> None:

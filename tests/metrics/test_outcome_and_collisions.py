@@ -21,9 +21,7 @@ def end(time: float, subject: str = "person:10") -> Event:
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_exactly_one_indicator_holds(outcome: Outcome, value) -> None:
     record = straight_run(outcome=outcome)
-    assert {other: value(record, other.value) for other in Outcome} == {
-        o: float(o is outcome) for o in Outcome
-    }
+    assert {other: value(record, other.value) for other in Outcome} == {o: float(o is outcome) for o in Outcome}
 
 
 def test_completed_with_a_collision(value) -> None:
@@ -52,15 +50,11 @@ def test_touching_again_within_the_cool_down_counts_once(events: list[Event], co
 
 
 def test_without_a_cool_down_every_touch_counts(value) -> None:
-    assert (
-        value(straight_run(events=[start(1), end(1), start(1)], cooldown_s=0), "pedestrian_collisions") == 2
-    )
+    assert value(straight_run(events=[start(1), end(1), start(1)], cooldown_s=0), "pedestrian_collisions") == 2
 
 
 def test_collisions_by_what_was_hit(value) -> None:
-    record = straight_run(
-        events=[start(1, "wall"), start(2, "robot:1"), start(3, "vehicle:0"), start(4, "person:10")]
-    )
+    record = straight_run(events=[start(1, "wall"), start(2, "robot:1"), start(3, "vehicle:0"), start(4, "person:10")])
     names = ("wall_collisions", "vehicle_collisions", "pedestrian_collisions", "collisions")
     assert [value(record, name) for name in names] == [1, 2, 1, 4]
 

@@ -95,9 +95,7 @@ def test_starting_at_the_goal(result) -> None:
     failed = make_record([(1, 1)], goal=(1, 1), **FAILED)
     assert result(failed, "goal_traversal_ratio").reason == "the robot starts at its goal"
     assert not result(record, "path_irregularity").valid
-    assert (
-        result(make_record([(1, 1)] * 3, goal=(2, 1)), "path_efficiency").reason == "the robot did not move"
-    )
+    assert result(make_record([(1, 1)] * 3, goal=(2, 1)), "path_efficiency").reason == "the robot did not move"
 
 
 def test_route_completion_is_the_best_moment(value) -> None:
@@ -113,17 +111,13 @@ def test_route_completion_is_the_best_moment(value) -> None:
 
 def test_completion_of_a_route_that_returns_to_its_start(value) -> None:
     square = {"goal": (0.0, 1.0), "route": ((10.0, 0.0), (10.0, 10.0), (0.0, 10.0))}
-    assert value(
-        make_record(line((0, 0), (1, 0), 40), **square, **FAILED), "route_completion"
-    ) == pytest.approx(5 / 39)
+    assert value(make_record(line((0, 0), (1, 0), 40), **square, **FAILED), "route_completion") == pytest.approx(5 / 39)
     nearly_there = make_record(
         line((0, 0), (0, 1), 6), **square, **FAILED
     )  # 0.25 m from the goal, but not along the route
     assert value(nearly_there, "route_completion") < 0.1
     corners = [line((0, 0), (1, 0), 80), line((10, 0), (0, 1), 80), line((10, 10), (-1, 0), 80)]
-    assert value(
-        make_record(np.concatenate(corners), **square, **FAILED), "route_completion"
-    ) == pytest.approx(30 / 39)
+    assert value(make_record(np.concatenate(corners), **square, **FAILED), "route_completion") == pytest.approx(30 / 39)
 
 
 def test_far_off_the_route_is_no_progress(value) -> None:

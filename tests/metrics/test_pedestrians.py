@@ -38,16 +38,12 @@ def test_averages_over_closest_and_over_all(value) -> None:
 
 
 def test_frames_without_people_do_not_count(value, result) -> None:
-    record = make_record(
-        [(0, 0)] * 4, people=[Walker((1.5, 0), present=[False, True, True, False])], goal=(1, 0)
-    )
+    record = make_record([(0, 0)] * 4, people=[Walker((1.5, 0), present=[False, True, True, False])], goal=(1, 0))
     assert value(record, "average_closest_pedestrian_distance") == pytest.approx(1)
     assert value(record, "time_to_collision_avg") == 10
     assert value(record, "personal_space_intrusion") == pytest.approx(0.5)  # a share of all time
     never = make_record([(0, 0)] * 4, people=[Walker((1.5, 0), present=False)], goal=(1, 0))
-    needing_people = (
-        "closest_pedestrian_distance time_to_collision_min personal_space_intrusion space_compliance"
-    )
+    needing_people = "closest_pedestrian_distance time_to_collision_min personal_space_intrusion space_compliance"
     for name in (
         *needing_people.split(),
         "intimate_space_violations",
@@ -84,9 +80,7 @@ def test_time_to_collision_head_on(value) -> None:
     [(0.0, 3.5), (0.3, 4 - 0.4), (0.5, 4.0), (0.51, 10.0), (-0.3, 3.6)],
 )
 def test_time_to_collision_knows_a_lateral_miss(lateral: float, expected: float, value) -> None:
-    record = make_record(
-        [(0, 0)], velocity=(1, 0), people=[Walker((4, lateral), velocity=(0, 0))], goal=(9, 0)
-    )
+    record = make_record([(0, 0)], velocity=(1, 0), people=[Walker((4, lateral), velocity=(0, 0))], goal=(9, 0))
     assert value(record, "time_to_collision_min") == pytest.approx(expected)
 
 
@@ -157,10 +151,7 @@ def test_passing_between_two_who_walk_together(value, result) -> None:
     assert value(record, "group_intimate_space_intrusion") == 1
     assert value(record, "intimate_space_intrusion") == 0
     alone = make_record([(0, 0)], people=[Walker((0, 2)), Walker((0, -2))], goal=(9, 0))
-    assert (
-        result(alone, "group_intimate_space_intrusion").reason
-        == "no two members of a group were present together"
-    )
+    assert result(alone, "group_intimate_space_intrusion").reason == "no two members of a group were present together"
 
 
 def test_distance_to_a_group(value) -> None:
@@ -175,12 +166,7 @@ def test_inside_a_large_circle_of_people(value) -> None:
     corners = [(3, 3), (-3, 3), (-3, -3), (3, -3)]
     ring = [Walker(corner, group=1) for corner in corners]
     assert value(make_record([(0, 2)], people=ring, goal=(9, 0)), "group_intimate_space_intrusion") == 1
-    assert (
-        value(
-            make_record([(0, 2)], people=ring, footprint=BOX, goal=(9, 0)), "group_intimate_space_intrusion"
-        )
-        == 1
-    )
+    assert value(make_record([(0, 2)], people=ring, footprint=BOX, goal=(9, 0)), "group_intimate_space_intrusion") == 1
     assert value(make_record([(0, 4.5)], people=ring, goal=(9, 0)), "group_personal_space_intrusion") == 1
     three = [*ring[:3], Walker(corners[3], group=1, present=False)]
     assert value(make_record([(2, -2)], people=three, goal=(9, 0)), "group_social_space_intrusion") == 1
@@ -205,9 +191,7 @@ def test_average_pedestrian_speed(value) -> None:
 
 
 def test_minimum_vehicle_distance(value, result) -> None:
-    assert value(straight_run(other_position=(4, 2)), "minimum_vehicle_distance") == pytest.approx(
-        2 - 0.25 - 0.5
-    )
+    assert value(straight_run(other_position=(4, 2)), "minimum_vehicle_distance") == pytest.approx(2 - 0.25 - 0.5)
     assert not result(straight_run(), "minimum_vehicle_distance").valid
 
 

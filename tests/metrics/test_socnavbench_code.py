@@ -66,9 +66,7 @@ def test_path_irregularity_measures_from_the_origin_of_the_map(value) -> None:
     angles = [np.arctan2(y, x) for x, y in positions]
     assert value(record, "path_irregularity") == pytest.approx(0)
     assert value(record, "path_irregularity", CODE) == pytest.approx(np.mean(angles))
-    reached = make_record(
-        positions
-    )  # after a success the last position is the goal, where the cosine is 0 / 0⁺ = 0
+    reached = make_record(positions)  # after a success the last position is the goal, where the cosine is 0 / 0⁺ = 0
     assert value(reached, "path_irregularity", CODE) == pytest.approx(np.mean([*angles[:2], pi / 2]))
 
 

@@ -46,9 +46,7 @@ def example_record(steps: int = 7, people: int = 3, others: int = 1, **changes: 
             footprint=Footprint(radius=0.3),
             limits=RobotLimits(max_speed=1.0),
         ),
-        "policy": PolicyInfo(
-            "orca", {"horizon": 3.0, "name": "x"}, ("goal", "pedestrians"), "sidestep 0.1.0"
-        ),
+        "policy": PolicyInfo("orca", {"horizon": 3.0, "name": "x"}, ("goal", "pedestrians"), "sidestep 0.1.0"),
         "seed": 12,
         "outcome": Outcome.TIMEOUT,
         "source": "generated",

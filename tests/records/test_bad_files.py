@@ -89,9 +89,7 @@ def test_migration_is_applied(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """A file of version 0 that had another name for a column becomes readable by one table line."""
     rewrite(path, format="0")
     table = pq.read_table(path)
-    renamed = table.rename_columns(
-        ["heading_rad" if name == "heading" else name for name in table.column_names]
-    )
+    renamed = table.rename_columns(["heading_rad" if name == "heading" else name for name in table.column_names])
     pq.write_table(renamed.replace_schema_metadata(table.schema.metadata), path)
 
     def zero_to_one(old: pa.Table, metadata: migrate.Metadata) -> tuple[pa.Table, migrate.Metadata]:

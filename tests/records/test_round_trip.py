@@ -75,9 +75,7 @@ def test_a_plain_parquet_reader_finds_the_description(tmp_path: Path) -> None:
 
 
 def test_settings_that_json_does_not_know_become_plain_values(tmp_path: Path) -> None:
-    policy = PolicyInfo(
-        "mine", {"gain": np.float32(0.5), "points": np.eye(2), "where": Path("a/b"), "set": {2, 1}}
-    )
+    policy = PolicyInfo("mine", {"gain": np.float32(0.5), "points": np.eye(2), "where": Path("a/b"), "set": {2, 1}})
     save_record(example_record(policy=policy), tmp_path / "a.parquet")
     assert load_record(tmp_path / "a.parquet").policy.settings == {
         "gain": 0.5,

@@ -89,9 +89,7 @@ def _segment_distance(p: complex, a: complex, b: complex) -> float:
     return abs(p - a - s * (b - a))
 
 
-def wall_lines(
-    me: Body, polygons: list[Polygon], max_speed: float, horizon: float, reach: float
-) -> list[Line]:
+def wall_lines(me: Body, polygons: list[Polygon], max_speed: float, horizon: float, reach: float) -> list[Line]:
     """The half-planes of all edges that face the agent, nearest first."""
     reach = min(horizon * max_speed + me.radius, reach)
     seen = []
@@ -197,9 +195,7 @@ def nearest_velocity(problem: Problem, wish: complex) -> complex | None:
 
 def least_violation(problem: Problem) -> complex | None:
     """The velocity that keeps all walls and violates the neighbours' lines the least, or None."""
-    tries = [1j * d * problem.max_speed for _, d in problem.people] + _crossings(
-        problem.walls, problem.max_speed
-    )
+    tries = [1j * d * problem.max_speed for _, d in problem.people] + _crossings(problem.walls, problem.max_speed)
     equal = [
         ((p + q) / 2 if abs(det(d, e)) < 1e-12 else p + d * det(e, p - q) / det(d, e), (e - d) / abs(e - d))
         for (p, d), (q, e) in combinations(problem.people, 2)

@@ -36,9 +36,7 @@ def segment_ranges(origin: Floats, directions: Floats, segments: Floats, slack: 
     return ranges
 
 
-def disc_ranges(
-    origin: Floats, directions: Floats, centres: Floats, radii: Floats, slack: float = 0.0
-) -> Floats:
+def disc_ranges(origin: Floats, directions: Floats, centres: Floats, radii: Floats, slack: float = 0.0) -> Floats:
     """Ranges ``(n, C)`` to discs, 0 from inside; inf where a ray misses. Roots of ``|o + t d - c|² = r²``."""
     c = centres[None, :, :] - origin
     r = np.maximum(radii + slack, 0.0)

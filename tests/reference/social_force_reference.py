@@ -90,17 +90,12 @@ def wall_features(position: Vector, walls: Walls) -> list[tuple[Vector, float]]:
     return features
 
 
-def group_force(
-    agents: Vector, flags: NDArray[np.int32], people: int, i: int, group: GroupParameters
-) -> Vector:
+def group_force(agents: Vector, flags: NDArray[np.int32], people: int, i: int, group: GroupParameters) -> Vector:
     """Gaze, coherence and repulsion (Moussaïd et al. 2010) on person ``i``."""
     same = [
         k
         for k in range(people)
-        if k != i
-        and flags[at.ACTIVE, k]
-        and flags[at.GROUP, k] == flags[at.GROUP, i]
-        and flags[at.GROUP, i] >= 0
+        if k != i and flags[at.ACTIVE, k] and flags[at.GROUP, k] == flags[at.GROUP, i] and flags[at.GROUP, i] >= 0
     ]
     force = np.zeros(2)
     if not same:
@@ -161,9 +156,7 @@ def moussaid_force(agents: Vector, i: int, j: int, p: MoussaidParameters) -> Vec
     return -p.strength * (along * t + across * left)
 
 
-def wall_force(
-    agents: Vector, i: int, walls: Walls, p: HelbingParameters | MoussaidParameters, dt: float
-) -> Vector:
+def wall_force(agents: Vector, i: int, walls: Walls, p: HelbingParameters | MoussaidParameters, dt: float) -> Vector:
     """Acceleration of i by the walls."""
     force = np.zeros(2)
     for n, distance in wall_features(agents[[at.PX, at.PY], i], walls):

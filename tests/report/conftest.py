@@ -126,9 +126,7 @@ def build() -> Builder:
             person_model=("orca",) * PEOPLE,
             person_position=position,
             person_velocity=np.where(np.isnan(position), np.nan, velocity),
-            person_heading=np.where(
-                np.isnan(position[..., 0]), np.nan, np.arctan2(velocity[..., 1], velocity[..., 0])
-            ),
+            person_heading=np.where(np.isnan(position[..., 0]), np.nan, np.arctan2(velocity[..., 1], velocity[..., 0])),
             person_present=np.isfinite(position[..., 0]),
             walls=walls_of(scene),
             events=events,

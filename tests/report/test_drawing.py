@@ -61,8 +61,7 @@ def test_a_disc_covers_its_area(radius: float) -> None:
 
 def test_a_polygon_and_its_outline_cover_their_areas() -> None:
     star = [
-        (40 + r * np.sin(a), 40 + r * np.cos(a))
-        for r, a in zip([30, 12] * 5, np.arange(10) * np.pi / 5, strict=True)
+        (40 + r * np.sin(a), 40 + r * np.cos(a)) for r, a in zip([30, 12] * 5, np.arange(10) * np.pi / 5, strict=True)
     ]
     x, y = np.array(star).T
     area = abs(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2

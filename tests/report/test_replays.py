@@ -48,11 +48,7 @@ def test_gap_is_the_surface_distance(record: EpisodeRecord) -> None:
     data = pack_replays([("orca", record)])
     gaps = decode(data["episodes"][0], "gaps") * data["gap_unit"]
     step = frames_of(record)[40]
-    away = (
-        np.hypot(*(record.person_position[step] - record.robot_pose[step, :2]).T)
-        - record.person_radius
-        - 0.25
-    )
+    away = np.hypot(*(record.person_position[step] - record.robot_pose[step, :2]).T) - record.person_radius - 0.25
     assert gaps[40] == pytest.approx(np.nanmin(away), abs=0.006)
 
 

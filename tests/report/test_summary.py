@@ -15,12 +15,8 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
 
-def episode(
-    policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success"
-) -> EpisodeScores:
-    reached = (
-        MetricResult.invalid("s", "the goal was not reached") if time is None else MetricResult(time, "s")
-    )
+def episode(policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success") -> EpisodeScores:
+    reached = MetricResult.invalid("s", "the goal was not reached") if time is None else MetricResult(time, "s")
     results = {
         "success": MetricResult(float(outcome == "success"), "0/1"),
         "time_to_goal": reached,
@@ -91,8 +87,7 @@ def test_contact_free_counts_every_episode() -> None:
 def test_short_times_are_shown_in_milliseconds() -> None:
     times = [(0.002, 0), (0.004, 1)]
     episodes = [
-        replace(EPISODES[0], seed=seed, metrics={"planning_time_avg": MetricResult(time, "s")})
-        for time, seed in times
+        replace(EPISODES[0], seed=seed, metrics={"planning_time_avg": MetricResult(time, "s")}) for time, seed in times
     ]
     column = summarise(episodes).columns[0]
     assert (column.cells["fast"].mean, column.short_unit) == ("3.00", "ms ↓")

@@ -110,11 +110,7 @@ def test_polygon_footprint_is_drawn_to_scale(build) -> None:  # type: ignore[no-
     picture = view.frame(0)
     for distance, inside in ((0.7, True), (0.95, False)):
         spot = around(view, picture, x - distance * np.cos(heading), y - distance * np.sin(heading), 0.05)
-        assert (
-            close_to(spot, palette.ROBOT).mean() > 0.9
-            if inside
-            else close_to(spot, palette.ROBOT).mean() < 0.1
-        )
+        assert close_to(spot, palette.ROBOT).mean() > 0.9 if inside else close_to(spot, palette.ROBOT).mean() < 0.1
 
 
 def test_png_has_its_size(record: EpisodeRecord, tmp_path: Path) -> None:

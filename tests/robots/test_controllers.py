@@ -131,9 +131,7 @@ def test_a_world_velocity_is_taken_up(name, direction):
         loop.step(u)
     assert loop.row[[k.ROBOT_VX, k.ROBOT_VY]] == pytest.approx([u.vx, u.vy], abs=0.02)
     if load_robot(name).dynamics != "holonomic":
-        assert math.remainder(loop.row[k.ROBOT_HEADING] - direction, 2 * math.pi) == pytest.approx(
-            0.0, abs=0.02
-        )
+        assert math.remainder(loop.row[k.ROBOT_HEADING] - direction, 2 * math.pi) == pytest.approx(0.0, abs=0.02)
 
 
 def test_a_unicycle_turns_on_the_spot_when_the_direction_is_behind():
@@ -197,9 +195,7 @@ def test_drive_brakes_a_reversing_car_to_a_stand():
     car = CommandConverter(load_robot("car"), DT)
     rolling_back = RobotState(0.0, 0.0, 0.0, -1.0, 0.0, 0.0)
     assert car.to_native(Drive(1.0, 0.0, 1.0), rolling_back) == pytest.approx((-0.6, 0.55))
-    assert car.to_native(Drive(2.0, 0.0, 0.0), rolling_back)[1] == pytest.approx(
-        1.1
-    )  # the dynamics note the limit
+    assert car.to_native(Drive(2.0, 0.0, 0.0), rolling_back)[1] == pytest.approx(1.1)  # the dynamics note the limit
 
 
 def test_held_waypoints_stay_where_they_were_given_and_fresh_ones_move_along():

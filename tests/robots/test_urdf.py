@@ -32,9 +32,7 @@ def joint(parent, child, origin="", kind="fixed"):
 def write(tmp_path):
     def write_file(*parts, text=None):
         path = tmp_path / "machine.urdf"
-        path.write_text(
-            text or f"<?xml version='1.0' encoding='utf-8'?><robot name='m'>{''.join(parts)}</robot>"
-        )
+        path.write_text(text or f"<?xml version='1.0' encoding='utf-8'?><robot name='m'>{''.join(parts)}</robot>")
         return path
 
     return write_file
@@ -85,18 +83,14 @@ def test_joints_carry_their_links_along(write):
     )
     # the arm turns by 90° at (1, 0), the hand is 1 m further along it: it covers y from 1 to 1.4 about x = 1
     polygon = Polygon(footprint_from_urdf(path).polygon)
-    expected = MultiPoint(
-        [(-0.1, -0.1), (0.1, -0.1), (-0.1, 0.1), (0.95, 1.0), (1.05, 1.0), (0.95, 1.4), (1.05, 1.4)]
-    )
+    expected = MultiPoint([(-0.1, -0.1), (0.1, -0.1), (-0.1, 0.1), (0.95, 1.0), (1.05, 1.0), (0.95, 1.4), (1.05, 1.4)])
     assert polygon.symmetric_difference(expected.convex_hull).area < 1e-9
 
 
 def test_rotations_are_applied_roll_first(write):
     """Roll by 90° puts the box's z along -y, yaw by 90° then turns that to x."""
     origin = f"<origin rpy='{math.pi / 2} 0 {math.pi / 2}'/>"
-    x0, y0, x1, y1 = Polygon(
-        footprint_from_urdf(write(link("base", "<box size='1 2 3'/>", origin))).polygon
-    ).bounds
+    x0, y0, x1, y1 = Polygon(footprint_from_urdf(write(link("base", "<box size='1 2 3'/>", origin))).polygon).bounds
     assert (x1 - x0, y1 - y0) == pytest.approx((3.0, 1.0))
 
 
@@ -130,9 +124,7 @@ def binary_stl():
 
 def text_stl():
     loops = "".join(
-        "facet normal 0 0 1\nouter loop\n"
-        + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t)
-        + "endloop\nendfacet\n"
+        "facet normal 0 0 1\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet\n"
         for t in TRIANGLES
     )
     return f"solid m\n{loops}endsolid m\n".encode()
@@ -152,9 +144,7 @@ def test_meshes(write, tmp_path, name, data):
         f"package://some_robot/meshes/{name}",
         f"file://{tmp_path}/meshes/{name}",
     ):
-        footprint = footprint_from_urdf(
-            write(link("base", f"<mesh filename='{reference}' scale='0.1 0.1 0.1'/>"))
-        )
+        footprint = footprint_from_urdf(write(link("base", f"<mesh filename='{reference}' scale='0.1 0.1 0.1'/>")))
         assert corners(footprint) == [(0.0, 0.0), (0.0, 0.2), (0.1, 0.0), (0.1, 0.2)]
 
 
@@ -215,9 +205,7 @@ def test_broken_mesh_files_say_so(write, tmp_path):
 @pytest.mark.parametrize("seed", range(20))
 def test_enclosing_polygons_contain_the_hull_and_are_convex(seed):
     points = np.random.default_rng(seed).normal(size=(200, 2))
-    points *= [1.0, 0.3] / np.linalg.norm(
-        points, axis=1, keepdims=True
-    ) ** 0.9  # near an ellipse: many corners
+    points *= [1.0, 0.3] / np.linalg.norm(points, axis=1, keepdims=True) ** 0.9  # near an ellipse: many corners
     hull = convex_hull(points)
     few = enclose(hull, most=8)
     polygon = Polygon(few)

@@ -46,9 +46,7 @@ def signed_distance(spec: SceneSpec, points: np.ndarray) -> np.ndarray:
 
 
 _middle = st.floats(-9, 9)
-_turned_boxes = st.builds(
-    turned_box, _middle, _middle, st.floats(0.2, 6), st.floats(0.2, 6), st.floats(0, math.pi)
-)
+_turned_boxes = st.builds(turned_box, _middle, _middle, st.floats(0.2, 6), st.floats(0.2, 6), st.floats(0, math.pi))
 _grid_boxes = st.builds(
     lambda x, y, w, h: box(x / 10, y / 10, (x + w) / 10, (y + h) / 10),
     *[st.integers(-90, 90), st.integers(-90, 90), st.integers(2, 60), st.integers(2, 60)],

@@ -34,9 +34,9 @@ def test_one_box_is_four_convex_edges_counter_clockwise():
     assert scene.wall_dirs[ring].tolist() == [[1, 0], [0, 1], [-1, 0], [0, -1]]
     assert scene.wall_convex.tolist() == [1, 1, 1, 1]
     assert scene.bounds == (1, 2, 4, 3)
-    assert [
-        a.dtype.name for a in (scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_convex)
-    ] == [*["float32", "float32", "int32", "uint8"]]
+    assert [a.dtype.name for a in (scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_convex)] == [
+        *["float32", "float32", "int32", "uint8"]
+    ]
 
 
 def test_a_room_is_clockwise_and_its_corners_are_not_convex():
@@ -55,9 +55,7 @@ def test_l_shape_has_one_corner_that_is_not_convex():
 def test_touching_and_overlapping_regions_leave_no_edge_inside():
     scene = compiled(box(0, 0, 0.1 + 0.2, 1), box(0.3, 0, 1, 1), box(0.5, -1, 0.7, 2))
     assert len(scene.wall_points) == 12  # a cross
-    assert {(0.3, 0.0), (0.3, 1.0)}.isdisjoint(
-        {(round(float(x), 3), round(float(y), 3)) for x, y in scene.wall_points}
-    )
+    assert {(0.3, 0.0), (0.3, 1.0)}.isdisjoint({(round(float(x), 3), round(float(y), 3)) for x, y in scene.wall_points})
 
 
 def test_courtyard_has_an_outer_and_an_inner_ring():
@@ -120,9 +118,7 @@ def test_scene_without_solids_is_far_from_everything():
             "hole is not inside",
         ),
         (
-            Region.model_construct(
-                kind="obstacle", polygon=((0, 0), (float("nan"), 0), (0, 1)), holes=(), name=""
-            ),
+            Region.model_construct(kind="obstacle", polygon=((0, 0), (float("nan"), 0), (0, 1)), holes=(), name=""),
             "corner 1 is not finite",
         ),
     ],
@@ -175,9 +171,7 @@ def test_cell_lists_hold_every_edge_in_reach(spec):
     x0, y0, size = (float(v) for v in scene.grid[:3])
     lines = shapely.linestrings(scene.segments.reshape(-1, 2, 2).astype(np.float64))
     columns, rows = (v.ravel() for v in np.meshgrid(np.arange(nx), np.arange(ny)))
-    cells = shapely.box(
-        x0 + columns * size, y0 + rows * size, x0 + (columns + 1) * size, y0 + (rows + 1) * size
-    )
+    cells = shapely.box(x0 + columns * size, y0 + rows * size, x0 + (columns + 1) * size, y0 + (rows + 1) * size)
     assert len(scene.cell_start) == nx * ny + 1
     lists = [scene.cell_items[a:b] for a, b in zip(scene.cell_start[:-1], scene.cell_start[1:], strict=True)]
     listed = np.zeros((nx * ny, len(lines)), bool)
@@ -203,9 +197,7 @@ def test_cells_of_a_long_diagonal_and_of_a_large_scene_are_complete():
         [cells, np.clip(((near * size + x0) * np.tan(0.6) - y0) // size, 0, ny - 1).astype(int) * nx + near]
     )
     columns, rows = cells % nx, cells // nx
-    shapes = shapely.box(
-        x0 + columns * size, y0 + rows * size, x0 + (columns + 1) * size, y0 + (rows + 1) * size
-    )
+    shapes = shapely.box(x0 + columns * size, y0 + rows * size, x0 + (columns + 1) * size, y0 + (rows + 1) * size)
     lines = shapely.linestrings(scene.segments.reshape(-1, 2, 2).astype(np.float64))
     near_lines = shapely.distance(shapes[:, None], lines[None, :]) <= WALL_REACH
     assert near_lines.any()

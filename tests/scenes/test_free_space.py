@@ -57,9 +57,7 @@ def test_free_mask_equals_shapely(spec, radius):
     scene = compile_scene(spec)
     points = np.random.default_rng(3).uniform(-14, 14, (1500, 2))
     distance = signed_distance(spec, points)
-    sure = (np.abs(distance - radius) > 0.002) & (
-        np.abs(distance) > 0.002
-    )  # walls are rounded to millimetres
+    sure = (np.abs(distance - radius) > 0.002) & (np.abs(distance) > 0.002)  # walls are rounded to millimetres
     assert (free_mask(scene, points, radius) == (distance >= radius))[sure].all()
     assert (inside_solid(scene, points) == (distance < 0))[sure].all()
 
@@ -162,9 +160,7 @@ def test_reverse_way_is_as_long():
 
 
 def test_a_way_across_forty_metres_takes_milliseconds():
-    walls = [
-        box(x, -18 if i % 2 else -20, x + 0.2, 20 if i % 2 else 18) for i, x in enumerate(range(-16, 17, 4))
-    ]
+    walls = [box(x, -18 if i % 2 else -20, x + 0.2, 20 if i % 2 else 18) for i, x in enumerate(range(-16, 17, 4))]
     scene = compile_scene(SceneSpec(regions=(box(-20, -20, 20, 20, kind="walkable"), *walls), enclosed=True))
     shortest_path(scene, (-19, -19), (-15, -19), 0.3)  # kernels compiled
     start = time.perf_counter()

@@ -101,17 +101,13 @@ def test_tangent_plane_at_the_equator_and_its_distortion():
 
 def test_origin_moves_the_scene():
     ring = [[500000, 5000000], [500004, 5000000], [500004, 5000003], [500000, 5000000]]
-    spec = from_geojson(
-        collection(feature("Polygon", [ring], kind="road"), scene={"origin": [500000, 5000000]}), "x"
-    )
+    spec = from_geojson(collection(feature("Polygon", [ring], kind="road"), scene={"origin": [500000, 5000000]}), "x")
     assert spec.regions[0].polygon == ((0, 0), (4, 0), (4, 3))
 
 
 def test_file_gives_name_and_source(tmp_path):
     path = tmp_path / "yard.geojson"
-    path.write_text(
-        json.dumps(collection(feature("Polygon", [SQUARE], kind="walkable"), scene={"enclosed": True}))
-    )
+    path.write_text(json.dumps(collection(feature("Polygon", [SQUARE], kind="walkable"), scene={"enclosed": True})))
     spec = read_geojson(path)
     assert (spec.name, spec.source, spec.enclosed) == ("yard", "GeoJSON yard.geojson", True)
     assert spec.regions[0].polygon == ((0, 0), (4, 0), (4, 4), (0, 4))
@@ -169,9 +165,7 @@ def test_file_gives_name_and_source(tmp_path):
             'looks like degrees; add "scene": {"crs": "wgs84"}',
         ),
         (
-            collection(
-                feature("Polygon", [[[0, 0], [400, 0], [0, 9], [0, 0]]], kind="road"), scene={"crs": "wgs84"}
-            ),
+            collection(feature("Polygon", [[[0, 0], [400, 0], [0, 9], [0, 0]]], kind="road"), scene={"crs": "wgs84"}),
             r"\(400, 0\) is no longitude",
         ),
         (

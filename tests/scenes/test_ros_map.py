@@ -31,9 +31,7 @@ def write_map(folder, rows, **settings):
 
 
 def solids(spec):
-    return shapely.union_all(
-        [shapely.Polygon(r.polygon, r.holes) for r in spec.regions if r.kind == "obstacle"]
-    )
+    return shapely.union_all([shapely.Polygon(r.polygon, r.holes) for r in spec.regions if r.kind == "obstacle"])
 
 
 def test_pixels_land_where_the_origin_says(tmp_path):

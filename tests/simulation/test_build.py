@@ -91,7 +91,13 @@ def test_entering_waits_until_the_place_is_free() -> None:
 
 
 def test_flow_is_steady_and_groups_walk_together() -> None:
-    flow = {"kind": "flow", "origin": [-12, -1, -11, 1], "destination": [11, -1, 12, 1], "per_minute": 30, "group_share": 1.0}
+    flow = {
+        "kind": "flow",
+        "origin": [-12, -1, -11, 1],
+        "destination": [11, -1, 12, 1],
+        "per_minute": 30,
+        "group_share": 1.0,
+    }
     world = build_world(make(crowd=[{"model": "social_force_moussaid", "at_end": "leave", "placement": flow}]), 3)
     active = world.flags[layout.ACTIVE, : world.people] == 1
     assert active.sum() > 5, "people are on their way at time 0"

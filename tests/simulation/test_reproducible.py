@@ -15,13 +15,19 @@ MODELS = ["orca", "social_force_helbing", "social_force_moussaid"]
 
 
 def walled(model: str) -> Scenario:
-    part = {"model": model, "at_end": "loop", "placement": {"kind": "random", "count": 7, "area": [-2.6, -2.6, 2.6, 2.6]}}
+    part = {
+        "model": model,
+        "at_end": "loop",
+        "placement": {"kind": "random", "count": 7, "area": [-2.6, -2.6, 2.6, 2.6]},
+    }
     robots = [{"spec": "point", "start": [-2.5, -2.5, 0.8], "goal": [2.5, 2.5]}]
     return make(name=f"walled-{model}", scene=room(), crowd=[part], robots=robots)
 
 
 def digests(scenarios: list[Scenario], threads: int) -> list[str]:
-    episodes = [Episode(build_world(s, seed), Straight(), describe_policy(Straight())) for seed, s in enumerate(scenarios)]
+    episodes = [
+        Episode(build_world(s, seed), Straight(), describe_policy(Straight())) for seed, s in enumerate(scenarios)
+    ]
     return [record.digest for record in run_episodes(episodes, threads)]
 
 

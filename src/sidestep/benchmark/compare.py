@@ -45,23 +45,18 @@ def compare_runs(folders: Sequence[Path]) -> dict[str, Any]:
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
         raise BadInput(
-            f"the runs are scored in different dialects ({', '.join(sorted(dialects))}); "
-            "score them alike first"
+            f"the runs are scored in different dialects ({', '.join(sorted(dialects))}); score them alike first"
         )
     entries = label_entries(runs)
     if len(entries) < 2:
         raise BadInput("a comparison needs two policies or two runs")
     pairs = [compare_pair(a, b) for a, b in combinations(entries, 2) if a.episodes.keys() & b.episodes.keys()]
     if not pairs:
-        raise BadInput(
-            "no two policies have a scenario and seed in common; run them on the same suite and seeds"
-        )
+        raise BadInput("no two policies have a scenario and seed in common; run them on the same suite and seeds")
     return {
         "runs": [str(folder) for folder in folders],
         "dialect": dialects.pop(),
-        "entries": [
-            {"label": e.label, "run": e.run, "policy": e.policy, "episodes": len(e.episodes)} for e in entries
-        ],
+        "entries": [{"label": e.label, "run": e.run, "policy": e.policy, "episodes": len(e.episodes)} for e in entries],
         "pairs": pairs,
     }
 

@@ -74,9 +74,7 @@ def open_folder(folder: Path, plan: Plan) -> RunFile:
             run = RunFile(plan, commit=source_commit(), machine=describe_machine())
         run.save(folder)
     except OSError as error:
-        raise BadInput(
-            f"{folder}: cannot be written to: {error.strerror or error}; choose another --out"
-        ) from error
+        raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}; choose another --out") from error
     except BadInput as error:
         raise BadInput(f"{folder}: {error}") from None
     return run
@@ -88,16 +86,13 @@ def load_run(folder: Path) -> RunFile:
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such run folder")
     if not path.is_file():
-        raise BadInput(
-            f"{folder}: not a run folder, it has no {RUN_FILE}; `sidestep run … --out {folder}` makes one"
-        )
+        raise BadInput(f"{folder}: not a run folder, it has no {RUN_FILE}; `sidestep run … --out {folder}` makes one")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         version = document["format"]
         if version > RUN_FORMAT:
             raise BadInput(
-                f"{path}: written by a newer Sidestep (format {version}); "
-                "upgrade with: pip install --upgrade sidestep"
+                f"{path}: written by a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep"
             )
         plan = Plan.parse(document["plan"], str(path))
         return RunFile(

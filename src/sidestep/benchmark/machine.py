@@ -19,8 +19,7 @@ def describe_machine() -> dict[str, Any]:
         "cores": os.cpu_count() or 1,
         "system": platform.system(),
         "architecture": platform.machine(),
-        "versions": {"python": platform.python_version()}
-        | {name: installed_version(name) for name in PACKAGES},
+        "versions": {"python": platform.python_version()} | {name: installed_version(name) for name in PACKAGES},
     }
 
 

@@ -116,9 +116,7 @@ def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
     policy = registry.make_policy(name, settings)
     for method in ("reset", "act"):
         if not callable(getattr(policy, method, None)):
-            raise BadInput(
-                f"policy {name!r} has no method {method!r}; a policy has `needs`, `reset` and `act`"
-            )
+            raise BadInput(f"policy {name!r} has no method {method!r}; a policy has `needs`, `reset` and `act`")
     needs = getattr(policy, "needs", None)
     if needs is None:
         raise BadInput(
@@ -126,9 +124,7 @@ def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
         )
     for need in needs:
         if need not in NEEDS:
-            raise BadInput(
-                f"policy {name!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}"
-            )
+            raise BadInput(f"policy {name!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}")
     return PolicyPlan(name=name, settings=settings, version=_version_of(name, policy))
 
 
@@ -151,8 +147,7 @@ def extend(old: Plan, new: Plan) -> Plan:
     if differences:
         listed = "\n  ".join(differences)
         raise BadInput(
-            f"the folder holds a run of another plan:\n  {listed}\n"
-            "choose another --out, or give the same settings"
+            f"the folder holds a run of another plan:\n  {listed}\nchoose another --out, or give the same settings"
         )
     return new.model_copy(
         update={

@@ -62,9 +62,7 @@ def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
             f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them"
         ) from None
     except (pa.ArrowException, OSError) as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew"
-        ) from error
+        raise BadInput(f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew") from error
     missing = [name for name in SCHEMA.names if name not in table.column_names]
     if missing:
         raise BadInput(f"{path}: not a table of results, it has no column {missing[0]!r}")
@@ -72,9 +70,7 @@ def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
     episodes: dict[tuple[str, ...], EpisodeScores] = {}
     for row in table.to_pylist():
         key = (row["policy"], row["scenario"], str(row["seed"]))
-        episode = episodes.setdefault(
-            key, EpisodeScores(**{name: row[name] for name in EPISODE_COLUMNS}, metrics={})
-        )
+        episode = episodes.setdefault(key, EpisodeScores(**{name: row[name] for name in EPISODE_COLUMNS}, metrics={}))
         if row["valid"]:
             result = MetricResult(row["value"], row["unit"])
         else:

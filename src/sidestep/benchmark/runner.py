@@ -93,9 +93,7 @@ def choose_executor(plan: Plan, workers: int, ray: str | None = None) -> Executo
     return Processes(max(workers, 1))
 
 
-def _close(
-    run: RunFile, out: Path, tasks: list[EpisodeTask], answers: dict[Path, Answer], finished: bool
-) -> RunResult:
+def _close(run: RunFile, out: Path, tasks: list[EpisodeTask], answers: dict[Path, Answer], finished: bool) -> RunResult:
     """Write the results and what was skipped."""
     done = [(task, answers[task.path]) for task in tasks if task.path in answers]
     episodes = tuple(answer.scores for _, answer in done if answer.scores is not None)

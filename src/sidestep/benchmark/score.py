@@ -77,9 +77,7 @@ def read_run(folder: Path) -> ScoredRun:
     if not episodes:
         raise BadInput(f"{folder}: the run has no episodes")
     sources = {scenario.source for scenario in plan.scenarios}
-    return ScoredRun(
-        folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes)
-    )
+    return ScoredRun(folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes))
 
 
 def _in_plan_order(folder: Path, episodes: list[EpisodeScores]) -> list[EpisodeScores]:

@@ -27,8 +27,7 @@ def summarise(run: ScoredRun) -> dict[str, Any]:
             "episodes": entry["episodes"],
             "outcomes": entry["outcomes"],
             "metrics": {
-                metric: {key: figures[key] for key in METRIC_KEYS}
-                for metric, figures in entry["metrics"].items()
+                metric: {key: figures[key] for key in METRIC_KEYS} for metric, figures in entry["metrics"].items()
             },
         }
         for policy, entry in table.items()

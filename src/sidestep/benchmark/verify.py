@@ -80,9 +80,7 @@ def verify_run(
     records."""
     plan = load_run(folder).plan
     if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
-        raise BadInput(
-            f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal"
-        )
+        raise BadInput(f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal")
     tasks = [task for task in tasks_of(plan, folder) if task.path.exists()]
     if not tasks:
         raise BadInput(f"{folder}: no episode records in it")
@@ -93,9 +91,7 @@ def verify_run(
     with tempfile.TemporaryDirectory(prefix="sidestep-verify-") as again:
         moved = {Path(again) / f"{i}.parquet": task for i, task in enumerate(tasks)}
         fresh = [replace(task, path=path) for path, task in moved.items()]
-        for done, (task, answer) in enumerate(
-            settle(choose_executor(plan, workers), work, fresh, as_failed), start=1
-        ):
+        for done, (task, answer) in enumerate(settle(choose_executor(plan, workers), work, fresh, as_failed), start=1):
             record = load_record(moved[task.path].path)
             if answer.scores is not None and answer.scores.digest == record.digest:
                 equal += 1
@@ -109,9 +105,7 @@ def verify_run(
 
 def _difference(record: EpisodeRecord, task: EpisodeTask, skipped: str) -> Difference:
     if skipped:
-        return Difference(
-            task.scenario.name, task.policy.name, 0, "scenario", "built", f"cannot be built: {skipped}"
-        )
+        return Difference(task.scenario.name, task.policy.name, 0, "scenario", "built", f"cannot be built: {skipped}")
     step, quantity, was, is_ = first_divergence(record, load_record(task.path))
     return Difference(task.scenario.name, task.policy.name, step, quantity, was, is_)
 
@@ -143,9 +137,7 @@ def _in_array(record: EpisodeRecord, name: str, was: Any, is_: Any) -> list[Dive
     if is_static and was.shape != is_.shape:
         return [(0, f"{name}.shape", str(was.shape), str(is_.shape))]
     length = min(len(was), len(is_))
-    differs = (was[:length] != is_[:length]) & ~(
-        (was[:length] != was[:length]) & (is_[:length] != is_[:length])
-    )
+    differs = (was[:length] != is_[:length]) & ~((was[:length] != was[:length]) & (is_[:length] != is_[:length]))
     if not differs.any():
         return []
     place = tuple(int(i) for i in np.argwhere(differs)[0])

@@ -45,6 +45,6 @@ def prepare_kernels() -> None:
 
     if not needs_compiling():
         return
-    say("compiling the kernels, once on this machine; it takes up to a minute")
+    say("compiling the kernels, once on this machine; it takes about half a minute")
     with progress_bar("compiling") as move:
         compile_kernels(lambda what, done, of: move(done, of, what))

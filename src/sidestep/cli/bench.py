@@ -13,9 +13,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 def bench(
     suite: Annotated[str, typer.Option(help="Which figures to measure.")] = "core",
     repeats: Annotated[int, typer.Option(min=1, help="Measurements of each figure.")] = 5,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A few figures, shortly: too noisy to quote.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A few figures, shortly: too noisy to quote.")] = False,
     only: Annotated[str | None, typer.Option(help="Only figures whose id matches this pattern.")] = None,
     as_json: AsJson = False,
 ) -> None:

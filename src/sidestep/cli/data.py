@@ -24,9 +24,7 @@ def data() -> None:
 @verb
 def info(
     path: Annotated[Path, typer.Argument(help="File with tracks.")],
-    format_name: Annotated[
-        str | None, typer.Option("--format", help="Its format; detected if left out.")
-    ] = None,
+    format_name: Annotated[str | None, typer.Option("--format", help="Its format; detected if left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a file of recorded people."""
@@ -46,9 +44,7 @@ def detected_format(path: Path) -> str | None:
     """Name of the first format that the file looks like."""
     from sidestep import registry
 
-    return next(
-        (name for name in registry.names("datasets") if registry.load("datasets", name).matches(path)), None
-    )
+    return next((name for name in registry.names("datasets") if registry.load("datasets", name).matches(path)), None)
 
 
 def describe(tracks: Tracks) -> dict[str, Any]:

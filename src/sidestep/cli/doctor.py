@@ -44,15 +44,11 @@ def doctor(as_json: AsJson = False) -> None:
     wrong."""
     checks = [*check_python(), *check_dependencies(), *check_extras(), check_cache(), *check_places()]
     if as_json:
-        print_json(
-            {"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)}
-        )
+        print_json({"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)})
     else:
         for check in checks:
             mark = {"ok": "✓", "missing": "–", "failed": "✗"}[check.status]
-            typer.echo(
-                f"{mark} {check.name:<22} {check.found}{'   → ' + check.remedy if check.remedy else ''}"
-            )
+            typer.echo(f"{mark} {check.name:<22} {check.found}{'   → ' + check.remedy if check.remedy else ''}")
     if any(check.status == "failed" for check in checks):
         raise typer.Exit(CHECK_FAILED)
 
@@ -157,14 +153,10 @@ def check_places() -> list[Check]:
     elif Path(data).is_dir():
         checks.append(Check("SIDESTEP_DATA", "ok", data))
     else:
-        checks.append(
-            Check("SIDESTEP_DATA", "failed", f"{data}: no such folder", "make it, or unset the variable")
-        )
+        checks.append(Check("SIDESTEP_DATA", "failed", f"{data}: no such folder", "make it, or unset the variable"))
     ffmpeg, pyav = shutil.which("ffmpeg"), find_spec("av") is not None
     found = " and ".join(name for name, there in (("PyAV", pyav), ("ffmpeg", bool(ffmpeg))) if there)
     checks.append(
-        Check("video", "ok", found)
-        if found
-        else Check("video", "missing", "no PyAV", "pip install 'sidestep[video]'")
+        Check("video", "ok", found) if found else Check("video", "missing", "no PyAV", "pip install 'sidestep[video]'")
     )
     return checks

@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 @verb
 def run(
     suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
-    policy: Annotated[
-        list[str], typer.Option(help="Name, path/to/file.py:Class or package.module:Class; repeatable.")
-    ],
-    scenario: Annotated[
-        str | None, typer.Option(help="Only scenarios whose name matches this pattern.")
-    ] = None,
+    policy: Annotated[list[str], typer.Option(help="Name, path/to/file.py:Class or package.module:Class; repeatable.")],
+    scenario: Annotated[str | None, typer.Option(help="Only scenarios whose name matches this pattern.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N scenarios.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
@@ -38,16 +34,10 @@ def run(
     ] = "sync",
     latency: Annotated[
         float | None,
-        typer.Option(
-            min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."
-        ),
+        typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
     ] = None,
-    video: Annotated[
-        int, typer.Option(min=0, help="Make videos of the first K episodes of each policy.")
-    ] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")
-    ] = None,
+    video: Annotated[int, typer.Option(min=0, help="Make videos of the first K episodes of each policy.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run SUITE with one or more policies. Re-running with the same --out resumes."""

@@ -26,9 +26,7 @@ def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[
 
 def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | None, str]:
     """The policy that ``key`` speaks of (None: all) and the setting's name."""
-    names = {policy: policy for policy in policies} | {
-        policy.rpartition(":")[2]: policy for policy in policies
-    }
+    names = {policy: policy for policy in policies} | {policy.rpartition(":")[2]: policy for policy in policies}
     for name in sorted(names, key=len, reverse=True):
         if key.startswith(name + "."):
             return names[name], key[len(name) + 1 :]

@@ -38,9 +38,7 @@ def print_summary(summary: dict[str, Any]) -> None:
         if any(counts):
             table.add_row(f"  {outcome.replace('_', ' ')}", *(str(count) for count in counts))
     for name in _shown_metrics(policies):
-        table.add_row(
-            name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values())
-        )
+        table.add_row(name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values()))
     _console().print(table)
 
 
@@ -80,9 +78,7 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
         table.add_column(key.replace("_", " "), overflow="fold")
     for row in rows:
         cells = (row[key] for key in shown)
-        table.add_row(
-            *(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells)
-        )
+        table.add_row(*(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells))
     _console().print(table)
 
 

@@ -17,9 +17,7 @@ from sidestep.errors import SidestepError
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 3
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -33,8 +33,7 @@ def verify(
         if found.first_difference is not None:
             d = found.first_difference
             typer.echo(
-                f"first difference: {d.policy} · {d.scenario}, step {d.step}: "
-                f"{d.quantity} was {d.was}, is {d.is_}"
+                f"first difference: {d.policy} · {d.scenario}, step {d.step}: {d.quantity} was {d.was}, is {d.is_}"
             )
     if found.equal < found.checked:
         raise typer.Exit(CHECK_FAILED)

@@ -44,7 +44,11 @@ def pack_parameters(parts: Iterable[CrowdPart], step_s: float, where: str) -> tu
     for part in parts:
         if part.parameters and part.model not in PARAMETERS:
             raise BadInput(f"{where}: crowd model {part.model!r} has no parameters")
-        known = [field.name for field in fields(PARAMETERS[part.model]) if field.name != "group"] if part.model in PARAMETERS else []
+        known = (
+            [field.name for field in fields(PARAMETERS[part.model]) if field.name != "group"]
+            if part.model in PARAMETERS
+            else []
+        )
         for key in part.parameters:
             if key not in known:
                 raise UnknownName(f"{part.model} parameter", key, known, where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import cos, pi, sin
 
 import numpy as np
@@ -109,7 +110,7 @@ class Placer:
         lead = 0.0
         if placement.already_walking:
             centres = [_centre(placement.origin), *placement.via, _centre(placement.destination)]
-            length = sum(float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in zip(centres, centres[1:], strict=False))
+            length = sum(float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(centres))
             lead = length / part.speed.mean
         time = -lead
         while True:
@@ -119,7 +120,9 @@ class Placer:
             arrivals = self._arrival(part, placement, time, rng)
             people += arrivals
 
-    def _arrival(self, part: CrowdPart, placement: FlowPlacement, time: float, rng: np.random.Generator) -> list[Placed]:
+    def _arrival(
+        self, part: CrowdPart, placement: FlowPlacement, time: float, rng: np.random.Generator
+    ) -> list[Placed]:
         """One person, or a pair side by side, who enters at ``time``; on the way already if that is before 0."""
         together = rng.random() < placement.group_share
         start = self._free_place(part.radius, lambda: _in_box(placement.origin, rng), "flow origin")
@@ -145,7 +148,8 @@ class Placer:
             return [first]
         shifted = tuple((x + side[0], y + side[1]) for x, y in first.waypoints)
         route_beside = tuple(
-            point if self._is_free(point, part.radius) else own for point, own in zip(shifted, first.waypoints, strict=True)
+            point if self._is_free(point, part.radius) else own
+            for point, own in zip(shifted, first.waypoints, strict=True)
         )
         second = replace(first, start=beside, waypoints=route_beside, group=self.groups)
         return [replace(first, group=self.groups), second]
@@ -169,7 +173,9 @@ class Placer:
     def _loop(self, person: Placed) -> Placed:
         return replace(person, waypoints=(*person.waypoints, *reversed(person.waypoints[:-1]), person.start))
 
-    def _route(self, start: tuple[float, float], goal: tuple[float, float], radius: float) -> tuple[tuple[float, float], ...]:
+    def _route(
+        self, start: tuple[float, float], goal: tuple[float, float], radius: float
+    ) -> tuple[tuple[float, float], ...]:
         if self.find_path is None:
             return (goal,)
         path = self.find_path(np.array(start), np.array(goal), radius)
@@ -196,7 +202,9 @@ class Placer:
             point = draw()
             if self._is_free(point, radius):
                 return point
-        raise BadInput(f"{self.where}: no free place for a person of radius {radius} m in the {what} placement; widen its area")
+        raise BadInput(
+            f"{self.where}: no free place for a person of radius {radius} m in the {what} placement; widen its area"
+        )
 
     def _clear_place(self, radius: float, draw: Callable[[], tuple[float, float]], what: str) -> tuple[float, float]:
         for _ in range(TRIES):
@@ -204,7 +212,9 @@ class Placer:
             if self._apart(x, y, radius) and self._is_free((x, y), radius):
                 self.taken.append((x, y, radius))
                 return x, y
-        raise BadInput(f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area")
+        raise BadInput(
+            f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area"
+        )
 
 
 def _on_circle(placement: CirclePlacement, rng: np.random.Generator) -> tuple[float, float]:

@@ -43,7 +43,9 @@ class PlainLoader:
                 elif line.strip():
                     row = _numbers(line)
                     if len(row) != 4:
-                        raise BadInput(f"{path}:{number}: expected four numbers `frame person x y`, got {line.strip()[:60]!r}")
+                        raise BadInput(
+                            f"{path}:{number}: expected four numbers `frame person x y`, got {line.strip()[:60]!r}"
+                        )
                     rows.append(row)
         if not rows:
             raise BadInput(f"{path}: no annotations in it")

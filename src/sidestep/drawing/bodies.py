@@ -71,11 +71,7 @@ def draw_arrow(canvas: Canvas, x: float, y: float, dx: float, dy: float, colour:
     canvas.shape([(x + dx, y + dy), *sides], colour, 0.9)
 
 
-def _placed(
-    points: FloatArray, x: float, y: float, heading: float, view: Viewport
-) -> list[tuple[float, float]]:
+def _placed(points: FloatArray, x: float, y: float, heading: float, view: Viewport) -> list[tuple[float, float]]:
     c, s = cos(heading), sin(heading)
-    world = np.stack(
-        [x + points[:, 0] * c - points[:, 1] * s, y + points[:, 0] * s + points[:, 1] * c], axis=1
-    )
+    world = np.stack([x + points[:, 0] * c - points[:, 1] * s, y + points[:, 0] * s + points[:, 1] * c], axis=1)
     return [(float(px), float(py)) for px, py in view.pixels(world)]

@@ -53,17 +53,13 @@ def ground_of(scene: SceneSpec | None, walls: FloatArray) -> Ground:
         layers = tuple(_layers_from_walls(walls))
         return Ground(layers, walls, outside_solid=bool(layers) and layers[0].kind == "walkable")
     regions = sorted(scene.regions, key=lambda region: (region.kind in SOLID, region.kind == "crosswalk"))
-    layers = tuple(
-        Layer(r.kind, np.array(r.polygon), tuple(np.array(hole) for hole in r.holes)) for r in regions
-    )
+    layers = tuple(Layer(r.kind, np.array(r.polygon), tuple(np.array(hole) for hole in r.holes)) for r in regions)
     return Ground(layers, walls, outside_solid=scene.enclosed)
 
 
 def _layers_from_walls(walls: FloatArray) -> Iterator[Layer]:
     """Solid is on the left of an edge: a counter-clockwise ring is a solid body, a clockwise one a room."""
-    rings = sorted(
-        ((_signed_area(ring), ring) for ring in _closed_rings(walls)), key=lambda item: -abs(item[0])
-    )
+    rings = sorted(((_signed_area(ring), ring) for ring in _closed_rings(walls)), key=lambda item: -abs(item[0]))
     for area, ring in rings:
         yield Layer("obstacle" if area > 0 else "walkable", ring)
 
@@ -167,14 +163,9 @@ def _paint_shadow(picture: Image.Image, solid: Image.Image, view: Viewport) -> N
     small = solid.reduce(FINER)
     soft = small.filter(ImageFilter.GaussianBlur(max(1.0, SHADOW_M * view.scale / FINER)))
     strength = (
-        np.asarray(soft, dtype=np.float32)
-        * (1 - np.asarray(small, dtype=np.float32) / 255)
-        * 2
-        * SHADOW_STRENGTH
+        np.asarray(soft, dtype=np.float32) * (1 - np.asarray(small, dtype=np.float32) / 255) * 2 * SHADOW_STRENGTH
     )
-    mask = Image.fromarray(np.clip(strength, 0, 255).astype(np.uint8)).resize(
-        view.size, Image.Resampling.BILINEAR
-    )
+    mask = Image.fromarray(np.clip(strength, 0, 255).astype(np.uint8)).resize(view.size, Image.Resampling.BILINEAR)
     picture.paste(palette.INK, (0, 0), mask)
 
 

@@ -76,8 +76,7 @@ OUTCOMES: dict[str, Colour] = {
 }
 
 POLICIES: tuple[Colour, ...] = tuple(
-    rgb(code)
-    for code in ("#4169f0", "#e8833a", "#12a594", "#9b51e0", "#c2911b", "#d6409f", "#5a7d2b", "#4b5872")
+    rgb(code) for code in ("#4169f0", "#e8833a", "#12a594", "#9b51e0", "#c2911b", "#d6409f", "#5a7d2b", "#4b5872")
 )
 """One colour per policy in plots."""
 

@@ -143,9 +143,7 @@ class TopView:
             colours = slow + (fast - slow) * share[:, None]
             width = max(2.0 * self._line, min(0.12 * self.view.scale, 6.0 * self._line))
             strength = np.full(len(robot), 0.85)
-            paint_trail(
-                image, self.view.pixels(robot)[:, None], strength, colours[:, None], width, self._scratch
-            )
+            paint_trail(image, self.view.pixels(robot)[:, None], strength, colours[:, None], width, self._scratch)
 
     def _draw_groups(self, people: FloatArray, radii: FloatArray, groups: IntArray | None) -> None:
         """A soft hull about every group of two or more who are there."""
@@ -160,9 +158,7 @@ class TopView:
             grown = (float(radii[members].max()) + 0.15) * self.view.scale
             colour = palette.person_colour(int(members[0]))
             self._canvas.shape(corners, colour, 0.2, radius=grown)
-            self._canvas.shape(
-                corners, palette.mix(colour, palette.INK, 0.2), 0.55, radius=grown, stroke=self._line
-            )
+            self._canvas.shape(corners, palette.mix(colour, palette.INK, 0.2), 0.55, radius=grown, stroke=self._line)
 
     def _draw_people(
         self,
@@ -233,9 +229,7 @@ class TopView:
 
     def _paint_scale_bar(self, image: Picture) -> None:
         width, height = self.view.size
-        metres = max(
-            (m for m in (0.5, 1, 2, 5, 10, 20, 50, 100) if m * self.view.scale <= width * 0.22), default=0.5
-        )
+        metres = max((m for m in (0.5, 1, 2, 5, 10, 20, 50, 100) if m * self.view.scale <= width * 0.22), default=0.5)
         pad, length = self._letters, metres * self.view.scale
         y = height - 1.2 * pad
         self._canvas.shape([(pad, y), (pad + length, y)], palette.WHITE, 0.8, radius=2.2 * self._line)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import gymnasium
 
 IDS: dict[str, str] = {
-    "Crossing": "a circle of people who walk to the opposite side, in the open",
-    "Corridor": "people coming the other way in a corridor",
-    "Doorway": "people coming the other way through a narrow door",
-    "Plaza": "people walking about a square with obstacles",
-    "Scenario": "any scenario: pass scenario=FILE or a Scenario object",
+    "Crossing": "people on a circle who walk to the opposite side and back, in the open",
+    "Corridor": "people walking up and down a corridor three metres wide",
+    "Doorway": "people walking about two rooms that a door joins",
+    "Plaza": "people walking about a square with four columns",
+    "Scenario": "any scenario with one robot: pass scenario=FILE, a suite's name or a Scenario object",
 }
 
 
@@ -28,6 +28,7 @@ def register() -> None:
                 identifier,
                 entry_point="sidestep.gym.environment:CrowdEnv",
                 vector_entry_point="sidestep.gym.vector:CrowdVectorEnv",
+                order_enforce=False,  # the environment says itself that a reset is needed
                 kwargs={"task": name},
             )
 

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
-import numpy as np
+from gymnasium.error import ResetNeeded
 
 from sidestep.drawing import TopView
-from sidestep.errors import BadInput
-from sidestep.gym.environments import (
-    ENDINGS,
-    Environments,
-    RewardWeights,
-    action_space,
-    observation_of,
-    observation_space,
-)
+from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.environments import ENDINGS, Environments
+from sidestep.gym.observing import action_space, observation_space, room_for_people
 from sidestep.gym.picture import draw_environment, make_top_view
-from sidestep.gym.tasks import make_scenario
+from sidestep.gym.reward import RewardWeights
+from sidestep.gym.tasks import make_builder
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
-from sidestep.simulation.build import WorldBuilder
 from sidestep.types.base import FloatArray
 
-SAMPLED_WORLDS = 8
-"""Where the number of people differs from world to world, the observation holds as many as the fullest of so many."""
+Observation = dict[str, Any]
 
 
-class CrowdEnv(gymnasium.Env[dict[str, Any], FloatArray]):
+class CrowdEnv(gymnasium.Env[Observation, Any]):
     """A robot that has to reach its goal among people.
 
     Observation: ``robot`` (8,): goal x, y; velocity x, y; turn rate; radius; speed limit; share of the time used.
-    ``people`` (N, 5): position x, y; velocity x, y; radius. ``mask`` (N,): 1 where the row is a person. Metres, seconds,
-    radians; centred on the robot and, except for holonomic robots, turned so that x points ahead.
+    ``people`` (N, 5): position x, y; velocity x, y; radius. ``mask`` (N,): 1 where the row is a person. Metres,
+    seconds, radians; centred on the robot and, except for holonomic robots, turned so that x points ahead.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
     Ends: goal, contact with a person or wall (terminated), time limit (truncated). ``info`` has ``is_success`` and
-    ``termination_reason``, which is empty while the episode goes on.
+    ``termination_reason``, which is empty while the episode goes on; after a reset also ``world_seed``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(
         self,
@@ -53,48 +46,57 @@ class CrowdEnv(gymnasium.Env[dict[str, Any], FloatArray]):
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
-        self._builder = WorldBuilder(make_scenario(task, **options))
+        self._builder = make_builder(task, **options)
         self.scenario = self._builder.scenario
         self._weights = weights or RewardWeights()
-        samples = [self._builder.build(seed) for seed in range(SAMPLED_WORLDS)]
-        people = max(world.people for world in samples)
-        self._rows = people if max_people is None else max_people
-        self._environments = Environments([max(samples, key=lambda world: world.people)], self._weights)
+        self._rows = room_for_people(self._builder, max_people)
+        self._environments = Environments([self._builder.build(0)], self._weights, self._rows)
         self._picture_size = picture_size
         self._view: TopView | None = None
-        self._action = np.zeros((1, 1, 2), np.float32)
-        self._over = True
+        self._under_way = False
         self.observation_space = observation_space(self._rows)
         self.action_space = action_space()
         self.world_seed = 0
+        """The seed of the present world: ``reset(options={"world_seed": …})`` brings it back."""
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
         """A new world, drawn with the environment's generator; ``options={"world_seed": k}`` asks for a certain one."""
         super().reset(seed=seed)
-        given = (options or {}).get("world_seed")
+        options = options or {}
+        for name in options:
+            if name != "world_seed":
+                raise UnknownName("reset option", name, ["world_seed"])
+        given = options.get("world_seed")
         self.world_seed = int(self.np_random.integers(2**31)) if given is None else int(given)
         world = self._builder.build(self.world_seed)
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:
-            self._environments = Environments([world], self._weights)
-        self._over = False
-        return observation_of(self._environments, 0, rows=self._rows), self._info(RUNNING)
+            self._environments = Environments([world], self._weights, self._rows)
+        self._under_way = True
+        info = {"is_success": False, "termination_reason": "", "world_seed": self.world_seed}
+        return self._environments.observation(0), info
 
-    def step(self, action: FloatArray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: FloatArray) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Carry out the action for one step."""
-        if self._over:
-            raise gymnasium.error.ResetNeeded("the episode is over: call reset() before the next step()")
-        self._action[0, 0] = action
-        if not np.isfinite(self._action).all():
-            raise BadInput(f"action {action} has a number that is not finite")
+        if not self._under_way:
+            raise ResetNeeded("no episode is under way: call reset() before step()")
         environments = self._environments
-        environments.step(self._action)
-        ending = int(environments.ending[0, 0])
-        self._over = ending != RUNNING
-        observation = observation_of(environments, 0, rows=self._rows)
+        row = environments.action[0, 0]
+        try:
+            row[0], row[1] = action
+        except (TypeError, ValueError):
+            raise BadInput(f"an action is two numbers in [-1, 1], got {action!r:.80}") from None
+        environments.step()
+        ending: int = environments.ending.item()
         truncated = ending == OUT_OF_TIME
-        return observation, float(environments.reward[0, 0]), self._over and not truncated, truncated, self._info(ending)
+        over = ending != RUNNING
+        self._under_way = not over
+        info = {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}
+        reward: float = environments.reward.item()
+        return environments.observation(0), reward, over and not truncated, truncated, info
 
     def render(self) -> Any:
         """The world from above, (H, W, 3) uint8."""
@@ -103,6 +105,3 @@ class CrowdEnv(gymnasium.Env[dict[str, Any], FloatArray]):
         if self._view is None:
             self._view = make_top_view(self._environments.worlds.worlds[0], self._picture_size)
         return draw_environment(self._view, self._environments.worlds, 0)
-
-    def _info(self, ending: int) -> dict[str, Any]:
-        return {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from math import cos, pi, sin
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep.drawing import TopView
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.gym.environments import (
-    ENDINGS,
-    Environments,
-    RewardWeights,
-    action_space,
-    observation_of,
-    observation_space,
-)
+from sidestep.gym.environments import ENDINGS, Environments
+from sidestep.gym.observing import action_space, room_for_people, several_robots_space
 from sidestep.gym.picture import draw_environment, make_top_view
+from sidestep.gym.reward import RewardWeights
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
 from sidestep.simulation.build import WorldBuilder
-from sidestep.types import RobotPlacement, Scenario
+from sidestep.types import Scenario
 
 try:
     from pettingzoo import ParallelEnv
@@ -31,105 +28,129 @@ def ring_of_robots(robots: int, people: int, robot: str = "point", radius: float
     if robots < 1:
         raise BadInput(f"at least one robot is needed, got {robots}")
     placements = []
-    for angle in 2 * np.pi * np.arange(robots) / robots:
-        x, y = float(radius * np.cos(angle)), float(radius * np.sin(angle))
-        placements.append({"spec": robot, "start": [x, y, float(angle + np.pi)], "goal": [-x, -y]})
-    crowd = [{"at_end": "loop", "placement": {"kind": "circle", "count": people, "radius": radius + 2}}] if people else []
+    for angle in (2 * pi * k / robots for k in range(robots)):
+        x, y = radius * cos(angle), radius * sin(angle)
+        placements.append({"spec": robot, "start": [x, y, angle + pi], "goal": [-x, -y]})
+    crowd = [{"at_end": "loop", "placement": {"kind": "circle", "count": people, "radius": radius + 2}}]
     rules = {"step_s": 0.25, "time_limit_s": 30.0}
-    document = {"name": f"ring-{robots}", "suite": "gym", "robots": placements, "crowd": crowd, "rules": rules}
+    document = {
+        "name": f"ring-{robots}",
+        "suite": "gym",
+        "robots": placements,
+        "crowd": crowd if people else [],
+        "rules": rules,
+    }
     return Scenario.parse(document, "ring of robots")
 
 
 class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
-    """Every robot of a scenario is an agent ``robot_K``. A robot that arrived or collided stops and leaves ``agents``.
+    """Every robot of a scenario is an agent ``robot_K``.
 
-    Observations are those of :class:`sidestep.gym.environment.CrowdEnv` with one more entry, ``robots`` (R − 1, 5) and
-    ``robots_mask``: the other robots in the same form as the people.
+    A robot whose episode is over, at its goal or by a contact, leaves ``agents`` and the world: from the next step on
+    nobody sees it, gives way to it or can touch it. Observations are those of
+    :class:`sidestep.gym.environment.CrowdEnv` with two more entries: ``robots`` (R − 1, 5), the
+    other robots by number in the same form as the people, and ``robots_mask`` (R − 1,), 1 for those that still drive.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "sidestep_crowd_v0", "render_modes": ["rgb_array"]}
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "sidestep_crowd_v0",
+        "render_modes": ["rgb_array"],
+        "render_fps": 10,
+        "is_parallelizable": True,
+    }
 
     def __init__(
-        self, scenario: Scenario | None = None, robots: int = 4, people: int = 6, weights: RewardWeights | None = None,
+        self,
+        scenario: Scenario | None = None,
+        robots: int = 4,
+        people: int = 6,
+        weights: RewardWeights | None = None,
+        max_people: int | None = None,
         render_mode: str | None = None,
-    ) -> None:  # fmt: skip
+        picture_size: int = 480,
+    ) -> None:
+        """``robots`` and ``people`` are those of :func:`ring_of_robots`, which is used where no scenario is given."""
+        if render_mode not in (None, "rgb_array"):
+            raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self._builder = WorldBuilder(scenario if scenario is not None else ring_of_robots(robots, people))
         self.scenario = self._builder.scenario
         self.render_mode = render_mode
-        self.possible_agents = [f"robot_{k}" for k in range(len(self.scenario.robots))]
-        self.agents: list[str] = []
         self._weights = weights or RewardWeights()
-        self._environments = Environments([self._builder.build(0)], self._weights)
-        self._rows = self._environments.worlds.people
-        self._rng = np.random.default_rng(0)
-        self._view: Any = None
-
-    @property
-    def placements(self) -> tuple[RobotPlacement, ...]:
-        """Where each robot starts and where it is to go."""
-        return self.scenario.robots
+        self._rows = room_for_people(self._builder, max_people)
+        self._environments = Environments([self._builder.build(0)], self._weights, self._rows)
+        self._rng = np.random.default_rng()
+        self._picture_size = picture_size
+        self._view: TopView | None = None
+        count = len(self.scenario.robots)
+        self.possible_agents = [f"robot_{k}" for k in range(count)]
+        self.agents: list[str] = []
+        self._number = {agent: k for k, agent in enumerate(self.possible_agents)}
+        self.observation_spaces = {
+            agent: several_robots_space(self._rows, max(count - 1, 1)) for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: action_space() for agent in self.possible_agents}
+        self.world_seed = 0
 
     def observation_space(self, agent: str) -> Any:
         """The same for every robot."""
-        from gymnasium import spaces
-
-        base = observation_space(self._rows).spaces
-        others = max(len(self.possible_agents) - 1, 1)
-        robots = spaces.Box(-np.inf, np.inf, (others, 5), np.float32)
-        return spaces.Dict({**base, "robots": robots, "robots_mask": spaces.MultiBinary(others)})
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
         """The same for every robot."""
-        return action_space()
+        return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A new world."""
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A new world; with a seed, the same one every time."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        world = self._builder.build(int(self._rng.integers(2**31)))
+        self.world_seed = int(self._rng.integers(2**31))
+        world = self._builder.build(self.world_seed)
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:
-            self._environments = Environments([world], self._weights)
+            self._environments = Environments([world], self._weights, self._rows)
         self.agents = list(self.possible_agents)
         return {agent: self._observe(agent) for agent in self.agents}, {agent: {} for agent in self.agents}
 
-    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Carry out the actions of the robots that still drive; the others stand."""
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+        """Carry out the actions of the robots that still drive."""
         if not self.agents:
             raise BadInput("no robot is under way: call reset() first")
-        environments = self._environments
-        action = environments.standing_action()
-        for agent in self.agents:
-            action[0, self._number(agent)] = actions[agent]
-        if not np.isfinite(action).all():
-            raise BadInput("an action has a number that is not finite")
-        environments.step(action)
-        endings = {agent: int(environments.ending[0, self._number(agent)]) for agent in self.agents}
-        observations = {agent: self._observe(agent) for agent in self.agents}
-        rewards = {agent: float(environments.reward[0, self._number(agent)]) for agent in self.agents}
+        environments, agents = self._environments, self.agents
+        for agent in agents:
+            if agent not in actions:
+                raise BadInput(f"there is no action for {agent}, which still drives")
+            environments.action[0, self._number[agent]] = actions[agent]
+        environments.step()
+        endings = {agent: int(environments.ending[0, self._number[agent]]) for agent in agents}
+        observations = {agent: self._observe(agent) for agent in agents}
+        rewards = {agent: float(environments.reward[0, self._number[agent]]) for agent in agents}
         terminated = {agent: ending not in (RUNNING, OUT_OF_TIME) for agent, ending in endings.items()}
         truncated = {agent: ending == OUT_OF_TIME for agent, ending in endings.items()}
         infos = {
             agent: {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}
             for agent, ending in endings.items()
         }
-        self.agents = [agent for agent in self.agents if endings[agent] == RUNNING]
+        self.agents = [agent for agent in agents if endings[agent] == RUNNING]
+        environments.action[0] = 0.0  # of robots that are gone no old number may stay
         return observations, rewards, terminated, truncated, infos
 
     def render(self) -> Any:
         """The world from above, (H, W, 3) uint8."""
-        if self.render_mode != "rgb_array":
+        if self.render_mode is None:
             return None
         if self._view is None:
-            self._view = make_top_view(self._environments.worlds.worlds[0], 480)
+            self._view = make_top_view(self._environments.worlds.worlds[0], self._picture_size)
         return draw_environment(self._view, self._environments.worlds, 0)
 
-    def _number(self, agent: str) -> int:
-        return self.possible_agents.index(agent)
-
     def _observe(self, agent: str) -> dict[str, Any]:
-        own = self._number(agent)
-        observation = observation_of(self._environments, 0, own, rows=self._rows)
-        robots, mask = self._environments.other_robots(own)
-        return {**observation, "robots": robots, "robots_mask": mask}
+        environments, own = self._environments, self._number[agent]
+        return {
+            **environments.observation(0, own),
+            "robots": environments.robots_view[0, own].copy(),
+            "robots_mask": environments.robots_mask[0, own].copy(),
+        }

@@ -16,10 +16,14 @@ MARGIN_M = 1.5
 
 
 def make_top_view(world: World, size: int) -> TopView:
-    """A view that holds everything of the world: scene, people's routes, robots' starts and goals."""
-    points = [world.goals, world.robot_state[:, [ROBOT_X, ROBOT_Y]], world.agents[[layout.PX, layout.PY], : world.people].T]
+    """A view that holds everything of the world: scene, people's ways, robots' starts and goals."""
+    people = world.agents[[layout.PX, layout.PY], : world.people].T[world.flags[layout.ACTIVE, : world.people] == 1]
+    points = [world.goals, world.robot_state[:, [ROBOT_X, ROBOT_Y]], people]
     for route, length in zip(world.routes, world.route_length, strict=True):
         points.append(route[:length])
+    if world.replay is not None:
+        tracks = world.replay[..., :2]
+        points.append(tracks[np.isfinite(tracks[..., 0])])
     corners = np.concatenate(points)
     low, high = corners.min(axis=0) - MARGIN_M, corners.max(axis=0) + MARGIN_M
     if len(world.scene.wall_points):
@@ -30,21 +34,27 @@ def make_top_view(world: World, size: int) -> TopView:
 
 
 def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
-    """World ``b`` as it is now, (H, W, 3) uint8."""
+    """World ``b`` as it is now, (H, W, 3) uint8. In front, with its goal, is the first robot that still drives; robots
+    whose episode is over are not shown, except when all are over."""
     world = worlds.worlds[b]
     n = worlds.people
-    agents, here = worlds.agents[b], worlds.flags[b, layout.ACTIVE, :n] == 1
-    robot = worlds.robot_state[b, :, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]].T
+    agents, flags = worlds.agents[b], worlds.flags[b]
+    people = agents[[layout.PX, layout.PY], :n].T.astype(np.float64)
+    people[flags[layout.ACTIVE, :n] != 1] = np.nan
+    driving = np.flatnonzero(flags[layout.ACTIVE, n:] == 1)
+    front, others = (int(driving[0]), driving[1:]) if len(driving) else (0, driving)
+    pose = worlds.robot_state[b][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
+    goal_x, goal_y = worlds.goals[b, front]
     return view.frame(
-        robot[0],
-        world.robots[0].footprint,
-        people=agents[[layout.PX, layout.PY], :n].T[here],
-        headings=agents[layout.HEADING, :n][here],
-        radii=agents[layout.RADIUS, :n][here],
-        groups=worlds.flags[b, layout.GROUP, :n][here],
-        goal=(float(worlds.goals[b, 0, 0]), float(worlds.goals[b, 0, 1])),
+        pose[front],
+        world.robots[front].footprint,
+        people=people,
+        headings=agents[layout.HEADING, :n],
+        radii=agents[layout.RADIUS, :n],
+        groups=flags[layout.GROUP, :n],
+        goal=(float(goal_x), float(goal_y)),
         goal_radius=world.scenario.rules.goal_radius_m,
-        others=robot[1:],
-        other_radii=np.array([spec.footprint.enclosing_radius for spec in world.robots[1:]]),
+        others=pose[others],
+        other_radii=agents[layout.RADIUS, n + others],
         time=float(worlds.clock[b]) * world.scenario.rules.step_s,
     )

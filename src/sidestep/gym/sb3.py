@@ -16,7 +16,7 @@ except ImportError as error:  # pragma: no cover
     raise MissingExtra("the Stable-Baselines3 adapter", "learn") from error
 
 
-class CrowdVecEnv(VecEnv):  # type: ignore[misc]
+class CrowdVecEnv(VecEnv):
     """Wraps a :class:`CrowdVectorEnv`; ``PPO("MultiInputPolicy", CrowdVecEnv(256))`` just works."""
 
     def __init__(self, num_envs: int, **options: Any) -> None:
@@ -40,17 +40,17 @@ class CrowdVecEnv(VecEnv):  # type: ignore[misc]
         observations, reward, terminated, truncated, info = self._native.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         done = terminated | truncated
-        for b in np.flatnonzero(done):
+        for b in np.flatnonzero(done).tolist():
             infos[b] = {
-                "terminal_observation": {key: value[b] for key, value in info["final_obs"].items()},
+                "terminal_observation": info["final_obs"][b],
                 "TimeLimit.truncated": bool(truncated[b]),
-                "is_success": bool(info["is_success"][b]),
-                "termination_reason": info["termination_reason"][b],
+                "is_success": bool(info["final_info"]["is_success"][b]),
+                "termination_reason": info["final_info"]["termination_reason"][b],
             }
         return observations, reward.astype(np.float32), done, infos
 
     def close(self) -> None:
-        """Nothing to release."""
+        """End the threads."""
         self._native.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:

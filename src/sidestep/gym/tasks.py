@@ -7,9 +7,34 @@ from pathlib import Path
 from typing import Any
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.simulation.build import WorldBuilder
+from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
 
 DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
+
+
+def make_builder(task: str, **options: Any) -> WorldBuilder:
+    """What builds the worlds of an environment id. ``options`` go to :func:`make_scenario`, or for the task
+    ``Scenario`` to :func:`find_scenario`."""
+    if task == "Scenario":
+        scenario, base = find_scenario(**_known(options, ("scenario", "name"), task))
+    else:
+        known = ("people", "crowd_model", "sees_robot", "robot", "time_limit_s", "step_s")
+        scenario, base = make_scenario(task, **_known(options, known, task)), None
+    if len(scenario.robots) != 1:
+        raise BadInput(
+            f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
+            "use sidestep.gym.parallel.CrowdParallelEnv"
+        )
+    return WorldBuilder(scenario, base)
+
+
+def _known(options: dict[str, Any], known: tuple[str, ...], task: str) -> dict[str, Any]:
+    for name in options:
+        if name not in known:
+            raise UnknownName("option", name, known, f"sidestep/{task}-v0")
+    return options
 
 
 def make_scenario(
@@ -20,15 +45,10 @@ def make_scenario(
     robot: str = "point",
     time_limit_s: float = 25.0,
     step_s: float = 0.25,
-    scenario: str | Path | Scenario | None = None,
 ) -> Scenario:
     """The scenario of an environment id; ``people`` None takes the task's usual number."""
-    if task == "Scenario":
-        return _given_scenario(scenario)
     if task not in DEFAULT_PEOPLE:
         raise UnknownName("environment", task, [*DEFAULT_PEOPLE, "Scenario"])
-    if scenario is not None:
-        raise BadInput(f"sidestep/{task}-v0 has its own scenario; use sidestep/Scenario-v0 for yours")
     count = DEFAULT_PEOPLE[task] if people is None else people
     layout = {"Crossing": _crossing, "Corridor": _corridor, "Doorway": _doorway, "Plaza": _plaza}[task](count)
     part = {"model": crowd_model, "sees_robot": sees_robot, "at_end": "loop", "placement": layout["placement"]}
@@ -45,17 +65,24 @@ def make_scenario(
     )
 
 
-def _given_scenario(scenario: str | Path | Scenario | None) -> Scenario:
+def find_scenario(
+    scenario: str | Path | Scenario | None = None, name: str | None = None
+) -> tuple[Scenario, Path | None]:
+    """The scenario called ``name`` (None: the only one) of a suite or suite file, and the folder of its paths; or the
+    scenario itself."""
     if isinstance(scenario, Scenario):
-        return scenario
+        return scenario, None
     if scenario is None:
-        raise BadInput("sidestep/Scenario-v0 needs scenario=FILE.yaml or scenario=Scenario(…)")
-    from sidestep.suites.files import load_suite
-
-    found = list(load_suite(str(scenario)).scenarios())
-    if len(found) != 1:
-        raise BadInput(f"{scenario}: an environment needs one scenario, this has {len(found)}")
-    return found[0]
+        raise BadInput("sidestep/Scenario-v0 needs scenario=FILE.yaml, scenario=SUITE or scenario=Scenario(…)")
+    suite = load_suite(str(scenario))
+    found = {each.name: each for each in suite.scenarios()}
+    if name is None and len(found) != 1:
+        raise BadInput(f"{scenario}: has {len(found)} scenarios, choose one by name: {', '.join(sorted(found))}")
+    if name is None:
+        name = next(iter(found))
+    if name not in found:
+        raise UnknownName("scenario", name, found, str(scenario))
+    return found[name], getattr(suite, "base", None)
 
 
 def _crossing(people: int) -> dict[str, Any]:

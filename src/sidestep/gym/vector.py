@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from sidestep.errors import BadInput
-from sidestep.gym.environments import ENDINGS, Environments, RewardWeights, action_space, observation_space
-from sidestep.gym.tasks import make_scenario
+from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.environments import ENDINGS, Environments
+from sidestep.gym.observing import action_space, observation_space, room_for_people
+from sidestep.gym.reward import RewardWeights
+from sidestep.gym.tasks import make_builder
+from sidestep.gym.workers import Workers
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL
-from sidestep.simulation.build import WorldBuilder
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 Observations = dict[str, Any]
 
+LEAST_POOL = 256
+"""Worlds in the pool, unless twice the environments are more."""
+ENVIRONMENTS_PER_THREAD = 16
+"""Fewer are not worth waking a thread for."""
 
-class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, FloatArray, FloatArray]):
+
+class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
     """``num_envs`` environments like :class:`sidestep.gym.environment.CrowdEnv`.
 
-    An environment whose episode is over is reset in the same step (``AutoresetMode.SAME_STEP``): the observation is the new
-    episode's first, the old one's last is in ``info["final_obs"]``. New episodes come from a pool of ``pool`` worlds
-    built at ``reset`` and used in turn; a larger pool means more variety and memory. With ``copy=False`` the arrays that
-    ``step`` returns are overwritten by the next step.
+    An environment whose episode is over is reset in the same step (``AutoresetMode.SAME_STEP``): the observation is the
+    new episode's first; the old one's last is in ``info["final_obs"]``, its information in ``info["final_info"]``. New
+    episodes come from a pool of ``pool`` worlds built at ``reset`` and used in turn; a larger pool means more variety,
+    memory and building time. With ``copy=False`` the observations that ``step`` returns are overwritten by the next.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
 
     def __init__(
         self,
@@ -45,71 +53,142 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, FloatArray, FloatA
     ) -> None:
         """``options`` go to :func:`sidestep.gym.tasks.make_scenario`."""
         if render_mode is not None:
-            raise BadInput("the vector environment does not draw; use gymnasium.make(…, render_mode='rgb_array') for pictures")
+            raise BadInput("the vector environment does not draw; use gymnasium.make(…, render_mode='rgb_array')")
         if num_envs < 1:
             raise BadInput(f"num_envs must be at least 1, got {num_envs}")
+        if pool is not None and pool < num_envs:
+            raise BadInput(f"a pool of {pool} worlds is too small for {num_envs} environments")
+        if threads is not None and threads < 1:
+            raise BadInput(f"threads must be at least 1, got {threads}")
         self.num_envs = num_envs
-        self._builder = WorldBuilder(make_scenario(task, **options))
+        self._builder = make_builder(task, **options)
         self.scenario = self._builder.scenario
-        self._pool = max(num_envs, 2 * num_envs if pool is None else pool)
-        self._threads = (os.cpu_count() or 1) if threads is None else threads
+        self._pool = max(2 * num_envs, LEAST_POOL) if pool is None else pool
+        self._pool_seeds = np.zeros(self._pool, np.int64)
+        wanted = max(1, min(_cores(), num_envs // ENVIRONMENTS_PER_THREAD)) if threads is None else threads
+        self._workers = Workers(min(wanted, num_envs))
         self._weights = weights or RewardWeights()
         self._copy = copy
-        self._environments = self._make(np.random.default_rng(0))
-        self._rows = self._environments.worlds.people if max_people is None else max_people
-        if self._rows < self._environments.worlds.people:
-            raise BadInput(f"max_people {max_people} is fewer than the {self._environments.worlds.people} of this scenario")
+        self._rows = room_for_people(self._builder, max_people)
+        self._live: Environments | None = None
         self.single_observation_space = observation_space(self._rows)
         self.single_action_space = action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.render_mode = None
+        self._no, self._yes = np.zeros(num_envs, np.bool_), np.ones(num_envs, np.bool_)
+        self._no_reason = np.full(num_envs, "", object)
 
-    def _make(self, rng: np.random.Generator) -> Environments:
-        seeds = rng.integers(2**31, size=self._pool)
-        worlds = [self._builder.build(int(seed)) for seed in seeds]
-        return Environments(worlds, self._weights, self._threads, self.num_envs)
+    @property
+    def world_seeds(self) -> IntArray:
+        """The seed of each environment's present world: ``CrowdEnv.reset(options={"world_seed": …})`` repeats it."""
+        return self._pool_seeds[self._environments.source]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observations, dict[str, Any]]:
-        """New worlds everywhere; with a seed, the same ones every time."""
-        super().reset(seed=seed)
-        self._environments = self._make(self.np_random)
-        return self._observations(), {}
+    @property
+    def _environments(self) -> Environments:
+        if self._live is None:
+            raise ResetNeeded("there are no worlds yet: call reset() first")
+        return self._live
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """New worlds everywhere; with a seed, the same ones every time. ``options={"reset_mask": mask}``, (num_envs,)
+        bool, resets only some, from the pool as it is."""
+        options = options or {}
+        for name in options:
+            if name != "reset_mask":
+                raise UnknownName("reset option", name, ["reset_mask"])
+        if "reset_mask" in options:
+            self._environments.reset(self._chosen(options["reset_mask"], seed))
+        else:
+            super().reset(seed=seed)
+            self._live = self._build()
+        info = self._running_info()
+        info["world_seed"], info["_world_seed"] = self.world_seeds, info["_is_success"].copy()
+        return self._observations(), info
+
+    def _build(self) -> Environments:
+        """A new pool: the worlds that a single environment with the same generator would come to, in this order."""
+        rng = self.np_random
+        self._pool_seeds = np.array([rng.integers(2**31) for _ in range(self._pool)])
+        worlds = [self._builder.build(seed) for seed in self._pool_seeds.tolist()]
+        return Environments(worlds, self._weights, self._rows, size=self.num_envs, workers=self._workers)
+
+    def _chosen(self, mask: Any, seed: int | None) -> IntArray:
+        mask = np.asarray(mask)
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+            raise BadInput(f"reset_mask must be {self.num_envs} booleans, got {mask.dtype} of shape {mask.shape}")
+        if seed is not None:
+            raise BadInput("a seed means new worlds everywhere; give either a seed or a reset_mask")
+        return np.flatnonzero(mask)
 
     def step(self, actions: FloatArray) -> tuple[Observations, FloatArray, BoolArray, BoolArray, dict[str, Any]]:
         """Act in all environments; those that are over start anew at once."""
         environments = self._environments
-        actions = np.ascontiguousarray(actions, np.float32).reshape(self.num_envs, 1, 2)
-        environments.step(actions)
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs, 2):
+            raise BadInput(f"actions must have shape ({self.num_envs}, 2), got {actions.shape}")
+        environments.action[:, 0] = actions
+        environments.step()
         ending = environments.ending[:, 0].copy()
         reward = environments.reward[:, 0].copy()
-        over = ending > 0
-        info: dict[str, Any] = {}
-        if over.any():
-            info = self._final_info(ending, over)
-            environments.reset(np.flatnonzero(over))
+        over = ending != 0
         truncated = ending == OUT_OF_TIME
+        info = self._running_info()
+        (which,) = over.nonzero()
+        if len(which):
+            self._add_final(info, ending, over, which)
+            environments.reset(which)
         return self._observations(), reward, over & ~truncated, truncated, info
 
-    def _final_info(self, ending: Any, over: BoolArray) -> dict[str, Any]:
-        reasons = np.array(ENDINGS, dtype=object)[ending]
-        ended = {"is_success": ending == REACHED_GOAL, "termination_reason": reasons}
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads."""
+        self._workers.close()
+
+    def _running_info(self) -> dict[str, Any]:
+        """What Gymnasium's own vector environments make of the info of episodes under way."""
         return {
-            **ended,
-            "_is_success": over,
-            "_termination_reason": over,
-            "final_obs": {key: value.copy() for key, value in self._observations().items()},
-            "_final_obs": over,
-            "final_info": {**ended, "_is_success": over, "_termination_reason": over},
-            "_final_info": over,
+            "is_success": self._no.copy(),
+            "_is_success": self._yes.copy(),
+            "termination_reason": self._no_reason.copy(),
+            "_termination_reason": self._yes.copy(),
         }
+
+    def _add_final(self, info: dict[str, Any], ending: IntArray, over: BoolArray, which: IntArray) -> None:
+        """The last observations and infos of the episodes that are over, laid out as Gymnasium's own do."""
+        views, n = self._environments, self.num_envs
+        rows = zip(
+            views.robot_view[:, 0].take(which, 0),
+            views.people_view[:, 0].take(which, 0),
+            views.mask[:, 0].take(which, 0),
+            strict=True,
+        )
+        final, reasons = np.empty(n, object), np.empty(n, object)  # filled with None
+        for b, (robot, people, mask) in zip(which.tolist(), rows, strict=True):
+            final[b] = {"robot": robot, "people": people, "mask": mask}
+            reasons[b] = ENDINGS[ending[b]]
+        info["final_obs"], info["_final_obs"] = final, over
+        info["final_info"], info["_final_info"] = (
+            {
+                "is_success": ending == REACHED_GOAL,
+                "_is_success": over.copy(),
+                "termination_reason": reasons,
+                "_termination_reason": over.copy(),
+            },
+            over.copy(),
+        )
 
     def _observations(self) -> Observations:
         views = self._environments
-        people, mask = views.people_view[:, 0], views.mask[:, 0]
-        missing = max(self._rows, 1) - people.shape[1]
-        if missing:
-            people = np.pad(people, ((0, 0), (0, missing), (0, 0)))
-            mask = np.pad(mask, ((0, 0), (0, missing)))
-        observations = {"robot": views.robot_view[:, 0], "people": people, "mask": mask}
-        return {key: value.copy() for key, value in observations.items()} if self._copy else observations
+        robot, people, mask = views.robot_view[:, 0], views.people_view[:, 0], views.mask[:, 0]
+        if self._copy:
+            robot, people, mask = robot.copy(), people.copy(), mask.copy()
+        return {"robot": robot, "people": people, "mask": mask}
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -122,9 +122,7 @@ def exp32_bounded(x):
     n = shifted - _ROUND32
     r = (x - n * _LN2_A32) - n * _LN2_B32
     square = r * r
-    q = ((_E6 * square) + (_E5 * r + _E4)) * square + (
-        _E3 * r + _E2
-    )  # pairs: a shorter chain than Horner's rule
+    q = ((_E6 * square) + (_E5 * r + _E4)) * square + (_E3 * r + _E2)  # pairs: a shorter chain than Horner's rule
     p = (q * square + r) + _ONE32
     return np.int32(bits32(p) + np.int32(bits32(shifted) << np.int32(23))).view(np.float32)
 

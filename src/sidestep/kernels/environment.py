@@ -1,7 +1,10 @@
 """Learning environments over many worlds: act, step, judge and observe in one compiled call.
 
-Observations are centred on the robot; for unicycle and bicycle robots they are also turned so that x points ahead, for
-holonomic robots, whose commands are in the world frame, they are not.
+Observations are centred on the robot; for unicycle and bicycle robots they are also turned so that x points
+ahead, for holonomic robots, whose commands are in the world frame, they are not.
+
+The kernels allocate nothing and so count no references (``_nrt=False``): with the hundreds of array views that
+a step makes, counting takes two to six times as long as a step among few people.
 """
 
 from __future__ import annotations
@@ -9,7 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.kernels.approx import sincos64
-from sidestep.kernels.dynamics import HOLONOMIC, ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.dynamics import (
+    HOLONOMIC,
+    ROBOT_HEADING,
+    ROBOT_OMEGA,
+    ROBOT_VX,
+    ROBOT_VY,
+    ROBOT_X,
+    ROBOT_Y,
+)
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
 from sidestep.kernels.world import (
@@ -23,21 +34,69 @@ from sidestep.kernels.world import (
     step_world,
 )
 
-# how an environment's episode ended
+# how a robot's episode ended
 RUNNING, REACHED_GOAL, HIT_PERSON, HIT_WALL, HIT_ROBOT, OUT_OF_TIME = 0, 1, 2, 3, 4, 5
 
 # robot observation: goal (x, y), velocity (x, y), turn rate, radius, speed limit, share of the time used
 ROBOT_FEATURES = 8
-# person observation: position (x, y), velocity (x, y), radius
-PERSON_FEATURES = 5
+# observation of a person or of another robot: position (x, y), velocity (x, y), radius
+AGENT_FEATURES = 5
 
 # reward weights
-W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = 0, 1, 2, 3, 4, 5, 6
+W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = range(7)
+
+TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
 
 @kernel(_nrt=False)
-def observe_world(agents, flags, people, robot, dynamics, goal, time_share, own, robot_out, people_out, mask_out):
-    """Fill the observation arrays of one robot: ``robot_out (8,)``, ``people_out (N, 5)``, ``mask_out (N,)``."""
+def _write_agent(agents, j, present, x, y, s, c, row):
+    """Agent ``j`` relative to (x, y) and turned by the angle of sine s and cosine c; zeros if not present."""
+    dx, dy = (agents[PX, j] - x) * present, (agents[PY, j] - y) * present
+    vx, vy = agents[VX, j] * present, agents[VY, j] * present
+    row[0], row[1] = c * dx + s * dy, c * dy - s * dx
+    row[2], row[3] = c * vx + s * vy, c * vy - s * vx
+    row[4] = agents[RADIUS, j] * present
+
+
+@kernel(_nrt=False)
+def _observe_columns(agents, flags, first, last, x, y, s, c, out, mask):
+    """Agents ``first … last - 1``, one row each."""
+    for j in range(first, last):
+        here = flags[ACTIVE, j] == 1
+        _write_agent(agents, j, np.float32(1.0) if here else np.float32(0.0), x, y, s, c, out[j - first])
+        mask[j - first] = 1 if here else 0
+
+
+@kernel(_nrt=False)
+def _observe_nearest(agents, flags, people, x, y, s, c, out, mask):
+    """More people than rows: the nearest who are there, by column; of two as near the lower column."""
+    kept = 0
+    for i in range(people):
+        if flags[ACTIVE, i] != 1:
+            continue
+        dx, dy = agents[PX, i] - x, agents[PY, i] - y
+        square = dx * dx + dy * dy
+        nearer = 0
+        for j in range(people):
+            ex, ey = agents[PX, j] - x, agents[PY, j] - y
+            other = ex * ex + ey * ey
+            if flags[ACTIVE, j] == 1 and (other < square or (other == square and j < i)):
+                nearer += 1
+        if nearer < out.shape[0]:
+            _write_agent(agents, i, np.float32(1.0), x, y, s, c, out[kept])
+            mask[kept] = 1
+            kept += 1
+    for k in range(kept, out.shape[0]):
+        for feature in range(AGENT_FEATURES):
+            out[k, feature] = np.float32(0.0)
+        mask[k] = 0
+
+
+@kernel(_nrt=False)
+def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share, views):
+    """Fill what one robot, column ``own``, observes. ``views``: robot (8,); people (N, 5) and mask (N,); the other
+    robots (R - 1, 5) and mask (R - 1,). Rows without an agent are zero."""
+    robot_out, people_out, people_mask, robots_out, robots_mask = views
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
     s, c = 0.0, 1.0
     if dynamics != HOLONOMIC:
@@ -50,41 +109,41 @@ def observe_world(agents, flags, people, robot, dynamics, goal, time_share, own,
     robot_out[5], robot_out[6] = agents[RADIUS, own], agents[MAX_SPEED, own]
     robot_out[7] = time_share
     x32, y32, s32, c32 = np.float32(x), np.float32(y), np.float32(s), np.float32(c)
-    for i in range(people):
-        here = flags[ACTIVE, i] == 1
-        present = np.float32(1.0) if here else np.float32(0.0)
-        dx, dy = (agents[PX, i] - x32) * present, (agents[PY, i] - y32) * present
-        vx, vy = agents[VX, i] * present, agents[VY, i] * present
-        people_out[i, 0], people_out[i, 1] = c32 * dx + s32 * dy, c32 * dy - s32 * dx
-        people_out[i, 2], people_out[i, 3] = c32 * vx + s32 * vy, c32 * vy - s32 * vx
-        people_out[i, 4] = agents[RADIUS, i] * present
-        mask_out[i] = 1 if here else 0
+    if people <= people_out.shape[0]:
+        _observe_columns(agents, flags, 0, people, x32, y32, s32, c32, people_out, people_mask)
+    else:
+        _observe_nearest(agents, flags, people, x32, y32, s32, c32, people_out, people_mask)
+    before = own - people
+    _observe_columns(agents, flags, people, own, x32, y32, s32, c32, robots_out, robots_mask)
+    _observe_columns(
+        agents, flags, own + 1, agents.shape[1], x32, y32, s32, c32, robots_out[before:], robots_mask[before:]
+    )
 
 
 @kernel(_nrt=False)
-def judge_robot(contact, people, own, status, measures, time, time_limit):
-    """How the episode of one robot stands after a step: a collision outranks the goal, the goal outranks the time."""
+def judge_robot(contact, people, own, status, measures, steps, most_steps):
+    """How the episode of one robot stands after a step: a collision outranks the goal, the goal the time."""
     if status[AT_WALL] == 1:
         return HIT_WALL
     for j in range(people, contact.shape[0]):
         if j != own and contact[j] <= np.float32(1.0):
             return HIT_ROBOT
-    if measures[NEAREST] <= 0.0:
+    if measures[NEAREST] <= TOUCHING:
         for j in range(people):
             if contact[j] <= np.float32(1.0):
                 return HIT_PERSON
     if status[AT_GOAL] == 1:
         return REACHED_GOAL
-    return OUT_OF_TIME if time >= time_limit - 1e-9 else RUNNING
+    return OUT_OF_TIME if steps >= most_steps else RUNNING
 
 
 @kernel(_nrt=False)
-def reward_of(ending, weights, measures, distance_before, dt):
-    """Reward of one step: the ending, progress to the goal, discomfort of people nearer than a distance, time."""
-    reward = weights[W_PROGRESS] * (distance_before - measures[GOAL_DISTANCE]) - weights[W_TIME] * dt
+def reward_of(ending, weights, measures, dt):
+    """Reward of one simulation step without progress: the ending, discomfort of people near, time."""
+    reward = -weights[W_TIME] * dt
     if ending == REACHED_GOAL:
         reward += weights[W_SUCCESS]
-    elif ending == HIT_PERSON or ending == HIT_WALL or ending == HIT_ROBOT:
+    elif ending in (HIT_PERSON, HIT_WALL, HIT_ROBOT):
         reward -= weights[W_COLLISION]
     elif measures[NEAREST] < weights[W_DISCOMFORT_DISTANCE]:
         reward -= weights[W_DISCOMFORT] * (weights[W_DISCOMFORT_DISTANCE] - measures[NEAREST]) * dt
@@ -92,65 +151,144 @@ def reward_of(ending, weights, measures, distance_before, dt):
 
 
 @kernel(_nrt=False)
-def step_environments(
-    first, last, action, action_centre, action_half, weights, reward, ending, robot_out, people_out, mask_out,
-    clock, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact,
-    status, measures, rules, index, bank, replays, parameters, scratch,
-):  # fmt: skip
-    """Carry out ``action (B, R, 2)`` in [-1, 1] in environments ``first … last - 1``; fill reward, ending, observation (B, R, …)."""
-    for b in range(first, last):
-        robot_count = robots.shape[1]
-        for r in range(robot_count):
+def _begin(action, centre, half, progress, flags, people, robots, goals, command, reward):
+    """Turn the actions of one environment into commands; the reward begins with the distance to the goal."""
+    for r in range(robots.shape[0]):
+        reward[r] = 0.0
+        command[r, 0] = command[r, 1] = 0.0
+        if flags[ACTIVE, people + r] == 1:
             for k in range(2):
-                value = min(max(np.float64(action[b, r, k]), -1.0), 1.0)
-                command[b, r, k] = action_centre[b, r, k] + action_half[b, r, k] * value
-            dx, dy = goals[b, r, 0] - robots[b, r, ROBOT_X], goals[b, r, 1] - robots[b, r, ROBOT_Y]
-            reward[b, r] = np.sqrt(dx * dx + dy * dy)
-        step_world(
-            clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
-            dynamics[b], goals[b], command[b], applied[b], contact[b], status[b], measures[b], rules[b],
-            scene_of(bank, index[b, 0]), replays[index[b, 1]], parameters[0][b], parameters[1][b], parameters[2][b],
-            scratch[0], scratch[1], scratch[2],
-        )  # fmt: skip
-        clock[b] += 1
-        time, limit = clock[b] * rules[b, RULE_DT], rules[b, RULE_TIME_LIMIT]
-        for r in range(robot_count):
-            own = people + r
-            ending[b, r] = judge_robot(contact[b, r], people, own, status[b, r], measures[b, r], time, limit)
-            reward[b, r] = reward_of(ending[b, r], weights, measures[b, r], reward[b, r], rules[b, RULE_DT])
-            observe_world(
-                agents[b], flags[b], people, robots[b, r], dynamics[b, r], goals[b, r], time / limit, own,
-                robot_out[b, r], people_out[b, r], mask_out[b, r],
-            )  # fmt: skip
+                value = min(max(np.float64(action[r, k]), -1.0), 1.0)
+                command[r, k] = centre[r, k] + half[r, k] * value
+            dx, dy = goals[r, 0] - robots[r, ROBOT_X], goals[r, 1] - robots[r, ROBOT_Y]
+            reward[r] = progress * np.sqrt(dx * dx + dy * dy)
 
 
 @kernel(_nrt=False)
-def observe_environments(
-    which, robot_out, people_out, mask_out, clock, agents, flags, people, robots, dynamics, goals, rules
-):
-    """Fill the observations of the environments listed in ``which`` without stepping."""
-    for b in which:
-        share = clock[b] * rules[b, RULE_DT] / rules[b, RULE_TIME_LIMIT]
-        for r in range(robots.shape[1]):
-            observe_world(
-                agents[b], flags[b], people, robots[b, r], dynamics[b, r], goals[b, r], share, people + r,
-                robot_out[b, r], people_out[b, r], mask_out[b, r],
+def _judge(flags, people, contact, status, measures, clock, rules, is_last, weights, reward, ending):
+    """After a simulation step: endings and rewards of the robots under way; those that ended leave the world,
+    so that nobody sees or touches them any more. How many are still under way."""
+    most_steps = max(1.0, np.rint(rules[RULE_TIME_LIMIT] / rules[RULE_DT]))
+    under_way = 0
+    for r in range(status.shape[0]):
+        if flags[ACTIVE, people + r] == 1:
+            ending[r] = judge_robot(contact[r], people, people + r, status[r], measures[r], clock, most_steps)
+            reward[r] += reward_of(ending[r], weights, measures[r], rules[RULE_DT])
+            if is_last or ending[r] != RUNNING:
+                reward[r] -= weights[W_PROGRESS] * measures[r, GOAL_DISTANCE]
+            under_way += ending[r] == RUNNING
+    for r in range(status.shape[0]):
+        if ending[r] != RUNNING:
+            flags[ACTIVE, people + r] = 0
+    return under_way
+
+
+@kernel(_nrt=False)
+def _all_finite(action):
+    for b in range(action.shape[0]):
+        for r in range(action.shape[1]):
+            if not (np.isfinite(action[b, r, 0]) and np.isfinite(action[b, r, 1])):
+                return False
+    return True
+
+
+@kernel(_nrt=False)
+def step_environments(
+    first, last, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
+    route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
+    bank, replays, parameters, scratch,
+):  # fmt: skip
+    """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps in environments ``first … last - 1``;
+    fill reward, ending (B, R) and the views (B, R, …). False, and nothing is done, if an action of any environment
+    is not finite."""
+    if not _all_finite(action):
+        return False
+    for b in range(first, last):
+        _begin(
+            action[b], centre[b], half[b], weights[W_PROGRESS], flags[b], people, robots[b], goals[b], command[b],
+            reward[b],
+        )  # fmt: skip
+        for k in range(every):
+            step_world(
+                clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
+                dynamics[b], goals[b], command[b], applied[b], contact[b], status[b], measures[b], rules[b],
+                scene_of(bank, index[b, 0]), replays[index[b, 1]], parameters[0][b], parameters[1][b],
+                parameters[2][b], scratch[0], scratch[1], scratch[2],
             )  # fmt: skip
+            clock[b] += 1
+            under_way = _judge(
+                flags[b], people, contact[b], status[b], measures[b], clock[b], rules[b], k == every - 1, weights,
+                reward[b], ending[b],
+            )  # fmt: skip
+            if under_way == 0:
+                break
+        _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
+    return True
+
+
+@kernel(_nrt=False)
+def _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules):
+    time_share = clock[b] * rules[b, RULE_DT] / rules[b, RULE_TIME_LIMIT]
+    for r in range(robots.shape[1]):
+        own = (views[0][b, r], views[1][b, r], views[2][b, r], views[3][b, r], views[4][b, r])
+        observe_robot(
+            agents[b], flags[b], people, people + r, robots[b, r], dynamics[b, r], goals[b, r], time_share, own
+        )
 
 
 @kernel
-def copy_worlds(targets, sources, live, pool):
-    """Put the initial worlds ``sources`` of a pool in the places ``targets``. ``live`` and ``pool`` list the same arrays."""
-    for k in range(len(targets)):
-        b, p = targets[k], sources[k]
-        live[0][b] = pool[0][p]
-        live[1][b] = pool[1][p]
-        live[2][b] = pool[2][p]
-        live[3][b] = pool[3][p]
-        live[4][b] = pool[4][p]
-        live[5][b] = pool[5][p]
-        live[6][b] = pool[6][p]
-        live[7][b] = pool[7][p]
-        live[8][b] = pool[8][p]
-        live[9][b] = pool[9][p]
-        live[10][b] = pool[10][p]
+def repeat_steps(
+    every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes, route_length,
+    robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index, bank, replays,
+    parameters, scratch,
+):  # fmt: skip
+    """A generator that steps all environments each time it is asked, and yields what ``step_environments`` returns.
+
+    For one environment most of a call would go into handing over fifty arrays; here they are handed over once. It
+    holds the global interpreter lock.
+    """
+    while True:
+        yield step_environments(
+            0, action.shape[0], every, action, centre, half, weights, reward, ending, views, clock, agents, flags,
+            people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact, status,
+            measures, rules, index, bank, replays, parameters, scratch,
+        )  # fmt: skip
+
+
+@kernel(_nrt=False)
+def observe_environments(which, views, clock, agents, flags, people, robots, dynamics, goals, rules):
+    """Fill the views of the environments listed in ``which`` without stepping."""
+    for b in which:
+        _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
+
+
+@kernel(_nrt=False)
+def _copy(target, source):
+    target, source = target.reshape(target.size), source.reshape(source.size)
+    for k in range(target.size):
+        target[k] = source[k]
+
+
+@kernel(_nrt=False)
+def restart_environments(
+    which, sources, ending, live, pool, views, clock, agents, flags, people, robots, dynamics, goals, rules
+):
+    """Put the initial worlds ``sources`` of a pool in the places ``which`` and observe them. ``live`` and ``pool``
+    list the same arrays."""
+    for k in range(len(which)):
+        b, p = which[k], sources[k]
+        clock[b] = 0
+        for r in range(ending.shape[1]):
+            ending[b, r] = RUNNING
+        _copy(live[0][b], pool[0][p])
+        _copy(live[1][b], pool[1][p])
+        _copy(live[2][b], pool[2][p])
+        _copy(live[3][b], pool[3][p])
+        _copy(live[4][b], pool[4][p])
+        _copy(live[5][b], pool[5][p])
+        _copy(live[6][b], pool[6][p])
+        _copy(live[7][b], pool[7][p])
+        _copy(live[8][b], pool[8][p])
+        _copy(live[9][b], pool[9][p])
+        _copy(live[10][b], pool[10][p])
+    observe_environments(which, views, clock, agents, flags, people, robots, dynamics, goals, rules)

@@ -166,9 +166,7 @@ def pull_string(points, walls, radius):
     i = 0
     while i < n - 1:
         j = i + 1
-        while j + 1 < n and is_way_clear(
-            walls, points[i, 0], points[i, 1], points[j + 1, 0], points[j + 1, 1], radius
-        ):
+        while j + 1 < n and is_way_clear(walls, points[i, 0], points[i, 1], points[j + 1, 0], points[j + 1, 1], radius):
             j += 1
         kept[count] = j
         count += 1

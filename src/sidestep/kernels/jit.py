@@ -15,6 +15,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,8 @@ def find_cache_folder() -> Path | None:
     name = f"kernels-{source_hash()}"
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     candidates = [Path(tempfile.gettempdir()) / f"sidestep-{owner}" / name]
-    try:
+    with suppress(RuntimeError, OSError):  # no home directory at all
         candidates.insert(0, Path(platformdirs.user_cache_dir("sidestep", appauthor=False)) / name)
-    except (RuntimeError, OSError):  # no home directory at all
-        pass
     if "SIDESTEP_CACHE" in os.environ:
         candidates.insert(0, Path(os.environ["SIDESTEP_CACHE"]) / name)
     return next((folder for folder in candidates if _is_private_and_writable(folder)), None)

@@ -33,5 +33,6 @@ END_STAY, END_LEAVE, END_LOOP = 0, 1, 2
 # wall_points (W, 2) float32: first vertex of the edge · wall_dirs (W, 2) float32: unit vector to the next vertex
 # wall_next, wall_prev (W,) int32 · wall_convex (W,) uint8: the first vertex is convex
 # A square grid lists, for each cell, every edge within WALL_REACH of any point of the cell:
-# cell_start (cells + 1,) int32, cell_items int32, grid (4,) float32 = (x0, y0, cell size, 0), grid_shape (2,) int32 = (nx, ny)
+# cell_start (cells + 1,) int32, cell_items int32, grid (4,) float32 = (x0, y0, cell size, 0),
+# grid_shape (2,) int32 = (nx, ny); cell = row * nx + column
 WALL_REACH = 4.0

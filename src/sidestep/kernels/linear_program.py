@@ -140,9 +140,7 @@ def least_violation(lines, begin, fixed, end, failed, radius, vx, vy, bisectors)
     for i in range(failed, end):
         if _violation(lines, i, vx, vy) > worst:
             last = _bisectors(lines, begin, fixed, i, bisectors)
-            vx, vy = _farthest_velocity(
-                bisectors, begin, last, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy
-            )
+            vx, vy = _farthest_velocity(bisectors, begin, last, radius, -lines[DIR_Y + i], lines[DIR_X + i], vx, vy)
             worst = _violation(lines, i, vx, vy)
     square, limit = vx * vx + vy * vy, radius * radius
     if square > limit * OVER_SPEED:  # nearly parallel lines cross so far away that float32 loses the disc

@@ -39,9 +39,7 @@ ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, CAPACITY
     7,
     8,
 )
-CANDIDATES = np.uint64(
-    RANK_SORT_BELOW + UNROLL
-)  # where the candidates begin in Search.slots, after the neighbours
+CANDIDATES = np.uint64(RANK_SORT_BELOW + UNROLL)  # where the candidates begin in Search.slots, after the neighbours
 
 NONE = np.uint64(0)
 NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -148,9 +148,7 @@ def _solve(vx, vy, wish_x, wish_y, max_speed, begin, neighbours, params, work):
     end = PEOPLE + neighbours
     failed, new_x, new_y = nearest_velocity(lines, begin, end, max_speed, wish_x, wish_y)
     if failed < end:
-        new_x, new_y = least_violation(
-            lines, begin, PEOPLE, end, failed, max_speed, new_x, new_y, work.bisectors
-        )
+        new_x, new_y = least_violation(lines, begin, PEOPLE, end, failed, max_speed, new_x, new_y, work.bisectors)
     return new_x, new_y
 
 
@@ -165,9 +163,7 @@ def _wall_lines(x, y, vx, vy, radius, max_speed, walls, params, lines, edges):
     n = np.uint64(0)
     for i in range(seen):
         edge = edges[i]
-        n = wall_line(
-            x, y, vx, vy, radius, per_horizon, edge, points, dirs, following, before, convex, lines, n
-        )
+        n = wall_line(x, y, vx, vy, radius, per_horizon, edge, points, dirs, following, before, convex, lines, n)
     for row in (POINT_X, POINT_Y, DIR_X, DIR_Y):
         for i in range(n):  # from the last on, as the ranges may overlap
             lines[row + PEOPLE - NEXT - i] = lines[row + n - NEXT - i]
@@ -199,9 +195,7 @@ def _note_neighbours(grid, me, neighbours, work):
 @kernel(_nrt=False)
 def orca_build(agents, flags, params, scratch):
     """Sort the active agents into ``scratch`` for ``orca_range``; returns the number of places."""
-    return build_neighbours(
-        agents, flags, np.int64(params[NEIGHBOUR_COUNT]), split_grid(scratch[NEIGHBOURS_BEGIN:])
-    )
+    return build_neighbours(agents, flags, np.int64(params[NEIGHBOUR_COUNT]), split_grid(scratch[NEIGHBOURS_BEGIN:]))
 
 
 @kernel(_nrt=False)

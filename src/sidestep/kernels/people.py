@@ -94,7 +94,7 @@ def wish_velocities(agents, flags, people, routes, route_length, dt):
 
 @kernel(_nrt=False)
 def move_people(agents, flags, people, walls, dt):
-    """Carry out the new velocities. Walls are hard: a body stops at them or slides along. Velocity is what was moved."""
+    """Carry out the new velocities. Walls are hard: a body stops or slides along. Velocity is what was moved."""
     walled = walls[0].shape[0] > 0
     for i in range(people):
         if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or flags[MODEL, i] == MODEL_NONE:

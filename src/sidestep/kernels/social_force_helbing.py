@@ -127,9 +127,7 @@ def require_positive(parameters: object, names: tuple[str, ...], *, or_zero: boo
         value = getattr(parameters, name)
         if not math.isfinite(value) or value < 0.0 or (value == 0.0 and not or_zero):
             kind = type(parameters).__name__
-            raise ValueError(
-                f"{kind}.{name} has to be finite and {'>=' if or_zero else '>'} 0, not {value!r}"
-            )
+            raise ValueError(f"{kind}.{name} has to be finite and {'>=' if or_zero else '>'} 0, not {value!r}")
 
 
 @kernel
@@ -190,9 +188,7 @@ def sort_into_cells(agents, flags, people, cells, lists):
         cell_first[c] = 0
     for i in range(people):
         if flags[ACTIVE, i] != 0:
-            c = cell_index(agents[PY, i] - y0, per_cell, ny) * nx + cell_index(
-                agents[PX, i] - x0, per_cell, nx
-            )
+            c = cell_index(agents[PY, i] - y0, per_cell, ny) * nx + cell_index(agents[PX, i] - x0, per_cell, nx)
             cell_of[i] = c
             cell_first[c + 2] += 1
     for c in range(nx * ny):
@@ -278,9 +274,7 @@ def wall_acceleration(agents, i, walls, law):
         dir_x, dir_y = dirs[w, 0], dirs[w, 1]
         to_x, to_y = x - points[w, 0], y - points[w, 1]
         past_x, past_y = x - points[end, 0], y - points[end, 1]
-        if (
-            past_x * dir_x + past_y * dir_y >= _ZERO
-        ):  # beyond the end: the corner, unless the next edge is nearer
+        if past_x * dir_x + past_y * dir_y >= _ZERO:  # beyond the end: the corner, unless the next edge is nearer
             distance = np.sqrt(past_x * past_x + past_y * past_y)
             ahead = past_x * dirs[end, 0] + past_y * dirs[end, 1] > _ZERO
             if ahead or distance > _REACH or distance == _ZERO:
@@ -387,9 +381,7 @@ def helbing_world_range(
             if i < first or i >= last or flags[MODEL, i] != MODEL_HELBING:
                 continue
             if count == 0:
-                count_people, count, padded = gather_candidates(
-                    agents, flags, people, cells, cell, lists, tiles
-                )
+                count_people, count, padded = gather_candidates(agents, flags, people, cells, cell, lists, tiles)
             steps_x, steps_y = np.int64(0), np.int64(0)
             for start in range(0, padded, TILE):
                 tile = tiles[start // TILE * TILE_SIZE :]

@@ -57,9 +57,7 @@ from sidestep.kernels.social_force_helbing import (
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _NEVER = np.float32(-1000.0)  # exponent of a force beyond the cut-off
 
-PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(
-    10
-)
+PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(10)
 GROUP_OFFSET = 10
 
 CELLS_PER_REACH = 2  # the fastest of 1, 2 and 3 at 0.25 people per m²
@@ -96,9 +94,7 @@ class MoussaidParameters:
         require_positive(self, ("strength", "relative_velocity_weight", "n_speed", "n_angle"), or_zero=True)
         require_positive(self, ("wall_strength",), or_zero=True)
         if not abs(self.side_bias) <= 1.0:
-            raise ValueError(
-                f"MoussaidParameters.side_bias has to be in [-1, 1] rad/m, not {self.side_bias!r}"
-            )
+            raise ValueError(f"MoussaidParameters.side_bias has to be in [-1, 1] rad/m, not {self.side_bias!r}")
         if max(self.strength, self.wall_strength) > STRENGTH_LIMIT:
             raise ValueError(f"strength and wall_strength have to be at most {STRENGTH_LIMIT} m/s²")
 
@@ -187,9 +183,7 @@ def moussaid_world_range(
             if i < first or i >= last or flags[MODEL, i] != MODEL_MOUSSAID:
                 continue
             if count == 0:
-                count_people, count, padded = gather_candidates(
-                    agents, flags, people, cells, cell, lists, tiles
-                )
+                count_people, count, padded = gather_candidates(agents, flags, people, cells, cell, lists, tiles)
             steps_x, steps_y = np.int64(0), np.int64(0)
             for start in range(0, padded, TILE):
                 tile = tiles[start // TILE * TILE_SIZE :]

@@ -1,7 +1,7 @@
 """One step of one world, and of many worlds in one call.
 
-The order inside a step: people come in; they decide (all from the same state, robots included); the robots move, stopped
-by walls; the people move; contacts are swept over the step; arrivals are noted. Nothing is drawn at random.
+The order inside a step: people come in; they decide (all from the same state, robots included); the robots move,
+stopped by walls; the people move; contacts are swept over the step; arrivals are noted. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -100,12 +100,14 @@ def step_world(
         before[0, j], before[1, j] = agents[PX, j], agents[PY, j]
         before[2, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
     for r in range(robots.shape[0]):
-        _move_robot(robots[r], body[r], limits[r], dynamics[r], command[r], applied[r], status[r], measures[r], walls, dt64)
+        move_robot(
+            robots[r], body[r], limits[r], dynamics[r], command[r], applied[r], status[r], measures[r], walls, dt64
+        )
     move_people(agents, flags, people, walls, dt)
     if models & (1 << MODEL_REPLAY):
         replay_people(agents, flags, people, replay, step + 1)
     face_people(agents, flags, people)
-    _sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
+    sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
     for r in range(robots.shape[0]):
         _note_goal(robots[r], goals[r], before[0, people + r], before[1, people + r], rules, status[r], measures[r])
         mirror_robot(agents, people + r, robots[r])
@@ -120,7 +122,7 @@ def mirror_robot(agents, column, robot):
 
 
 @kernel(_nrt=False)
-def _move_robot(robot, body, limits, dynamics, command, applied, status, measures, walls, dt):
+def move_robot(robot, body, limits, dynamics, command, applied, status, measures, walls, dt):
     """Dynamics, then walls: a disc slides along them, a polygon stops. Either way the contact is noted."""
     x, y, heading = robot[ROBOT_X], robot[ROBOT_Y], robot[ROBOT_HEADING]
     status[LIMITED] = advance_robot(dynamics, robot, command[0], command[1], limits, dt, applied)
@@ -153,7 +155,7 @@ def _move_robot(robot, body, limits, dynamics, command, applied, status, measure
 
 
 @kernel(_nrt=False)
-def _sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
+def sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
     """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
     columns = agents.shape[1]
     for r in range(robots.shape[0]):

@@ -147,9 +147,7 @@ def _bootstrap_together(
     for n in sorted({len(v) for v in values.values() if len(v) > 1}):
         names = [name for name, v in values.items() if len(v) == n]
         matrix = np.stack([values[name] for name in names])
-        low, high = bootstrap_means(
-            matrix, interval.confidence, interval.method, interval.resamples, interval.seed
-        )
+        low, high = bootstrap_means(matrix, interval.confidence, interval.method, interval.resamples, interval.seed)
         found.update({name: (float(a), float(b)) for name, a, b in zip(names, low, high, strict=True)})
     return found
 

@@ -58,9 +58,7 @@ def contact(record: EpisodeRecord, event: Event) -> tuple[FloatArray, FloatArray
     there = present(record)
     states = [k for k in (state, min(state + 1, record.steps)) if len(column) and there[k, column[0]]]
     if not states:
-        raise RecordError(
-            f"the record has a collision with {event.subject} at {event.time:g} s, who is not there then"
-        )
+        raise RecordError(f"the record has a collision with {event.subject} at {event.time:g} s, who is not there then")
     k, person = states[0], column[0]
     offset = record.person_position[k, person].astype(np.float64) - record.robot_pose[k, :2]
     distance = float(np.hypot(*offset))
@@ -124,9 +122,7 @@ PEDESTRIAN_COLLISIONS = Metric(
     dialects={socnavbench_code.NAME: socnavbench_code.pedestrian_collisions},
 )
 WALL_COLLISIONS = _count("wall_collisions", "walls", f"{FRANCIS}, WC", ("wall",))
-VEHICLE_COLLISIONS = _count(
-    "vehicle_collisions", "vehicles and other robots", f"{FRANCIS}, AC", ("vehicle", "robot")
-)
+VEHICLE_COLLISIONS = _count("vehicle_collisions", "vehicles and other robots", f"{FRANCIS}, AC", ("vehicle", "robot"))
 COLLISIONS = _count(
     "collisions",
     "anything: people, walls, vehicles, robots",
@@ -144,8 +140,7 @@ ROBOT_ON_PERSON_COLLISIONS = Metric(
     unit="count",
     direction="lower",
     definition=_BLAME + "Counts the collisions in which the robot approached at least as fast as the person.",
-    source=f"{SEAN}, Robot on Person Collision, with velocities in place of a physics engine as in "
-    f"{HUNAVSIM}",
+    source=f"{SEAN}, Robot on Person Collision, with velocities in place of a physics engine as in {HUNAVSIM}",
     distance="surface",
     validity=_ALWAYS,
     function=robot_on_person_collisions,
@@ -156,8 +151,7 @@ PERSON_ON_ROBOT_COLLISIONS = Metric(
     unit="count",
     direction="lower",
     definition=_BLAME + "Counts the collisions in which the person approached faster than the robot.",
-    source=f"{SEAN}, Person on Robot Collision, with velocities in place of a physics engine as in "
-    f"{HUNAVSIM}",
+    source=f"{SEAN}, Person on Robot Collision, with velocities in place of a physics engine as in {HUNAVSIM}",
     distance="surface",
     validity=_ALWAYS,
     function=person_on_robot_collisions,

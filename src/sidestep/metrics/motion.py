@@ -25,9 +25,7 @@ Statistic = Literal["min", "avg", "max"]
 _WORDS: dict[str, str] = {"min": "Smallest", "avg": "Mean", "max": "Largest"}
 
 
-def summarise(
-    series: FloatArray, statistic: Statistic, unit: str, reason: str, weights: FloatArray
-) -> MetricResult:
+def summarise(series: FloatArray, statistic: Statistic, unit: str, reason: str, weights: FloatArray) -> MetricResult:
     """Minimum, time-weighted mean or maximum of the values that are not NaN."""
     if statistic == "avg":
         return average(series, unit, reason, weights)
@@ -109,9 +107,7 @@ SPEED_MIN = _statistic("speed", "min", "m/s", "none", _SPEED, "one step")
 SPEED_AVG = _statistic("speed", "avg", "m/s", "none", _SPEED + ", weighted by time", "one step")
 SPEED_MAX = _statistic("speed", "max", "m/s", "none", _SPEED, "one step")
 ACCELERATION_MIN = _statistic("acceleration", "min", "m/s²", "lower", _ACCELERATION, "one step")
-ACCELERATION_AVG = _statistic(
-    "acceleration", "avg", "m/s²", "lower", _ACCELERATION + ", weighted by time", "one step"
-)
+ACCELERATION_AVG = _statistic("acceleration", "avg", "m/s²", "lower", _ACCELERATION + ", weighted by time", "one step")
 ACCELERATION_MAX = _statistic("acceleration", "max", "m/s²", "lower", _ACCELERATION, "one step")
 JERK_MIN = _statistic("jerk", "min", "m/s³", "lower", _JERK, "two steps")
 JERK_AVG = _statistic("jerk", "avg", "m/s³", "lower", _JERK + ", weighted by time", "two steps")

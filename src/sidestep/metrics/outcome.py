@@ -96,8 +96,7 @@ COMPLETED = Metric(
     name="completed",
     unit=INDICATOR_UNIT,
     direction="higher",
-    definition="1 if the robot reached the goal, with collisions on the way or without, else 0. The mean is "
-    "the rate.",
+    definition="1 if the robot reached the goal, with collisions on the way or without, else 0. The mean is the rate.",
     source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed",
     distance="none",
     validity=_VALIDITY,

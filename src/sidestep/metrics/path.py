@@ -117,8 +117,8 @@ SPL = Metric(
     unit="ratio",
     direction="higher",
     definition="Success weighted by path length: S · l / max(l, L), with S = 1 for the outcome success and "
-    "else 0, l the shortest way from start to goal round the walls (the straight line where the record does not know it) "
-    "and L the path length.",
+    "else 0, l the shortest way from start to goal round the walls (the straight line where the record does "
+    "not know it) and L the path length.",
     source=f"{ANDERSON}; {FRANCIS}, SPL",
     distance="none",
     validity="Episodes that do not start at the goal; 0 when not successful.",

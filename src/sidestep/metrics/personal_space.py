@@ -106,9 +106,7 @@ def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     distances = []
     for group in np.unique(record.person_group[record.person_group >= 0]):
         members = np.flatnonzero(record.person_group == group)
-        positions = np.where(
-            there[:, members, None], record.person_position[:, members].astype(np.float64), np.nan
-        )
+        positions = np.where(there[:, members, None], record.person_position[:, members].astype(np.float64), np.nan)
         enough = there[:, members].sum(axis=1) >= 2
         if enough.any():
             radius = np.where(there[:, members], record.person_radius[members], 0.0).max(axis=1)
@@ -153,8 +151,7 @@ def _intrusion(zone: str) -> Metric:
         name=f"{zone}_space_intrusion",
         unit="ratio",
         direction="none" if zone == "social" else "lower",
-        definition="Share of the T+1 states in which the surface distance to the closest person is "
-        f"{_limits(zone)}.",
+        definition=f"Share of the T+1 states in which the surface distance to the closest person is {_limits(zone)}.",
         source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; zones of {HALL}",
         distance="surface",
         validity=_SOMEBODY,

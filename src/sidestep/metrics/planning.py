@@ -54,8 +54,7 @@ LIMITS_APPLIED = Metric(
     name="limits_applied",
     unit="ratio",
     direction="none",
-    definition="Share of steps in which a limit of the robot (speed, turn rate, acceleration, …) changed the "
-    "command.",
+    definition="Share of steps in which a limit of the robot (speed, turn rate, acceleration, …) changed the command.",
     source=SIDESTEP,
     distance="none",
     validity="Episodes with at least one step.",

@@ -15,9 +15,7 @@ from sidestep.types.result import MetricResult
 def load_metrics(names: Iterable[str] | None = None) -> list[Metric]:
     """The metrics called ``names`` in that order, or all of them; an unknown name is an error with the
     nearest known."""
-    return [
-        registry.load("metrics", name) for name in (registry.names("metrics") if names is None else names)
-    ]
+    return [registry.load("metrics", name) for name in (registry.names("metrics") if names is None else names)]
 
 
 def directions() -> dict[str, Direction]:

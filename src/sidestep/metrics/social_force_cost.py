@@ -32,9 +32,7 @@ WALL_STRENGTH, WALL_RANGE_M = 10.0, 0.2
 def social_forces(record: EpisodeRecord) -> FloatArray:
     """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 from the absent."""
     there = present(record)
-    offset = np.where(
-        there[..., None], record.person_position.astype(np.float64) - record.robot_pose[:, None, :2], 0.0
-    )
+    offset = np.where(there[..., None], record.person_position.astype(np.float64) - record.robot_pose[:, None, :2], 0.0)
     motion = record.robot_velocity[:, None, :2] - record.person_velocity.astype(np.float64)
     motion = np.where(there[..., None], motion, 0.0)
     distance = np.where(there, pedestrian_centre_distance(record), 1.0)

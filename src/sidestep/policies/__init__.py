@@ -1,1 +1,1 @@
-"""One file per policy. A policy sees what it declares in ``needs`` and answers with a command; it never sees the simulator."""
+"""One file per policy. A policy sees what it declares in ``needs`` and answers with a command, no more."""

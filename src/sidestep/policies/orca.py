@@ -9,6 +9,7 @@ from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
 from sidestep.policies.as_pedestrian import AsPedestrian, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
 
+
 class Orca:
     """Optimal reciprocal collision avoidance along the route, walls included.
 

@@ -14,11 +14,11 @@ from sidestep.types import HolonomicVelocity, Observation, Task
 
 
 class SocialForce:
-    """Moussaïd's social force along the route, with strengths as in SocNavBench's PedSim baseline: people 10, walls 3."""
+    """Moussaïd's social force along the route, strengths as in SocNavBench's PedSim baseline: people 10, walls 3."""
 
     name = "social_force"
     summary = "social forces from people and walls along the route"
-    citation = "Helbing, Molnár, Social force model for pedestrian dynamics (1995); Moussaïd et al., Proc. R. Soc. B 276 (2009)"
+    citation = "Helbing, Molnár, Phys. Rev. E 51 (1995); Moussaïd et al., Proc. R. Soc. B 276 (2009)"
     needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "route", "map"})
 
     def __init__(

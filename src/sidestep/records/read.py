@@ -62,14 +62,11 @@ def _read(path: Path) -> tuple[pa.Table, Metadata]:
         ) from error
     raw = table.schema.metadata or {}
     metadata = {
-        key.decode().removeprefix(PREFIX): text.decode()
-        for key, text in raw.items()
-        if key.startswith(PREFIX.encode())
+        key.decode().removeprefix(PREFIX): text.decode() for key, text in raw.items() if key.startswith(PREFIX.encode())
     }
     if "format" not in metadata:
         raise RecordError(
-            f"{path}: a Parquet file, but not a Sidestep episode record; "
-            "name one from a run's episodes folder"
+            f"{path}: a Parquet file, but not a Sidestep episode record; name one from a run's episodes folder"
         )
     return table, metadata
 

@@ -71,9 +71,7 @@ def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
 
 def _per_step(values: Any) -> pa.Array:
     """T values and a null for the last state, after which there is no step."""
-    return pa.concat_arrays(
-        [pa.array(np.ascontiguousarray(values)), pa.nulls(1, pa.from_numpy_dtype(values.dtype))]
-    )
+    return pa.concat_arrays([pa.array(np.ascontiguousarray(values)), pa.nulls(1, pa.from_numpy_dtype(values.dtype))])
 
 
 def _lists(values: Any) -> pa.Array:

@@ -174,9 +174,7 @@ def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, An
 
 def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
-    place = {
-        (replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))
-    }
+    place = {(replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))}
     outcomes: dict[tuple[str, str], Counter[str]] = {}
     for episode in summary.episodes:
         outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
@@ -186,9 +184,7 @@ def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str,
         for policy in summary.policies:
             counts = outcomes.get((policy, scenario), Counter())
             total, good = counts.total(), counts[Outcome.SUCCESS.value]
-            told = ", ".join(
-                f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common()
-            )
+            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
             spots.append(
                 {
                     "of": total,

@@ -58,9 +58,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [float(k * step) for k in np.arange(first, last + 1)]
 
 
-def tradeoff_plot(
-    marks: Sequence[Mark], across: MetricColumn, up: MetricColumn, front: Sequence[str]
-) -> Markup:
+def tradeoff_plot(marks: Sequence[Mark], across: MetricColumn, up: MetricColumn, front: Sequence[str]) -> Markup:
     """Means of two metrics with their 95 % intervals; a dashed line joins the policies in ``front``."""
     width, height, left, right, top, base = 860, 400, 64, 836, 16, 344
     shown = [mark for mark in marks if across.cells[mark.name].n and up.cells[mark.name].n]
@@ -129,9 +127,7 @@ def distribution_plot(title: str, marks: Sequence[Mark], values: Sequence[Sequen
         if len(numbers):
             parts.append(_row(mark, np.sort(np.asarray(numbers, dtype=np.float64)), middle, x))
     label = f"{title} of every episode by policy"
-    return tag(
-        "svg", Markup("").join(parts), viewBox=f"0 0 {width} {base + 24}", role="img", aria_label=label
-    )
+    return tag("svg", Markup("").join(parts), viewBox=f"0 0 {width} {base + 24}", role="img", aria_label=label)
 
 
 def _row(mark: Mark, numbers: FloatArray, middle: float, x: Axis) -> Markup:

@@ -148,9 +148,7 @@ class Summary:
     def outcomes(self, policy: str) -> Counter[str]:
         """How often each outcome came up, in the order of ``Outcome``."""
         counted = Counter(episode.outcome for episode in self.episodes if episode.policy == policy)
-        return Counter(
-            {outcome.value: counted[outcome.value] for outcome in Outcome if counted[outcome.value]}
-        )
+        return Counter({outcome.value: counted[outcome.value] for outcome in Outcome if counted[outcome.value]})
 
     def values(self, policy: str, metric: str) -> list[float]:
         """The valid values of a metric, one per episode."""
@@ -240,9 +238,7 @@ def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
     table = aggregate(
         [
-            MetricScores(
-                e.policy, e.scenario, e.seed, Outcome(e.outcome), {CONTACT_FREE: _touched_nothing(e)}
-            )
+            MetricScores(e.policy, e.scenario, e.seed, Outcome(e.outcome), {CONTACT_FREE: _touched_nothing(e)})
             for e in summary.episodes
         ]
     )
@@ -264,9 +260,7 @@ def pareto_front(across: MetricColumn, up: MetricColumn) -> list[str]:
         x, y = across.cells[policy].mean_value, up.cells[policy].mean_value
         return (x if across.direction == "higher" else -x), (y if up.direction == "higher" else -y)
 
-    points = {
-        policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n
-    }
+    points = {policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n}
     return [
         policy
         for policy, (x, y) in points.items()

@@ -22,9 +22,7 @@ def write_tables(summary: Summary, stem: Path) -> tuple[Path, Path]:
     with atomic(table) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)
-        writer.writerows(
-            _csv_row(policy, column) for policy in summary.policies for column in summary.columns
-        )
+        writer.writerows(_csv_row(policy, column) for policy in summary.policies for column in summary.columns)
     with atomic(latex) as temporary:
         temporary.write_text(latex_table(summary), encoding="utf-8")
     return table, latex
@@ -51,8 +49,7 @@ def latex_table(summary: Summary) -> str:
         " & ".join(["", *below]) + r" \\",
         r"\midrule",
         *(
-            " & ".join([escape_latex(policy), *(_latex_cell(column.cells[policy]) for column in columns)])
-            + r" \\"
+            " & ".join([escape_latex(policy), *(_latex_cell(column.cells[policy]) for column in columns)]) + r" \\"
             for policy in summary.policies
         ),
         r"\bottomrule",

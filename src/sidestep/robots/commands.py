@@ -32,9 +32,7 @@ def _check_number(kind: str, name: str, value: Any) -> None:
     try:
         finite = isfinite(value)
     except (TypeError, ValueError, OverflowError):
-        raise BadInput(
-            f"{kind}.{name} must be one number, got {type(value).__name__} {value!r:.60}"
-        ) from None
+        raise BadInput(f"{kind}.{name} must be one number, got {type(value).__name__} {value!r:.60}") from None
     if not finite:
         raise BadInput(f"{kind}.{name} is {value}; commands must be finite")
 
@@ -64,9 +62,7 @@ def check_command(command: object) -> None:
     elif isinstance(command, Waypoints):
         _check_points(command.points)
     else:
-        raise BadInput(
-            f"a policy must answer one of {_ALLOWED}; got {type(command).__name__} {command!r:.60}"
-        )
+        raise BadInput(f"a policy must answer one of {_ALLOWED}; got {type(command).__name__} {command!r:.60}")
 
 
 def encode_command(command: Command) -> tuple[int, float, float, float]:

@@ -208,9 +208,7 @@ class CommandConverter:
         if left < ARRIVED_M:
             return 0.0, 0.0
         dx, dy = x - state.x, y - state.y
-        speed = min(
-            self._gains.speed_p * left, self._max_speed, stopping_speed(left, self._braking, self._dt)
-        )
+        speed = min(self._gains.speed_p * left, self._max_speed, stopping_speed(left, self._braking, self._dt))
         return self._towards(dx, dy, speed, sqrt(dx * dx + dy * dy), state)
 
     def _driven(self, steer: float, throttle: float, brake: float, state: RobotState) -> Pair:

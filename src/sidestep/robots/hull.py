@@ -28,9 +28,7 @@ def convex_hull(points: FloatArray, where: str = "points") -> FloatArray:
             raise BadInput(f"{where}: the body has no area when seen from above")
 
 
-def _meeting_point(
-    a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray
-) -> tuple[FloatArray, float] | None:
+def _meeting_point(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> tuple[FloatArray, float] | None:
     """Where edge a→b prolonged meets edge c→d prolonged backwards, and the area of the triangle with edge
     b→c; None: never."""
     first, second, gap = b - a, d - c, c - b

@@ -19,9 +19,7 @@ _YAML = (".yaml", ".yml")
 def robot_names() -> tuple[str, ...]:
     """Names of the bundled robots, in alphabetical order."""
     folder = resources.files("sidestep.robots") / "specs"
-    return tuple(
-        sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
-    )
+    return tuple(sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml")))
 
 
 @cache
@@ -42,9 +40,7 @@ def _read_yaml(path: Path) -> RobotSpec:
     return RobotSpec.parse({"name": path.stem, **data}, where=str(path))
 
 
-def load_robot(
-    reference: str | RobotSpec, dynamics: DynamicsName | None = None, base: Path | None = None
-) -> RobotSpec:
+def load_robot(reference: str | RobotSpec, dynamics: DynamicsName | None = None, base: Path | None = None) -> RobotSpec:
     """The robot called ``reference``: a bundled name, a path to a YAML or URDF file, or a spec itself.
 
     ``dynamics`` replaces the spec's own, as in a holonomic Pioneer that is moved by positions. A URDF file
@@ -68,6 +64,4 @@ def load_robot(
         raise UnknownName("robot", reference, robot_names())
     if dynamics is None or dynamics == spec.dynamics:
         return spec
-    return RobotSpec.parse(
-        {**spec.model_dump(), "dynamics": dynamics}, where=f"robot {spec.name} as {dynamics}"
-    )
+    return RobotSpec.parse({**spec.model_dump(), "dynamics": dynamics}, where=f"robot {spec.name} as {dynamics}")

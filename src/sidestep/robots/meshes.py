@@ -27,9 +27,7 @@ def read_vertices(path: Path) -> FloatArray:
         case ".obj":
             vertices = _tagged_lines(data, b"v", path)
         case other:
-            raise BadInput(
-                f"{path}: meshes of type {other or 'unknown'} are not read; convert it to STL or OBJ"
-            )
+            raise BadInput(f"{path}: meshes of type {other or 'unknown'} are not read; convert it to STL or OBJ")
     if not len(vertices):
         raise BadInput(f"{path}: no vertices found")
     if not np.isfinite(vertices).all():

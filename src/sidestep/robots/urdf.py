@@ -66,9 +66,7 @@ def _footprint(body: _Body, path: Path) -> Footprint:
     corners = convex_hull(body.points[:, :2], where=str(path))
     following = np.roll(corners, -1, axis=0)
     edges = following - corners
-    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt(
-        (edges**2).sum(axis=1)
-    )
+    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt((edges**2).sum(axis=1))
     if inner.min() >= ROUND * body.reach:
         return Footprint(radius=body.reach)
     return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))
@@ -125,9 +123,7 @@ def _numbers(text: str, count: int, what: str, path: Path) -> list[float]:
     except ValueError:
         values = []
     if len(values) != count or not all(isfinite(value) for value in values):
-        raise BadInput(
-            f"{path}: {what} must be {count} finite number{'s' if count > 1 else ''}, got {text!r:.60}"
-        )
+        raise BadInput(f"{path}: {what} must be {count} finite number{'s' if count > 1 else ''}, got {text!r:.60}")
     return values
 
 
@@ -171,9 +167,7 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
             element = joint.find(role)
             name = None if element is None else element.get("link")
             if name not in links:
-                raise BadInput(
-                    f"{path}: joint {joint.get('name')!r} has the {role} {name!r}, which is not a link"
-                )
+                raise BadInput(f"{path}: joint {joint.get('name')!r} has the {role} {name!r}, which is not a link")
             ends.append(name)
         children[ends[0]].append((ends[1], joint))
         if ends[1] in has_parent:
@@ -181,9 +175,7 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
         has_parent.add(ends[1])
     roots = [name for name in links if name not in has_parent]
     if len(roots) != 1:
-        raise BadInput(
-            f"{path}: the links must form one tree; links without a parent: {', '.join(roots) or 'none'}"
-        )
+        raise BadInput(f"{path}: the links must form one tree; links without a parent: {', '.join(roots) or 'none'}")
     poses: dict[str, FloatArray] = {roots[0]: np.eye(4)}
     waiting = [roots[0]]
     while waiting:
@@ -205,9 +197,7 @@ def _shape_points(shape: ET.Element, link_pose: FloatArray, path: Path) -> tuple
     pose = link_pose @ _origin(shape, path)
     rotation, centre = pose[:3, :3], pose[:3, 3]
     angles = (np.arange(CIRCLE_CORNERS) + 0.5) * (2 * pi / CIRCLE_CORNERS)
-    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1) / cos(
-        pi / CIRCLE_CORNERS
-    )
+    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1) / cos(pi / CIRCLE_CORNERS)
     match solid.tag:
         case "box":
             half = np.array(_numbers(_attribute(solid, "size", path), 3, "box size", path)) / 2

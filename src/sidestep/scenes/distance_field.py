@@ -45,9 +45,7 @@ def distance_field(
     """
     if not len(segments):
         values = np.full((2, 2), OPEN_DISTANCE, np.float32)
-        return DistanceField(
-            values, (bounds[0], bounds[1]), max(bounds[2] - bounds[0], bounds[3] - bounds[1], 1.0)
-        )
+        return DistanceField(values, (bounds[0], bounds[1]), max(bounds[2] - bounds[0], bounds[3] - bounds[1], 1.0))
     origin, cell, shape = _lay_samples(bounds, cell, most_cells)
     walls = np.ascontiguousarray(segments, np.float64)
     nearest = np.full(shape, -1, np.int32)

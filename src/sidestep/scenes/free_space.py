@@ -126,9 +126,7 @@ def _require_free(scene: CompiledScene, ends: FloatArray, radius: float, where: 
             f"{where}: start, goal and radius must be finite, the radius >= 0; got {ends.tolist()}, {radius}"
         )
     distance = wall_distance(scene, ends)
-    for name, point, solid, gap in zip(
-        ("start", "goal"), ends, inside_solid(scene, ends), distance, strict=True
-    ):
+    for name, point, solid, gap in zip(("start", "goal"), ends, inside_solid(scene, ends), distance, strict=True):
         if solid:
             raise BadInput(
                 f"{where}: the {name} {_place(point)} is inside a solid of scene {scene.spec.name!r}; move it"
@@ -190,9 +188,7 @@ def _search(field: DistanceField, walls: FloatArray, ends: FloatArray, radius: f
     return _tighten(np.concatenate([ends[:1], samples, ends[1:]]), walls, radius, 2 * field.cell)
 
 
-def _entry(
-    field: DistanceField, walls: FloatArray, end: FloatArray, radius: float, clearance: float
-) -> int | None:
+def _entry(field: DistanceField, walls: FloatArray, end: FloatArray, radius: float, clearance: float) -> int | None:
     """The nearest sample with ``clearance`` to which there is a clear way from ``end``."""
     ny, nx = field.values.shape
     row, column = _cell_of(field, end)

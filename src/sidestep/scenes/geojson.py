@@ -44,9 +44,7 @@ def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> Sc
     try:
         data = json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        raise BadInput(
-            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}"
-        ) from None
+        raise BadInput(f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
     scene = from_geojson(data, str(path), crs)
     update = {"name": scene.name or path.stem, "source": scene.source or f"GeoJSON {path.name}"}
     return scene.model_copy(update=update)
@@ -87,9 +85,7 @@ def to_geojson(spec: SceneSpec) -> dict[str, Any]:
 class _Part:
     """One polygon or line of a feature, still in the file's coordinates."""
 
-    def __init__(
-        self, rings: list[FloatArray], width: float | None, settings: dict[str, Any], where: str
-    ) -> None:
+    def __init__(self, rings: list[FloatArray], width: float | None, settings: dict[str, Any], where: str) -> None:
         self.rings, self.width, self.settings, self.where = rings, width, settings, where
 
 
@@ -97,9 +93,7 @@ def _read_member(data: dict[str, Any], where: str) -> SceneMember:
     declared = dict(
         data.get("scene") or (data.get("properties") if data["type"] == "FeatureCollection" else None) or {}
     )
-    if (
-        "crs" not in declared and "crs" in data
-    ):  # the member of the 2008 specification, which GIS programs still write
+    if "crs" not in declared and "crs" in data:  # the member of the 2008 specification, which GIS programs still write
         named = data["crs"] if isinstance(data["crs"], str) else json.dumps(data["crs"])
         if not any(code in named.upper() for code in ("CRS84", "4326", "WGS84")):
             raise BadInput(
@@ -111,9 +105,7 @@ def _read_member(data: dict[str, Any], where: str) -> SceneMember:
 
 def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
     if not isinstance(feature, dict) or not isinstance(feature.get("geometry"), dict):
-        raise BadInput(
-            f"{where}: features[{index}]: expected a Feature with a geometry; remove it or draw one"
-        )
+        raise BadInput(f"{where}: features[{index}]: expected a Feature with a geometry; remove it or draw one")
     properties, geometry = feature.get("properties") or {}, feature["geometry"]
     here = f"{where}: features[{index}]" + (f" ({properties['name']!r})" if properties.get("name") else "")
     kind = geometry.get("type")
@@ -122,18 +114,14 @@ def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
     width = settings.pop("width")
     if kind in ("LineString", "MultiLineString"):
         if not isinstance(width, int | float) or not 0 < width < math.inf:
-            raise BadInput(
-                f"{here}: a {kind} needs a property width > 0 (m), the thickness of the wall; got {width!r}"
-            )
+            raise BadInput(f"{here}: a {kind} needs a property width > 0 (m), the thickness of the wall; got {width!r}")
         for line in [coordinates] if kind == "LineString" else coordinates or []:
             yield _Part([_positions(line, here)], float(width), settings, here)
     elif kind in ("Polygon", "MultiPolygon"):
         for rings in [coordinates] if kind == "Polygon" else coordinates or []:
             yield _Part([_open_ring(_positions(ring, here)) for ring in rings or []], None, settings, here)
     else:
-        raise BadInput(
-            f"{here}: a {kind} is no part of a scene; use Polygon, MultiPolygon or LineString with a width"
-        )
+        raise BadInput(f"{here}: a {kind} is no part of a scene; use Polygon, MultiPolygon or LineString with a width")
 
 
 def _read_properties(properties: dict[str, Any], where: str, line: bool) -> dict[str, Any]:
@@ -219,9 +207,7 @@ def _regions(part: _Part, project: Any) -> Iterator[Region]:
 
     line = rings[0]
     if len(line) < 2 or not np.ptp(line, axis=0).any():
-        raise BadInput(
-            f"{part.where}: a wall needs 2 different positions, got {len(line)}; add one or remove the wall"
-        )
+        raise BadInput(f"{part.where}: a wall needs 2 different positions, got {len(line)}; add one or remove the wall")
     closed = len(line) > 3 and (line[0] == line[-1]).all()
     path = shapely.LinearRing(line) if closed else shapely.LineString(line)
     wall = path.buffer(part.width / 2, cap_style="flat", join_style="mitre")

@@ -49,6 +49,4 @@ def _nearby(path: Path) -> str:
     if not path.parent.is_dir():
         return f"; the folder {path.parent} does not exist (paths are relative to the scenario file)"
     suffixes = YAML_SUFFIXES + GEOJSON_SUFFIXES
-    return did_you_mean(
-        path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in suffixes]
-    )
+    return did_you_mean(path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in suffixes])

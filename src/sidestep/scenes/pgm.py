@@ -33,24 +33,18 @@ def parse_pgm(data: bytes, where: str) -> FloatArray:
     for name in ("width", "height", "greatest value"):
         token = TOKEN.match(data, end)
         if token is None or not token[1].isdigit():
-            raise BadInput(
-                f"{where}: the PGM header has no {name}; the file is damaged, export the map again"
-            )
+            raise BadInput(f"{where}: the PGM header has no {name}; the file is damaged, export the map again")
         fields.append(int(token[1]))
         end = token.end()
     width, height, greatest = fields
     if not (0 < width * height <= MOST_PIXELS and 0 < greatest < 65536):
-        raise BadInput(
-            f"{where}: a PGM of {width} x {height} pixels up to {greatest} cannot be read; export it again"
-        )
+        raise BadInput(f"{where}: a PGM of {width} x {height} pixels up to {greatest} cannot be read; export it again")
     if data[:2] == b"P5":
         pixels = _raw_pixels(data[end + 1 :], width * height, greatest, where)
     else:
         pixels = _plain_pixels(data[end:], width * height, where)
     if pixels.max() > greatest:
-        raise BadInput(
-            f"{where}: a pixel is {pixels.max()}, above the {greatest} of its header; export it again"
-        )
+        raise BadInput(f"{where}: a pixel is {pixels.max()}, above the {greatest} of its header; export it again")
     return pixels.reshape(height, width).astype(np.float32) / np.float32(greatest)
 
 
@@ -58,18 +52,14 @@ def _raw_pixels(body: bytes, count: int, greatest: int, where: str) -> IntArray:
     depth = np.dtype("u1") if greatest < 256 else np.dtype(">u2")
     expected = count * depth.itemsize
     if len(body) < expected:
-        raise BadInput(
-            f"{where}: the PGM is cut off: {expected} bytes expected, {len(body)} found; copy it again"
-        )
+        raise BadInput(f"{where}: the PGM is cut off: {expected} bytes expected, {len(body)} found; copy it again")
     return np.frombuffer(body, depth, count)
 
 
 def _plain_pixels(body: bytes, count: int, where: str) -> IntArray:
     words = re.sub(rb"#[^\r\n]*", b"", body).split()
     if len(words) < count:
-        raise BadInput(
-            f"{where}: the PGM is cut off: {count} pixels expected, {len(words)} found; copy it again"
-        )
+        raise BadInput(f"{where}: the PGM is cut off: {count} pixels expected, {len(words)} found; copy it again")
     try:
         return np.array(words[:count]).astype(np.int64)
     except ValueError:

@@ -65,16 +65,12 @@ def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     extent = np.array([[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows]])
     regions = [Region(kind="walkable", name="map", polygon=_corners(_place(extent, settings)))]
     for polygon in outline_pixels(solid[::-1], lambda pixels: _place(pixels, settings)):
-        shell, *holes = (
-            _corners(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors)
-        )
+        shell, *holes = (_corners(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors))
         regions.append(Region(kind="obstacle", polygon=shell, holes=tuple(holes)))
     return SceneSpec(name=path.stem, regions=tuple(regions), source=f"ROS map {path.name}")
 
 
-def save_ros_map(
-    scene: CompiledScene, folder: Path, resolution: float = 0.05, name: str | None = None
-) -> Path:
+def save_ros_map(scene: CompiledScene, folder: Path, resolution: float = 0.05, name: str | None = None) -> Path:
     """Write ``name.pgm`` and ``name.yaml`` (by default the scene's name) with cells of ``resolution`` m;
     returns the YAML's path.
 

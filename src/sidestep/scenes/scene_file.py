@@ -31,9 +31,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: not a text file in UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
-        ) from None
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
@@ -47,7 +45,5 @@ def parse_mapping(text: str, where: str) -> dict[str, Any]:
         line = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
         raise BadInput(f"{where}:{line} not valid YAML: {getattr(error, 'problem', None) or error}") from None
     if not isinstance(data, dict):
-        raise BadInput(
-            f"{where}: expected keys and values (name, enclosed, regions), got {type(data).__name__}"
-        )
+        raise BadInput(f"{where}: expected keys and values (name, enclosed, regions), got {type(data).__name__}")
     return data

@@ -33,18 +33,14 @@ def solid_rings(spec: SceneSpec, where: str = "scene") -> list[FloatArray]:
     import shapely
     from shapely.geometry.polygon import orient
 
-    polygons = [
-        region_polygon(region, f"{where}: {describe(region, i)}") for i, region in enumerate(spec.regions)
-    ]
+    polygons = [region_polygon(region, f"{where}: {describe(region, i)}") for i, region in enumerate(spec.regions)]
     kinds = [region.kind for region in spec.regions]
     solid = _union([polygon for polygon, kind in zip(polygons, kinds, strict=True) if kind in SOLID])
     if spec.enclosed:
         open_ground = _union([polygon for polygon, kind in zip(polygons, kinds, strict=True) if kind in OPEN])
         bounded = shapely.set_precision(shapely.difference(open_ground, solid), SNAP)
         if bounded.area < SMALLEST_AREA:
-            raise BadInput(
-                f"{where}: the solid regions cover all open ground; shrink them or add a walkable region"
-            )
+            raise BadInput(f"{where}: the solid regions cover all open ground; shrink them or add a walkable region")
         solid_side = -1.0  # shapely: clockwise shells, so that the free ground is on the right
     else:
         bounded, solid_side = solid, 1.0
@@ -99,9 +95,7 @@ def _checked_ring(ring: tuple[tuple[float, float], ...], where: str) -> FloatArr
     repeated = np.flatnonzero((corners[1:] == corners[:-1]).all(axis=1)) + 1
     if repeated.size:
         x, y = corners[repeated[0]]
-        raise BadInput(
-            f"{where}: corner {repeated[0]} repeats the one before it, ({x:g}, {y:g}); remove one of them"
-        )
+        raise BadInput(f"{where}: corner {repeated[0]} repeats the one before it, ({x:g}, {y:g}); remove one of them")
     if len(corners) < 3:
         raise BadInput(f"{where}: a polygon needs at least 3 different corners, got {len(corners)}")
     return corners

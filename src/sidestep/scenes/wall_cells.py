@@ -54,9 +54,7 @@ def list_wall_cells(segments: FloatArray, bounds: tuple[float, float, float, flo
     x, y = x0 + (column + 0.5) * size, y0 + (row + 0.5) * size
     near = _squared_distance(x, y, start, end - start, piece) <= reach * reach
     listed = np.sort((row[near] * nx + column[near]) * len(segments) + edge[piece[near]])
-    listed = listed[
-        np.concatenate([[True], np.diff(listed) > 0])
-    ]  # two pieces of an edge may be near one cell
+    listed = listed[np.concatenate([[True], np.diff(listed) > 0])]  # two pieces of an edge may be near one cell
     cell, item = np.divmod(listed, len(segments))
     cell_start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=nx * ny))])
     grid = np.array([x0, y0, size, 0], np.float32)

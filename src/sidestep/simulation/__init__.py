@@ -1,7 +1,7 @@
 """Left of the waist: a scenario and a seed become a world, a world and a policy become an episode record.
 
-``build`` draws every random number and fills the arrays of one world; ``worlds`` holds many worlds side by side and steps
-them in one compiled call; ``observe`` is what a policy gets to see; ``driver`` asks the policy and keeps time;
+``build`` draws every random number and fills the arrays of one world; ``worlds`` holds many worlds side by side and
+steps them in one compiled call; ``observe`` is what a policy gets to see; ``driver`` asks the policy and keeps time;
 ``loop`` is the one episode loop; ``recorder`` writes down what happened.
 """
 

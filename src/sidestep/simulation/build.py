@@ -197,7 +197,9 @@ class WorldBuilder:
         flags[layout.SEES_ROBOT, :n] = np.array([part.sees_robot for part in parts])[part_of]
         flags[layout.AT_END, :n] = np.array([_AT_END[part.at_end] for part in parts])[part_of]
 
-    def _fill_replay(self, agents: FloatArray, flags: IntArray, part_of: IntArray) -> tuple[FloatArray | None, IntArray]:
+    def _fill_replay(
+        self, agents: FloatArray, flags: IntArray, part_of: IntArray
+    ) -> tuple[FloatArray | None, IntArray]:
         """The replay over all people (None: nobody is replayed), their state at time 0, and everybody's number."""
         people = len(part_of)
         person_id = np.arange(people, dtype=np.int64)
@@ -234,7 +236,9 @@ def _share_of(part: CrowdPart) -> float:
     return 0.0 if part.model in ("static", "replay") else 1.0
 
 
-def _fill_robot_column(agents: FloatArray, flags: IntArray, j: int, placement: RobotPlacement, robot: RobotSpec) -> None:
+def _fill_robot_column(
+    agents: FloatArray, flags: IntArray, j: int, placement: RobotPlacement, robot: RobotSpec
+) -> None:
     agents[[layout.PX, layout.PY], j] = placement.start[:2]
     agents[layout.HEADING, j] = placement.start[2]
     agents[layout.RADIUS, j] = robot.footprint.enclosing_radius

@@ -25,8 +25,8 @@ class PolicyFailure(SidestepError):
 
 @dataclass(frozen=True)
 class Timing:
-    """How thinking time is charged. ``sync``: the world waits. ``latency``: an answer takes effect ``latency_s`` after its
-    observation (None: the measured time) on the simulated clock. ``async``: the world runs on the wall clock.
+    """How thinking time is charged. ``sync``: the world waits. ``latency``: an answer takes effect ``latency_s`` after
+    its observation (None: the measured time) on the simulated clock. ``async``: the world runs on the wall clock.
     In the last two the old command holds meanwhile and the policy is asked again when it has answered."""
 
     mode: Mode = "sync"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class Episode:
     world: World
     policy: Policy
     info: PolicyInfo
-    timing: Timing = Timing()
+    timing: Timing = field(default_factory=Timing)
 
 
 class _Running:
@@ -111,8 +111,8 @@ def run_episode(
     act_limit_s: float | None = 10.0,
     base: Path | None = None,
 ) -> EpisodeRecord:
-    """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built; whatever
-    the policy does wrong ends in a record with outcome ``policy_error``."""
+    """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built;
+    whatever the policy does wrong ends in a record with outcome ``policy_error``."""
     world = build_world(scenario, seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]

@@ -24,7 +24,9 @@ def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
         if need not in NEEDS:
             raise BadInput(f"policy {policy!r} needs {need!r}, which is unknown{did_you_mean(need, NEEDS)}")
         if need not in AVAILABLE:
-            raise BadInput(f"policy {policy!r} needs {need!r}, which this version cannot serve (served: {sorted(AVAILABLE)})")
+            raise BadInput(
+                f"policy {policy!r} needs {need!r}, which this version cannot serve (served: {sorted(AVAILABLE)})"
+            )
     return needs
 
 

@@ -1,78 +1,99 @@
-"""Compiling the kernels before they are needed: once per machine and version, with a word to whoever waits."""
+"""Compiling the kernels before they are needed: once per machine and version, on two cores."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from sidestep.kernels.jit import is_compiled
-from sidestep.types import Scenario
+from sidestep.kernels import layout
+from sidestep.kernels.dynamics import LIMIT_ROWS, ROBOT_ROWS
+from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
+from sidestep.kernels.people import move_people
+from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
+from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, make_social_force_scratch
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
+from sidestep.kernels.visibility import visible_people
+from sidestep.kernels.world import BODY_ROWS, MEASURE_ROWS, STATUS_ROWS, move_robot, sweep_contacts
 
-MAIN_KERNEL = "world.step_worlds"
+Report = Callable[[str, int, int], None]
+
+LARGEST = ("orca.orca_world", "social_force_moussaid.moussaid_world")
 
 
 def needs_compiling() -> bool:
     """Whether a first episode would have to wait for the compiler."""
-    return not is_compiled(MAIN_KERNEL)
+    return not all(is_compiled(name) for name in LARGEST)
 
 
-def compile_kernels(report: Callable[[str, int, int], None] = lambda what, done, of: None) -> None:
-    """Compile everything that episodes use. ``report`` is called with what comes next, how many parts are done, and of how
-    many. Quick when they are in the cache."""
-    parts: list[tuple[str, Callable[[], None]]] = [
-        ("walls and routes", _scene),
-        ("crowds, robots, contacts", _step),
-        ("sensors", _sensors),
-    ]
-    for done, (name, compile_part) in enumerate(parts):
-        report(name, done, len(parts))
-        compile_part()
-    report("kernels ready", len(parts), len(parts))
+def compile_kernels(report: Report = lambda what, done, of: None) -> None:
+    """Compile the parts of the world step. ``report`` is called with what comes next, how many parts are done, and of
+    how many. A second process takes a share of them; the cache brings both together."""
+    shared = CACHE_FOLDER is not None and needs_compiling()
+    code = f"from {__name__} import compile_forces_and_sensors as compile; compile()"
+    beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if shared else None
+    report("ORCA, robots, contacts", 0, 2)
+    compile_motion()
+    report("social forces, sensors", 1, 2)
+    if beside is None or beside.wait() != 0:
+        compile_forces_and_sensors()
+    report("the rest comes with the first step", 2, 2)
 
 
-def _sample() -> Scenario:
-    """A room with one person of each crowd model."""
-    square = [[-4, -4], [4, -4], [4, 4], [-4, 4]]
-    block = [[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]
-    models = ("orca", "social_force_helbing", "social_force_moussaid")
-    crowd = [
-        {"model": model, "people": [{"start": [x, 2.5], "waypoints": [[x, -2.5]]}]}
-        for x, model in zip((-2, 0, 2), models, strict=True)
-    ]
-    regions = [{"kind": "walkable", "polygon": square}, {"kind": "obstacle", "polygon": block}]
-    document = {
-        "name": "compile",
-        "scene": {"name": "room", "enclosed": True, "regions": regions},
-        "robots": [{"spec": "point", "start": [-3, 0, 0], "goal": [3, 0]}],
-        "crowd": crowd,
-        "rules": {"time_limit_s": 0.2},
-    }
-    return Scenario.parse(document, "kernel compilation")
+def compile_motion() -> None:
+    """ORCA, and how people and robots move and touch."""
+    agents, flags, walls = _agents(), _flags(), _walls()
+    orca_world(agents, flags, 2, *walls, OrcaParameters().as_array(), make_orca_scratch(3))
+    move_people(agents, flags, 2, walls, np.float32(0.1))
+    robots, body, before = np.zeros((1, ROBOT_ROWS)), np.zeros((1, BODY_ROWS, 2)), np.zeros((3, 3), np.float32)
+    status, measures = np.zeros((1, STATUS_ROWS), np.int32), np.zeros((1, MEASURE_ROWS))
+    limits, pair = np.ones((1, LIMIT_ROWS)), np.zeros((1, 2))
+    move_robot(robots[0], body[0], limits[0], np.int32(0), pair[0], pair[0], status[0], measures[0], walls, 0.1)
+    sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), measures, 0.1)
 
 
-def _scene() -> None:
-    from sidestep.scenes.free_space import shortest_path
-    from sidestep.simulation.build import build_world
+def compile_forces_and_sensors() -> None:
+    """Both social forces, the lidar and the pedestrian detector."""
+    agents, flags, walls = _agents(), _flags(), _walls()
+    scratch = make_social_force_scratch(3)
+    edges = (walls[0], walls[1], walls[2], *walls[5:])
+    helbing_world(agents, flags, 2, *edges, HelbingParameters().as_array(), np.float32(0.1), scratch)
+    moussaid_world(agents, flags, 2, *edges, MoussaidParameters().as_array(), np.float32(0.1), scratch)
+    segments = np.array([[-3, -3, 3, -3]], np.float32)
+    x, y, radius = agents[layout.PX], agents[layout.PY], agents[layout.RADIUS]
+    cast_lidar(
+        0.0, 0.0, 0.0, -1.0, 0.1, make_ray_table(-1.0, 0.1, 8), 10.0, segments, x, y, radius, flags[layout.ACTIVE], -1,
+        make_scratch(1, 3), np.zeros(8, np.float32), np.zeros(8, np.int32),
+    )  # fmt: skip
+    visible_people(
+        0.0, 0.0, 0.0, 10.0, 6.0, True, segments, x, y, radius, flags[layout.ACTIVE], -1, np.zeros(3, np.uint8)
+    )
 
-    world = build_world(_sample(), 0)
-    shortest_path(world.scene, np.array([-3.0, 0.0]), np.array([3.0, 0.0]), 0.3)
+
+def _agents() -> Any:
+    agents = np.zeros((layout.AGENT_ROWS, 3), np.float32)
+    agents[layout.PX] = [0.0, 1.0, 2.0]
+    agents[layout.RADIUS] = 0.3
+    agents[layout.MAX_SPEED] = 1.0
+    return agents
 
 
-def _step() -> None:
-    from sidestep.simulation.build import build_world
-    from sidestep.simulation.worlds import Worlds
+def _flags() -> Any:
+    flags = np.zeros((layout.FLAG_ROWS, 3), np.int32)
+    flags[layout.ACTIVE] = 1
+    return flags
 
-    Worlds([build_world(_sample(), 0)]).step()
 
-
-def _sensors() -> None:
-    from sidestep.sensors import Lidar, PedestrianDetector
-    from sidestep.simulation.build import build_world
-    from sidestep.types.sensors import LidarSettings, PedestrianSensing
-
-    world = build_world(_sample(), 0)
-    pose = (-3.0, 0.0, 0.0)
-    Lidar(LidarSettings(rays=8), world.scene.segments).sense(world.agents, world.flags, pose, world.people)
-    detector = PedestrianDetector(PedestrianSensing(occlusion=True), world.person_id, world.scene.segments)
-    detector.sense(world.agents, world.flags, pose)
+def _walls() -> tuple[Any, ...]:
+    """One square block far from everybody, in a grid of one cell."""
+    points = np.array([[-9, -9], [-8, -9], [-8, -8], [-9, -8]], np.float32)
+    following = np.array([1, 2, 3, 0], np.int32)
+    dirs = points[following] - points
+    return (
+        points, dirs, following, np.array([3, 0, 1, 2], np.int32), np.ones(4, np.uint8), np.array([0, 4], np.int32),
+        np.arange(4, dtype=np.int32), np.array([-50, -50, 100, 0], np.float32), np.ones(2, np.int32),
+    )  # fmt: skip

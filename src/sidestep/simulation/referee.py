@@ -82,7 +82,10 @@ class Referee:
 
     def _note_limits(self, bits: int, time: float) -> None:
         now = {name for bit, name in LIMIT_NAMES.items() if bits & bit}
-        changes: list[tuple[EventKind, set[str]]] = [("limit_end", self._limits - now), ("limit_start", now - self._limits)]
+        changes: list[tuple[EventKind, set[str]]] = [
+            ("limit_end", self._limits - now),
+            ("limit_start", now - self._limits),
+        ]
         for kind, names in changes:
             self.events += [Event(time, kind, name) for name in sorted(names)]
         self._limits = now

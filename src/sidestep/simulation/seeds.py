@@ -14,7 +14,9 @@ _PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor")
 def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:
     """The seed sequence of one purpose. Adding a purpose or a part never changes the others' numbers."""
     names = hashlib.sha256(f"{suite}\0{scenario}".encode()).digest()
-    return np.random.SeedSequence([int.from_bytes(names[:16], "little"), seed], spawn_key=(_PURPOSES.index(purpose), part))
+    return np.random.SeedSequence(
+        [int.from_bytes(names[:16], "little"), seed], spawn_key=(_PURPOSES.index(purpose), part)
+    )
 
 
 def generator_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.Generator:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, make_scratch, step_worlds
 from sidestep.simulation.build import World
+from sidestep.simulation.prepare import compile_kernels, needs_compiling
 from sidestep.types import CompiledScene
 from sidestep.types.base import FloatArray, IntArray
 
@@ -32,6 +35,7 @@ class Worlds:
         robots = {len(world.robots) for world in worlds}
         if len(robots) != 1:
             raise BadInput(f"worlds of one batch need the same number of robots, got {sorted(robots)}")
+        _compile_once()
         self.worlds = list(worlds)
         self.size = len(worlds)
         self.people = max(world.people for world in worlds) if share is None else share.people
@@ -137,7 +141,8 @@ class Worlds:
             self._step_range(0, self.size, 0)
             return
         parts = [
-            self._pool.submit(self._step_range, self._bounds[k], self._bounds[k + 1], k) for k in range(1, self._threads)
+            self._pool.submit(self._step_range, self._bounds[k], self._bounds[k + 1], k)
+            for k in range(1, self._threads)
         ]
         self._step_range(self._bounds[0], self._bounds[1], 0)
         for part in parts:
@@ -150,6 +155,14 @@ class Worlds:
             self.contact, self.status, self.measures, self.rules, self.index, self.bank, self.replays, self.parameters,
             self._scratch[thread],
         )  # fmt: skip
+
+
+@cache
+def _compile_once() -> None:
+    """Where nothing is compiled yet, say so and compile ahead, on two cores."""
+    if needs_compiling():
+        print("sidestep: compiling, once on this machine (about 20 s) …", file=sys.stderr, flush=True)
+        compile_kernels()
 
 
 def _scene_bank(scenes: Sequence[CompiledScene]) -> tuple[Any, list[int]]:

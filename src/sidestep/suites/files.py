@@ -62,8 +62,7 @@ def load_suite(reference: str | Path) -> Suite:
     if path.suffix in SUFFIXES or len(path.parts) > 1:
         raise BadInput(f"{text}: no such suite file or folder")
     raise BadInput(
-        f"unknown suite {text!r}{did_you_mean(text, known)}"
-        " A suite can also be a path to a YAML file or folder."
+        f"unknown suite {text!r}{did_you_mean(text, known)} A suite can also be a path to a YAML file or folder."
     )
 
 
@@ -77,9 +76,7 @@ def _load_folder(folder: Path) -> FileSuite:
     files = sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES and _holds_scenarios(file))
     name = folder.resolve().name
     found = [
-        (file, _rebased(scenario, file.parent, folder))
-        for file in files
-        for scenario, _ in _scenarios_in(file, name)
+        (file, _rebased(scenario, file.parent, folder)) for file in files for scenario, _ in _scenarios_in(file, name)
     ]
     return _suite(name, f"Scenarios of the folder {name}", folder, found)
 
@@ -92,8 +89,7 @@ def _suite(name: str, summary: str, base: Path, found: list[tuple[Path, Scenario
         if scenario.name in seen:
             places = f"{seen[scenario.name]} and {file}" if seen[scenario.name] != file else str(file)
             raise BadInput(
-                f"{places}: name: two scenarios are called {scenario.name!r}; "
-                "names must differ within a suite"
+                f"{places}: name: two scenarios are called {scenario.name!r}; names must differ within a suite"
             )
         seen[scenario.name] = file
     return FileSuite(name, summary, base, tuple(scenario for _, scenario in found))
@@ -110,9 +106,7 @@ def _scenarios_in(file: Path, suite: str) -> Iterator[tuple[Scenario, str]]:
     """Each scenario of a file with the summary of the list that it stands in."""
     for number, document in enumerate(read_yaml(file), start=1):
         if not isinstance(document, dict):
-            raise BadInput(
-                f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'"
-            )
+            raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
         if "scenarios" not in document:
             yield Scenario.parse({"suite": suite} | document, _place(file, document, number)), ""
             continue
@@ -162,11 +156,7 @@ def _rebased(scenario: Scenario, folder: Path, base: Path) -> Scenario:
     crowd = []
     for part in scenario.crowd:
         placement = part.placement
-        if (
-            isinstance(placement, ReplayPlacement)
-            and placement.path
-            and not Path(placement.path).is_absolute()
-        ):
+        if isinstance(placement, ReplayPlacement) and placement.path and not Path(placement.path).is_absolute():
             moved = placement.model_copy(update={"path": (inside / placement.path).as_posix()})
             part = part.model_copy(update={"placement": moved})
         crowd.append(part)

@@ -1,7 +1,7 @@
 """Frozen data that flows through Sidestep: scenario, scene, tracks, observation, command, record, result.
 
 Settings (what a person writes in a file) are frozen pydantic models: unknown keys are errors. Arrays (what a simulation
-produces) are frozen dataclasses whose every field states shape, frame and unit. No behaviour beyond validation lives here.
+produces) are frozen dataclasses whose fields state shape, frame and unit. No behaviour beyond validation lives here.
 """
 
 from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints

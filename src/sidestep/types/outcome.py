@@ -48,7 +48,12 @@ class Rules(Model):
     time_limit_s: Positive = 60.0
     goal_radius_m: Positive = 0.3
     """The goal is reached when the robot's centre is nearer than this."""
-    ends_on: tuple[Outcome, ...] = (Outcome.SUCCESS, Outcome.ENVIRONMENT_COLLISION, Outcome.TIMEOUT, Outcome.POLICY_ERROR)
+    ends_on: tuple[Outcome, ...] = (
+        Outcome.SUCCESS,
+        Outcome.ENVIRONMENT_COLLISION,
+        Outcome.TIMEOUT,
+        Outcome.POLICY_ERROR,
+    )
     """What stops the episode at once. Reaching the goal, the time limit and a broken policy always do."""
     precedence: tuple[Outcome, ...] = PRECEDENCE
     collision_cooldown_s: NonNegative = 1.0

@@ -28,8 +28,8 @@ LIMIT_NAMES: dict[int, str] = {1: "speed", 2: "turn_rate", 4: "acceleration", 8:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened at ``time`` (s, inside a step when a sweep found it). ``subject`` is ``person:ID``, ``wall``,
-    ``robot:K``, ``vehicle:K``, the name of a limit or of a trigger; ``value`` is the event's number, if it has one."""
+    """Something that happened at ``time`` (s, inside a step when a sweep found it). ``subject`` is ``person:ID``,
+    ``wall``, ``robot:K``, ``vehicle:K``, the name of a limit or of a trigger; ``value`` is the event's number, if it has one."""
 
     time: float
     kind: EventKind
@@ -56,7 +56,7 @@ class PolicyInfo:
 class EpisodeRecord:
     """One episode, whole. T steps give T + 1 states; state 0 is the first observation at time 0.
 
-    Positions in metres, world frame; angles in radians, counter-clockwise from +x. N people, W wall edges, K other machines.
+    Positions in metres, world frame; angles in radians, counter-clockwise from +x. N people, W wall edges, K others.
     """
 
     scenario: Scenario

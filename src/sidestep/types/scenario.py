@@ -97,9 +97,7 @@ class ReplayPlacement(Model):
         return self
 
 
-Placement = Annotated[
-    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement, Field(discriminator="kind")
-]
+Placement = Annotated[CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement, Field(discriminator="kind")]
 
 
 class SpeedDistribution(Model):
@@ -126,8 +124,8 @@ class CrowdPart(Model):
     placement: Placement | None = None
     sees_robot: bool = True
     share: NonNegative | None = None
-    """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0 for
-    static and replayed people, who give way to nobody."""
+    """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0
+    for static and replayed people, who give way to nobody."""
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25

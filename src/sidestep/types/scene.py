@@ -26,7 +26,9 @@ RegionKind = Literal[
 
 SOLID: frozenset[str] = frozenset({"obstacle", "building", "furniture"})
 """Kinds that nobody can enter."""
-OPEN: frozenset[str] = frozenset({"walkable", "sidewalk", "crosswalk", "road", "kerb", "verge", "frontage", "grass", "ramp"})
+OPEN: frozenset[str] = frozenset(
+    {"walkable", "sidewalk", "crosswalk", "road", "kerb", "verge", "frontage", "grass", "ramp"}
+)
 """Kinds that are ground to stand on."""
 
 
@@ -94,7 +96,7 @@ class CompiledScene:
         return np.concatenate([self.wall_points, self.wall_points[self.wall_next]], axis=1)
 
     def clearance(self, x: float, y: float) -> float:
-        """Distance to the nearest solid, m, bilinear in the distance field; a point outside it takes the border's value."""
+        """Distance to the nearest solid, m, bilinear in the distance field; outside it the border's value."""
         ny, nx = self.distance.shape
         column = min(max((x - self.distance_origin[0]) / self.distance_cell, 0.0), nx - 1.0)
         row = min(max((y - self.distance_origin[1]) / self.distance_cell, 0.0), ny - 1.0)

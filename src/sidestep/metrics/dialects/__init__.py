@@ -21,8 +21,7 @@ DEFAULT = "paper"
 
 DIALECTS: dict[str, Dialect] = {
     DEFAULT: Dialect(
-        summary="The default definitions: those of the SocNavBench paper where it has one, else of the "
-        "source named.",
+        summary="The default definitions: those of the SocNavBench paper where it has one, else of the source named.",
         citation="Biswas et al., SocNavBench, ACM Transactions on Human-Robot Interaction 11(3), 2022",
     ),
     "socnavbench-code": Dialect(

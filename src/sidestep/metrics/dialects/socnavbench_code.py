@@ -70,9 +70,7 @@ def make_outcome_indicator(wanted: Outcome) -> Callable[[EpisodeRecord], MetricR
     def outcome_indicator(record: EpisodeRecord) -> MetricResult:
         return indicator(outcome(record) is wanted)
 
-    outcome_indicator.__doc__ = (
-        "The outcome is decided again with collisions at centre distances below 0.40 m."
-    )
+    outcome_indicator.__doc__ = "The outcome is decided again with collisions at centre distances below 0.40 m."
     return outcome_indicator
 
 
@@ -111,9 +109,7 @@ def _derivative(record: EpisodeRecord, order: int) -> FloatArray:
     return np.hypot(values[:, 0], values[:, 1])
 
 
-def make_motion_statistic(
-    quantity: str, statistic: str, unit: str
-) -> Callable[[EpisodeRecord], MetricResult]:
+def make_motion_statistic(quantity: str, statistic: str, unit: str) -> Callable[[EpisodeRecord], MetricResult]:
     """The function that summarises speed, acceleration or jerk as differences of positions."""
     order = {"speed": 1, "acceleration": 2, "jerk": 3}[quantity]
     summary = {"min": smallest, "avg": average, "max": largest}[statistic]
@@ -170,9 +166,7 @@ def times_to_collision(record: EpisodeRecord) -> FloatArray:
         here = there[state]
         robot = record.robot_pose[state, :2]
         robot_velocity = (record.robot_pose[state - 1, :2] - record.robot_pose[state - 2, :2]) / record.step_s
-        moved = (
-            np.where(there[state - 1][:, None], people[state] - people[state - 1], 0.0)[here] / record.step_s
-        )
+        moved = np.where(there[state - 1][:, None], people[state] - people[state - 1], 0.0)[here] / record.step_s
         offset = robot - people[state][here]
         distance = np.hypot(offset[:, 0], offset[:, 1])
         apart = distance > 0

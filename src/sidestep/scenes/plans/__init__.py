@@ -13,9 +13,7 @@ SUFFIX = ".yaml"
 
 def plan_names() -> list[str]:
     """Names of the bundled floor plans, sorted."""
-    return sorted(
-        item.name.removesuffix(SUFFIX) for item in files(__name__).iterdir() if item.name.endswith(SUFFIX)
-    )
+    return sorted(item.name.removesuffix(SUFFIX) for item in files(__name__).iterdir() if item.name.endswith(SUFFIX))
 
 
 def load_plan(name: str) -> SceneSpec:

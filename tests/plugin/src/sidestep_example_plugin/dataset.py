@@ -1,6 +1,7 @@
 """A format: lines ``x;y`` of one person, one per second, in files ending in .pairs."""
 
 import numpy as np
+
 from sidestep.types import Tracks
 
 
