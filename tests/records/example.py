@@ -58,6 +58,7 @@ def example_record(steps: int = 7, people: int = 3, others: int = 1, **changes: 
         "applied": draw.normal(size=(steps, 2)),
         "limited": draw.integers(0, 32, steps).astype(np.uint8),
         "planning_time": planning,
+        "shortest_path_m": 0.1 + 0.2,
         "person_id": np.arange(people) + 100,
         "person_radius": np.full(people, 0.1 + 0.2, np.float32),
         "person_group": np.full(people, -1),

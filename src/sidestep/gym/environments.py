@@ -14,7 +14,6 @@ from sidestep.kernels.environment import (
     AGENT_FEATURES,
     ROBOT_FEATURES,
     observe_environments,
-    repeat_steps,
     restart_environments,
     step_environments,
 )
@@ -91,21 +90,11 @@ class Environments:
         )  # fmt: skip
         self._copying = (self.ending, w.initial, self._pool.initial)
         self._scratch = [w.new_scratch() for _ in range(self._workers.threads)]
-        self._steps = repeat_steps(*self._arguments, self._scratch[0]) if self.size == 1 else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For copies: without what :meth:`_bind` makes."""
-        bound = ("_arguments", "_observing", "_copying", "_scratch", "_steps")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()
 
     def step(self) -> None:
         """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
-        if self._steps is not None:
-            done = next(self._steps)
+        if self._workers.threads == 1:
+            done = step_environments(0, self.size, *self._arguments, self._scratch[0])
         else:
             done = all(self._workers.run(self._step_part))
         if not done:

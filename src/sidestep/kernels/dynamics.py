@@ -219,6 +219,7 @@ def _advance_holonomic(state, vx, vy, limits, dt, applied):
     short_x, short_y, cut = _shortened(change_x, change_y, most * dt)
     if cut:
         bits |= LIMITED_ACCELERATION
+    if short_x != change_x or short_y != change_y:
         vx, vy, _ = _shortened(old_x + short_x, old_y + short_y, limits[LIMIT_MAX_SPEED])
     state[ROBOT_X] += vx * dt
     state[ROBOT_Y] += vy * dt

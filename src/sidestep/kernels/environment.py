@@ -236,25 +236,6 @@ def _observe_environment(b, views, clock, agents, flags, people, robots, dynamic
         )
 
 
-@kernel
-def repeat_steps(
-    every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes, route_length,
-    robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index, bank, replays,
-    parameters, scratch,
-):  # fmt: skip
-    """A generator that steps all environments each time it is asked, and yields what ``step_environments`` returns.
-
-    For one environment most of a call would go into handing over fifty arrays; here they are handed over once. It
-    holds the global interpreter lock.
-    """
-    while True:
-        yield step_environments(
-            0, action.shape[0], every, action, centre, half, weights, reward, ending, views, clock, agents, flags,
-            people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact, status,
-            measures, rules, index, bank, replays, parameters, scratch,
-        )  # fmt: skip
-
-
 @kernel(_nrt=False)
 def observe_environments(which, views, clock, agents, flags, people, robots, dynamics, goals, rules):
     """Fill the views of the environments listed in ``which`` without stepping."""
