@@ -45,11 +45,12 @@ class Environments:
         size: int | None = None,
         workers: Workers | None = None,
     ) -> None:
-        """``size`` environments that start from, and are reset to, ``worlds`` (at least ``size`` of them).
+        """``size`` environments that start from, and are reset to, ``worlds`` (at least ``size`` of them); None: one
+        for each, without a pool that :meth:`reset` could take new worlds from.
         ``rows``: for how many people a view has room; where there are more, it has the nearest."""
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)
-        self.worlds = self._pool if self.size == len(worlds) == 1 else Worlds(worlds[: self.size], share=self._pool)
+        self.worlds = self._pool if size is None else Worlds(worlds[:size], share=self._pool)
         self.source = np.arange(self.size)
         """Which of the pool's worlds each environment has."""
         self._order = np.tile(np.arange(self._pool.size), 2)

@@ -35,9 +35,9 @@ from sidestep.kernels.layout import (
     VX,
     VY,
 )
-from sidestep.kernels.orca import make_orca_scratch, orca_world
+from sidestep.kernels.orca import orca_world
 from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
-from sidestep.kernels.social_force_helbing import helbing_world, make_social_force_scratch
+from sidestep.kernels.social_force_helbing import helbing_world
 from sidestep.kernels.social_force_moussaid import moussaid_world
 from sidestep.kernels.sweep import (
     clear_of_walls,
@@ -76,7 +76,10 @@ def step_world(
     status, measures, rules, walls, replay, orca_parameters, helbing_parameters, moussaid_parameters, before,
     orca_scratch, force_scratch,
 ):  # fmt: skip
-    """Advance one world from ``step`` to ``step + 1``. Arrays without the environment axis; see ``kernels.layout``."""
+    """Advance one world from ``step`` to ``step + 1``. Arrays without the environment axis; see ``kernels.layout``.
+
+    ``force_scratch`` is None in worlds without social forces: their kernels are then neither compiled nor linked.
+    """
     dt64 = rules[RULE_DT]
     dt = np.float32(dt64)
     enter_people(agents, flags, people, np.float32(step * dt64))
@@ -86,16 +89,12 @@ def step_world(
         models |= 1 << flags[MODEL, i]
     if models & (1 << MODEL_ORCA):
         orca_world(agents, flags, people, *walls, orca_parameters, orca_scratch)
-    if models & (1 << MODEL_HELBING):
-        helbing_world(
-            agents, flags, people, walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8],
-            helbing_parameters, dt, force_scratch,
-        )  # fmt: skip
-    if models & (1 << MODEL_MOUSSAID):
-        moussaid_world(
-            agents, flags, people, walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8],
-            moussaid_parameters, dt, force_scratch,
-        )  # fmt: skip
+    if force_scratch is not None:
+        edges = (walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8])
+        if models & (1 << MODEL_HELBING):
+            helbing_world(agents, flags, people, *edges, helbing_parameters, dt, force_scratch)
+        if models & (1 << MODEL_MOUSSAID):
+            moussaid_world(agents, flags, people, *edges, moussaid_parameters, dt, force_scratch)
     for j in range(agents.shape[1]):
         before[0, j], before[1, j] = agents[PX, j], agents[PY, j]
         before[2, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
@@ -215,16 +214,6 @@ def scene_of(bank, scene):
         points[w0:w1], dirs[w0:w1], following[w0:w1], previous[w0:w1], convex[w0:w1],
         cell_start[c0:c1], cell_items[i0:i1], grids[scene], grid_shapes[scene],
     )  # fmt: skip
-
-
-@kernel
-def make_scratch(columns):
-    """Working memory for worlds of up to so many agents; one per thread."""
-    return (
-        np.zeros((3, columns), np.float32),
-        make_orca_scratch(columns),
-        make_social_force_scratch(columns),
-    )
 
 
 @kernel(_nrt=False)

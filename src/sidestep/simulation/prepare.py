@@ -14,15 +14,11 @@ from sidestep.kernels.dynamics import LIMIT_ROWS, ROBOT_ROWS
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
 from sidestep.kernels.people import move_people
-from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
-from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, make_social_force_scratch
-from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
-from sidestep.kernels.visibility import visible_people
 from sidestep.kernels.world import BODY_ROWS, MEASURE_ROWS, STATUS_ROWS, move_robot, sweep_contacts
 
 Report = Callable[[str, int, int], None]
 
-LARGEST = ("orca.orca_world", "social_force_moussaid.moussaid_world")
+LARGEST = ("orca.orca_world", "world.move_robot")
 
 
 def needs_compiling() -> bool:
@@ -31,47 +27,34 @@ def needs_compiling() -> bool:
 
 
 def compile_kernels(report: Report = lambda what, done, of: None) -> None:
-    """Compile the parts of the world step. ``report`` is called with what comes next, how many parts are done, and of
-    how many. A second process takes a share of them; the cache brings both together."""
+    """Compile the parts that every world step is made of. ``report`` is called with what comes next, how many parts are
+    done, and of how many. A second process takes a share of them; the cache brings both together. Social forces,
+    sensors and the step itself are compiled when first used."""
     shared = CACHE_FOLDER is not None and needs_compiling()
-    code = f"from {__name__} import compile_forces_and_sensors as compile; compile()"
+    code = f"from {__name__} import compile_motion as compile; compile()"
     beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if shared else None
-    report("ORCA, robots, contacts", 0, 2)
-    compile_motion()
-    report("social forces, sensors", 1, 2)
+    report("ORCA", 0, 2)
+    compile_orca()
+    report("robots and contacts", 1, 2)
     if beside is None or beside.wait() != 0:
-        compile_forces_and_sensors()
-    report("the rest comes with the first step", 2, 2)
+        compile_motion()
+    report("the world step comes last", 2, 2)
+
+
+def compile_orca() -> None:
+    """The ORCA crowd."""
+    orca_world(_agents(), _flags(), 2, *_walls(), OrcaParameters().as_array(), make_orca_scratch(3))
 
 
 def compile_motion() -> None:
-    """ORCA, and how people and robots move and touch."""
+    """How people and robots move and touch."""
     agents, flags, walls = _agents(), _flags(), _walls()
-    orca_world(agents, flags, 2, *walls, OrcaParameters().as_array(), make_orca_scratch(3))
     move_people(agents, flags, 2, walls, np.float32(0.1))
     robots, body, before = np.zeros((1, ROBOT_ROWS)), np.zeros((1, BODY_ROWS, 2)), np.zeros((3, 3), np.float32)
     status, measures = np.zeros((1, STATUS_ROWS), np.int32), np.zeros((1, MEASURE_ROWS))
     limits, pair = np.ones((1, LIMIT_ROWS)), np.zeros((1, 2))
-    move_robot(robots[0], body[0], limits[0], np.int32(0), pair[0], pair[0], status[0], measures[0], walls, 0.1)
     sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), measures, 0.1)
-
-
-def compile_forces_and_sensors() -> None:
-    """Both social forces, the lidar and the pedestrian detector."""
-    agents, flags, walls = _agents(), _flags(), _walls()
-    scratch = make_social_force_scratch(3)
-    edges = (walls[0], walls[1], walls[2], *walls[5:])
-    helbing_world(agents, flags, 2, *edges, HelbingParameters().as_array(), np.float32(0.1), scratch)
-    moussaid_world(agents, flags, 2, *edges, MoussaidParameters().as_array(), np.float32(0.1), scratch)
-    segments = np.array([[-3, -3, 3, -3]], np.float32)
-    x, y, radius = agents[layout.PX], agents[layout.PY], agents[layout.RADIUS]
-    cast_lidar(
-        0.0, 0.0, 0.0, -1.0, 0.1, make_ray_table(-1.0, 0.1, 8), 10.0, segments, x, y, radius, flags[layout.ACTIVE], -1,
-        make_scratch(1, 3), np.zeros(8, np.float32), np.zeros(8, np.int32),
-    )  # fmt: skip
-    visible_people(
-        0.0, 0.0, 0.0, 10.0, 6.0, True, segments, x, y, radius, flags[layout.ACTIVE], -1, np.zeros(3, np.uint8)
-    )
+    move_robot(robots[0], body[0], limits[0], np.int32(0), pair[0], pair[0], status[0], measures[0], walls, 0.1)
 
 
 def _agents() -> Any:

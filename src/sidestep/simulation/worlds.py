@@ -13,11 +13,15 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, make_scratch, step_worlds
+from sidestep.kernels.orca import make_orca_scratch
+from sidestep.kernels.social_force_helbing import make_social_force_scratch
+from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
 from sidestep.types import CompiledScene
 from sidestep.types.base import FloatArray, IntArray
+
+FORCES = frozenset({"social_force_helbing", "social_force_moussaid"})
 
 
 class Worlds:
@@ -133,7 +137,12 @@ class Worlds:
 
     def new_scratch(self) -> Any:
         """Working memory for one thread."""
-        return make_scratch(self.columns)
+        forces = any(part.model in FORCES for world in self.worlds for part in world.scenario.crowd)
+        return (
+            np.zeros((3, self.columns), np.float32),
+            make_orca_scratch(self.columns),
+            make_social_force_scratch(self.columns) if forces else None,
+        )
 
     def step(self) -> None:
         """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units."""
