@@ -134,3 +134,12 @@ def test_picture() -> None:
     moved = env.render()
     assert (moved != picture).any()
     assert CrowdEnv("Scenario", scenario=scenario).render() is None
+
+
+def test_a_picture_is_as_long_as_the_scene() -> None:
+    env = CrowdEnv("Corridor", render_mode="rgb_array", picture_size=300)  # 16 m by 3 m, and some margin
+    env.reset(seed=0)
+    height, width, _ = env.render().shape
+    assert width == 300
+    assert 80 <= height <= 130
+    assert height % 2 == 0

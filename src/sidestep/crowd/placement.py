@@ -3,233 +3,193 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import cos, pi, sin
+from math import pi
 
 import numpy as np
 
+from sidestep.crowd.draws import draw_in_box, draw_speeds
+from sidestep.crowd.flow import draw_flow
+from sidestep.crowd.people import People, join_people, make_people, pad_routes
 from sidestep.errors import BadInput
-from sidestep.types.base import BoolArray, FloatArray
-from sidestep.types.scenario import Box, CirclePlacement, CrowdPart, FlowPlacement, RandomPlacement
+from sidestep.kernels.placing import pick_apart
+from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.scenario import CirclePlacement, CrowdPart, FlowPlacement, RandomPlacement
 
 FreeMask = Callable[[FloatArray, float], BoolArray]
 """Which of the points (K, 2) are free for a disc of this radius."""
 FindPath = Callable[[FloatArray, FloatArray, float], FloatArray]
 """Waypoints (K, 2) from a start (excluded) to a goal (included) round the walls, for a disc of this radius."""
 
-TRIES = 2000
-SPACING_M = 0.1  # m that people keep from each other at the start, surface to surface
-PAIR_SPACING = 0.6  # m between the two members of a walking pair
+ROUNDS = 60
+"""So often a placement draws anew for those who found no place before it gives up."""
+SPACING_M = 0.1
+"""What people keep from each other at the start, surface to surface."""
+HAND_GROUPS = 1_000_000
+"""Numbers of groups given by hand start here, those that a flow makes at 1."""
 
 
-@dataclass(frozen=True)
-class Placed:
-    """One person with everything drawn."""
-
-    start: tuple[float, float]
-    waypoints: tuple[tuple[float, float], ...]
-    speed: float
-    radius: float
-    group: int = -1
-    enter_s: float = 0.0
-    heading: float | None = None
-
-
-@dataclass
 class Placer:
     """Places the people of one world, keeping them off walls and off each other."""
 
-    free: FreeMask | None
-    find_path: FindPath | None
-    """Both None where there are no walls."""
-    time_limit_s: float
-    where: str
-    taken: list[tuple[float, float, float]]
-    """Discs (x, y, radius) that are occupied at time 0: robots first, then people as they are placed."""
-    groups: int = 0
+    def __init__(
+        self,
+        free: FreeMask | None,
+        find_path: FindPath | None,
+        time_limit_s: float,
+        where: str,
+        taken: FloatArray,
+    ) -> None:
+        """``free`` and ``find_path`` are None where there are no walls. ``taken (T, 3)`` are discs (x, y, radius) that are
+        occupied at time 0, the robots."""
+        self._free = free
+        self._find_path = find_path
+        self._time_limit_s = time_limit_s
+        self.where = where
+        self._taken = taken
+        self.groups = 0
 
-    def place(self, part: CrowdPart, rng: np.random.Generator) -> list[Placed]:
+    def place(self, part: CrowdPart, rng: np.random.Generator) -> People:
         """All people of ``part``, hand-placed first."""
-        placed = [self._by_hand(part, index, rng) for index in range(len(part.people))]
+        placed = [self._by_hand(part, rng)] if part.people else []
         match part.placement:
             case CirclePlacement():
-                placed += self._circle(part, part.placement, rng)
+                placed.append(self._circle(part, part.placement, rng))
             case RandomPlacement():
-                placed += self._random(part, part.placement, rng)
+                placed.append(self._random(part, part.placement, rng))
             case FlowPlacement():
-                placed += self._flow(part, part.placement, rng)
-        return [self._loop(person) for person in placed] if part.at_end == "loop" else placed
+                placed.append(draw_flow(self, part, part.placement, self._time_limit_s, rng))
+        people = join_people(placed)
+        return people.looping() if part.at_end == "loop" else people
 
-    def _by_hand(self, part: CrowdPart, index: int, rng: np.random.Generator) -> Placed:
-        person = part.people[index]
-        drawn = self._speeds(part, 1, rng)[0]
-        radius = person.radius if person.radius is not None else part.radius
-        if not self._is_free(person.start, radius):
-            raise BadInput(
-                f"{self.where}: person {index} of the {part.model} part starts inside a wall at {person.start}; "
-                "move the start into free space or make the radius smaller"
+    def _by_hand(self, part: CrowdPart, rng: np.random.Generator) -> People:
+        people = part.people
+        start = np.array([person.start for person in people], dtype=np.float64)
+        radius = np.array([part.radius if person.radius is None else person.radius for person in people])
+        for index, (point, size) in enumerate(zip(start, radius, strict=True)):
+            if not self.is_free(point, size):
+                raise BadInput(
+                    f"{self.where}: person {index} of the {part.model} part starts inside a wall at {people[index].start}; "
+                    "move the start into free space or make the radius smaller"
+                )
+            self.take(point, size)
+        drawn = draw_speeds(part, len(people), rng)
+        routes, lengths = pad_routes([np.array(person.waypoints) for person in people])
+        return make_people(
+            start,
+            routes,
+            lengths,
+            np.array([drawn[i] if person.speed is None else person.speed for i, person in enumerate(people)]),
+            radius,
+            group=np.array([-1 if person.group is None else HAND_GROUPS + person.group for person in people]),
+            enter_s=np.array([person.enter_s for person in people]),
+            heading=np.array([np.nan if person.heading is None else person.heading for person in people]),
+        )
+
+    def _circle(self, part: CrowdPart, placement: CirclePlacement, rng: np.random.Generator) -> People:
+        centre = np.array(placement.centre)
+
+        def draw(count: int) -> FloatArray:
+            turn, right, up = rng.random((3, count))
+            angle = 2 * pi * turn
+            ring = placement.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            return centre + ring + placement.jitter * np.stack([2 * right - 1, 2 * up - 1], axis=1)
+
+        speed = draw_speeds(part, placement.count, rng)
+        start = self._apart_places(part.radius, placement.count, draw, "circle")
+        routes, lengths = self.route_all(start, (2 * centre - start)[:, None], part.radius)
+        return make_people(start, routes, lengths, speed, part.radius)
+
+    def _random(self, part: CrowdPart, placement: RandomPlacement, rng: np.random.Generator) -> People:
+        def draw(count: int) -> FloatArray:
+            return draw_in_box(placement.area, count, rng)
+
+        speed = draw_speeds(part, placement.count, rng)
+        start = self._apart_places(part.radius, placement.count, draw, "random")
+        stops = self.free_places(part.radius, placement.count * placement.goals, draw, "random")
+        stops = stops.reshape(placement.count, placement.goals, 2)
+        if self._find_path is None:
+            routes, lengths = self.route_all(start, stops, part.radius)
+        else:
+            routes, lengths = pad_routes(
+                [
+                    self._reachable_route(here, through, part.radius, draw)
+                    for here, through in zip(start, stops, strict=True)
+                ]
             )
-        self.taken.append((*person.start, radius))
-        return Placed(
-            start=person.start,
-            waypoints=person.waypoints,
-            speed=person.speed if person.speed is not None else drawn,
-            radius=radius,
-            group=-1 if person.group is None else 1_000_000 + person.group,
-            enter_s=person.enter_s,
-            heading=person.heading,
-        )
+        return make_people(start, routes, lengths, speed, part.radius)
 
-    def _circle(self, part: CrowdPart, placement: CirclePlacement, rng: np.random.Generator) -> list[Placed]:
-        people = []
-        cx, cy = placement.centre
-        for speed in self._speeds(part, placement.count, rng):
-            x, y = self._clear_place(part.radius, lambda: _on_circle(placement, rng), "circle")
-            route = self._route((x, y), (2 * cx - x, 2 * cy - y), part.radius)
-            people.append(Placed((x, y), route, speed, part.radius))
-        return people
+    def _reachable_route(
+        self, start: FloatArray, stops: FloatArray, radius: float, draw: Callable[[int], FloatArray]
+    ) -> FloatArray:
+        """The route through ``stops``; where there is no way, as in a closed court, other stops are drawn."""
+        for attempt in range(ROUNDS):
+            try:
+                routes, _ = self.route_all(start[None], stops[None], radius)
+            except BadInput:
+                if attempt == ROUNDS - 1:
+                    raise
+                stops = self.free_places(radius, len(stops), draw, "random")
+            else:
+                break
+        route: FloatArray = routes[0]
+        return route
 
-    def _random(self, part: CrowdPart, placement: RandomPlacement, rng: np.random.Generator) -> list[Placed]:
-        people = []
-        for speed in self._speeds(part, placement.count, rng):
-            start = self._clear_place(part.radius, lambda: _in_box(placement.area, rng), "random")
-            route: list[tuple[float, float]] = []
-            here = start
-            for _ in range(placement.goals):
-                there = self._free_place(part.radius, lambda: _in_box(placement.area, rng), "random")
-                route += self._route(here, there, part.radius)
+    def route_all(self, start: FloatArray, stops: FloatArray, radius: float) -> tuple[FloatArray, IntArray]:
+        """Routes of N people from ``start`` (N, 2) through ``stops`` (N, S, 2), round the walls."""
+        if self._find_path is None:
+            return stops, np.full(len(stops), stops.shape[1])
+        routes = []
+        for here, through in zip(start, stops, strict=True):
+            legs = []
+            for there in through:
+                legs.append(self._find_path(here, there, radius))
                 here = there
-            people.append(Placed(start, tuple(route), speed, part.radius))
-        return people
+            routes.append(np.concatenate(legs))
+        return pad_routes(routes)
 
-    def _flow(self, part: CrowdPart, placement: FlowPlacement, rng: np.random.Generator) -> list[Placed]:
-        people: list[Placed] = []
-        until = min(placement.until_s or self.time_limit_s, self.time_limit_s)
-        rate = placement.per_minute / 60.0
-        lead = 0.0
-        if placement.already_walking:
-            centres = [_centre(placement.origin), *placement.via, _centre(placement.destination)]
-            length = sum(float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(centres))
-            lead = length / part.speed.mean
-        time = -lead
-        while True:
-            time += float(rng.exponential(1.0 / rate))
-            if time > until:
-                return people
-            arrivals = self._arrival(part, placement, time, rng)
-            people += arrivals
+    def is_free(self, point: FloatArray, radius: float) -> bool:
+        """Whether a disc at ``point`` touches no wall."""
+        return self._free is None or bool(self._free(np.asarray(point)[None], radius)[0])
 
-    def _arrival(
-        self, part: CrowdPart, placement: FlowPlacement, time: float, rng: np.random.Generator
-    ) -> list[Placed]:
-        """One person, or a pair side by side, who enters at ``time``; on the way already if that is before 0."""
-        together = rng.random() < placement.group_share
-        start = self._free_place(part.radius, lambda: _in_box(placement.origin, rng), "flow origin")
-        goal = self._free_place(part.radius, lambda: _in_box(placement.destination, rng), "flow destination")
-        speed = self._speeds(part, 1, rng)[0]
-        route: list[tuple[float, float]] = []
-        for stop in (*placement.via, goal):
-            route += self._route(route[-1] if route else start, stop, part.radius)
-        first = Placed(start, tuple(route), speed, part.radius, enter_s=max(time, 0.0))
-        if time < 0:
-            moved = self._advance(first, -time * speed)
-            if moved is None:
-                return []
-            first = moved
-        if not together:
-            return [first]
-        self.groups += 1
-        dx, dy = first.waypoints[0][0] - first.start[0], first.waypoints[0][1] - first.start[1]
-        length = max(float(np.hypot(dx, dy)), 1e-6)
-        side = (-dy / length * PAIR_SPACING, dx / length * PAIR_SPACING)
-        beside = (first.start[0] + side[0], first.start[1] + side[1])
-        if not self._is_free(beside, part.radius):
-            return [first]
-        shifted = tuple((x + side[0], y + side[1]) for x, y in first.waypoints)
-        route_beside = tuple(
-            point if self._is_free(point, part.radius) else own
-            for point, own in zip(shifted, first.waypoints, strict=True)
-        )
-        second = replace(first, start=beside, waypoints=route_beside, group=self.groups)
-        return [replace(first, group=self.groups), second]
+    def is_apart(self, point: FloatArray, radius: float) -> bool:
+        """Whether a disc at ``point`` keeps its distance from everybody placed so far."""
+        gaps = np.hypot(self._taken[:, 0] - point[0], self._taken[:, 1] - point[1]) - self._taken[:, 2]
+        return bool((gaps > radius + SPACING_M).all())
 
-    def _advance(self, person: Placed, distance: float) -> Placed | None:
-        """The person after walking ``distance`` along the route; None when already through or the place is taken."""
-        here = np.array(person.start)
-        for index, point in enumerate(person.waypoints):
-            leg = np.array(point) - here
-            length = float(np.hypot(*leg))
-            if distance < length:
-                x, y = (float(value) for value in here + leg * (distance / length))
-                if not self._is_free((x, y), person.radius) or not self._apart(x, y, person.radius):
-                    return None
-                self.taken.append((x, y, person.radius))
-                return replace(person, start=(x, y), waypoints=person.waypoints[index:])
-            distance -= length
-            here = np.array(point)
-        return None
+    def take(self, point: FloatArray, radius: float) -> None:
+        """The place is occupied from now on."""
+        self._taken = np.concatenate([self._taken, [[point[0], point[1], radius]]])
 
-    def _loop(self, person: Placed) -> Placed:
-        return replace(person, waypoints=(*person.waypoints, *reversed(person.waypoints[:-1]), person.start))
-
-    def _route(
-        self, start: tuple[float, float], goal: tuple[float, float], radius: float
-    ) -> tuple[tuple[float, float], ...]:
-        if self.find_path is None:
-            return (goal,)
-        path = self.find_path(np.array(start), np.array(goal), radius)
-        return tuple((float(x), float(y)) for x, y in path)
-
-    def _speeds(self, part: CrowdPart, count: int, rng: np.random.Generator) -> list[float]:
-        """Preferred speeds of ``count`` people."""
-        draw = part.speed
-        drawn = rng.normal(draw.mean, draw.sd, count).tolist()
-        return [min(max(speed, draw.low), draw.high) for speed in drawn]
-
-    def _is_free(self, point: tuple[float, float], radius: float) -> bool:
-        return self.free is None or bool(self.free(np.array([point]), radius)[0])
-
-    def _apart(self, x: float, y: float, radius: float) -> bool:
-        for a, b, c in self.taken:
-            dx, dy, reach = x - a, y - b, radius + c + SPACING_M
-            if dx * dx + dy * dy <= reach * reach:
-                return False
-        return True
-
-    def _free_place(self, radius: float, draw: Callable[[], tuple[float, float]], what: str) -> tuple[float, float]:
-        for _ in range(TRIES):
-            point = draw()
-            if self._is_free(point, radius):
-                return point
+    def free_places(self, radius: float, count: int, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
+        """``count`` places off the walls, (count, 2)."""
+        places = draw(count)
+        if self._free is None:
+            return places
+        for _ in range(ROUNDS):
+            blocked = np.flatnonzero(~self._free(places, radius))
+            if not len(blocked):
+                return places
+            places[blocked] = draw(len(blocked))
         raise BadInput(
             f"{self.where}: no free place for a person of radius {radius} m in the {what} placement; widen its area"
         )
 
-    def _clear_place(self, radius: float, draw: Callable[[], tuple[float, float]], what: str) -> tuple[float, float]:
-        for _ in range(TRIES):
-            x, y = draw()
-            if self._apart(x, y, radius) and self._is_free((x, y), radius):
-                self.taken.append((x, y, radius))
-                return x, y
-        raise BadInput(
-            f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area"
-        )
-
-
-def _on_circle(placement: CirclePlacement, rng: np.random.Generator) -> tuple[float, float]:
-    turn, right, up = rng.random(3).tolist()
-    angle = 2 * pi * turn
-    return (
-        placement.centre[0] + placement.radius * cos(angle) + placement.jitter * (2 * right - 1),
-        placement.centre[1] + placement.radius * sin(angle) + placement.jitter * (2 * up - 1),
-    )
-
-
-def _in_box(box: Box, rng: np.random.Generator) -> tuple[float, float]:
-    right, up = rng.random(2).tolist()
-    return box[0] + right * (box[2] - box[0]), box[1] + up * (box[3] - box[1])
-
-
-def _centre(box: Box) -> tuple[float, float]:
-    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    def _apart_places(self, radius: float, count: int, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
+        """``count`` places off the walls and off everybody placed so far, (count, 2); they are taken."""
+        before = len(self._taken)
+        taken = np.empty((before + count, 3))
+        taken[:before] = self._taken
+        found = 0
+        for _ in range(ROUNDS):
+            if found == count:
+                break
+            candidates = draw(2 * (count - found) + 8)
+            free = np.ones(len(candidates), bool) if self._free is None else self._free(candidates, radius)
+            chosen = np.empty(count - found, np.int64)
+            found += pick_apart(candidates, free, radius, SPACING_M, taken, before + found, chosen)
+        if found < count:
+            raise BadInput(
+                f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area"
+            )
+        self._taken = taken
+        return taken[before:, :2].copy()

@@ -12,8 +12,10 @@ from sidestep.gym.reward import RewardWeights
 from sidestep.gym.workers import Workers
 from sidestep.kernels.environment import (
     AGENT_FEATURES,
+    COUNTERS,
     ROBOT_FEATURES,
     observe_environments,
+    open_step,
     restart_environments,
     step_environments,
 )
@@ -60,8 +62,8 @@ class Environments:
         bounds = np.array([native_bounds(robot) for robot in worlds[0].robots])  # (R, 2, 2), the same in all worlds
         self._centre = np.tile(bounds.mean(axis=1), (self.size, 1, 1))
         self._half = np.tile((bounds[:, 1] - bounds[:, 0]) / 2, (self.size, 1, 1))
-        self._workers = workers or Workers(1)
-        self._parts = np.linspace(0, self.size, self._workers.threads + 1).astype(int).tolist()
+        self._workers = workers or Workers(0)
+        self._counters = np.zeros(COUNTERS, np.int64)
         self._bind()
         self.observe(np.arange(self.size))
 
@@ -81,33 +83,30 @@ class Environments:
         w = self.worlds
         views = (self.robot_view, self.people_view, self.mask, self.robots_view, self.robots_mask)
         self._arguments = (
-            w.worlds[0].scenario.rules.control_every, self.action, self._centre, self._half, self._weights, self.reward,
-            self.ending, views, w.clock, w.agents, w.flags, w.people, w.routes, w.route_length, w.robot_state, w.body,
-            w.limits, w.dynamics, w.goals, w.command, w.applied, w.contact, w.status, w.measures, w.rules, w.index,
-            w.bank, w.replays, w.parameters,
+            self._counters, w.worlds[0].scenario.rules.control_every, self.action, self._centre, self._half,
+            self._weights, self.reward, self.ending, views, w.clock, w.agents, w.flags, w.people, w.routes,
+            w.route_length, w.robot_state, w.body, w.limits, w.dynamics, w.goals, w.command, w.applied, w.contact,
+            w.status, w.measures, w.rules, w.index, w.bank, w.replays, w.parameters,
         )  # fmt: skip
         self._observing = (
             views, w.clock, w.agents, w.flags, w.people, w.robot_state, w.dynamics, w.goals, w.rules
         )  # fmt: skip
         self._copying = (self.ending, w.initial, self._pool.initial)
-        self._scratch = [w.new_scratch() for _ in range(self._workers.threads)]
+        self._scratch = [w.new_scratch() for _ in range(1 + self._workers.count)]
 
     def step(self) -> None:
         """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
-        if self._workers.threads == 1:
-            done = step_environments(0, self.size, *self._arguments, self._scratch[0])
-        else:
-            done = all(self._workers.run(self._step_part))
-        if not done:
+        if not open_step(self._counters, self.action):
             b, r = np.argwhere(~np.isfinite(self.action).all(axis=2))[0]
             raise BadInput(
                 f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
                 "A policy that answers NaN has usually diverged"
             )
+        self._workers.call(self._help)
+        step_environments(True, *self._arguments, self._scratch[0])
 
-    def _step_part(self, k: int) -> bool:
-        done: bool = step_environments(self._parts[k], self._parts[k + 1], *self._arguments, self._scratch[k])
-        return done
+    def _help(self, worker: int) -> None:
+        step_environments(False, *self._arguments, self._scratch[worker])
 
     def reset(self, which: IntArray) -> None:
         """Put the next worlds of the pool in the places ``which`` (K,) int64 and observe them."""

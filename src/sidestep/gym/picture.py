@@ -13,10 +13,12 @@ from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
 
 MARGIN_M = 1.5
+NARROWEST = 0.3  # shorter side of a picture over the longer
 
 
 def make_top_view(world: World, size: int) -> TopView:
-    """A view that holds everything of the world: scene, people's ways, robots' starts and goals."""
+    """A view that holds everything of the world: scene, people's ways, robots' starts and goals. Its longer side has
+    ``size`` pixels."""
     people = world.agents[[layout.PX, layout.PY], : world.people].T[world.flags[layout.ACTIVE, : world.people] == 1]
     points = [world.goals, world.robot_state[:, [ROBOT_X, ROBOT_Y]], people]
     for route, length in zip(world.routes, world.route_length, strict=True):
@@ -29,8 +31,15 @@ def make_top_view(world: World, size: int) -> TopView:
     if len(world.scene.wall_points):
         low = np.minimum(low, world.scene.wall_points.min(axis=0))
         high = np.maximum(high, world.scene.wall_points.max(axis=0))
+    wide, high_m = high - low
+    width, height = (_pixels(side / max(wide, high_m), size) for side in (wide, high_m))
     bounds = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
-    return TopView(world.scene.spec, world.scene.segments, bounds, (size, size))
+    return TopView(world.scene.spec, world.scene.segments, bounds, (width, height))
+
+
+def _pixels(share: float, size: int) -> int:
+    """A side's pixels, where the longer has ``size``: even, as video codecs want it, and with room for the clock."""
+    return 2 * round(max(share, NARROWEST) * size / 2)
 
 
 def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:

@@ -66,7 +66,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         self._pool = max(2 * num_envs, LEAST_POOL) if pool is None else pool
         self._pool_seeds = np.zeros(self._pool, np.int64)
         wanted = max(1, min(_cores(), num_envs // ENVIRONMENTS_PER_THREAD)) if threads is None else threads
-        self._workers = Workers(min(wanted, num_envs))
+        self._workers = Workers(min(wanted, num_envs) - 1)  # this thread works, too
         self._weights = weights or RewardWeights()
         self._copy = copy
         self._rows = room_for_people(self._builder, max_people)

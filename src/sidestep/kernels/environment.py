@@ -9,7 +9,11 @@ a step makes, counting takes two to six times as long as a step among few people
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from sidestep.kernels.approx import sincos64
 from sidestep.kernels.dynamics import (
@@ -45,6 +49,8 @@ AGENT_FEATURES = 5
 # reward weights
 W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = range(7)
 
+TURN = 8  # environments that a thread takes at a time
+TAKEN, FINISHED, INSIDE, COUNTERS = 0, 8, 16, 24  # places in the counters, each in a cache line of its own
 TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
 
@@ -184,46 +190,95 @@ def _judge(flags, people, contact, status, measures, clock, rules, is_last, weig
 
 
 @kernel(_nrt=False)
-def _all_finite(action):
+def _step_environment(
+    b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
+    route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
+    bank, replays, parameters, scratch,
+):  # fmt: skip
+    _begin(
+        action[b], centre[b], half[b], weights[W_PROGRESS], flags[b], people, robots[b], goals[b], command[b],
+        reward[b],
+    )  # fmt: skip
+    for k in range(every):
+        step_world(
+            clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
+            dynamics[b], goals[b], command[b], applied[b], contact[b], status[b], measures[b], rules[b],
+            scene_of(bank, index[b, 0]), replays[index[b, 1]], parameters[0][b], parameters[1][b],
+            parameters[2][b], scratch[0], scratch[1], scratch[2],
+        )  # fmt: skip
+        clock[b] += 1
+        under_way = _judge(
+            flags[b], people, contact[b], status[b], measures[b], clock[b], rules[b], k == every - 1, weights,
+            reward[b], ending[b],
+        )  # fmt: skip
+        if under_way == 0:
+            break
+    _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
+
+
+def _make_atomic(operation: str) -> Any:
+    """``f(counters, place, value)``: change ``counters[place]`` in one indivisible operation that orders memory, and
+    return what it was."""
+
+    @intrinsic
+    def change(typing_context, counters, place, value):
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.atomic_rmw(operation, builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")
+
+        return types.int64(counters, types.int64, types.int64), generate
+
+    return change
+
+
+_add, _exchange = _make_atomic("add"), _make_atomic("xchg")
+
+
+@kernel(_nrt=False)
+def open_step(counters, action):
+    """Let threads take environments for a step with ``action (B, R, 2)``. False, and nothing is opened, if a number of
+    it is not finite. ``counters (COUNTERS,)`` are zero at first."""
     for b in range(action.shape[0]):
         for r in range(action.shape[1]):
             if not (np.isfinite(action[b, r, 0]) and np.isfinite(action[b, r, 1])):
                 return False
+    _exchange(counters, TAKEN, action.shape[0])  # a step that was interrupted: nobody takes more of it
+    while _add(counters, INSIDE, 0) > 0:
+        pass
+    _exchange(counters, FINISHED, 0)
+    _exchange(counters, TAKEN, 0)
     return True
 
 
 @kernel(_nrt=False)
 def step_environments(
-    first, last, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
+    leads, counters, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
     bank, replays, parameters, scratch,
 ):  # fmt: skip
-    """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps in environments ``first … last - 1``;
-    fill reward, ending (B, R) and the views (B, R, …). False, and nothing is done, if an action of any environment
-    is not finite."""
-    if not _all_finite(action):
-        return False
-    for b in range(first, last):
-        _begin(
-            action[b], centre[b], half[b], weights[W_PROGRESS], flags[b], people, robots[b], goals[b], command[b],
-            reward[b],
-        )  # fmt: skip
-        for k in range(every):
-            step_world(
-                clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
-                dynamics[b], goals[b], command[b], applied[b], contact[b], status[b], measures[b], rules[b],
-                scene_of(bank, index[b, 0]), replays[index[b, 1]], parameters[0][b], parameters[1][b],
-                parameters[2][b], scratch[0], scratch[1], scratch[2],
+    """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps; fill reward, ending (B, R) and the
+    views (B, R, …).
+
+    After :func:`open_step` one thread calls this to lead, and others may call it to help, each with a scratch of its
+    own: all take environments in turn, ``TURN`` at a time, and the leader returns when all are finished. A helper that
+    comes late finds nothing left to take, or helps with the next step.
+    """
+    size = action.shape[0]
+    _add(counters, INSIDE, 1)
+    first = _add(counters, TAKEN, TURN)
+    while first < size:
+        last = min(first + TURN, size)
+        for b in range(first, last):
+            _step_environment(
+                b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
+                route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules,
+                index, bank, replays, parameters, scratch,
             )  # fmt: skip
-            clock[b] += 1
-            under_way = _judge(
-                flags[b], people, contact[b], status[b], measures[b], clock[b], rules[b], k == every - 1, weights,
-                reward[b], ending[b],
-            )  # fmt: skip
-            if under_way == 0:
-                break
-        _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
-    return True
+        _add(counters, FINISHED, last - first)
+        first = _add(counters, TAKEN, TURN)
+    while leads and _add(counters, FINISHED, 0) < size:
+        pass
+    _add(counters, INSIDE, -1)
 
 
 @kernel(_nrt=False)

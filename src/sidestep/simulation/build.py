@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
-from sidestep.crowd.placement import Placed, Placer
+from sidestep.crowd.people import People, join_people, make_people
+from sidestep.crowd.placement import Placer
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
@@ -90,6 +92,12 @@ class WorldBuilder:
             for index, part in enumerate(scenario.crowd)
             if isinstance(part.placement, ReplayPlacement)
         }
+        self._part_settings = (
+            np.array(self._codes, np.int32),
+            np.array([_share_of(part) for part in scenario.crowd]),
+            np.array([part.sees_robot for part in scenario.crowd], bool),
+            np.array([_AT_END[part.at_end] for part in scenario.crowd], np.int32),
+        )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
         self._state = np.zeros((len(self._robots), ROBOT_ROWS))
         self._state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = [placement.start for placement in scenario.robots]
@@ -97,6 +105,9 @@ class WorldBuilder:
         self._limits = np.stack([pack_limits(robot) for robot in self._robots])
         self._dynamics = np.array([DYNAMICS_CODES[robot.dynamics] for robot in self._robots], np.int32)
         self._goals = np.array([placement.goal for placement in scenario.robots], np.float64)
+        self._robot_agents, self._robot_flags = _robot_columns(scenario.robots, self._robots)
+        discs = self._robot_agents[[layout.PX, layout.PY, layout.RADIUS]]
+        self._robot_discs = np.ascontiguousarray(discs.T, np.float64)
         self._rules = np.zeros(RULE_ROWS)
         self._rules[RULE_DT] = scenario.rules.step_s
         self._rules[RULE_GOAL_RADIUS] = scenario.rules.goal_radius_m
@@ -104,32 +115,24 @@ class WorldBuilder:
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
-        scenario = self.scenario
-        placed, part_of = self._place_people(seed)
-        people = len(placed)
+        crowd, part_of = self._place_people(seed)
+        people = len(part_of)
         columns = people + len(self._robots)
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
-        longest = max([1, *(len(person.waypoints) for person in placed)])
-        routes = np.zeros((people, longest, 2), np.float32)
-        route_length = np.array([len(person.waypoints) for person in placed], np.int32)
-        for i, person in enumerate(placed):
-            if person.waypoints:
-                routes[i, : len(person.waypoints)] = person.waypoints
-        self._fill_people(agents, flags, placed, part_of)
+        self._fill_people(agents[:, :people], flags[:, :people], crowd, part_of)
         replay, person_id = self._fill_replay(agents, flags, part_of)
-        for r, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
-            _fill_robot_column(agents, flags, people + r, placement, robot)
+        agents[:, people:], flags[:, people:] = self._robot_agents, self._robot_flags
         return World(
-            scenario=scenario,
+            scenario=self.scenario,
             seed=seed,
             scene=self._scene,
             robots=self._robots,
             person_id=person_id,
             agents=agents,
             flags=flags,
-            routes=routes,
-            route_length=route_length,
+            routes=crowd.routes.astype(np.float32),
+            route_length=crowd.route_length.astype(np.int32),
             robot_state=self._state,
             body=self._body,
             limits=self._limits,
@@ -140,62 +143,48 @@ class WorldBuilder:
             parameters=self._parameters,
         )
 
-    def _place_people(self, seed: int) -> tuple[list[Placed], IntArray]:
+    def _place_people(self, seed: int) -> tuple[People, IntArray]:
         """Everybody in column order, and the number of the crowd part that each belongs to."""
-        scenario, scene = self.scenario, self._scene
-        taken = [
-            (*place.start[:2], robot.footprint.enclosing_radius)
-            for place, robot in zip(scenario.robots, self._robots, strict=True)
-        ]
+        scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
         placer = Placer(
             partial(free_mask, scene) if walled else None,
             (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
-            scenario.rules.time_limit_s,
+            self.scenario.rules.time_limit_s,
             self._where,
-            taken,
+            self._robot_discs,
         )
-        placed: list[Placed] = []
-        part_of: list[int] = []
-        for index, part in enumerate(scenario.crowd):
-            if index in self._replays:
-                groups = self._replays[index][2].tolist()
-                people = [Placed((0.0, 0.0), (), 0.0, part.radius, group=group) for group in groups]
-            else:
-                people = placer.place(part, generator_for(scenario.suite, scenario.name, seed, "placement", index))
-            placed += people
-            part_of += [index] * len(people)
-        return placed, np.array(part_of, np.intp)
+        placed = [
+            _stand_ins(self._replays[index][2], part.radius)
+            if index in self._replays
+            else placer.place(part, generator_for(suite, name, seed, "placement", index))
+            for index, part in enumerate(self.scenario.crowd)
+        ]
+        part_of = np.repeat(np.arange(len(placed)), np.array([len(people) for people in placed], np.intp))
+        return join_people(placed), part_of
 
-    def _fill_people(self, agents: FloatArray, flags: IntArray, placed: list[Placed], part_of: IntArray) -> None:
-        if not placed:
-            return
-        parts, n = self.scenario.crowd, len(placed)
-        start = np.array([person.start for person in placed])
-        first = np.array([person.waypoints[0] if person.waypoints else person.start for person in placed])
-        speed = np.array([person.speed for person in placed])
-        enter = np.array([person.enter_s for person in placed])
-        code = np.array(self._codes, np.int32)[part_of]
-        leg = first - start
-        length = np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
-        walking = (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE) & (enter <= 0)
-        agents[[layout.PX, layout.PY], :n] = start.T
-        agents[[layout.GOAL_X, layout.GOAL_Y], :n] = first.T
-        agents[[layout.VX, layout.VY], :n] = (leg * (np.where(walking, speed, 0.0) / length)[:, None]).T
-        agents[layout.RADIUS, :n] = [person.radius for person in placed]
-        agents[layout.PREF_SPEED, :n] = speed
-        agents[layout.MAX_SPEED, :n] = FASTER_THAN_PREFERRED * speed
-        agents[layout.SHARE, :n] = np.array([_share_of(part) for part in parts])[part_of]
-        agents[layout.ENTER_TIME, :n] = enter
-        agents[layout.HEADING, :n] = np.arctan2(leg[:, 1], leg[:, 0])
-        for i, person in enumerate(placed):
-            if person.heading is not None:
-                agents[layout.HEADING, i] = person.heading
-        flags[layout.MODEL, :n] = code
-        flags[layout.ACTIVE, :n] = (enter <= 0) & (code != layout.MODEL_REPLAY)
-        flags[layout.GROUP, :n] = [person.group for person in placed]
-        flags[layout.SEES_ROBOT, :n] = np.array([part.sees_robot for part in parts])[part_of]
-        flags[layout.AT_END, :n] = np.array([_AT_END[part.at_end] for part in parts])[part_of]
+    def _fill_people(self, agents: FloatArray, flags: IntArray, crowd: People, part_of: IntArray) -> None:
+        """The columns of the people, ``agents`` and ``flags`` being theirs only."""
+        code, share, sees_robot, at_end = (values[part_of] for values in self._part_settings)
+        first = np.where((crowd.route_length > 0)[:, None], crowd.routes[:, 0], crowd.start)
+        leg = first - crowd.start
+        here = crowd.enter_s <= 0
+        walking = here & (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
+        pace = np.where(walking, crowd.speed, 0.0) / np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
+        agents[layout.PX : layout.PY + 1] = crowd.start.T
+        agents[layout.VX : layout.VY + 1] = (leg * pace[:, None]).T
+        agents[layout.RADIUS] = crowd.radius
+        agents[layout.PREF_SPEED] = crowd.speed
+        agents[layout.MAX_SPEED] = FASTER_THAN_PREFERRED * crowd.speed
+        agents[layout.SHARE] = share
+        agents[layout.GOAL_X : layout.GOAL_Y + 1] = first.T
+        agents[layout.HEADING] = np.where(np.isnan(crowd.heading), np.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
+        agents[layout.ENTER_TIME] = crowd.enter_s
+        flags[layout.MODEL] = code
+        flags[layout.ACTIVE] = here & (code != layout.MODEL_REPLAY)
+        flags[layout.GROUP] = crowd.group
+        flags[layout.SEES_ROBOT] = sees_robot
+        flags[layout.AT_END] = at_end
 
     def _fill_replay(
         self, agents: FloatArray, flags: IntArray, part_of: IntArray
@@ -236,17 +225,26 @@ def _share_of(part: CrowdPart) -> float:
     return 0.0 if part.model in ("static", "replay") else 1.0
 
 
-def _fill_robot_column(
-    agents: FloatArray, flags: IntArray, j: int, placement: RobotPlacement, robot: RobotSpec
-) -> None:
-    agents[[layout.PX, layout.PY], j] = placement.start[:2]
-    agents[layout.HEADING, j] = placement.start[2]
-    agents[layout.RADIUS, j] = robot.footprint.enclosing_radius
-    agents[[layout.PREF_SPEED, layout.MAX_SPEED], j] = robot.limits.max_speed
-    agents[layout.SHARE, j] = placement.share
-    flags[layout.MODEL, j] = layout.MODEL_NONE
-    flags[layout.ACTIVE, j] = 1
-    flags[layout.GROUP, j] = -1
+def _stand_ins(groups: IntArray, radius: float) -> People:
+    """Replayed people before their recording says where they are."""
+    n = len(groups)
+    return make_people(np.zeros((n, 2)), np.zeros((n, 1, 2)), np.zeros(n, np.int64), np.zeros(n), radius, group=groups)
+
+
+def _robot_columns(placements: Sequence[RobotPlacement], robots: Sequence[RobotSpec]) -> tuple[FloatArray, IntArray]:
+    """What people see of the robots: their columns of agents and flags."""
+    agents = np.zeros((layout.AGENT_ROWS, len(robots)), np.float32)
+    flags = np.zeros((layout.FLAG_ROWS, len(robots)), np.int32)
+    for j, (placement, robot) in enumerate(zip(placements, robots, strict=True)):
+        agents[[layout.PX, layout.PY], j] = placement.start[:2]
+        agents[layout.HEADING, j] = placement.start[2]
+        agents[layout.RADIUS, j] = robot.footprint.enclosing_radius
+        agents[[layout.PREF_SPEED, layout.MAX_SPEED], j] = robot.limits.max_speed
+        agents[layout.SHARE, j] = placement.share
+    flags[layout.MODEL] = layout.MODEL_NONE
+    flags[layout.ACTIVE] = 1
+    flags[layout.GROUP] = -1
+    return agents, flags
 
 
 def _pack_body(robot: RobotSpec) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -13,10 +14,12 @@ _PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor")
 
 def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:
     """The seed sequence of one purpose. Adding a purpose or a part never changes the others' numbers."""
-    names = hashlib.sha256(f"{suite}\0{scenario}".encode()).digest()
-    return np.random.SeedSequence(
-        [int.from_bytes(names[:16], "little"), seed], spawn_key=(_PURPOSES.index(purpose), part)
-    )
+    return np.random.SeedSequence([_number_of(suite, scenario), seed], spawn_key=(_PURPOSES.index(purpose), part))
+
+
+@lru_cache(maxsize=4096)
+def _number_of(suite: str, scenario: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{suite}\0{scenario}".encode()).digest()[:16], "little")
 
 
 def generator_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.Generator:

@@ -29,7 +29,7 @@ LIMIT_NAMES: dict[int, str] = {1: "speed", 2: "turn_rate", 4: "acceleration", 8:
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened at ``time`` (s, inside a step when a sweep found it). ``subject`` is ``person:ID``,
-    ``wall``, ``robot:K``, ``vehicle:K``, the name of a limit or of a trigger; ``value`` is its number, if it has one."""
+    ``wall``, ``robot:K``, ``vehicle:K``, the name of a limit or a trigger; ``value`` is its number, if it has one."""
 
     time: float
     kind: EventKind
