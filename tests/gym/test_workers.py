@@ -1,74 +1,184 @@
-"""Threads that wait for jobs."""
+"""Threads that help, and what they help with: a step that all finish together whoever comes late."""
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import weakref
+from typing import Any
 
+import numpy as np
 import pytest
 
+from sidestep.gym.environments import Environments
+from sidestep.gym.reward import RewardWeights
+from sidestep.gym.tasks import make_builder
 from sidestep.gym.workers import Workers
+from sidestep.kernels.environment import COUNTERS, FINISHED, INSIDE, TAKEN, open_step
 
 
-def test_results_in_order_on_different_threads() -> None:
-    workers = Workers(3)
-    barrier = threading.Barrier(3, timeout=10)  # passes only if the parts run at the same time
+def test_each_does_the_job_on_its_own_thread() -> None:
+    workers = Workers(2)
+    barrier = threading.Barrier(3, timeout=10)  # passes only if both are there at the same time
+    seen: dict[int, int] = {}
 
-    def job(part: int) -> tuple[int, int]:
+    def job(number: int) -> None:
+        seen[number] = threading.get_ident()
         barrier.wait()
-        return part, threading.get_ident()
 
     for _ in range(20):
-        results = workers.run(job)
-        assert [part for part, _ in results] == [0, 1, 2]
-        assert len({thread for _, thread in results}) == 3
-        assert results[0][1] == threading.get_ident()
+        seen.clear()
+        workers.call(job)
+        barrier.wait()
+        assert sorted(seen) == [1, 2]
+        assert len({*seen.values(), threading.get_ident()}) == 3
     workers.close()
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
-def test_an_error_in_any_part_is_raised_and_the_next_job_is_sound(wrong: int) -> None:
-    workers = Workers(2)
+def test_one_that_is_busy_is_called_once() -> None:
+    workers = Workers(1)
+    begin, done, go = threading.Event(), threading.Semaphore(0), threading.Event()
 
-    def job(part: int) -> int:
-        if part == wrong:
-            raise ValueError(f"part {part}")
-        return part
+    def slow(number: int) -> None:
+        begin.set()
+        assert go.wait(10)
+        done.release()
 
-    for _ in range(3):
-        with pytest.raises(ValueError, match=f"part {wrong}"):
-            workers.run(job)
-        assert workers.run(lambda part: part) == [0, 1]
+    workers.call(slow)
+    assert begin.wait(10)
+    for _ in range(5):
+        workers.call(slow)
+    go.set()
+    assert done.acquire(timeout=10)
+    assert done.acquire(timeout=10)
+    assert not done.acquire(timeout=0.1)
     workers.close()
 
 
-def test_answers_of_an_interrupted_job_are_skipped() -> None:
-    workers = Workers(2)
-    workers.run(lambda part: part)
-    workers._lines[0][0].put((workers._ticket - 1, lambda part: "old", 1))  # as a job leaves it that nobody waited for
-    assert workers.run(lambda part: part) == [0, 1]
-    workers.close()
+def test_none_is_no_thread() -> None:
+    before = threading.active_count()
+    Workers(0).call(lambda number: pytest.fail("nobody should come"))
+    assert threading.active_count() == before
 
 
-def test_one_thread_is_the_callers() -> None:
-    assert Workers(1).run(lambda part: (part, threading.get_ident())) == [(0, threading.get_ident())]
-
-
-def test_a_job_after_closing_starts_anew() -> None:
-    workers = Workers(2)
+def test_a_call_after_closing_starts_anew() -> None:
+    workers, came = Workers(1), threading.Event()
     for _ in range(2):
-        assert workers.run(lambda part: part) == [0, 1]
+        came.clear()
+        workers.call(lambda number: came.set())
+        assert came.wait(10)
         workers.close()
+    workers.close()
+
+
+def test_waiting_threads_hold_no_job() -> None:
+    class Job:
+        def __init__(self) -> None:
+            self.came = threading.Event()
+
+        def __call__(self, number: int) -> None:
+            self.came.set()
+
+    workers, job = Workers(1), Job()
+    workers.call(job)
+    assert job.came.wait(10)
+    gone = weakref.ref(job)
+    del job
+    for _ in range(100):  # the thread lets go of it a moment after the event
+        gc.collect()
+        if gone() is None:
+            break
+        threading.Event().wait(0.01)
+    assert gone() is None
     workers.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_its_own_threads() -> None:
-    workers = Workers(2)
-    workers.run(lambda part: part)
+    workers, came = Workers(1), threading.Event()
+    workers.call(lambda number: came.set())
+    assert came.wait(10)
     child = os.fork()
     if child == 0:
-        os._exit(0 if workers.run(lambda part: part) == [0, 1] else 1)
+        came.clear()
+        workers.call(lambda number: came.set())
+        os._exit(0 if came.wait(10) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     workers.close()
+
+
+def environments(workers: Workers | None = None, size: int = 20) -> Environments:
+    builder = make_builder("Crossing", people=4)
+    worlds = [builder.build(seed) for seed in range(size)]
+    return Environments(worlds, RewardWeights(), 4, size=size, workers=workers)
+
+
+class Uncalled(Workers):
+    """Workers that leave their scratch to whoever helps uncalled."""
+
+    def call(self, job: Any) -> None:
+        pass
+
+
+def test_helpers_at_any_time_change_nothing() -> None:
+    """Threads that help without being asked, in the middle of everything, as late helpers do."""
+    alone, helped = environments(), environments(Uncalled(2))
+    stop = threading.Event()
+
+    def meddle(number: int) -> None:
+        while not stop.is_set():
+            helped._help(number)
+
+    meddlers = [threading.Thread(target=meddle, args=(number,), daemon=True) for number in (1, 2)]
+    for thread in meddlers:
+        thread.start()
+    try:
+        same_course(alone, helped, steps=100)
+    finally:
+        stop.set()
+        for thread in meddlers:
+            thread.join()
+    assert helped._counters[INSIDE] == 0
+
+
+def same_course(one: Environments, other: Environments, steps: int) -> None:
+    rng = np.random.default_rng(0)
+    for step in range(steps):
+        action = rng.uniform(-1, 1, one.action.shape)
+        for each in (one, other):
+            each.action[:] = action
+            each.step()
+            assert each._counters[FINISHED] == each.size
+            if step % 20 == 19:
+                each.reset(np.arange(each.size))
+        assert np.array_equal(one.people_view, other.people_view)
+        assert np.array_equal(one.robot_view, other.robot_view)
+        assert np.array_equal(one.reward, other.reward)
+
+
+def test_helpers_that_are_called_change_nothing() -> None:
+    workers = Workers(3)
+    same_course(environments(), environments(workers), steps=300)
+    workers.close()
+
+
+def test_a_step_after_one_that_was_interrupted() -> None:
+    """The leader never came: a helper took some or nothing of the open step; the next one is whole."""
+    for helps in (False, True):
+        some = environments(Workers(1))
+        assert open_step(some._counters, some.action)
+        if helps:
+            some._help(1)
+        clock = some.worlds.clock.copy()
+        some.step()
+        assert np.array_equal(some.worlds.clock, clock + 1)
+
+
+def test_a_step_is_not_opened_for_numbers_that_are_not_finite() -> None:
+    counters = np.full(COUNTERS, 7, np.int64)
+    action = np.zeros((3, 1, 2), np.float32)
+    action[2, 0, 1] = np.inf
+    assert not open_step(counters, action)
+    assert counters[TAKEN] == 7

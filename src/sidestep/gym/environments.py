@@ -14,6 +14,7 @@ from sidestep.kernels.environment import (
     AGENT_FEATURES,
     COUNTERS,
     ROBOT_FEATURES,
+    TAKEN,
     observe_environments,
     open_step,
     restart_environments,
@@ -64,6 +65,7 @@ class Environments:
         self._half = np.tile((bounds[:, 1] - bounds[:, 0]) / 2, (self.size, 1, 1))
         self._workers = workers or Workers(0)
         self._counters = np.zeros(COUNTERS, np.int64)
+        self._counters[TAKEN] = self.size  # no step is open
         self._bind()
         self.observe(np.arange(self.size))
 

@@ -237,7 +237,7 @@ _add, _exchange = _make_atomic("add"), _make_atomic("xchg")
 @kernel(_nrt=False)
 def open_step(counters, action):
     """Let threads take environments for a step with ``action (B, R, 2)``. False, and nothing is opened, if a number of
-    it is not finite. ``counters (COUNTERS,)`` are zero at first."""
+    it is not finite. ``counters (COUNTERS,)`` are zero at first, but B are taken: no step is open."""
     for b in range(action.shape[0]):
         for r in range(action.shape[1]):
             if not (np.isfinite(action[b, r, 0]) and np.isfinite(action[b, r, 1])):
