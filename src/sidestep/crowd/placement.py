@@ -39,8 +39,8 @@ class Placer:
         where: str,
         taken: FloatArray,
     ) -> None:
-        """``free`` and ``find_path`` are None where there are no walls. ``taken (T, 3)`` are discs (x, y, radius) that are
-        occupied at time 0, the robots."""
+        """``free`` and ``find_path`` are None where there are no walls. ``taken (T, 3)`` are discs (x, y, radius)
+        that are occupied at time 0, the robots."""
         self._free = free
         self._find_path = find_path
         self._time_limit_s = time_limit_s
@@ -68,8 +68,8 @@ class Placer:
         for index, (point, size) in enumerate(zip(start, radius, strict=True)):
             if not self.is_free(point, size):
                 raise BadInput(
-                    f"{self.where}: person {index} of the {part.model} part starts inside a wall at {people[index].start}; "
-                    "move the start into free space or make the radius smaller"
+                    f"{self.where}: person {index} of the {part.model} part starts inside a wall "
+                    f"at {people[index].start}; move the start into free space or make the radius smaller"
                 )
             self.take(point, size)
         drawn = draw_speeds(part, len(people), rng)

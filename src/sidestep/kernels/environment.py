@@ -9,13 +9,10 @@ a step makes, counting takes two to six times as long as a step among few people
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from sidestep.kernels.approx import sincos64
+from sidestep.kernels.atomic import atomic_add, atomic_exchange, atomic_read, pause
 from sidestep.kernels.dynamics import (
     HOLONOMIC,
     ROBOT_HEADING,
@@ -50,6 +47,7 @@ AGENT_FEATURES = 5
 W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = range(7)
 
 TURN = 8  # environments that a thread takes at a time
+PATIENCE = 5000  # pauses, some tenths of a millisecond, that a helper waits for the next step
 TAKEN, FINISHED, INSIDE, COUNTERS = 0, 8, 16, 24  # places in the counters, each in a cache line of its own
 TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
@@ -216,24 +214,6 @@ def _step_environment(
     _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
 
 
-def _make_atomic(operation: str) -> Any:
-    """``f(counters, place, value)``: change ``counters[place]`` in one indivisible operation that orders memory, and
-    return what it was."""
-
-    @intrinsic
-    def change(typing_context, counters, place, value):
-        def generate(context, builder, signature, arguments):
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.atomic_rmw(operation, builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")
-
-        return types.int64(counters, types.int64, types.int64), generate
-
-    return change
-
-
-_add, _exchange = _make_atomic("add"), _make_atomic("xchg")
-
-
 @kernel(_nrt=False)
 def open_step(counters, action):
     """Let threads take environments for a step with ``action (B, R, 2)``. False, and nothing is opened, if a number of
@@ -242,11 +222,11 @@ def open_step(counters, action):
         for r in range(action.shape[1]):
             if not (np.isfinite(action[b, r, 0]) and np.isfinite(action[b, r, 1])):
                 return False
-    _exchange(counters, TAKEN, action.shape[0])  # a step that was interrupted: nobody takes more of it
-    while _add(counters, INSIDE, 0) > 0:
+    atomic_exchange(counters, TAKEN, action.shape[0])  # a step that was interrupted: nobody takes more of it
+    while atomic_add(counters, INSIDE, 0) > 0:
         pass
-    _exchange(counters, FINISHED, 0)
-    _exchange(counters, TAKEN, 0)
+    atomic_exchange(counters, FINISHED, 0)
+    atomic_exchange(counters, TAKEN, 0)
     return True
 
 
@@ -261,24 +241,33 @@ def step_environments(
 
     After :func:`open_step` one thread calls this to lead, and others may call it to help, each with a scratch of its
     own: all take environments in turn, ``TURN`` at a time, and the leader returns when all are finished. A helper that
-    comes late finds nothing left to take, or helps with the next step.
+    comes late finds nothing left to take, or helps with the next step. It waits awake for the next step, because a
+    thread that sleeps takes longer to wake than a small batch takes to step, but not for long.
     """
     size = action.shape[0]
-    _add(counters, INSIDE, 1)
-    first = _add(counters, TAKEN, TURN)
-    while first < size:
-        last = min(first + TURN, size)
-        for b in range(first, last):
-            _step_environment(
-                b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
-                route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules,
-                index, bank, replays, parameters, scratch,
-            )  # fmt: skip
-        _add(counters, FINISHED, last - first)
-        first = _add(counters, TAKEN, TURN)
-    while leads and _add(counters, FINISHED, 0) < size:
-        pass
-    _add(counters, INSIDE, -1)
+    waited = 0
+    while waited < PATIENCE:
+        atomic_add(counters, INSIDE, 1)
+        first = atomic_add(counters, TAKEN, TURN)
+        while first < size:
+            last = min(first + TURN, size)
+            for b in range(first, last):
+                _step_environment(
+                    b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people,
+                    routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact, status,
+                    measures, rules, index, bank, replays, parameters, scratch,
+                )  # fmt: skip
+            atomic_add(counters, FINISHED, last - first)
+            first = atomic_add(counters, TAKEN, TURN)
+        while leads and atomic_read(counters, FINISHED) < size:
+            pause()
+        atomic_add(counters, INSIDE, -1)
+        if leads:
+            return
+        waited = 0
+        while waited < PATIENCE and atomic_read(counters, TAKEN) >= size:
+            pause()
+            waited += 1
 
 
 @kernel(_nrt=False)

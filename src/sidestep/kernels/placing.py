@@ -8,7 +8,8 @@ from sidestep.kernels.jit import kernel
 @kernel(_nrt=False)
 def pick_apart(candidates, free, radius, spacing, taken, count, chosen):
     """The first ``candidates (K, 2)`` that are ``free (K,)`` and at least ``spacing`` from the discs ``taken[:count]``
-    (x, y, radius) and from each other, surface to surface, go to ``taken[count:]``, their numbers to ``chosen``; how many."""
+    (x, y, radius) and from each other, surface to surface, go to ``taken[count:]``, their numbers to ``chosen``.
+    Returns how many."""
     found = 0
     for k in range(candidates.shape[0]):
         if found == chosen.shape[0]:

@@ -129,7 +129,7 @@ class Worlds:
 
     @property
     def initial(self) -> tuple[Any, ...]:
-        """The arrays that hold an initial state, in the order of ``kernels.environment.copy_worlds``."""
+        """The arrays that hold an initial state, in the order of ``kernels.environment.restart_environments``."""
         return (
             self.agents, self.flags, self.routes, self.route_length, self.robot_state, self.body, self.limits,
             self.dynamics, self.goals, self.rules, self.index,
