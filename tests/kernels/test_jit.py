@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,50 @@ def test_numbas_own_cache_setting_is_left_alone() -> None:
     before = config.CACHE_DIR
     jit.kernel(lambda x: x)
     assert before == config.CACHE_DIR
+
+
+SAVE = """
+import sys
+import time
+
+import numpy as np
+
+sys.path.insert(0, sys.argv[1])
+import racing
+
+kind, start = sys.argv[2], float(sys.argv[3])
+array = np.full(3, 2, dtype=kind)
+time.sleep(max(0.0, start - time.time()))
+assert racing.total(array) == 6, kind
+"""
+
+RACING = """
+from sidestep.kernels.jit import kernel
+
+
+@kernel
+def total(values):
+    result = values[0] - values[0]
+    for value in values:
+        result += value
+    return result
+"""
+
+
+def test_processes_that_compile_at_once_do_not_mix_up_machine_code(tmp_path: Path) -> None:
+    """Each saves another signature of one kernel; afterwards each signature must load as itself."""
+    (tmp_path / "racing.py").write_text(RACING)
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "SIDESTEP_CACHE": str(cache)}
+    kinds = ["int32", "int64", "float32", "float64", "complex64", "uint8"]
+
+    def start(kind: str, when: float) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", SAVE, str(tmp_path), kind, str(when)]
+        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+    for when in (time.time() + 4.0, 0.0):  # compile together, then load
+        running = [start(kind, when) for kind in kinds]
+        for process in running:
+            _, complaint = process.communicate(timeout=120)
+            assert process.returncode == 0, complaint.decode()
+    assert len(list(cache.rglob("racing.total-*.nbc"))) == len(kinds)

@@ -1,11 +1,13 @@
 """How a kernel is compiled and where its machine code is kept.
 
-``@kernel`` is ``numba.njit`` with the options that every kernel shares. Two traps of numba's cache are closed here:
+``@kernel`` is ``numba.njit`` with the options that every kernel shares. Three traps of numba's cache are closed here:
 
 * a caller is not recompiled when a callee in another file changes, so the cache folder is named after a hash of
   all kernel sources;
 * with no writable cache folder numba raises at import, so we try the user's cache folder, then a private temporary
-  folder, then compile without a cache.
+  folder, then compile without a cache;
+* two processes that save different signatures of one kernel at once can give both the same file name, and a later process
+  then runs the wrong machine code, so saving is one process's business at a time.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import numba
 import platformdirs
+from filelock import FileLock
 from numba.core import config as _numba_config
 
 numba_config: Any = _numba_config
@@ -83,9 +86,22 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        return numba.njit(cache=True, **{**OPTIONS, **options})(function)
+        dispatcher = numba.njit(cache=True, **{**OPTIONS, **options})(function)
     finally:
         numba_config.CACHE_DIR = previous
+    _save_one_at_a_time(dispatcher._cache, CACHE_FOLDER / "saving.lock")
+    return dispatcher
+
+
+def _save_one_at_a_time(cache: Any, lock: Path) -> None:
+    """Let ``cache`` read its index, choose a file name and write both files under ``lock``."""
+    save = cache.save_overload
+
+    def save_overload(signature: Any, data: Any) -> None:
+        with FileLock(lock):
+            save(signature, data)
+
+    cache.save_overload = save_overload
 
 
 def inlined(function: Callable[..., Any]) -> Any:
