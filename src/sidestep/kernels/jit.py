@@ -6,8 +6,8 @@
   all kernel sources;
 * with no writable cache folder numba raises at import, so we try the user's cache folder, then a private temporary
   folder, then compile without a cache;
-* two processes that save different signatures of one kernel at once can give both the same file name, and a later process
-  then runs the wrong machine code, so saving is one process's business at a time.
+* two processes that save different signatures of one kernel at once can give both the same file name, and a later
+  process then runs the wrong machine code, so saving is one process's business at a time.
 """
 
 from __future__ import annotations
