@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import stat
 import subprocess
 import sys
@@ -77,6 +79,19 @@ def test_numbas_own_cache_setting_is_left_alone() -> None:
     before = config.CACHE_DIR
     jit.kernel(lambda x: x)
     assert before == config.CACHE_DIR
+
+
+def test_every_kernel_says_whether_it_counts_references() -> None:
+    """A kernel that left it open would take its first caller's way, and the cache would hand it to callers of the other."""
+    import sidestep.kernels
+
+    found = 0
+    for module in pkgutil.iter_modules(sidestep.kernels.__path__, "sidestep.kernels."):
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            if hasattr(thing, "targetoptions"):
+                found += 1
+                assert "_nrt" in thing.targetoptions, f"{module.name}.{name}"
+    assert found > 100
 
 
 SAVE = """

@@ -14,7 +14,7 @@ from sidestep.kernels.jit import kernel
 Array = NDArray[np.float32]
 
 
-@kernel(_nrt=False)
+@kernel
 def find_all(agents, flags, k, reach, column_limit, scratch, found, counts):  # type: ignore[no-untyped-def]
     """Write the columns of everyone's neighbours, nearest first."""
     grid, search = neighbours.split_grid(scratch), neighbours.split_search(scratch)
@@ -27,7 +27,7 @@ def find_all(agents, flags, k, reach, column_limit, scratch, found, counts):  # 
             found[grid.columns[me], i] = grid.columns[search.slots[i]]
 
 
-@kernel
+@kernel(allocates=True)
 def make_scratch(m):  # type: ignore[no-untyped-def]
     scratch = np.zeros(neighbours.neighbour_floats(m), np.float32)
     scratch[neighbours.CAPACITY] = m

@@ -52,7 +52,7 @@ TAKEN, FINISHED, INSIDE, COUNTERS = 0, 8, 16, 24  # places in the counters, each
 TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
 
-@kernel(_nrt=False)
+@kernel
 def _write_agent(agents, j, present, x, y, s, c, row):
     """Agent ``j`` relative to (x, y) and turned by the angle of sine s and cosine c; zeros if not present."""
     dx, dy = (agents[PX, j] - x) * present, (agents[PY, j] - y) * present
@@ -62,7 +62,7 @@ def _write_agent(agents, j, present, x, y, s, c, row):
     row[4] = agents[RADIUS, j] * present
 
 
-@kernel(_nrt=False)
+@kernel
 def _observe_columns(agents, flags, first, last, x, y, s, c, out, mask):
     """Agents ``first … last - 1``, one row each."""
     for j in range(first, last):
@@ -71,7 +71,7 @@ def _observe_columns(agents, flags, first, last, x, y, s, c, out, mask):
         mask[j - first] = 1 if here else 0
 
 
-@kernel(_nrt=False)
+@kernel
 def _observe_nearest(agents, flags, people, x, y, s, c, out, mask):
     """More people than rows: the nearest who are there, by column; of two as near the lower column."""
     kept = 0
@@ -96,7 +96,7 @@ def _observe_nearest(agents, flags, people, x, y, s, c, out, mask):
         mask[k] = 0
 
 
-@kernel(_nrt=False)
+@kernel
 def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share, views):
     """Fill what one robot, column ``own``, observes. ``views``: robot (8,); people (N, 5) and mask (N,); the other
     robots (R - 1, 5) and mask (R - 1,). Rows without an agent are zero."""
@@ -124,7 +124,7 @@ def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share,
     )
 
 
-@kernel(_nrt=False)
+@kernel
 def judge_robot(contact, people, own, status, measures, steps, most_steps):
     """How the episode of one robot stands after a step: a collision outranks the goal, the goal the time."""
     if status[AT_WALL] == 1:
@@ -141,7 +141,7 @@ def judge_robot(contact, people, own, status, measures, steps, most_steps):
     return OUT_OF_TIME if steps >= most_steps else RUNNING
 
 
-@kernel(_nrt=False)
+@kernel
 def reward_of(ending, weights, measures, dt):
     """Reward of one simulation step without progress: the ending, discomfort of people near, time."""
     reward = -weights[W_TIME] * dt
@@ -154,7 +154,7 @@ def reward_of(ending, weights, measures, dt):
     return reward
 
 
-@kernel(_nrt=False)
+@kernel
 def _begin(action, centre, half, progress, flags, people, robots, goals, command, reward):
     """Turn the actions of one environment into commands; the reward begins with the distance to the goal."""
     for r in range(robots.shape[0]):
@@ -168,7 +168,7 @@ def _begin(action, centre, half, progress, flags, people, robots, goals, command
             reward[r] = progress * np.sqrt(dx * dx + dy * dy)
 
 
-@kernel(_nrt=False)
+@kernel
 def _judge(flags, people, contact, status, measures, clock, rules, is_last, weights, reward, ending):
     """After a simulation step: endings and rewards of the robots under way; those that ended leave the world,
     so that nobody sees or touches them any more. How many are still under way."""
@@ -187,7 +187,7 @@ def _judge(flags, people, contact, status, measures, clock, rules, is_last, weig
     return under_way
 
 
-@kernel(_nrt=False)
+@kernel
 def _step_environment(
     b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
@@ -214,7 +214,7 @@ def _step_environment(
     _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
 
 
-@kernel(_nrt=False)
+@kernel
 def open_step(counters, action):
     """Let threads take environments for a step with ``action (B, R, 2)``. False, and nothing is opened, if a number of
     it is not finite. ``counters (COUNTERS,)`` are zero at first, but B are taken: no step is open."""
@@ -230,7 +230,7 @@ def open_step(counters, action):
     return True
 
 
-@kernel(_nrt=False)
+@kernel
 def step_environments(
     leads, counters, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
@@ -270,7 +270,7 @@ def step_environments(
             waited += 1
 
 
-@kernel(_nrt=False)
+@kernel
 def _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules):
     time_share = clock[b] * rules[b, RULE_DT] / rules[b, RULE_TIME_LIMIT]
     for r in range(robots.shape[1]):
@@ -280,21 +280,21 @@ def _observe_environment(b, views, clock, agents, flags, people, robots, dynamic
         )
 
 
-@kernel(_nrt=False)
+@kernel
 def observe_environments(which, views, clock, agents, flags, people, robots, dynamics, goals, rules):
     """Fill the views of the environments listed in ``which`` without stepping."""
     for b in which:
         _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules)
 
 
-@kernel(_nrt=False)
+@kernel
 def _copy(target, source):
     target, source = target.reshape(target.size), source.reshape(source.size)
     for k in range(target.size):
         target[k] = source[k]
 
 
-@kernel(_nrt=False)
+@kernel
 def restart_environments(
     which, sources, ending, live, pool, views, clock, agents, flags, people, robots, dynamics, goals, rules
 ):

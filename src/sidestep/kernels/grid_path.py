@@ -61,7 +61,7 @@ def _sink(key, heap, place, size):
         i = child
 
 
-@kernel
+@kernel(allocates=True)
 def find_grid_path(distance, clearance, start, goal):
     """Cells (row * nx + column) of a shortest way from ``start`` to ``goal``; empty if there is none.
 
@@ -104,7 +104,7 @@ def find_grid_path(distance, clearance, start, goal):
     return np.empty(0, np.int32)
 
 
-@kernel
+@kernel(allocates=True)
 def _trace_back(came, start, goal):
     length = 1
     cell = goal
@@ -153,7 +153,7 @@ def is_way_clear(walls, x0, y0, x1, y1, radius):
     return True
 
 
-@kernel
+@kernel(allocates=True)
 def pull_string(points, walls, radius):
     """Numbers of the ``points (n, 2)`` that remain when each reaches for the last one it has a clear way to.
 

@@ -29,6 +29,8 @@ from numba.core import config as _numba_config
 numba_config: Any = _numba_config
 
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
+"""Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
+set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one with it."""
 
 
 def source_hash() -> str:
@@ -77,16 +79,21 @@ def is_compiled(name: str) -> bool:
     return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob(f"{name}-*.nbi"))
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile ``function`` on first call, cached on disk where a cache folder can be written."""
+def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
+    """Compile ``function`` on first call, cached on disk where a cache folder can be written.
+
+    Kernels make no arrays and so count no references, which takes longer than a step among few people. One that has to
+    make arrays says ``allocates=True``; it must not call kernels that return views.
+    """
     if function is None:
-        return lambda inner: kernel(inner, **options)
+        return lambda inner: kernel(inner, allocates=allocates, **options)
+    options = {**OPTIONS, "_nrt": allocates, **options}
     if CACHE_FOLDER is None:
-        return numba.njit(**{**OPTIONS, **options})(function)
+        return numba.njit(**options)(function)
     previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        dispatcher = numba.njit(cache=True, **{**OPTIONS, **options})(function)
+        dispatcher = numba.njit(cache=True, **options)(function)
     finally:
         numba_config.CACHE_DIR = previous
     _save_one_at_a_time(dispatcher._cache, CACHE_FOLDER / "saving.lock")
@@ -106,4 +113,5 @@ def _save_one_at_a_time(cache: Any, lock: Path) -> None:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A small function that LLVM shall inline into the kernels that call it."""
-    return numba.njit(**OPTIONS, forceinline=True)(function)
+    options = {**OPTIONS, "_nrt": False, "forceinline": True}
+    return numba.njit(**options)(function)

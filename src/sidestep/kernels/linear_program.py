@@ -129,7 +129,7 @@ def _bisectors(lines, begin, fixed, i, bisectors):
     return n
 
 
-@kernel(_nrt=False)
+@kernel
 def least_violation(lines, begin, fixed, end, failed, radius, vx, vy, bisectors):
     """The velocity whose largest violation of the lines ``fixed … end-1`` is least (linear program 3).
 

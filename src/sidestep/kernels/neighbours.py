@@ -74,7 +74,7 @@ def neighbour_floats(m):
     return FRAME + (COPY_ROWS + 5) * m + 3 + 3 * _key_count(m) + RANK_SORT_BELOW + UNROLL
 
 
-@kernel(_nrt=False, forceinline=True)
+@kernel(forceinline=True)
 def split_grid(scratch):
     """The NeighbourGrid in a float32 scratch of ``neighbour_floats(m)``, whose frame holds ``m`` at CAPACITY.
 
@@ -90,7 +90,7 @@ def split_grid(scratch):
     )
 
 
-@kernel(_nrt=False, forceinline=True)
+@kernel(forceinline=True)
 def split_search(scratch):
     """The Search in such a scratch; the warning of ``split_grid`` holds."""
     m = np.int64(scratch[CAPACITY])
@@ -108,7 +108,7 @@ def _cell_index(value, origin, per_metre, cells):
     return np.int64(position if position < cells else cells - np.float32(1.0))
 
 
-@kernel(_nrt=False)
+@kernel
 def _fit_grid(agents, flags, active, expected, frame):
     """Lay cells over the active agents, at most 3 per agent; ``expected`` neighbours set their size."""
     x0, y0 = np.float32(np.inf), np.float32(np.inf)
@@ -141,7 +141,7 @@ def _copy_agent(agents, j, grid, slot):
     grid.copies[COPY_SHARE, slot] = agents[SHARE, j]
 
 
-@kernel(_nrt=False)
+@kernel
 def _sort_into_cells(agents, flags, grid):
     """Counting sort of the active agents; agents of one cell stay in the order of their columns."""
     frame, starts = grid.frame, grid.starts
@@ -165,7 +165,7 @@ def _sort_into_cells(agents, flags, grid):
             starts[c] += 1
 
 
-@kernel(_nrt=False)
+@kernel
 def build_neighbours(agents, flags, max_neighbours, grid):
     """Copy the active agents into ``grid`` in cell order; returns how many there are.
 
@@ -251,7 +251,7 @@ def _rank_sort(keys, slots, n, k):
     return kth
 
 
-@kernel(_nrt=False)
+@kernel
 def _insertion_sort(keys, slots, n, k):
     """Sort the ``k`` first of many candidates; returns the key of the ``k``-th. Overwrites the candidates."""
     one = np.uint64(1)

@@ -118,7 +118,7 @@ class OrcaWork(NamedTuple):
     edges: NDArray[np.int32]  # (MAX_WALL_EDGES,) wall edges in view
 
 
-@kernel
+@kernel(allocates=True)
 def make_orca_scratch(m):
     """All memory that worlds of at most ``m`` agents need; one per thread, kept over worlds and steps.
 
@@ -129,7 +129,7 @@ def make_orca_scratch(m):
     return scratch
 
 
-@kernel(_nrt=False, forceinline=True)
+@kernel(forceinline=True)
 def _split_work(scratch):
     """The OrcaWork in a scratch; the warning of ``split_grid`` holds."""
     return OrcaWork(
@@ -152,7 +152,7 @@ def _solve(vx, vy, wish_x, wish_y, max_speed, begin, neighbours, params, work):
     return new_x, new_y
 
 
-@kernel(_nrt=False)
+@kernel
 def _wall_lines(x, y, vx, vy, radius, max_speed, walls, params, lines, edges):
     """Write the lines of the wall edges in view, the last just before PEOPLE; returns where they begin."""
     points, dirs, following, before, convex, cell_start, cell_items, cell_grid, cell_grid_shape = walls
@@ -192,13 +192,13 @@ def _note_neighbours(grid, me, neighbours, work):
         )
 
 
-@kernel(_nrt=False)
+@kernel
 def orca_build(agents, flags, params, scratch):
     """Sort the active agents into ``scratch`` for ``orca_range``; returns the number of places."""
     return build_neighbours(agents, flags, np.int64(params[NEIGHBOUR_COUNT]), split_grid(scratch[NEIGHBOURS_BEGIN:]))
 
 
-@kernel(_nrt=False)
+@kernel
 def orca_range(
     agents, flags, people, wall_points, wall_dirs, wall_next, wall_prev, wall_convex, cell_start, cell_items,
     cell_grid, cell_grid_shape, params, shared, scratch, first, last,
@@ -235,7 +235,7 @@ def orca_range(
         agents[NEW_VX, column], agents[NEW_VY, column] = new_x, new_y
 
 
-@kernel(_nrt=False)
+@kernel
 def orca_world(
     agents, flags, people, wall_points, wall_dirs, wall_next, wall_prev, wall_convex, cell_start, cell_items,
     cell_grid, cell_grid_shape, params, scratch,
@@ -258,7 +258,7 @@ def orca_world(
     )  # fmt: skip
 
 
-@kernel(_nrt=False)
+@kernel
 def _single(own, positions, velocities, radii, responsibilities, walls, params, scratch, velocity):
     """Kernel of ``orca_single``; ``own`` is x, y, vx, vy, wish x, wish y, radius, maximum speed."""
     work = _split_work(scratch)

@@ -119,7 +119,7 @@ def _segment_square(ax, ay, bx, by):
     return cx * cx + cy * cy
 
 
-@kernel(_nrt=False)
+@kernel
 def edges_in_view(x, y, reach, points, following, cells, edges, squares):
     """List the edges that face the agent within ``reach`` (m), nearest first; returns how many.
 
@@ -258,7 +258,7 @@ def _push_disc(vx, vy, cx, cy, margin, lines, n):
     return _push(lines, n, cx + margin * wx, cy + margin * wy, wy, -wx)
 
 
-@kernel(_nrt=False)
+@kernel
 def wall_line(x, y, vx, vy, radius, per_horizon, edge, points, dirs, following, before, convex, lines, n):
     """Push the line of one edge, unless others cover it; returns the number of lines so far."""
     after = following[edge]

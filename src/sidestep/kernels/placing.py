@@ -5,7 +5,7 @@ from __future__ import annotations
 from sidestep.kernels.jit import kernel
 
 
-@kernel(_nrt=False)
+@kernel
 def pick_apart(candidates, free, radius, spacing, taken, count, chosen):
     """The first ``candidates (K, 2)`` that are ``free (K,)`` and at least ``spacing`` from the discs ``taken[:count]``
     (x, y, radius) and from each other, surface to surface, go to ``taken[count:]``, their numbers to ``chosen``.

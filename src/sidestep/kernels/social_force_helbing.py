@@ -130,7 +130,7 @@ def require_positive(parameters: object, names: tuple[str, ...], *, or_zero: boo
             raise ValueError(f"{kind}.{name} has to be finite and {'>=' if or_zero else '>'} 0, not {value!r}")
 
 
-@kernel
+@kernel(allocates=True)
 def make_social_force_scratch(m):
     """Working memory of one thread, for worlds of at most ``m`` columns (float32, one-dimensional)."""
     return np.zeros(LISTS * (m + LIST_PADDING) + ((m + LANES) // TILE + 1) * TILE_SIZE, dtype=np.float32)

@@ -97,7 +97,7 @@ def _sweep_point(dx, dy, ux, uy, reach, graze):
     return (min(c / (depth - b), nearest) if b < 0.0 else 0.0), gap
 
 
-@kernel(_nrt=False)
+@kernel
 def sweep_circles(px, py, vx, vy, r, qx, qy, wx, wy, s, dt):
     """First contact, as a fraction of ``dt``, and least surface distance (m) over the step of two moving
     discs.
@@ -133,7 +133,7 @@ def _sweep_capsule(px, py, ux, uy, reach, ax, ay, bx, by, graze):
     return min(first, second)
 
 
-@kernel(_nrt=False)
+@kernel
 def sweep_circle_segment(px, py, vx, vy, r, ax, ay, bx, by, dt):
     """First contact, as a fraction of ``dt``, of a moving disc with the still segment ab, and the least
     clearance (m).
@@ -162,7 +162,7 @@ def _corner_radius(corners):
     return sqrt(largest)
 
 
-@kernel(_nrt=False)
+@kernel
 def polygon_to_point(corners, px, py):
     """Distance (m) from a convex polygon to p, 0 inside, and the polygon's point nearest to p; body frame."""
     best, best_x, best_y = np.inf, px, py
@@ -182,7 +182,7 @@ def polygon_to_point(corners, px, py):
     return sqrt(best), best_x, best_y
 
 
-@kernel(_nrt=False)
+@kernel
 def polygon_to_segment(corners, ax, ay, bx, by):
     """Distance (m) from a convex polygon to segment ab, 0 where they overlap, and the nearest points of the
     two.
@@ -211,7 +211,7 @@ def _to_body(px, py, sine, cosine):
     return cosine * px + sine * py, cosine * py - sine * px
 
 
-@kernel(_nrt=False)
+@kernel
 def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius):
     """Conservative advancement of a polygon moving by u and ``turn`` to segment ab widened by ``radius``.
 
@@ -241,7 +241,7 @@ def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius)
     return NO_CONTACT
 
 
-@kernel(_nrt=False)
+@kernel
 def sweep_polygon_circle(x, y, heading, vx, vy, omega, corners, qx, qy, wx, wy, s, dt):
     """First contact, as a fraction of ``dt``, of a convex polygon with a disc of radius s at q with velocity
     w.
@@ -254,7 +254,7 @@ def sweep_polygon_circle(x, y, heading, vx, vy, omega, corners, qx, qy, wx, wy, 
     return _sweep_polygon(x, y, heading, ux, uy, omega * dt, corners, qx, qy, qx, qy, np.float64(s))
 
 
-@kernel(_nrt=False)
+@kernel
 def sweep_polygon_segment(x, y, heading, vx, vy, omega, corners, ax, ay, bx, by, dt):
     """As :func:`sweep_polygon_circle` against the still segment ab; one inside the polygon is in contact."""
     ax, ay, bx, by = np.float64(ax), np.float64(ay), np.float64(bx), np.float64(by)
@@ -270,7 +270,7 @@ def wall_cell(x, y, grid, grid_shape):
     return j * grid_shape[0] + i
 
 
-@kernel(_nrt=False)
+@kernel
 def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
     """First contact, as a fraction, of a convex polygon that moves by (dx, dy) and turns by ``turn`` (rad)
     with any wall.
@@ -317,7 +317,7 @@ def _wall_normal(px, py, ax, ay, bx, by):
     return distance, side * ey / length, -side * ex / length
 
 
-@kernel(_nrt=False)
+@kernel
 def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
     """Fraction of the motion u at which a wall stops it, and that wall; ``(NO_CONTACT, -1)`` if none does.
 
@@ -345,7 +345,7 @@ def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
     return best, best_ax, best_ay, best_bx, best_by
 
 
-@kernel(_nrt=False)
+@kernel
 def _deflect(x, y, ux, uy, reach, t, ax, ay, bx, by):
     """Position where wall ab stops the motion u at fraction t, and the rest of the motion along the wall."""
     x, y, ux, uy = x + t * ux, y + t * uy, (1.0 - t) * ux, (1.0 - t) * uy
@@ -355,7 +355,7 @@ def _deflect(x, y, ux, uy, reach, t, ax, ay, bx, by):
     return x, y, ux + push * nx, uy + push * ny
 
 
-@kernel(_nrt=False)
+@kernel
 def _slide(x, y, ux, uy, r, points, following, edges, start, stop):
     """Move by u, stopping at and sliding along ``edges``; the position, and the fraction at first contact."""
     first = NO_CONTACT
@@ -369,7 +369,7 @@ def _slide(x, y, ux, uy, r, points, following, edges, start, stop):
     return x, y, first
 
 
-@kernel(_nrt=False)
+@kernel
 def clear_of_walls(x, y, dx, dy, r, walls):
     """Whether no wall is near enough for :func:`move_with_walls` to change this motion; false when in doubt.
 
@@ -386,7 +386,7 @@ def clear_of_walls(x, y, dx, dy, r, walls):
     return clear
 
 
-@kernel(_nrt=False)
+@kernel
 def move_with_walls(x, y, dx, dy, r, walls):
     """Move a disc of radius r by (dx, dy); returns ``(x, y, touched, fraction of the motion at first
     contact)``.

@@ -48,7 +48,7 @@ def _passes_through(tx, ty, cx, cy, r):
     return dx * dx + dy * dy < r * r
 
 
-@kernel(_nrt=False)
+@kernel
 def _is_free(x, y, tx, ty, target, distance2, segments, people):
     """Whether the line from (x, y) by (tx, ty) is free of walls and of bodies nearer than ``target``."""
     for k in range(segments.shape[0]):
@@ -66,7 +66,7 @@ def _is_free(x, y, tx, ty, target, distance2, segments, people):
     return True
 
 
-@kernel(_nrt=False)
+@kernel
 def _is_seen(x, y, cx, cy, r, target, segments, people):
     """Whether a line to the centre or to the silhouette of the disc at c, relative to the sensor, is free."""
     d2 = cx * cx + cy * cy
@@ -81,7 +81,7 @@ def _is_seen(x, y, cx, cy, r, target, segments, people):
     return False
 
 
-@kernel(_nrt=False)
+@kernel
 def visible_people(
     x, y, heading, max_range, field_of_view, occlusion,
     segments, people_x, people_y, people_r, active, own, out,
