@@ -82,7 +82,7 @@ def test_numbas_own_cache_setting_is_left_alone() -> None:
 
 
 def test_every_kernel_says_whether_it_counts_references() -> None:
-    """A kernel that left it open would take its first caller's way, and the cache would hand it to callers of the other."""
+    """One that left it open would take its first caller's way, and the cache would hand it to callers of the other."""
     import sidestep.kernels
 
     found = 0

@@ -47,12 +47,12 @@ AGENT_FEATURES = 5
 W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = range(7)
 
 TURN = 8  # environments that a thread takes at a time
-PATIENCE = 5000  # pauses, some tenths of a millisecond, that a helper waits for the next step
+PATIENCE = 40_000  # pauses, about a millisecond, that a helper waits for the next step
 TAKEN, FINISHED, INSIDE, COUNTERS = 0, 8, 16, 24  # places in the counters, each in a cache line of its own
 TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
 
-@kernel
+@kernel(forceinline=True)
 def _write_agent(agents, j, present, x, y, s, c, row):
     """Agent ``j`` relative to (x, y) and turned by the angle of sine s and cosine c; zeros if not present."""
     dx, dy = (agents[PX, j] - x) * present, (agents[PY, j] - y) * present
@@ -62,7 +62,7 @@ def _write_agent(agents, j, present, x, y, s, c, row):
     row[4] = agents[RADIUS, j] * present
 
 
-@kernel
+@kernel(forceinline=True)
 def _observe_columns(agents, flags, first, last, x, y, s, c, out, mask):
     """Agents ``first … last - 1``, one row each."""
     for j in range(first, last):
@@ -96,7 +96,7 @@ def _observe_nearest(agents, flags, people, x, y, s, c, out, mask):
         mask[k] = 0
 
 
-@kernel
+@kernel(forceinline=True)
 def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share, views):
     """Fill what one robot, column ``own``, observes. ``views``: robot (8,); people (N, 5) and mask (N,); the other
     robots (R - 1, 5) and mask (R - 1,). Rows without an agent are zero."""
@@ -124,7 +124,7 @@ def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share,
     )
 
 
-@kernel
+@kernel(forceinline=True)
 def judge_robot(contact, people, own, status, measures, steps, most_steps):
     """How the episode of one robot stands after a step: a collision outranks the goal, the goal the time."""
     if status[AT_WALL] == 1:
@@ -141,7 +141,7 @@ def judge_robot(contact, people, own, status, measures, steps, most_steps):
     return OUT_OF_TIME if steps >= most_steps else RUNNING
 
 
-@kernel
+@kernel(forceinline=True)
 def reward_of(ending, weights, measures, dt):
     """Reward of one simulation step without progress: the ending, discomfort of people near, time."""
     reward = -weights[W_TIME] * dt
@@ -154,7 +154,7 @@ def reward_of(ending, weights, measures, dt):
     return reward
 
 
-@kernel
+@kernel(forceinline=True)
 def _begin(action, centre, half, progress, flags, people, robots, goals, command, reward):
     """Turn the actions of one environment into commands; the reward begins with the distance to the goal."""
     for r in range(robots.shape[0]):
@@ -168,7 +168,7 @@ def _begin(action, centre, half, progress, flags, people, robots, goals, command
             reward[r] = progress * np.sqrt(dx * dx + dy * dy)
 
 
-@kernel
+@kernel(forceinline=True)
 def _judge(flags, people, contact, status, measures, clock, rules, is_last, weights, reward, ending):
     """After a simulation step: endings and rewards of the robots under way; those that ended leave the world,
     so that nobody sees or touches them any more. How many are still under way."""
@@ -187,7 +187,7 @@ def _judge(flags, people, contact, status, measures, clock, rules, is_last, weig
     return under_way
 
 
-@kernel
+@kernel(forceinline=True)
 def _step_environment(
     b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
@@ -270,7 +270,7 @@ def step_environments(
             waited += 1
 
 
-@kernel
+@kernel(forceinline=True)
 def _observe_environment(b, views, clock, agents, flags, people, robots, dynamics, goals, rules):
     time_share = clock[b] * rules[b, RULE_DT] / rules[b, RULE_TIME_LIMIT]
     for r in range(robots.shape[1]):

@@ -39,7 +39,7 @@ SIDE_BIAS = np.float32(0.01)  # rad: people tend so much to their right, which s
 TURN_SPEED = np.float32(0.05)  # m/s: the body turns to where it walks when faster than this
 
 
-@kernel
+@kernel(forceinline=True)
 def enter_people(agents, flags, people, now):
     """Activate people whose time has come and whose place is free; the others wait outside."""
     columns = agents.shape[1]
@@ -58,7 +58,7 @@ def enter_people(agents, flags, people, now):
             flags[ACTIVE, i] = 1
 
 
-@kernel
+@kernel(forceinline=True)
 def wish_velocities(agents, flags, people, routes, route_length, dt):
     """Preferred velocity: toward the waypoint at the preferred speed, with the side bias; next waypoint on arrival."""
     for i in range(people):
@@ -92,7 +92,7 @@ def wish_velocities(agents, flags, people, routes, route_length, dt):
             agents[WISH_Y, i] = uy - SIDE_BIAS * ux
 
 
-@kernel
+@kernel(forceinline=True)
 def move_people(agents, flags, people, walls, dt):
     """Carry out the new velocities. Walls are hard: a body stops or slides along. Velocity is what was moved."""
     walled = walls[0].shape[0] > 0
@@ -116,7 +116,7 @@ def move_people(agents, flags, people, walls, dt):
             agents[VX, i], agents[VY, i] = agents[NEW_VX, i], agents[NEW_VY, i]
 
 
-@kernel
+@kernel(forceinline=True)
 def replay_people(agents, flags, people, replay, step):
     """Put replayed people where the recording has them at ``step``; (T, N, 4) x, y, vx, vy, NaN when absent."""
     step = min(step, replay.shape[0] - 1)
@@ -132,7 +132,7 @@ def replay_people(agents, flags, people, replay, step):
         agents[VX, i], agents[VY, i] = replay[step, i, 2], replay[step, i, 3]
 
 
-@kernel
+@kernel(forceinline=True)
 def face_people(agents, flags, people):
     """Bodies face where they walk; who stands keeps facing the same way."""
     for i in range(people):

@@ -70,7 +70,7 @@ RULE_ROWS = 3
 BODY_ROWS = 9
 
 
-@kernel
+@kernel(forceinline=True)
 def step_world(
     step, agents, flags, people, routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact,
     status, measures, rules, walls, replay, orca_parameters, helbing_parameters, moussaid_parameters, before,
@@ -112,7 +112,7 @@ def step_world(
         mirror_robot(agents, people + r, robots[r])
 
 
-@kernel
+@kernel(forceinline=True)
 def mirror_robot(agents, column, robot):
     """Show the robot to the people as one more agent."""
     agents[PX, column], agents[PY, column] = np.float32(robot[ROBOT_X]), np.float32(robot[ROBOT_Y])
@@ -120,7 +120,7 @@ def mirror_robot(agents, column, robot):
     agents[HEADING, column] = np.float32(robot[ROBOT_HEADING])
 
 
-@kernel
+@kernel(forceinline=True)
 def move_robot(robot, body, limits, dynamics, command, applied, status, measures, walls, dt):
     """Dynamics, then walls: a disc slides along them, a polygon stops. Either way the contact is noted."""
     x, y, heading = robot[ROBOT_X], robot[ROBOT_Y], robot[ROBOT_HEADING]
@@ -153,7 +153,7 @@ def move_robot(robot, body, limits, dynamics, command, applied, status, measures
         robot[ROBOT_VX], robot[ROBOT_VY] = (robot[ROBOT_X] - x) / dt, (robot[ROBOT_Y] - y) / dt
 
 
-@kernel
+@kernel(forceinline=True)
 def sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
     """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
     columns = agents.shape[1]
@@ -189,7 +189,7 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
         measures[r, NEAREST] = nearest
 
 
-@kernel
+@kernel(forceinline=True)
 def _note_goal(robot, goal, was_x, was_y, rules, status, measures):
     """The goal is reached when the straight piece just driven comes within the goal radius."""
     dx, dy = robot[ROBOT_X] - was_x, robot[ROBOT_Y] - was_y
@@ -203,7 +203,7 @@ def _note_goal(robot, goal, was_x, was_y, rules, status, measures):
     measures[GOAL_DISTANCE] = sqrt(end_x * end_x + end_y * end_y)
 
 
-@kernel
+@kernel(forceinline=True)
 def scene_of(bank, scene):
     """The walls of one scene out of the bank that all worlds share: the tuple that every kernel calls ``walls``."""
     points, dirs, following, previous, convex, cell_start, cell_items, grids, grid_shapes, offsets = bank
