@@ -57,6 +57,14 @@ def test_the_best_is_marked_by_direction() -> None:
     assert best("success") == ["kind"]
 
 
+def test_a_policy_that_clearly_fails_is_never_marked() -> None:
+    still = [episode("still", seed, time=None, distance=9.0, outcome="timeout") for seed in range(20)]
+    able = [episode(name, seed, time=8.0, distance=d) for name, d in (("a", 1.0), ("b", 2.0)) for seed in range(20)]
+    column = summarise([*still, *able]).column("closest_pedestrian_distance")
+    assert column is not None
+    assert [policy for policy, cell in column.cells.items() if cell.best] == ["b"]
+
+
 def test_nobody_is_best_among_equals() -> None:
     alike = summarise([episode(name, 0, time=5.0, distance=1.0) for name in ("a", "b")])
     assert not any(cell.best for column in alike.columns for cell in column.cells.values())

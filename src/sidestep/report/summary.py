@@ -203,7 +203,7 @@ def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, s
         definition=metric.definition if metric else "",
         source=metric.source if metric else "",
         validity=metric.validity if metric else "",
-        cells=_mark_best(cells, direction),
+        cells=_mark_best(cells, direction, _contenders(table)),
     )
 
 
@@ -213,14 +213,28 @@ def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
     return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
 
 
-def _mark_best(cells: dict[str, Cell], direction: Direction) -> dict[str, Cell]:
-    """The best mean and all that are printed alike; nobody when all are alike or better means nothing."""
-    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n}
+def _contenders(table: ResultTable) -> set[str]:
+    """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
+    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval."""
+    rates = {policy: entry.metrics.get("success") for policy, entry in table.policies.items()}
+    known = {policy: rate for policy, rate in rates.items() if rate is not None and rate.mean is not None}
+    if not known:
+        return set(rates)
+    best = max(known.values(), key=lambda rate: rate.mean or 0.0)
+    if best.low is None:
+        return set(rates)
+    floor = best.low
+    return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
+
+
+def _mark_best(cells: dict[str, Cell], direction: Direction, contenders: set[str]) -> dict[str, Cell]:
+    """The best mean of a contender and all that are printed alike; nobody when all are alike or better means nothing."""
+    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n and policy in contenders}
     if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
         return cells
     winner = (max if direction == "higher" else min)(means, key=lambda policy: means[policy])
     shown = cells[winner].mean
-    return {policy: replace(cell, best=bool(cell.n) and cell.mean == shown) for policy, cell in cells.items()}
+    return {policy: replace(cell, best=policy in means and cell.mean == shown) for policy, cell in cells.items()}
 
 
 def format_number(value: float) -> str:
