@@ -15,8 +15,9 @@ from sidestep.bench.peers import Peer, find_peer, jupedsim, pyrvo, pysocialforce
 from sidestep.bench.square import Square, draw_square
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls
-from sidestep.kernels.social_force_helbing import HelbingParameters, make_social_force_scratch
+from sidestep.kernels.social_force_helbing import HelbingParameters
 from sidestep.kernels.social_force_moussaid import MoussaidParameters
+from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 
 SIZES = (10, 50, 200, 1000, 5000)
 THREADS = (1, 2)

@@ -28,7 +28,7 @@ from sidestep.kernels.approx import atan2_32, exp32_bounded, from_steps, order_f
 from sidestep.kernels.group_force import GroupParameters, group_acceleration, link_groups
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
-from sidestep.kernels.social_force_helbing import (
+from sidestep.kernels.social_force_neighbours import (
     LOWEST_EXPONENT,
     ROW_FX,
     ROW_FY,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep.kernels import layout
-from sidestep.kernels.social_force_helbing import make_social_force_scratch
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
+from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.policies.as_pedestrian import AsPedestrian, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
 

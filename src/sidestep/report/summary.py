@@ -228,7 +228,7 @@ def _contenders(table: ResultTable) -> set[str]:
 
 
 def _mark_best(cells: dict[str, Cell], direction: Direction, contenders: set[str]) -> dict[str, Cell]:
-    """The best mean of a contender and all that are printed alike; nobody when all are alike or better means nothing."""
+    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better."""
     means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n and policy in contenders}
     if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
         return cells

@@ -14,7 +14,7 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.orca import make_orca_scratch
-from sidestep.kernels.social_force_helbing import make_social_force_scratch
+from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
