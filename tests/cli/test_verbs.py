@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -247,7 +246,7 @@ def test_every_verb_has_help(call: Call) -> None:
         assert result.exit_code == 0, verb
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['sidestep', '--help']\n"
         "from sidestep.cli import main\n"
@@ -255,12 +254,8 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         "heavy = {'numpy', 'numba', 'pyarrow', 'scipy', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    times = []
-    for _ in range(3):
-        before = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        times.append(time.perf_counter() - before)
-    assert min(times) < 0.5
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_version(call: Call) -> None:

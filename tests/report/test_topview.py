@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time as clock
 from pathlib import Path
 
 import av
@@ -174,13 +173,3 @@ def test_a_record_of_one_state_can_be_drawn(build) -> None:  # type: ignore[no-u
     none = {name: getattr(whole, name)[:0] for name in ("command", "applied", "limited", "planning_time")}
     record = replace(whole, events=(), **first, **none)
     assert draw_png(record, size=(100, 100)).shape == (100, 100, 3)
-
-
-def test_speed(record: EpisodeRecord) -> None:
-    """At least 40 frames per second of processor time, 640 × 640, 15 people; 250 where this was written."""
-    view = EpisodeView(record, (640, 640))
-    view.frame(0)
-    began = clock.process_time()
-    for step in range(80, 120):
-        view.frame(step)
-    assert 40 / (clock.process_time() - began) > 40
