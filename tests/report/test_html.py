@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from conftest import EVIL
 
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.report import write_report
 from sidestep.report.choice import MOST
+from tests.report.conftest import EVIL
 
 VOID = {"meta", "br", "input", "img", "link"}
 
