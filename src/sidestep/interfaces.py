@@ -19,7 +19,8 @@ from sidestep.types.tracks import Tracks
 class Policy(Protocol):
     """Drives the robot. ``needs`` names what it gets to see (``sidestep.types.observation.NEEDS``).
 
-    A policy may also have ``summary`` and ``citation`` strings and a ``settings`` mapping, which the record keeps.
+    A policy may also have ``summary`` and ``citation`` strings, a ``settings`` mapping, which the record keeps, and
+    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it.
     """
 
     needs: ClassVar[frozenset[str]]

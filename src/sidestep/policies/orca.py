@@ -19,6 +19,7 @@ class Orca:
     name = "orca"
     summary = "reciprocal velocity obstacles, the robot takes the whole avoidance"
     citation = "van den Berg, Guy, Lin, Manocha, Reciprocal n-body collision avoidance (2011)"
+    dynamics: ClassVar[str] = "holonomic"
     needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "route", "map"})
 
     def __init__(

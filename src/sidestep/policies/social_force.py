@@ -19,6 +19,7 @@ class SocialForce:
     name = "social_force"
     summary = "social forces from people and walls along the route"
     citation = "Helbing, Molnár, Phys. Rev. E 51 (1995); Moussaïd et al., Proc. R. Soc. B 276 (2009)"
+    dynamics: ClassVar[str] = "holonomic"
     needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "route", "map"})
 
     def __init__(

@@ -83,7 +83,10 @@ class WorldBuilder:
         spec = resolve_scene(scenario.scene, base)
         self.scenario = scenario.model_copy(update={"scene": spec})
         self._scene = _compiled(spec.model_dump_json(), self._where)
-        self._robots = tuple(load_robot(robot.spec, robot.dynamics, base) for robot in scenario.robots)
+        self._robots = tuple(
+            load_robot(robot.spec, None if robot.dynamics == "policy" else robot.dynamics, base)
+            for robot in scenario.robots
+        )
         for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
             _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
         self._codes = [model_code(part, self._where) for part in scenario.crowd]

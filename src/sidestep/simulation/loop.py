@@ -12,7 +12,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.robots import CommandConverter
+from sidestep.robots import DYNAMICS_CODES, CommandConverter
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
 from sidestep.simulation.observe import Observer, check_needs, robot_state
@@ -113,9 +113,20 @@ def run_episode(
 ) -> EpisodeRecord:
     """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built;
     whatever the policy does wrong ends in a record with outcome ``policy_error``."""
-    world = build_world(scenario, seed, base)
+    world = build_world(moved_as_declared(scenario, policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
+
+
+def moved_as_declared(scenario: Scenario, policy: Policy) -> Scenario:
+    """The scenario with the policy's own ``dynamics`` where the scenario leaves them to the policy."""
+    declared = getattr(policy, "dynamics", None)
+    if scenario.ego.dynamics != "policy" or declared is None:
+        return scenario
+    if declared not in DYNAMICS_CODES:
+        raise BadInput(f"the policy's dynamics are {declared!r}; known are {', '.join(DYNAMICS_CODES)}")
+    ego = scenario.ego.model_copy(update={"dynamics": declared})
+    return scenario.model_copy(update={"robots": (ego, *scenario.robots[1:])})
 
 
 def describe_policy(policy: Policy, name: str | None = None, settings: dict[str, Any] | None = None) -> PolicyInfo:

@@ -8,13 +8,14 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.sensors import Lidar, PedestrianDetector
 from sidestep.simulation.build import World
+from sidestep.simulation.future import future_of
 from sidestep.simulation.routes import route_to_goal
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 from sidestep.types.observation import NEEDS
 
-AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history"})
+AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future"})
 """Needs that this simulator can serve. Cameras and signals come with their own packages."""
 
 
@@ -59,6 +60,7 @@ class Observer:
             map=self._world.scene if "map" in self._needs else None,
             route=route_to_goal(self._world, self._robot) if "route" in self._needs else None,
             seed=int(seed.generate_state(1)[0]),
+            future=future_of(self._world) if "future" in self._needs else None,
         )
 
     def observe(self, worlds: Worlds, b: int) -> Observation:

@@ -33,6 +33,8 @@ def load_replay(
         keep &= np.isin(people, placement.people)
     c, s = cos(placement.rotation), sin(placement.rotation)
     rotate = placement.scale * np.array([[c, s], [-s, c]])
+    if placement.mirror:
+        rotate[1] *= -1.0
     position = position[:, keep] @ rotate + np.array(placement.offset)
     velocity = velocity[:, keep] @ rotate * placement.speed
     groups = np.array([tracks.group.get(int(person), -1) for person in people[keep]], dtype=np.int32)

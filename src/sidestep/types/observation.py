@@ -11,9 +11,12 @@ from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
 
 NEEDS: frozenset[str] = frozenset(
-    {"pedestrians", "lidar", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history"}
+    {"pedestrians", "lidar", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history", "future"}
 )
 """Everything a policy may declare in ``needs``. The robot's own state and the time are always there."""
+
+PRIVILEGED: frozenset[str] = frozenset({"future"})
+"""Needs that no real robot can have. Tables mark the policies that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,15 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Future:
+    """Where everybody will be if nobody minds the robot; privileged. T simulation steps of ``step_s``, N people."""
+
+    position: FloatArray  # (T+1, N, 2) float32, m; NaN while absent
+    radius: FloatArray  # (N,) float32, m
+    step_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What is known before the first step: given to ``Policy.reset``."""
 
@@ -95,3 +107,4 @@ class Task:
     route: FloatArray | None = None  # (K, 2) m
     seed: int = 0
     """For policies that sample: the only randomness they may use."""
+    future: Future | None = None

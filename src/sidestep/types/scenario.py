@@ -87,7 +87,9 @@ class ReplayPlacement(Model):
     """Only these; None: everybody present in the time window."""
     offset: Point = (0.0, 0.0)
     rotation: Finite = 0.0
-    """Dataset frame to world frame: rotate (rad), then shift (m)."""
+    """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
+    mirror: bool = False
+    """Whether the recording's y is turned round before anything else."""
     scale: Positive = 1.0
 
     @model_validator(mode="after")
@@ -152,8 +154,9 @@ class RobotPlacement(Model):
     goal: Point
     route: tuple[Point, ...] = ()
     """Points to pass on the way, for policies that need ``route`` and for route completion."""
-    dynamics: DynamicsName | None = None
-    """Replaces the spec's dynamics (``holonomic``: position mode with a speed limit)."""
+    dynamics: DynamicsName | Literal["policy"] | None = None
+    """Replaces the spec's dynamics (``holonomic``: position mode with a speed limit). ``policy``: what the
+    policy declares in its ``dynamics``, else the spec's."""
     share: NonNegative = 1.0
     """The share of an avoidance that people who see the robot expect it to take."""
 
