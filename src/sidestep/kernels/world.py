@@ -1,7 +1,8 @@
 """One step of one world, and of many worlds in one call.
 
 The order inside a step: people come in; they decide (all from the same state, robots included); the robots move,
-stopped by walls; the people move; contacts are swept over the step; arrivals are noted. Nothing is drawn at random.
+stopped by walls; the people move, stopped by walls and by each other; contacts with robots are swept over the step;
+arrivals are noted. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep.kernels.bodies import WAS_HERE, WAS_X, WAS_Y, part_bodies
 from sidestep.kernels.dynamics import (
     ROBOT_HEADING,
     ROBOT_OMEGA,
@@ -59,6 +61,8 @@ GOAL_DISTANCE = 1  # at the end of the step, m
 NEAREST = 2  # least surface distance to a person over the step, m; FAR when nobody is there
 MEASURE_ROWS = 3
 
+WALKING = (1 << MODEL_ORCA) | (1 << MODEL_HELBING) | (1 << MODEL_MOUSSAID)
+
 NO_CONTACT = np.float32(2.0)
 FAR = 1.0e3
 
@@ -96,8 +100,8 @@ def step_world(
         if models & (1 << MODEL_MOUSSAID):
             moussaid_world(agents, flags, people, *edges, moussaid_parameters, dt, force_scratch)
     for j in range(agents.shape[1]):
-        before[0, j], before[1, j] = agents[PX, j], agents[PY, j]
-        before[2, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
+        before[WAS_X, j], before[WAS_Y, j] = agents[PX, j], agents[PY, j]
+        before[WAS_HERE, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
     for r in range(robots.shape[0]):
         move_robot(
             robots[r], body[r], limits[r], dynamics[r], command[r], applied[r], status[r], measures[r], walls, dt64
@@ -105,10 +109,14 @@ def step_world(
     move_people(agents, flags, people, walls, dt)
     if models & (1 << MODEL_REPLAY):
         replay_people(agents, flags, people, replay, step + 1)
+    if models & WALKING:
+        part_bodies(agents, flags, people, before, walls, dt)
     face_people(agents, flags, people)
     sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
     for r in range(robots.shape[0]):
-        _note_goal(robots[r], goals[r], before[0, people + r], before[1, people + r], rules, status[r], measures[r])
+        _note_goal(
+            robots[r], goals[r], before[WAS_X, people + r], before[WAS_Y, people + r], rules, status[r], measures[r]
+        )
         mirror_robot(agents, people + r, robots[r])
 
 
@@ -159,7 +167,7 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
     columns = agents.shape[1]
     for r in range(robots.shape[0]):
         own = people + r
-        x0, y0 = np.float64(before[0, own]), np.float64(before[1, own])
+        x0, y0 = np.float64(before[WAS_X, own]), np.float64(before[WAS_Y, own])
         vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
         radius = np.float64(agents[RADIUS, own])
         nearest = FAR
@@ -170,8 +178,8 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
             now_x, now_y = np.float64(agents[PX, j]), np.float64(agents[PY, j])
             if j >= people:
                 now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
-            was_x, was_y = np.float64(before[0, j]), np.float64(before[1, j])
-            if before[2, j] == 0.0:  # came in during this step
+            was_x, was_y = np.float64(before[WAS_X, j]), np.float64(before[WAS_Y, j])
+            if before[WAS_HERE, j] == 0.0:  # came in during this step
                 was_x, was_y = now_x, now_y
             wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
             other = np.float64(agents[RADIUS, j])

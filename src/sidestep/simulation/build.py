@@ -172,7 +172,7 @@ class WorldBuilder:
         first = np.where((crowd.route_length > 0)[:, None], crowd.routes[:, 0], crowd.start)
         leg = first - crowd.start
         here = crowd.enter_s <= 0
-        walking = here & (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
+        walking = (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
         pace = np.where(walking, crowd.speed, 0.0) / np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
         agents[layout.PX : layout.PY + 1] = crowd.start.T
         agents[layout.VX : layout.VY + 1] = (leg * pace[:, None]).T
