@@ -71,6 +71,14 @@ class Suite(Protocol):
 
 
 @runtime_checkable
+class Configurable(Protocol):
+    """A suite that can be run in several ways: ``options`` is a model, one field per choice."""
+
+    def with_options(self, options: dict[str, Any]) -> Suite:
+        """The suite with some options changed; ``BadInput`` for one that does not exist."""
+
+
+@runtime_checkable
 class Loader(Protocol):
     """Reads one file format of recorded people."""
 

@@ -29,6 +29,7 @@ POLICIES: dict[str, str] = {
 
 SUITES: dict[str, str] = {
     "core": "sidestep.suites.core:CORE",
+    "socnav": "sidestep.suites.socnav:SOCNAV",
 }
 
 DATASETS: dict[str, str] = {

@@ -85,6 +85,8 @@ class ReplayPlacement(Model):
     """How much faster than recorded the clock runs."""
     people: tuple[int, ...] | None = None
     """Only these; None: everybody present in the time window."""
+    first_person: int | None = None
+    """Only people with this number or a higher one."""
     offset: Point = (0.0, 0.0)
     rotation: Finite = 0.0
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
