@@ -32,7 +32,9 @@ class BiwiLoader:
     def matches(self, path: Path) -> bool:
         """Whether the first lines are eight numbers apart by white space."""
         lines = head_lines(path)
-        fitting = [len(line.split()) == 8 and "," not in line and line.lstrip()[:1] in "+-.0123456789" for line in lines]
+        fitting = [
+            len(line.split()) == 8 and "," not in line and line.lstrip()[:1] in "+-.0123456789" for line in lines
+        ]
         return bool(fitting) and fitting[0] and 2 * sum(fitting) > len(fitting)
 
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:

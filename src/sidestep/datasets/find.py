@@ -37,6 +37,9 @@ class Installed:
     format: str
     options: dict[str, Any]
     sha256: str
+    people: int
+    source: str
+    licence: str
 
 
 def installed(name: str) -> Installed | None:
@@ -47,7 +50,10 @@ def installed(name: str) -> Installed | None:
         return None
     try:
         entry = json.loads(about.read_text(encoding="utf-8"))
-        found = Installed(name, folder / entry["file"], entry["format"], dict(entry["options"]), entry["sha256"])
+        words = {key: str(entry[key]) for key in ("format", "sha256", "source", "licence")}
+        found = Installed(
+            name, path=folder / entry["file"], options=dict(entry["options"]), people=int(entry["people"]), **words
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{about}: broken ({error}); delete the folder and install {name!r} again") from None
     return found if found.path.is_file() else None
@@ -65,7 +71,7 @@ def find_dataset(name: str) -> Path | None:
     """The file of the recording called ``name``; None if it is not installed. The environment is read at each call.
 
     First each folder of ``SIDESTEP_DATA``, laid out as :attr:`~sidestep.datasets.catalogue.Dataset.file` says, then
-    the user's data folder. A name that is neither in the catalogue nor installed is an error.
+    the user's data folder.
     """
     dataset = DATASETS.get(name)
     if dataset is not None:
@@ -73,16 +79,14 @@ def find_dataset(name: str) -> Path | None:
             if (folder / dataset.file).is_file():
                 return folder / dataset.file
     own = installed(name)
-    if own is not None:
-        return own.path
-    if dataset is None:
-        raise UnknownName("dataset", name, [*DATASETS, *installed_names()])
-    return None
+    return own.path if own is not None else None
 
 
 def locate(name: str) -> tuple[Path, str, dict[str, Any]]:
     """File, format and options of an installed recording, its SHA-256 checked; an error with the remedy if absent."""
     path = find_dataset(name)
+    if path is None and name not in DATASETS:
+        raise UnknownName("dataset", name, [*DATASETS, *installed_names()])
     if path is None:
         raise BadInput(f"dataset {name!r} is not installed; {remedy(name)}")
     dataset, own = DATASETS.get(name), installed(name)
@@ -90,7 +94,8 @@ def locate(name: str) -> tuple[Path, str, dict[str, Any]]:
     found = sha256_of(path)
     if found != expected:
         raise BadInput(
-            f"{path}: is not the file that {name!r} names (SHA-256 {found[:12]}…, expected {expected[:12]}…); {remedy(name)}"
+            f"{path}: is not the file that {name!r} names (SHA-256 {found[:12]}…, expected {expected[:12]}…); "
+            f"{remedy(name)}"
         )
     if dataset is not None:
         return path, dataset.format, {}
@@ -108,3 +113,39 @@ def remedy(name: str) -> str:
     if dataset.address:
         return f"fetch it with `sidestep data get {name}`, or {own}"
     return f"{NO_ADDRESS}; use {own}"
+
+
+def dataset_rows() -> list[dict[str, Any]]:
+    """All recordings, for lists: those of the catalogue, then others that are installed."""
+    rows = []
+    for dataset in DATASETS.values():
+        path = find_dataset(dataset.name)
+        rows.append(
+            {
+                "name": dataset.name,
+                "people": dataset.people,
+                "format": dataset.format,
+                "installed": path is not None,
+                "summary": dataset.summary,
+                "licence": dataset.licence,
+                "citation": dataset.citation,
+                "address": dataset.address or NO_ADDRESS,
+                "path": None if path is None else str(path),
+            }
+        )
+    for own in (installed(name) for name in installed_names() if name not in DATASETS):
+        assert own is not None
+        rows.append(
+            {
+                "name": own.name,
+                "people": own.people,
+                "format": own.format,
+                "installed": True,
+                "summary": own.source,
+                "licence": own.licence,
+                "citation": "",
+                "address": "",
+                "path": str(own.path),
+            }
+        )
+    return rows

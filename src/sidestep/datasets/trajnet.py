@@ -1,6 +1,6 @@
 """TrajNet++ ndjson: one JSON object per line, either a scene or a track row.
 
-``{"scene": {"id": 0, "p": 4, "s": 10, "e": 210, "fps": 2.5}}`` and ``{"track": {"f": 10, "p": 4, "x": 1.5, "y": 2.0}}``.
+``{"scene": {"id": 0, "p": 4, "s": 10, "e": 210, "fps": 2.5}}`` and ``{"track": {"f": 10, "p": 4, "x": 1.5, "y": 2}}``.
 ``fps`` counts annotations, not frame numbers: if a person's rows are 10 frames apart, ``fps`` 2.5 means that 25 frame
 numbers pass in a second. Rows with a ``prediction_number`` are forecasts, not recordings, and are left out.
 """

@@ -135,7 +135,9 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
     """The matrix, and the kind of pixels it takes."""
     file = Path(given) if given is not None else path.with_name("H.txt")
     if given is None and not file.is_file():
-        raise BadInput(f"{path}: pixels need a homography; put H.txt beside the file or give --homography (a 3 × 3 file)")
+        raise BadInput(
+            f"{path}: pixels need a homography; put H.txt beside the file or give --homography (a 3 × 3 file)"
+        )
     matrix = np.array([numbers(line) for line in read_text(file).splitlines() if line.strip()], dtype=object)
     if matrix.shape != (3, 3):
         raise BadInput(f"{file}: expected a homography of 3 × 3 numbers")
