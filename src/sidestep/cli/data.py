@@ -113,9 +113,11 @@ def info(
     if as_json:
         print_json({"info": about})
         return
-    warnings = about.pop("warnings")
+    warnings, notes = about.pop("warnings"), about.pop("notes")
     for key, value in about.items():
         typer.echo(f"{key:>26}  {f'{value:.4g}' if isinstance(value, float) else value}")
+    for note in notes:
+        typer.echo(f"{'note':>26}  {note}")
     for warning in warnings:
         typer.echo(f"{'warning':>26}  {warning}")
 

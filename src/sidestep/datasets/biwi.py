@@ -63,7 +63,8 @@ class BiwiLoader:
 
 def clock_of_velocities(table: FloatArray) -> float | None:
     """Frames per second at which the velocity columns agree with the positions: the median over all pieces of
-    |v| ÷ (|Δposition| ÷ Δframe), rounded. None unless it is within 3 % of a whole number and most pieces agree."""
+    |v| ÷ (|Δposition| ÷ Δframe), rounded, with v at the piece's beginning or end, whichever agrees with more pieces
+    (files differ). None unless it is within 3 % of a whole number and most pieces are within 25 % of it."""
     table = table[np.isfinite(table).all(axis=1)]
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     frames = np.diff(table[:, 0])
@@ -71,10 +72,14 @@ def clock_of_velocities(table: FloatArray) -> float | None:
     usable = (np.diff(table[:, 1]) == 0) & (frames > 0) & (lengths > 0)
     if usable.sum() < 3:
         return None
-    ratios = np.hypot(table[1:, 5], table[1:, 7])[usable] * frames[usable] / lengths[usable]
-    middle = float(np.median(ratios))
+    speeds = np.hypot(table[:, 5], table[:, 7])
+    found = []
+    for speed in (speeds[:-1], speeds[1:]):
+        ratios = speed[usable] * frames[usable] / lengths[usable]
+        middle = float(np.median(ratios))
+        found.append((float(np.mean(np.abs(ratios - middle) < 0.25 * middle)), middle))
+    agreeing, middle = max(found)
     nearest = round(middle)
-    agreeing = float(np.mean(np.abs(ratios - middle) < 0.25 * middle)) if middle > 0 else 0.0
     if nearest < 1 or abs(middle - nearest) > CLOCK_TOLERANCE * nearest or agreeing < 0.5:
         return None
     return float(nearest)

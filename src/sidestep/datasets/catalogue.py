@@ -46,6 +46,8 @@ class Dataset:
     """Where the file can be fetched; companions lie beside it. Empty: see :data:`NO_ADDRESS`."""
     notes: tuple[str, ...] = ()
     """What one should know before using it."""
+    warnings: tuple[str, ...] = ()
+    """What is wrong with the file itself."""
 
     @property
     def source(self) -> str:
@@ -54,7 +56,15 @@ class Dataset:
 
 
 def _socnavbench(
-    site: str, people: int, sha256: str, fps: float, licence: str, origin: str, notes: tuple[str, ...]
+    site: str,
+    people: int,
+    sha256: str,
+    fps: float,
+    licence: str,
+    origin: str,
+    *,
+    notes: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
 ) -> Dataset:
     return Dataset(
         name=f"socnavbench-{site}",
@@ -67,6 +77,7 @@ def _socnavbench(
         licence=licence,
         citation=f"{SOCNAV_CITATION}; recorded by {origin}",
         notes=notes,
+        warnings=warnings,
     )
 
 
@@ -134,23 +145,23 @@ _ALL = (
     _socnavbench(
         "eth", 360, "ad47436d67078e5ab3e7b80ccd27add511287fdc5362c7a12db06b3eed697262", 15.0, BIWI_LICENCE,
         "Pellegrini et al. 2009",
-        ("recorded at 15 frames/s; before September 2021 SocNavBench replayed it at 25, 1.67 times too fast",),
+        notes=("recorded at 15 frames/s; before September 2021 SocNavBench replayed it at 25, 1.67 times too fast",),
     ),
     _socnavbench(
         "hotel", 389, "fa6bf60f179c90ed103d4f514413306db912558fd9982f76a7cf6a7caab87af6", 25.0, BIWI_LICENCE,
-        "Pellegrini et al. 2009", _SHIPPED + _ONE_LESS,
+        "Pellegrini et al. 2009", notes=_SHIPPED + _ONE_LESS,
     ),
     _socnavbench(
         "univ", 434, "e5a92962714302e8699d0836b28456299db28f73a1d54e1d85b75b5944f58427", 25.0, UCY_LICENCE,
-        "Lerner et al. 2007", _SHIPPED,
+        "Lerner et al. 2007", notes=_SHIPPED,
     ),
     _socnavbench(
         "zara01", 148, "060153b2e4ddd203c35ef4a798ad4436a68916701f5b40fe696017eed37bb9a2", 25.0, UCY_LICENCE,
-        "Lerner et al. 2007", (ZARA_SCALE,),
+        "Lerner et al. 2007", warnings=(ZARA_SCALE,),
     ),
     _socnavbench(
         "zara02", 204, "d93c52ea217faed540646c5df4a916feb8ef03e46d2be9ba3b3db882afb70732", 25.0, UCY_LICENCE,
-        "Lerner et al. 2007", (ZARA_SCALE,),
+        "Lerner et al. 2007", warnings=(ZARA_SCALE,),
     ),
     _obsmat(
         "eth-biwi", "BIWI Walking Pedestrians, ETH main building", "eth_biwi/seq_eth",

@@ -52,17 +52,22 @@ def add_dataset(path: Path, name: str | None = None, format_name: str | None = N
     if before is not None and before.sha256 != sha256:
         raise BadInput(f"a dataset {name!r} is already installed in {before.path.parent}; choose another --name")
     options = {key: str(value) if isinstance(value, Path) else value for key, value in options.items()}
+    if name in DATASETS:
+        _check_options(path, DATASETS[name], options)
     tracks = load_tracks(path, format_name, **options)
-    if before is not None and before.options == _kept(options):
+    kept = {} if name in DATASETS else _kept(options)
+    if before is not None and before.options == kept:
         return Added(name, before.path, format_name, sha256, known, tracks, already=True)
     beside = _companions(path, format_name, options)
+    if name in DATASETS:
+        _check_companions(DATASETS[name], beside)
     with new_folder(name, replace=before) as folder:
         shutil.copyfile(path, folder / path.name)
         for target, source in beside.items():
             shutil.copyfile(source, folder / target)
         if sha256_of(folder / path.name) != sha256:
             raise BadInput(f"{path}: changed while it was copied; nothing was installed")
-        write_about(folder, path.name, format_name, sha256, _kept(options), tracks)
+        write_about(folder, path.name, format_name, sha256, kept, tracks)
     return Added(name, user_folder() / name / path.name, format_name, sha256, known, tracks)
 
 
@@ -126,6 +131,24 @@ def _companions(path: Path, format_name: str, options: dict[str, Any]) -> dict[s
     if options.get("homography"):
         found["H.txt"] = Path(options["homography"])
     return found
+
+
+def _check_options(path: Path, dataset: Dataset, options: dict[str, Any]) -> None:
+    """A recording of the catalogue is read as the catalogue says, so options that say otherwise are refused."""
+    agreeing = {"homography", *(("rate_hz",) if options.get("rate_hz") == dataset.fps else ())}
+    other = sorted(set(options) - agreeing)
+    if other:
+        raise BadInput(
+            f"{path}: {dataset.name} is known to the project ({dataset.fps:g} frames/s); leave out {other[0]}, or "
+            "choose another --name"
+        )
+
+
+def _check_companions(dataset: Dataset, beside: dict[str, Path]) -> None:
+    expected = dict(dataset.companions)
+    for name, path in beside.items():
+        if name in expected and sha256_of(path) != expected[name]:
+            raise BadInput(f"{path}: is not the {name} that belongs to {dataset.name} (by its SHA-256)")
 
 
 def _kept(options: dict[str, Any]) -> dict[str, Any]:

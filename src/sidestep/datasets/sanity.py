@@ -70,6 +70,7 @@ def describe(tracks: Tracks, known: Dataset | None = None, fps: float | None = N
         "gaps": int(np.sum(pieces.span > 1.5 / tracks.rate_hz)),
         "jumps": int(np.sum(pieces.length > JUMP_MPS * pieces.span)),
         "coordinates": tracks.frame,
+        "notes": list(known.notes) if known is not None else [],
         "source": tracks.source,
         "licence": tracks.licence,
     }
@@ -86,7 +87,7 @@ def _warnings(
             f"read at {fps:g} frames/s, but {known.name} was recorded at {known.fps:g}: everybody moves "
             f"{fps / known.fps:.2f} times as fast as recorded"
         )
-    warnings += list(known.notes) if known is not None else []
+    warnings += list(known.warnings) if known is not None else []
     if figures["gaps"]:
         longest = float(pieces.span.max())
         warnings.append(f"{figures['gaps']} gaps inside tracks, the longest {longest:.2f} s, are interpolated linearly")

@@ -1,9 +1,9 @@
 """People who walk together, found from their tracks.
 
 Rule: two people are a pair if, on a clock of 2.5 Hz, they are both present for at least 2 s and for at least half of
-the shorter track, and for at least 80 % of that common time they are within 1.7 m of each other and their velocities differ
-by at most 0.5 m/s, while both move on average at 0.4 m/s or more. Groups are people connected by pairs. People who only
-stand together are no walking group.
+the shorter track, and for at least 80 % of that common time they are within 1.7 m of each other and their velocities
+differ by at most 0.5 m/s, while both move on average at 0.4 m/s or more. Groups are people connected by pairs. People
+who only stand together are no walking group.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def detect_groups(tracks: Tracks) -> dict[int, int]:
         return {}
     instants = present.sum(axis=0)
     speed = np.nansum(np.hypot(velocity[..., 0], velocity[..., 1]), axis=0) / np.maximum(instants, 1)
-    long = (common >= LEAST_TIME_S * CLOCK_HZ) & (common >= LEAST_SHARE_OF_TRACK * np.minimum(instants[a], instants[b]))
+    long = (common - 1 >= LEAST_TIME_S * CLOCK_HZ) & (
+        common >= LEAST_SHARE_OF_TRACK * np.minimum(instants[a], instants[b])
+    )
     moving = np.minimum(speed[a], speed[b]) >= LEAST_SPEED_MPS
     pair = long & moving & (together >= LEAST_SHARE_TOGETHER * common)
     return _connected(tracks.people, a[pair], b[pair])
