@@ -149,6 +149,7 @@ def test_ucy_vsp_says_what_it_lacks(tmp_path: Path) -> None:
         ("50.000000 30", "50.000000 10", "line 5: person 1 is annotated twice in frame 10"),
         ("50.000000 30", "50.000000 8", "line 5: person 1 is annotated out of order"),
         ("50.000000 30", "50.000000 30.5", "line 5: the frame 30.5 is not a whole number"),
+        ("50.000000 30", "50.000000 9999999999", "line 4: 9999999989 frames to the next control point"),
         ("2 - Num", "200 - Num", "person 2 should have 200 control points"),
         ("2 - Num", "x - Num", ":6: expected the number of control points of person 2"),
         ("2 - Num", "0 - Num", "person 2 has no control points"),

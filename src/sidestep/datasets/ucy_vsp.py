@@ -30,6 +30,8 @@ from sidestep.types.tracks import Tracks
 
 UCY_FPS = 25.0
 IMAGE_WIDTH, IMAGE_HEIGHT = 720, 576
+MOST_ANNOTATIONS = 2 * 10**7
+"""More than this cannot come from a video that somebody annotated."""
 PIXELS = ("matrix", "centred")
 KNOWN_HOMOGRAPHIES = {
     "2172a470ff902891063c6fb914cc86257d61fbe44711359bf33361263581b8be": "matrix",  # Zara
@@ -172,6 +174,9 @@ def _every_frame(
         raise BadInput(f"{path}: line {places[row]}: person {person[row]} is annotated {how} frame {frame[row]}")
     ends = np.append(~same, True)
     length = np.where(ends, 1, np.append(np.diff(frame), 0))
+    if length.sum() > MOST_ANNOTATIONS:
+        row = int(np.argmax(length))
+        raise BadInput(f"{path}: line {places[row]}: {length[row]} frames to the next control point; is a frame wrong?")
     piece = np.repeat(np.arange(len(points)), length)
     offset = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
     following = np.where(ends[piece], piece, piece + 1)
