@@ -34,6 +34,12 @@ SUITES: dict[str, str] = {
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
+    "biwi": "sidestep.datasets.biwi:BIWI",
+    "ucy_vsp": "sidestep.datasets.ucy_vsp:UCY_VSP",
+    "socnavbench": "sidestep.datasets.socnavbench:SOCNAVBENCH",
+    "trajnet": "sidestep.datasets.trajnet:TRAJNET",
+    "vci_dut": "sidestep.datasets.vci_dut:VCI_DUT",
+    "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
 
