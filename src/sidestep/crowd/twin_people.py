@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from sidestep.crowd.draws import draw_in_box
-from sidestep.crowd.twins import QUANTILES, Standing, TwinFlow, TwinStatistics
+from sidestep.crowd.twins import QUANTILES, Spacing, Standing, TwinFlow, TwinStatistics
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.scenario import Box
@@ -66,7 +67,7 @@ class TwinDraw:
         """Everybody who is there at time 0 or comes within the fitted window."""
         walking_now = self._party_sizes(self._fit.at_start)
         standing_now = self._party_sizes(self._fit.standing.at_start)
-        coming = [(time, size) for time, size in self._arrivals() if size]
+        coming = self._arrivals()
         stands = self._even(len(coming)) < self._fit.standing.share
         if not self._fit.standing.places:
             stands[:] = False
@@ -88,24 +89,26 @@ class TwinDraw:
         numbers: FloatArray = (self._rng.permutation(count) + self._rng.random(count)) / max(count, 1)
         return numbers
 
+    def _party_size(self) -> int:
+        law = np.cumsum(self._fit.party_sizes)
+        return int(np.searchsorted(law, self._rng.random() * law[-1], side="right")) + 1
+
     def _party_sizes(self, people: int) -> list[int]:
         """Sizes of parties that make up so many people."""
         sizes: list[int] = []
-        law = np.cumsum(self._fit.party_sizes)
-        while people > 0:
-            size = min(int(np.searchsorted(law, self._rng.random() * law[-1], side="right")) + 1, people)
-            sizes.append(size)
-            people -= size
+        while sum(sizes) < people:
+            sizes.append(min(self._party_size(), people - sum(sizes)))
         return sizes
 
     def _arrivals(self) -> list[tuple[float, int]]:
-        """Times and sizes of the parties that come: each bin has the people it was fitted to, to within a party."""
+        """Times and sizes of the parties that come. A party is not split: what it exceeds its bin by, the next lacks."""
         found, owed = [], 0.0
         for number, expected in enumerate(self._fit.arrivals):
             owed += expected
-            count = int(owed + self._rng.random()) if owed % 1 else round(owed)
-            owed -= count
-            sizes = self._party_sizes(count)
+            sizes: list[int] = []
+            while owed >= 0.5:
+                sizes.append(self._party_size())
+                owed -= sizes[-1]
             times = self._fit.bin_s * (number + np.sort(self._rng.random(len(sizes))))
             found += list(zip(times.tolist(), sizes, strict=True))
         return found
@@ -136,7 +139,7 @@ class TwinDraw:
         when = float(self._rng.random()) * length / speed if pauses else np.inf
         toward = route[0] - start
         heading = float(np.arctan2(toward[1], toward[0]))
-        self._join(start, route, speed, time, size, heading, _abreast(size, self._fit, self._rng), when, rest, np.inf)
+        self._join(start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf)
 
     def _stand(self, size: int, time: float) -> None:
         standing: Standing = self._fit.standing
@@ -148,7 +151,7 @@ class TwinDraw:
                 break
         stay = float(np.interp(self._rng.random(), QUANTILES, standing.stay_s))
         heading = 2 * np.pi * float(self._rng.random())
-        offsets = _round_circle(size, self._fit.spacing.beside_mean)
+        offsets = _round_circle(size, self._fit.spacing.distance_mean)
         self._join(start, np.zeros((0, 2)), 0.0, time, size, heading, offsets, np.inf, 0.0, time + stay)
 
     def _join(
@@ -212,23 +215,30 @@ def _advance(start: FloatArray, route: FloatArray, share: float) -> tuple[FloatA
     return start, route[-1:]
 
 
-def _abreast(size: int, fit: TwinStatistics, rng: np.random.Generator) -> FloatArray:
-    """Places (size, 2) ahead and to the left of the first: in rows of at most three, each about as apart as fitted."""
-    spacing = fit.spacing
+def _abreast(size: int, spacing: Spacing, rng: np.random.Generator) -> FloatArray:
+    """Places (size, 2) ahead and to the left of the first: in rows of at most three, each as far from the one before as
+    fitted, in a direction that is even within an angle about abreast."""
     rows = ceil(size / 3)
     per_row = ceil(size / rows)
     places = np.zeros((size, 2))
     side = 1.0 if rng.random() < 0.5 else -1.0
+    spread = _half_angle(spacing.abreast)
     for k in range(1, size):
         row, column = divmod(k, per_row)
+        distance = max(spacing.distance_mean + spacing.distance_sd * rng.standard_normal(), ROOM_M)
+        angle = spread * (2.0 * rng.random() - 1.0)
         if column == 0:
-            places[k] = (-row * max(spacing.beside_mean, 2 * ROOM_M), places[0, 1])
-            continue
-        ahead = spacing.ahead_sd * rng.standard_normal()
-        aside = abs(spacing.beside_mean + spacing.beside_sd * rng.standard_normal())
-        stretch = max(1.0, ROOM_M / max(float(np.hypot(ahead, aside)), 1e-3))
-        places[k] = places[k - 1] + np.array([ahead, side * aside]) * stretch
+            places[k] = (-row * max(spacing.distance_mean, 2 * ROOM_M), 0.0)
+        else:
+            places[k] = places[k - 1] + distance * np.array([np.sin(angle), side * np.cos(angle)])
     return places
+
+
+def _half_angle(mean_cosine: float) -> float:
+    """The angle a in (0, π/2] such that the cosine of angles even in [-a, a] has this mean: sin(a) / a."""
+    if mean_cosine <= 2 / np.pi:
+        return float(np.pi / 2)
+    return float(brentq(lambda a: np.sin(a) / a - mean_cosine, 1e-6, np.pi / 2)) if mean_cosine < 1 else 0.0
 
 
 def _round_circle(size: int, spacing: float) -> FloatArray:

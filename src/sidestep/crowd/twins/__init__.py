@@ -56,11 +56,13 @@ class Standing(Model):
 
 
 class Spacing(Model):
-    """How the members of a party walk: the nearest companion as seen in the walking direction, m."""
+    """How the members of a party walk: where the nearest companion is."""
 
-    beside_mean: NonNegative = 0.7
-    beside_sd: NonNegative = 0.15
-    ahead_sd: NonNegative = 0.2
+    distance_mean: Positive = 0.75
+    """Centre to centre, m."""
+    distance_sd: NonNegative = 0.15
+    abreast: Share = 0.9
+    """Part of that distance across the walking direction, on average: 1 side by side, 0 one behind the other."""
 
 
 class TwinStatistics(Model):

@@ -29,6 +29,8 @@ GATE_SHARE = 0.02
 """Clusters with a smaller share of the points join the nearest gate."""
 STANDS_SHARE = 0.8
 """Who stands for more than this share of the time is a standing person, not a walking one."""
+BREAK_S = 1.0
+"""If nobody at all is annotated for longer, tracks on either side may be cut off."""
 PAUSE_S = 1.2
 """Standing for a shorter time is no pause."""
 SMOOTH_S = 1.0
@@ -115,9 +117,16 @@ def _find_gates(window: Window) -> list[FloatArray]:
 
 
 def _cut_by_recording(window: Window, begins: FloatArray, ends: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Whose track begins only because the recording does, and whose ends with it."""
-    times = load_recording(window.recording).time
-    return begins <= times.min() + STEP_S, ends >= times.max() - STEP_S
+    """Whose track begins only because the recording does, or goes on after a break, and whose ends with it."""
+    times = np.unique(load_recording(window.recording).time)
+    long = np.flatnonzero(np.diff(times) > BREAK_S)
+    starts, stops = np.append(times[:1], times[long + 1]), np.append(times[long], times[-1])
+    return _near_any(begins, starts), _near_any(ends, stops)
+
+
+def _near_any(times: FloatArray, marks: FloatArray) -> BoolArray:
+    near: BoolArray = (np.abs(times[:, None] - marks[None]) <= STEP_S).any(axis=1)
+    return near
 
 
 def _nearest_gate(places: FloatArray, centres: FloatArray) -> IntArray:
@@ -164,8 +173,8 @@ def _party_sizes(party: IntArray) -> list[float]:
 
 
 def _spacing(seen: Seen, party: IntArray) -> dict[str, float]:
-    """The nearest companion of every moving party member, across and along its walking direction."""
-    across, along = [], []
+    """The nearest companion of every moving party member: how far, and how much of it across the walking direction."""
+    distance, across = [], []
     for t in range(len(seen.position)):
         for i in np.flatnonzero(seen.speed[t] >= MOVING_MPS):
             company = np.flatnonzero((party == party[i]) & seen.present[t])
@@ -175,14 +184,14 @@ def _spacing(seen: Seen, party: IntArray) -> dict[str, float]:
             gap = seen.position[t, company] - seen.position[t, i]
             near = gap[np.linalg.norm(gap, axis=1).argmin()]
             forward = seen.velocity[t, i] / seen.speed[t, i]
-            along.append(near @ forward)
-            across.append(abs(near[1] * forward[0] - near[0] * forward[1]))
-    if not across:
+            distance.append(max(float(np.linalg.norm(near)), 0.01))
+            across.append(abs(near[1] * forward[0] - near[0] * forward[1]) / distance[-1])
+    if not distance:
         return {}
     return {
-        "beside_mean": _short(np.mean(across)),
-        "beside_sd": _short(np.std(across)),
-        "ahead_sd": _short(np.std(along)),
+        "distance_mean": _short(np.mean(distance)),
+        "distance_sd": _short(np.std(distance)),
+        "abreast": _short(np.mean(across)),
     }
 
 
