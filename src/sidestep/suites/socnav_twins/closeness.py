@@ -18,7 +18,7 @@ from scipy.stats import ks_2samp, wasserstein_distance
 from sidestep.crowd.twins import load_twin
 from sidestep.simulation.twins import generate_twin
 from sidestep.suites.socnav_twins.observe import MOVING_MPS, Seen, see_steps, see_tracks
-from sidestep.suites.socnav_twins.windows import WINDOWS, Window, window_tracks
+from sidestep.suites.socnav_twins.windows import STEP_S, WINDOWS, Window, observed, window_tracks
 from sidestep.types.base import FloatArray
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import TwinPlacement
@@ -114,14 +114,21 @@ def _js(one: FloatArray, other: FloatArray) -> float:
 def recorded_look(window: Window) -> Look:
     """The recording in the window."""
     tracks, start = window_tracks(window)
-    return look_at(see_tracks(tracks, start, window.duration_s), load_twin(window.name).gates)
+    return look_at(_observed_part(window, see_tracks(tracks, start, window.duration_s)), load_twin(window.name).gates)
+
+
+def _observed_part(window: Window, seen: Seen) -> Seen:
+    """Only the looks at which the recording says who is there."""
+    times = load_twin(window.name).start_s + STEP_S * np.arange(len(seen.position))
+    known = observed(window.recording, times)
+    return Seen(seen.position[known], seen.velocity[known])
 
 
 def twin_look(window: Window, seed: int) -> Look:
     """One twin of the window."""
     rules = Rules(time_limit_s=window.duration_s)
     tracks, _, _ = generate_twin(TwinPlacement(twin=window.name), rules, "closeness", window.name, seed, 0)
-    return look_at(see_steps(tracks, rules.step_s), load_twin(window.name).gates)
+    return look_at(_observed_part(window, see_steps(tracks, rules.step_s)), load_twin(window.name).gates)
 
 
 def window_closeness(window: Window, seeds: Iterable[int] = range(SEEDS)) -> Closeness:

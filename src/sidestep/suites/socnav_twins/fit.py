@@ -18,7 +18,15 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sidestep.crowd.twins import QUANTILES, SUFFIX, TwinStatistics
 from sidestep.suites.socnav_twins.groups import find_parties
 from sidestep.suites.socnav_twins.observe import MOVING_MPS, Seen, see_tracks
-from sidestep.suites.socnav_twins.windows import STEP_S, WINDOWS, Window, load_recording, placed_recording, window_tracks
+from sidestep.suites.socnav_twins.windows import (
+    STEP_S,
+    WINDOWS,
+    Window,
+    find_breaks,
+    observed,
+    placed_recording,
+    window_tracks,
+)
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
@@ -29,8 +37,6 @@ GATE_SHARE = 0.02
 """Clusters with a smaller share of the points join the nearest gate."""
 STANDS_SHARE = 0.8
 """Who stands for more than this share of the time is a standing person, not a walking one."""
-BREAK_S = 1.0
-"""If nobody at all is annotated for longer, tracks on either side may be cut off."""
 PAUSE_S = 1.2
 """Standing for a shorter time is no pause."""
 SMOOTH_S = 1.0
@@ -70,7 +76,7 @@ def fit_window(window: Window) -> TwinStatistics:
         "bin_s": BIN_S,
         "at_start": int(early.sum()),
         "progress_at_start": _short(progress[early].mean() if early.any() else 0.0),
-        "arrivals": _arrivals(begins[come], window.duration_s),
+        "arrivals": _arrivals(window, start, begins[come & ~cut_start]),
         "gates": [_box(points) for points in gates],
         "flows": _flows(origin, destination, _walking_speed(seen), walking),
         "party_sizes": _party_sizes(party[walking]),
@@ -118,9 +124,8 @@ def _find_gates(window: Window) -> list[FloatArray]:
 
 def _cut_by_recording(window: Window, begins: FloatArray, ends: FloatArray) -> tuple[BoolArray, BoolArray]:
     """Whose track begins only because the recording does, or goes on after a break, and whose ends with it."""
-    times = np.unique(load_recording(window.recording).time)
-    long = np.flatnonzero(np.diff(times) > BREAK_S)
-    starts, stops = np.append(times[:1], times[long + 1]), np.append(times[long], times[-1])
+    breaks = find_breaks(window.recording)
+    starts, stops = np.array([end for _, end in breaks]), np.array([begin for begin, _ in breaks])
     return _near_any(begins, starts), _near_any(ends, stops)
 
 
@@ -142,8 +147,14 @@ def _gate_along(places: FloatArray, direction: FloatArray, centres: FloatArray) 
     return best
 
 
-def _arrivals(times: FloatArray, duration: float) -> list[int]:
-    return np.histogram(times, bins=np.arange(0.0, duration + BIN_S / 2, BIN_S))[0].tolist()
+def _arrivals(window: Window, start: float, times: FloatArray) -> list[float]:
+    """People per bin; a bin of which less than half was observed has the mean rate of the observed time."""
+    edges = np.arange(0.0, window.duration_s + BIN_S / 2, BIN_S)
+    count = np.histogram(times, bins=edges)[0]
+    fine = np.arange(0.0, window.duration_s, 0.1) + 0.05
+    known = observed(window.recording, start + fine).reshape(len(count), -1).mean(axis=1)
+    mean = count.sum() / known.sum()
+    return [_short(n / k if k >= 0.5 else mean) for n, k in zip(count, known, strict=True)]
 
 
 def _flows(origin: IntArray, destination: IntArray, speed: FloatArray, walking: BoolArray) -> list[dict[str, Any]]:

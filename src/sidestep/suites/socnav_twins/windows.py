@@ -13,9 +13,11 @@ from sidestep.errors import BadInput
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
 from sidestep.scenes.plans import load_plan
-from sidestep.types.base import FloatArray
+from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.tracks import Tracks
 
+BREAK_S = 1.0
+BREAK_PEOPLE = 4
 BODY_M = 0.2
 STEP_S = 0.4
 """How often people are looked at, both in the recording and in the twin; speeds are displacements over this time."""
@@ -91,6 +93,32 @@ def load_recording(name: str) -> Tracks:
     frame, person, y, x = np.loadtxt(path, delimiter=",")
     rate = RATES_HZ[name]
     return Tracks(person.astype(np.int64), frame / rate, np.stack([x, y], axis=1), rate, source=name)
+
+
+@lru_cache(maxsize=8)
+def find_breaks(recording: str) -> tuple[tuple[float, float], ...]:
+    """When the recording says nothing: before and after it, and where it breaks off.
+
+    A time without any annotation is a break, not an empty place, if more people vanish at its start than leave together.
+    """
+    tracks = load_recording(recording)
+    times = np.unique(tracks.time)
+    ends = tracks.time[np.searchsorted(tracks.person, tracks.people, side="right") - 1]
+    gaps = zip(times[:-1], times[1:], strict=True)
+    inside = [
+        (float(a), float(b))
+        for a, b in gaps
+        if b - a > BREAK_S and (np.abs(ends - a) <= STEP_S).sum() >= BREAK_PEOPLE
+    ]
+    return ((-np.inf, float(times[0])), *inside, (float(times[-1]), np.inf))
+
+
+def observed(recording: str, times: FloatArray) -> BoolArray:
+    """At which of the recording's times (T,) it says who is there."""
+    known = np.ones(len(times), bool)
+    for begin, end in find_breaks(recording):
+        known &= ~((times > begin + STEP_S / 2) & (times < end - STEP_S / 2))
+    return known
 
 
 @lru_cache(maxsize=8)
