@@ -22,9 +22,10 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
+from sidestep.simulation.twins import Replay, generate_twin
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.scenario import CrowdPart, ReplayPlacement
+from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
@@ -118,13 +119,14 @@ class WorldBuilder:
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
-        crowd, part_of = self._place_people(seed)
+        replays = self._replays | self._twins(seed)
+        crowd, part_of = self._place_people(seed, replays)
         people = len(part_of)
         columns = people + len(self._robots)
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
         self._fill_people(agents[:, :people], flags[:, :people], crowd, part_of)
-        replay, person_id = self._fill_replay(agents, flags, part_of)
+        replay, person_id = self._fill_replay(agents, flags, part_of, replays)
         agents[:, people:], flags[:, people:] = self._robot_agents, self._robot_flags
         return World(
             scenario=self.scenario,
@@ -146,7 +148,16 @@ class WorldBuilder:
             parameters=self._parameters,
         )
 
-    def _place_people(self, seed: int) -> tuple[People, IntArray]:
+    def _twins(self, seed: int) -> dict[int, Replay]:
+        """The generated crowds that are replayed, by crowd part."""
+        rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
+        return {
+            index: generate_twin(part.placement, rules, suite, name, seed, index)
+            for index, part in enumerate(self.scenario.crowd)
+            if isinstance(part.placement, TwinPlacement)
+        }
+
+    def _place_people(self, seed: int, replays: dict[int, Replay]) -> tuple[People, IntArray]:
         """Everybody in column order, and the number of the crowd part that each belongs to."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
@@ -158,8 +169,8 @@ class WorldBuilder:
             self._robot_discs,
         )
         placed = [
-            _stand_ins(self._replays[index][2], part.radius)
-            if index in self._replays
+            _stand_ins(replays[index][2], part.radius)
+            if index in replays
             else placer.place(part, generator_for(suite, name, seed, "placement", index))
             for index, part in enumerate(self.scenario.crowd)
         ]
@@ -190,19 +201,19 @@ class WorldBuilder:
         flags[layout.AT_END] = at_end
 
     def _fill_replay(
-        self, agents: FloatArray, flags: IntArray, part_of: IntArray
+        self, agents: FloatArray, flags: IntArray, part_of: IntArray, replays: dict[int, Replay]
     ) -> tuple[FloatArray | None, IntArray]:
         """The replay over all people (None: nobody is replayed), their state at time 0, and everybody's number."""
         people = len(part_of)
         person_id = np.arange(people, dtype=np.int64)
-        if not self._replays:
+        if not replays:
             return None, person_id
-        steps = max(len(tracks) for tracks, _, _ in self._replays.values())
+        steps = max(len(tracks) for tracks, _, _ in replays.values())
         replay = np.full((steps, people, 4), np.nan, np.float32)
-        for index, (tracks, ids, _) in self._replays.items():
+        for index, (tracks, ids, _) in replays.items():
             columns = np.flatnonzero(part_of == index)
             replay[: len(tracks), columns] = tracks
-            if len(self._replays) == 1 and len(ids):  # keep the recording's own numbers
+            if len(replays) == 1 and len(ids):  # keep the recording's own numbers
                 person_id += int(ids.max()) + 1
                 person_id[columns] = ids
             here = np.isfinite(tracks[0, :, 0])

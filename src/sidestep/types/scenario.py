@@ -101,7 +101,17 @@ class ReplayPlacement(Model):
         return self
 
 
-Placement = Annotated[CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement, Field(discriminator="kind")]
+class TwinPlacement(Model):
+    """People generated from the fitted statistics of a recording, then replayed."""
+
+    kind: Literal["twin"] = "twin"
+    twin: str
+    """Name of the fitted statistics; they name their floor plan, whose frame the people are in."""
+
+
+Placement = Annotated[
+    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement | TwinPlacement, Field(discriminator="kind")
+]
 
 
 class SpeedDistribution(Model):
@@ -138,9 +148,9 @@ class CrowdPart(Model):
 
     @model_validator(mode="after")
     def _check(self) -> CrowdPart:
-        replayed = isinstance(self.placement, ReplayPlacement)
+        replayed = isinstance(self.placement, ReplayPlacement | TwinPlacement)
         if replayed != (self.model == "replay"):
-            raise ValueError("model: replay and placement: {kind: replay} go together")
+            raise ValueError("model: replay and placement: {kind: replay} or {kind: twin} go together")
         if self.people and replayed:
             raise ValueError("replayed people come from a recording; put hand-placed people in another part")
         if not self.people and self.placement is None:
@@ -194,7 +204,7 @@ class Scenario(Model):
     @property
     def source(self) -> Literal["recorded", "generated", "mixed"]:
         """Where the people come from."""
-        replayed = {part.model == "replay" for part in self.crowd}
-        if replayed == {True}:
+        recorded = {isinstance(part.placement, ReplayPlacement) for part in self.crowd}
+        if recorded == {True}:
             return "recorded"
-        return "mixed" if True in replayed else "generated"
+        return "mixed" if True in recorded else "generated"
