@@ -77,7 +77,7 @@ def tracks_from_frames(
             f"{path}: {place} {places[second]}: person {people[second]} is annotated twice in frame {frame[second]:g} "
             f"(first in {place} {places[first]}); remove one of the two"
         )
-    present = set(people.tolist())
+    present = set(np.unique(people).tolist()) if group else set()
     return Tracks(
         people,
         frame / fps,
