@@ -25,7 +25,8 @@ def run(
     repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Suite option or policy setting: key=value, suite.key=value, policy.key=value.")
+        list[str] | None,
+        typer.Option("--set", help="Suite option or policy setting: key=value, suite.key=value, policy.key=value."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on instead.")] = None,

@@ -9,7 +9,7 @@ from sidestep.errors import BadInput, did_you_mean
 
 
 def split_suite_options(assignments: Sequence[str], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """The suite's own options, ``reactivity=pause`` or ``suite.reactivity=pause``, and the assignments that are left."""
+    """The suite's own options, ``reactivity=pause`` or ``suite.reactivity=pause``, and the assignments left."""
     options: dict[str, Any] = {}
     left = []
     for assignment in assignments:

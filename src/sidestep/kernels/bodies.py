@@ -36,23 +36,25 @@ ZERO = np.float32(0.0)
 @kernel(forceinline=True)
 def part_bodies(agents, flags, people, before, walls, dt):
     """Shorten the moves from ``before`` to ``agents`` under which two people would overlap; new velocities follow."""
-    longest, widest = _longest_move(agents, flags, people, before)
+    present, longest, widest = _list_present(agents, flags, people, before)
+    if present < 2:
+        return
     reach = np.float32(2.0) * (longest + widest) + SKIN
-    if people > ALL_PAIRS_BELOW:
-        _sort_by_x(flags, people, before, reach)
-    if _visit_pairs(agents, flags, people, before, reach, FIND) == 0:
+    if present > ALL_PAIRS_BELOW:
+        _sort_by_x(present, before, reach)
+    if _visit_pairs(agents, flags, before, reach, FIND) == 0:
         return
     for i in range(people):
         before[CHANGED, i] = ZERO
     left = 1
     for _ in range(ROUNDS):
-        left = _visit_pairs(agents, flags, people, before, reach, SHORTEN)
+        left = _visit_pairs(agents, flags, before, reach, SHORTEN)
         if left == 0:
             break
     if walls[0].shape[0] > 0:
         left += _stay_off_walls(agents, people, before, walls)
     while left > 0:
-        left = _visit_pairs(agents, flags, people, before, reach, STAY)
+        left = _visit_pairs(agents, flags, before, reach, STAY)
     for i in range(people):
         if before[CHANGED, i] != ZERO:
             agents[VX, i] = (agents[PX, i] - before[WAS_X, i]) / dt
@@ -60,34 +62,29 @@ def part_bodies(agents, flags, people, before, walls, dt):
 
 
 @kernel(forceinline=True)
-def _longest_move(agents, flags, people, before):
-    longest, widest = ZERO, ZERO
+def _list_present(agents, flags, people, before):
+    """Who is there, in ORDER and in one band; how many, the longest move and the largest radius."""
+    present, longest, widest = 0, ZERO, ZERO
     for i in range(people):
         if flags[ACTIVE, i] == 1 and before[WAS_HERE, i] != ZERO:
+            before[ORDER, present] = np.float32(i)
+            present += 1
             dx, dy = agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i]
             longest = max(longest, dx * dx + dy * dy)
             widest = max(widest, agents[RADIUS, i])
-    return np.float32(sqrt(longest)), widest
+    if present > 1:
+        before[FIRST, 0], before[FIRST, 1], before[FIRST, 2] = np.float32(1.0), ZERO, np.float32(present)
+    return present, np.float32(sqrt(longest)), widest
 
 
 @kernel
-def _visit_pairs(agents, flags, people, before, reach, action):
+def _visit_pairs(agents, flags, before, reach, action):
     """Treat every pair of people near each other; how many of them overlapped on their way (and could be treated)."""
     found = 0
-    if people <= ALL_PAIRS_BELOW:
-        for i in range(people):
-            if flags[ACTIVE, i] != 1 or before[WAS_HERE, i] == ZERO:
-                continue
-            for j in range(i + 1, people):
-                if flags[ACTIVE, j] == 1 and before[WAS_HERE, j] != ZERO:
-                    found += _treat_pair(agents, flags, before, i, j, reach, action)
-        return found
     bands = np.int64(before[FIRST, 0])
-    present = np.int64(before[FIRST, bands + 1])
     for band in range(bands):
-        start = np.int64(before[FIRST, band + 1])
-        middle = np.int64(before[FIRST, band + 2]) if band + 1 < bands else present
-        end = np.int64(before[FIRST, band + 3]) if band + 2 < bands else present
+        start, middle = np.int64(before[FIRST, band + 1]), np.int64(before[FIRST, band + 2])
+        end = np.int64(before[FIRST, min(band + 3, bands + 1)])
         for a in range(start, middle):
             i = np.int64(before[ORDER, a])
             for b in range(a + 1, end):
@@ -162,37 +159,35 @@ def _stay_off_walls(agents, people, before, walls):
 
 
 @kernel
-def _sort_by_x(flags, people, before, reach):
-    """People in ORDER by bands of x at least ``reach`` wide; FIRST holds the number of bands, then where each begins,
-    then how many people there are. Work space: CHANGED."""
-    low, high, present = np.float32(np.inf), np.float32(-np.inf), 0
-    for i in range(people):
-        if flags[ACTIVE, i] == 1 and before[WAS_HERE, i] != ZERO:
-            low, high = min(low, before[WAS_X, i]), max(high, before[WAS_X, i])
-            present += 1
-    bands = 1
-    if present > 0:
-        bands = min(max(np.int64((high - low) / reach), 1), people - 3)
+def _sort_by_x(present, before, reach):
+    """Put ORDER into bands of x at least ``reach`` wide; FIRST holds the number of bands, then where each begins, then
+    how many people there are. Work space: CHANGED.
+
+    Nothing here depends on columns of people who are absent, so that a world is the same in any batch.
+    """
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    for place in range(present):
+        x = before[WAS_X, np.int64(before[ORDER, place])]
+        low, high = min(low, x), max(high, x)
+    bands = min(max(np.int64((high - low) / reach), 1), present - 3)
     per_metre = np.float32(bands) / max(high - low, np.float32(1e-3))
     for band in range(bands + 2):
         before[FIRST, band] = ZERO
-    for i in range(people):
-        before[CHANGED, i] = np.float32(-1.0)
-        if flags[ACTIVE, i] == 1 and before[WAS_HERE, i] != ZERO:
-            band = min(np.int64((before[WAS_X, i] - low) * per_metre), bands - 1)
-            before[CHANGED, i] = np.float32(band)
-            before[FIRST, band + 1] += np.float32(1.0)
+    for place in range(present):
+        i = before[ORDER, place]
+        before[CHANGED, place] = i
+        band = min(np.int64((before[WAS_X, np.int64(i)] - low) * per_metre), bands - 1)
+        before[FIRST, band + 1] += np.float32(1.0)
     total = ZERO
     for band in range(bands + 1):
         count = before[FIRST, band + 1]
         before[FIRST, band + 1] = total
         total += count
-    for i in range(people):
-        band = np.int64(before[CHANGED, i])
-        if band >= 0:
-            place = np.int64(before[FIRST, band + 1])
-            before[ORDER, place] = np.float32(i)
-            before[FIRST, band + 1] += np.float32(1.0)
+    for place in range(present):
+        i = before[CHANGED, place]
+        band = min(np.int64((before[WAS_X, np.int64(i)] - low) * per_metre), bands - 1)
+        before[ORDER, np.int64(before[FIRST, band + 1])] = i
+        before[FIRST, band + 1] += np.float32(1.0)
     for band in range(bands, 0, -1):  # each place now holds where its band ends: move them up by one
         before[FIRST, band + 1] = before[FIRST, band]
     before[FIRST, 1] = ZERO

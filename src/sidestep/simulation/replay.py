@@ -58,7 +58,9 @@ def _choose_people(tracks: Tracks, placement: ReplayPlacement, window: tuple[flo
             raise BadInput(f"{where}: the recording {tracks.source or placement.path} has no person {unknown[0]}")
         keep &= np.isin(people, placement.people)
     if placement.first_person is not None:
-        keep &= people >= placement.first_person
+        late = (people >= placement.first_person) & (tracks.time[first] > window[1])
+        end = int(np.argmax(late)) if late.any() else len(people)
+        keep &= (people >= placement.first_person) & (np.arange(len(people)) < end)
     rows = np.isin(tracks.person, people[keep])
     return Tracks(
         tracks.person[rows], tracks.time[rows], tracks.position[rows], tracks.rate_hz, tracks.source, tracks.licence,

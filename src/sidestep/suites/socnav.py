@@ -126,7 +126,7 @@ class Socnav:
     def _is_recorded(self, episode: Episode) -> bool:
         if self.options.source == "generated":
             if self.options.time == "as-shipped":
-                raise BadInput("suite socnav: time=as-shipped is a way to replay recordings; generated people have none")
+                raise BadInput("suite socnav: time=as-shipped is a way to replay recordings, not generated people")
             return False
         missing = [name for name in self._datasets(episode) if find_dataset(name) is None]
         if missing and (self.options.source == "recorded" or self.options.time == "as-shipped"):

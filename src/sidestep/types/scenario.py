@@ -86,7 +86,8 @@ class ReplayPlacement(Model):
     people: tuple[int, ...] | None = None
     """Only these; None: everybody present in the time window."""
     first_person: int | None = None
-    """Only people with this number or a higher one."""
+    """Only people from this number on, in the order of their numbers, up to the first who comes after the time window:
+    SocNavBench's rule."""
     offset: Point = (0.0, 0.0)
     rotation: Finite = 0.0
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
