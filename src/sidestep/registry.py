@@ -1,7 +1,7 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName
 
-Kind = Literal["policies", "metrics", "suites", "datasets"]
+Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.straight:Straight",
@@ -42,6 +42,9 @@ DATASETS: dict[str, str] = {
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
+CAMERAS: dict[str, str] = {}
+"""Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -51,7 +54,7 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS}[kind])
+        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -77,7 +80,14 @@ def load(kind: Kind, name: str) -> Any:
 
 def kind_in_singular(kind: Kind) -> str:
     """``policies`` → ``policy``, for messages."""
-    return {"policies": "policy", "metrics": "metric", "suites": "suite", "datasets": "dataset format"}[kind]
+    singular: dict[Kind, str] = {
+        "policies": "policy",
+        "metrics": "metric",
+        "suites": "suite",
+        "datasets": "dataset format",
+        "cameras": "camera",
+    }
+    return singular[kind]
 
 
 def import_attribute(reference: str) -> Any:

@@ -35,9 +35,7 @@ TWIN_STEP_S = 0.05
 Replay = tuple[FloatArray, IntArray, IntArray]
 
 
-def generate_twin(
-    placement: TwinPlacement, rules: Rules, suite: str, scenario: str, seed: int, part: int
-) -> Replay:
+def generate_twin(placement: TwinPlacement, rules: Rules, suite: str, scenario: str, seed: int, part: int) -> Replay:
     """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups: what
     ``load_replay`` gives for a recording. Deterministic in all arguments."""
     return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part)
