@@ -1,4 +1,4 @@
-"""Our protocol, both ways round: the ordinary run folder, the same bits as without a socket, modes, tokens, versions."""
+"""Our protocol, both ways round: ordinary run folders, the same bits as without a socket, modes, tokens, versions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from math import isfinite
 from typing import Any
 
@@ -50,6 +50,8 @@ class Wires:
             self._listener = listen(Address.parse(f"unix:{self.here}"), backlog=BACKLOG)
         except (ValueError, OSError) as error:
             raise BadInput(f"--listen unix:{prefix}: {error}") from None
+        self.has_knocked = False
+        """A client has connected and waits for us to connect back."""
         self._open = ExitStack()
         self._open.enter_context(unlinking(self._listener))
 
@@ -71,9 +73,17 @@ class Wires:
         raise TimeoutError
 
     def shake_hands(self, deadline: float | None) -> None:
-        """Wait for a client to connect, and connect back once it listens."""
-        self.accept(deadline).close()
+        """Wait for a client to connect, if it has not yet, and connect back once it listens."""
+        if not self.has_knocked:
+            self.accept(deadline).close()
+        self.has_knocked = False
         self.send("", time.monotonic() + SEND_S)
+
+    def throw_away(self) -> None:
+        """Take what lies waiting from before; ``ClientRestarted`` when that is a new client's greeting."""
+        with suppress(TimeoutError):
+            while True:
+                self.receive(time.monotonic() + 1e-3)
 
     def send(self, text: str, deadline: float) -> None:
         """One message: connect, write, close. A client that is not listening yet is waited for."""
@@ -102,6 +112,7 @@ class Wires:
                     part = sock.recv(65536)
                 except TimeoutError:
                     if not parts:
+                        self.has_knocked = True
                         raise ClientRestarted("the client started anew in the middle of an episode") from None
                     raise
                 except OSError as error:
@@ -152,9 +163,17 @@ class JoystickHost:
 
     def policy_for(self, task: EpisodeTask) -> Any:
         """The client, if it is there or comes back in time."""
+        try:
+            with self.lock:
+                self.wires.throw_away()
+        except ClientRestarted:
+            self.is_there = False
+        except ClientFailed:
+            pass  # rubbish from before
         if not self.is_there and not self._gave_up:
             self.say(f"the client is gone; waiting {self._reconnect_s:g} s for it to come back")
             self._gave_up = not self._greet(time.monotonic() + self._reconnect_s)
+            self.say("it did not come back" if self._gave_up else "it is back")
         self._waiting = self._waiting[1:]
         if not self.is_there:
             return Gone(f"the client was gone and did not come back within {self._reconnect_s:g} s")
