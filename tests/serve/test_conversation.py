@@ -21,7 +21,7 @@ from sidestep.policies.remote.wire import Address, Connection, Refused, connect,
 from sidestep.records import load_record
 from sidestep.serve import SidestepHost
 from sidestep.suites.files import load_suite
-from tests.serve.worlds import Ahead, Client, Turning, run_host, serve_to
+from tests.serve.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def test_remote_orca_is_orca_to_the_last_bit(server: str, tmp_path: Path) -> Non
     local = run_benchmark(make_plan(core, ["orca"], **options), tmp_path / "local")
     with policy_server(Orca, address) as where:
         plan = make_plan(core, [f"remote:{where}"], **options)
-        remote = run_benchmark(plan, tmp_path / "remote", make_policy=None)
+        remote = run_benchmark(plan, tmp_path / "remote", make_policy=made_here)
     [one], [other] = local.episodes, remote.episodes
     assert other.policy == f"remote:{where}"
     assert one.outcome == other.outcome, other.error
@@ -107,7 +107,7 @@ def test_nobody_at_the_address_is_said_before_the_run(suite: Path) -> None:
 def test_a_policy_server_that_goes_away_is_counted(suite: Path, tmp_path: Path) -> None:
     with policy_server(Ahead) as where:
         plan = make_plan(load_suite(str(suite)), [f"remote:{where}"], limit=2)
-    result = run_benchmark(plan, tmp_path / "run")
+    result = run_benchmark(plan, tmp_path / "run", make_policy=made_here)
     assert [episode.outcome for episode in result.episodes] == ["policy_error"] * 2
     assert "nobody answers" in result.episodes[0].error
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sidestep import registry
+from sidestep.benchmark.episode import EpisodeTask
 from sidestep.benchmark.plan import Mode, make_plan
 from sidestep.benchmark.runner import RunResult
 from sidestep.serve import SidestepHost, serve
@@ -137,6 +139,11 @@ def run_host(
         ),
         out,
     )
+
+
+def made_here(task: EpisodeTask) -> Any:
+    """The policy of a task, in this process: workers take seconds to start."""
+    return registry.make_policy(task.policy.name, task.policy.settings)
 
 
 def serve_to(

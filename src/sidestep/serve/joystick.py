@@ -82,7 +82,7 @@ class Wires:
     def throw_away(self) -> None:
         """Take what lies waiting from before; ``ClientRestarted`` when that is a new client's greeting."""
         with suppress(TimeoutError):
-            while True:
+            for _ in range(MAX_COMMANDS):
                 self.receive(time.monotonic() + 1e-3)
 
     def send(self, text: str, deadline: float) -> None:
