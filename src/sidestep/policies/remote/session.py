@@ -17,6 +17,8 @@ RESET_S = 100.0
 ANSWER_S = 600.0
 """Time for an answer where a run sets no limit, s."""
 
+GOODBYE_S = 1.0
+
 
 class ClientFailed(SidestepError):
     """The policy at the other end raised, hung, talked nonsense or went away."""
@@ -60,9 +62,12 @@ class Session:
         self._tell({"type": "result", "outcome": outcome, "error": error[:1000], "metrics": metrics})
 
     def close(self, reason: str = "done") -> None:
-        """Say goodbye."""
-        if self.is_alive:
-            self._tell({"type": "bye", "reason": reason})
+        """Say goodbye. A question that is still open is not waited for."""
+        if self._lock.acquire(timeout=GOODBYE_S):
+            with suppress(WireError):
+                if self.is_alive:
+                    self._connection.send({"type": "bye", "reason": reason}, GOODBYE_S)
+            self._lock.release()
         self.is_alive = False
         self._connection.close()
 
