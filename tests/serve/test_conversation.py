@@ -112,6 +112,22 @@ def test_a_policy_server_that_goes_away_is_counted(suite: Path, tmp_path: Path) 
     assert "nobody answers" in result.episodes[0].error
 
 
+def test_a_policy_server_that_hangs_costs_one_episode(suite: Path, tmp_path: Path) -> None:
+    made: list[Ahead] = []
+
+    def make() -> Ahead:
+        made.append(Ahead(lambda policy, asked: wake.wait(60) if policy is made[1] else None))
+        return made[-1]
+
+    wake = threading.Event()
+    with policy_server(make) as where:
+        plan = make_plan(load_suite(str(suite)), [f"remote:{where}"], act_limit_s=0.3)  # the first one made
+        result = run_benchmark(plan, tmp_path / "run", make_policy=made_here)
+        wake.set()
+    assert [episode.outcome for episode in result.episodes] == ["policy_error", "success", "success"]
+    assert "limit of 0.3 s" in result.episodes[0].error
+
+
 def test_needs_are_all_that_is_sent(suite: Path, tmp_path: Path) -> None:
     served = serve_to(lambda address: run_client(Turning(), address), suite, tmp_path / "run", limit=1)
     assert served.outcomes == ["timeout"]

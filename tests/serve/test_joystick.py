@@ -90,6 +90,17 @@ def test_asynchronous(prefix: Path, suite: Path, tmp_path: Path) -> None:
     assert served.outcomes == ["success"] * 2, served.errors
 
 
+def test_a_scenario_that_cannot_be_built_is_left_out(prefix: Path, suite: Path, tmp_path: Path) -> None:
+    block = "{name: block, regions: [{kind: obstacle, polygon: [[-1, -1], [1, -1], [1, 1], [-1, 1]]}]}"
+    suite.write_text(suite.read_text().replace("{name: alone}", f"{{name: alone, scene: {block}}}"))
+    client = JoystickClient(str(prefix), one_position)
+    served = serve_joystick(client, prefix, suite, tmp_path / "run", limit=2)
+    assert served.client.error is None, served.client.error
+    assert client.episodes == ["met"]
+    assert served.outcomes == ["success"]
+    assert len(served.result.skipped) == 1
+
+
 def test_abandon_costs_the_episode(prefix: Path, suite: Path, tmp_path: Path) -> None:
     def plan(client: JoystickClient, robot: list[float], step: float) -> Any:
         if len(client.metadata) == 1 and len(client.states) == 5:

@@ -26,6 +26,7 @@ from sidestep.policies.remote.session import ANSWER_S, RESET_S, ClientFailed
 from sidestep.policies.remote.wire import Address, listen, unlinking
 from sidestep.serve.host import PAUSE_S, RECONNECT_S, Gone
 from sidestep.serve.joystick_state import Frame, metadata, power_off, state
+from sidestep.simulation import build_world
 from sidestep.types import Command, Observation, Position, Task, Velocity
 
 DEFAULT_PREFIX = "/tmp/socnavbench_joystick"
@@ -154,8 +155,9 @@ class JoystickHost:
         return PolicyPlan(name=self._name, settings={"protocol": "socnavbench"})
 
     def announce(self, plan: Plan, tasks: Sequence[EpisodeTask]) -> None:
-        """Wait for the client and tell it the names of the episodes."""
-        self._waiting = [task.scenario.name for task in tasks]
+        """Wait for the client and tell it the names of the episodes. It insists that each of them comes, so that those
+        which cannot be built are left out."""
+        self._waiting = [task.scenario.name for task in tasks if self._can_be_built(task)]
         if self._waiting:
             self.say(f"waiting for a SocNavBench client at {self.wires.here}")
             while not self._greet(None):
@@ -174,7 +176,7 @@ class JoystickHost:
             self.say(f"the client is gone; waiting {self._reconnect_s:g} s for it to come back")
             self._gave_up = not self._greet(time.monotonic() + self._reconnect_s)
             self.say("it did not come back" if self._gave_up else "it is back")
-        self._waiting = self._waiting[1:]
+        self._waiting = [name for name in self._waiting if name != task.scenario.name]
         if not self.is_there:
             return Gone(f"the client was gone and did not come back within {self._reconnect_s:g} s")
         return JoystickPolicy(self, task)
@@ -182,6 +184,14 @@ class JoystickHost:
     def close(self, reason: str) -> None:
         """Stop listening."""
         self.wires.close()
+
+    def _can_be_built(self, task: EpisodeTask) -> bool:
+        try:
+            build_world(task.scenario, task.seed, task.base)
+        except BadInput as error:
+            self.say(f"left out: {error}")
+            return False
+        return True
 
     def _greet(self, deadline: float | None) -> bool:
         try:

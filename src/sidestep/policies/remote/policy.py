@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from sidestep.errors import BadInput
-from sidestep.policies.remote.messages import read_introduction
+from sidestep.policies.remote.messages import Introduction, read_introduction
 from sidestep.policies.remote.session import ClientFailed, Session, SessionPolicy
 from sidestep.policies.remote.wire import (
     HELLO_S,
@@ -24,6 +24,7 @@ from sidestep.types import Command, Observation, Task
 from sidestep.version import __version__
 
 TOKEN_VARIABLE = "SIDESTEP_TOKEN"
+NOBODY = Introduction("", frozenset())
 
 
 class RemotePolicy:
@@ -42,8 +43,12 @@ class RemotePolicy:
         try:
             self._address = Address.parse(address)
         except ValueError as error:
-            raise BadInput(f"--policy remote:ADDRESS: {error}") from None
+            raise BadInput(
+                f"--policy remote:ADDRESS: {error} (a run of `sidestep serve` names its client so; only that client can "
+                "drive it again)"
+            ) from None
         self._policy: SessionPolicy | None = None
+        self._introduction = NOBODY
         self._failure = ""
 
     def check_reachable(self) -> None:
@@ -56,26 +61,23 @@ class RemotePolicy:
     @property
     def needs(self) -> frozenset[str]:
         """As the policy declares them."""
-        policy = self._connect()
-        return policy.needs if policy is not None else frozenset()
+        return self._introduced().needs
 
     @property
     def settings(self) -> dict[str, Any]:
         """As the policy declares them, with its own name."""
-        policy = self._connect()
-        return {} if policy is None else {"remote_name": policy.name, **policy.settings}
+        policy = self._introduced()
+        return {"remote_name": policy.name, **policy.settings} if policy is not NOBODY else {}
 
     @property
     def version(self) -> str:
         """As the policy declares it."""
-        policy = self._connect()
-        return policy.version if policy is not None else ""
+        return self._introduced().version
 
     @property
     def dynamics(self) -> str | None:
         """As the policy declares them."""
-        policy = self._connect()
-        return getattr(policy, "dynamics", None)
+        return self._introduced().dynamics
 
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""
@@ -97,6 +99,11 @@ class RemotePolicy:
             self._policy.session.close()
             self._policy = None
 
+    def _introduced(self) -> Introduction:
+        if self._introduction is NOBODY:
+            self._connect()
+        return self._introduction
+
     def _connected(self) -> SessionPolicy:
         policy = self._connect()
         if policy is None:
@@ -111,7 +118,7 @@ class RemotePolicy:
                 self._failure = str(error)
             else:
                 session.announce(None, None, [])
-                self._policy = SessionPolicy(session)
+                self._policy, self._introduction = SessionPolicy(session), session.policy
         return self._policy
 
 

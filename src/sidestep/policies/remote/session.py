@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,8 @@ ANSWER_S = 600.0
 """Time for an answer where a run sets no limit, s."""
 
 GOODBYE_S = 1.0
+OUTBOX = 4
+"""Messages that wait for an open question; never more than the result of one episode and the next list."""
 
 
 class ClientFailed(SidestepError):
@@ -35,6 +38,7 @@ class Session:
         self.policy = policy
         self._connection = connection
         self._lock = threading.Lock()
+        self._outbox: deque[Message] = deque(maxlen=OUTBOX)
         self._number = 0
         self._late = 0
         self._late_in_a_row = 0
@@ -72,13 +76,20 @@ class Session:
         self._connection.close()
 
     def _tell(self, message: Message) -> None:
-        """Send what needs no answer; whether it arrives is for the next question to find out."""
-        with self._lock:
-            if self.is_alive:
-                try:
-                    self._connection.send(message)
-                except WireError as error:
-                    self._lost(error)
+        """Send what needs no answer; whether it arrives is for the next question to find out. While a question is open
+        (an asynchronous episode ends in the middle of one) it is kept for later."""
+        self._outbox.append(message)
+        if self._lock.acquire(timeout=GOODBYE_S):
+            try:
+                self._send_outbox()
+            except WireError as error:
+                self._lost(error)
+            finally:
+                self._lock.release()
+
+    def _send_outbox(self) -> None:
+        while self._outbox and self.is_alive:
+            self._connection.send(self._outbox.popleft())
 
     def _ask(self, message: Message, wanted: str, limit_s: float) -> Message:
         with self._lock:
@@ -87,6 +98,7 @@ class Session:
             self._number += 1
             deadline = time.monotonic() + limit_s
             try:
+                self._send_outbox()
                 self._connection.send({**message, "id": self._number}, max(limit_s, 1e-3))
                 answer = self._answer_before(deadline)
             except TimedOut:
