@@ -226,6 +226,14 @@ def test_a_policy_server_asks_for_its_token(suite: Path, monkeypatch: pytest.Mon
     assert "secret" not in plan.model_dump_json()
 
 
+def test_a_policy_that_cannot_be_made_says_why(suite: Path) -> None:
+    def make() -> Any:
+        raise FileNotFoundError("weights.bin")
+
+    with policy_server(make) as where, pytest.raises(BadInput, match=r"FileNotFoundError: weights\.bin"):
+        make_plan(load_suite(str(suite)), [f"remote:{where}"])
+
+
 @pytest.mark.parametrize("text", ["", "here", "here:", ":5", "here:66000", "here:-1", "unix:", "unix:" + "x" * 200])
 def test_bad_addresses(text: str) -> None:
     with pytest.raises(ValueError):

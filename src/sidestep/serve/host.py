@@ -69,7 +69,7 @@ class SidestepHost:
         reconnect_s: float = RECONNECT_S,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._token, self._name, self._reconnect_s, self._say = token, name, reconnect_s, say
+        self._token, self._name, self._reconnect_s, self._say = token or None, name, reconnect_s, say
         try:
             self._listener = listen(Address.parse(address), token)
         except (ValueError, OSError) as error:

@@ -15,7 +15,6 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from math import hypot
 from types import SimpleNamespace
@@ -156,20 +155,31 @@ def serve_policy(
 
 def _serve_one(sock: socket.socket, make: Callable[[], Any], token: str | None) -> None:
     connection = Connection(sock, HELLO_LIMIT, strict=False)
-    with suppress(WireError):
-        try:
-            hello = connection.receive(HELLO_S)
-            check_version(hello, "benchmark")
-            if not same_token(hello.get("token"), token):
-                raise Refused("wrong or missing token")
-        except WireError as error:
-            connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": str(error)}, 1.0)
-        else:
+    try:
+        policy = _admit(connection, make, token)
+        if policy is not None:
             connection.limit = BENCHMARK_LIMIT
-            policy = make()
-            connection.send(_introduce(policy))
             _converse(connection, policy)
-    connection.close()
+    except WireError:
+        pass  # the benchmark is gone, and so is this session
+    finally:
+        connection.close()
+
+
+def _admit(connection: Connection, make: Callable[[], Any], token: str | None) -> Any:
+    """A policy for a benchmark that has greeted properly; None for one that has not and was told so."""
+    try:
+        hello = connection.receive(HELLO_S)
+        check_version(hello, "benchmark")
+        if not same_token(hello.get("token"), token):
+            raise Refused("wrong or missing token")
+        policy = make()
+        connection.send(_introduce(policy))
+        return policy
+    except Exception as error:  # also what the policy's constructor raises
+        reason = str(error) if isinstance(error, WireError) else f"{type(error).__name__}: {error}"
+        connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": reason[:500]}, 1.0)
+        return None
 
 
 def _connect_patiently(address: Address, wait_s: float) -> socket.socket:

@@ -44,8 +44,8 @@ class RemotePolicy:
             self._address = Address.parse(address)
         except ValueError as error:
             raise BadInput(
-                f"--policy remote:ADDRESS: {error} (a run of `sidestep serve` names its client so; only that client can "
-                "drive it again)"
+                f"--policy remote:ADDRESS: {error} (a run of `sidestep serve` names its client so; only that client "
+                "can drive it again)"
             ) from None
         self._policy: SessionPolicy | None = None
         self._introduction = NOBODY

@@ -29,7 +29,7 @@ POLICY_LIMIT = 256 * 1024
 BENCHMARK_LIMIT = 64 * 1024 * 1024
 """Bytes of a message to a policy: maps and pictures are large."""
 MAX_DEPTH = 16
-HELLO_S = 10.0
+HELLO_S = 5.0
 """Time for the handshake, s."""
 SEND_S = 30.0
 """Time for a message to be taken by the other side, s."""
