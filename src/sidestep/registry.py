@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +31,9 @@ SUITES: dict[str, str] = {
     "core": "sidestep.suites.core:CORE",
     "socnav": "sidestep.suites.socnav:SOCNAV",
 }
+
+REMOTE = "remote:"
+"""Opens the name of a policy that another process serves."""
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
@@ -131,8 +134,12 @@ def _import_file(path: str) -> ModuleType:
 
 
 def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
-    """A new policy from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
-    factory = import_attribute(reference) if ":" in reference else load("policies", reference)
+    """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class`` or
+    ``remote:ADDRESS``."""
+    if reference.startswith(REMOTE):
+        factory = partial(import_attribute("sidestep.policies.remote:RemotePolicy"), reference.removeprefix(REMOTE))
+    else:
+        factory = import_attribute(reference) if ":" in reference else load("policies", reference)
     try:
         return factory(**(settings or {}))
     except TypeError as error:
