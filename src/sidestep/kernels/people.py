@@ -17,11 +17,13 @@ from sidestep.kernels.layout import (
     GOAL_X,
     GOAL_Y,
     HEADING,
+    LAG,
     MODEL,
     MODEL_NONE,
     MODEL_REPLAY,
     NEW_VX,
     NEW_VY,
+    PACE,
     PREF_SPEED,
     PX,
     PY,
@@ -32,6 +34,7 @@ from sidestep.kernels.layout import (
     WISH_X,
     WISH_Y,
 )
+from sidestep.kernels.reactive_replay import recorded_state
 from sidestep.kernels.sweep import clear_of_walls, move_with_walls
 
 ARRIVED = np.float32(0.3)  # m: a waypoint is reached within this
@@ -130,18 +133,26 @@ def move_people(agents, flags, people, walls, dt):
 
 @kernel(forceinline=True)
 def replay_people(agents, flags, people, replay, step):
-    """Put replayed people where the recording has them at ``step``; (T, N, 4) x, y, vx, vy, NaN when absent."""
+    """Put replayed people where the recording has them at ``step``; (T, N, 4) x, y, vx, vy, NaN when absent.
+
+    Who is behind the recording (``LAG``) is where the recording was so much earlier, between two samples on the
+    straight line, and as much slower as the own clock is.
+    """
     step = min(step, replay.shape[0] - 1)
     for i in range(people):
         if flags[MODEL, i] != MODEL_REPLAY:
             continue
-        x = replay[step, i, 0]
+        if agents[LAG, i] > np.float32(0.0):
+            x, y, vx, vy = recorded_state(replay, i, np.float64(step) - np.float64(agents[LAG, i]))
+            vx, vy = vx * agents[PACE, i], vy * agents[PACE, i]
+        else:
+            x, y, vx, vy = replay[step, i, 0], replay[step, i, 1], replay[step, i, 2], replay[step, i, 3]
         if x != x:
             flags[ACTIVE, i] = 0
             continue
         flags[ACTIVE, i] = 1
-        agents[PX, i], agents[PY, i] = x, replay[step, i, 1]
-        agents[VX, i], agents[VY, i] = replay[step, i, 2], replay[step, i, 3]
+        agents[PX, i], agents[PY, i] = x, y
+        agents[VX, i], agents[VY, i] = vx, vy
 
 
 @kernel(forceinline=True)

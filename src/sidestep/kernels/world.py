@@ -1,8 +1,8 @@
 """One step of one world, and of many worlds in one call.
 
-The order inside a step: people come in; they decide (all from the same state, robots included); the robots move,
-stopped by walls; the people move, stopped by walls and by each other; contacts with robots are swept over the step;
-arrivals are noted. Nothing is drawn at random.
+The order inside a step: people come in; they decide (all from the same state, robots included), replayed ones who react
+first; the robots move, stopped by walls; the people move, stopped by walls and by each other; contacts with robots are
+swept over the step; arrivals are noted. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ from sidestep.kernels.layout import (
     PX,
     PY,
     RADIUS,
+    REACT_REROUTE,
+    REACTIVITY,
     VX,
     VY,
 )
 from sidestep.kernels.orca import orca_world
 from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
+from sidestep.kernels.reactive_replay import narrow_robots, note_delays, react_people, widen_robots
 from sidestep.kernels.social_force_helbing import helbing_world
 from sidestep.kernels.social_force_moussaid import moussaid_world
 from sidestep.kernels.sweep import (
@@ -88,11 +91,19 @@ def step_world(
     dt = np.float32(dt64)
     enter_people(agents, flags, people, np.float32(step * dt64))
     wish_velocities(agents, flags, people, routes, route_length, dt)
-    models = 0
+    models, reactive = 0, 0
+    for i in range(people):
+        reactive |= flags[REACTIVITY, i]
+    if reactive:
+        react_people(agents, flags, people, replay, step, dt)
     for i in range(people):
         models |= 1 << flags[MODEL, i]
     if models & (1 << MODEL_ORCA):
+        if reactive & REACT_REROUTE:
+            widen_robots(agents, people, before)
         orca_world(agents, flags, people, *walls, orca_parameters, orca_scratch)
+        if reactive & REACT_REROUTE:
+            narrow_robots(agents, people, before)
     if force_scratch is not None:
         edges = (walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8])
         if models & (1 << MODEL_HELBING):
@@ -111,6 +122,8 @@ def step_world(
         replay_people(agents, flags, people, replay, step + 1)
     if models & WALKING:
         part_bodies(agents, flags, people, before, walls, dt)
+    if reactive:
+        note_delays(agents, flags, people, before, replay, step + 1, dt)
     face_people(agents, flags, people)
     sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
     for r in range(robots.shape[0]):

@@ -30,6 +30,10 @@ from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
 
+SLOWEST_REROUTE = 0.5
+"""m/s: the pace at which people whose recording has them stand or stroll get out of the way and back."""
+
+_REACTIVITY = {"none": layout.REACT_NONE, "pause": layout.REACT_PAUSE, "reroute": layout.REACT_REROUTE}
 _AT_END = {"stay": layout.END_STAY, "leave": layout.END_LEAVE, "loop": layout.END_LOOP}
 
 
@@ -101,6 +105,7 @@ class WorldBuilder:
             np.array([_share_of(part) for part in scenario.crowd]),
             np.array([part.sees_robot for part in scenario.crowd], bool),
             np.array([_AT_END[part.at_end] for part in scenario.crowd], np.int32),
+            np.array([_REACTIVITY[part.reactivity] for part in scenario.crowd], np.int32),
         )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
         self._state = np.zeros((len(self._robots), ROBOT_ROWS))
@@ -179,7 +184,7 @@ class WorldBuilder:
 
     def _fill_people(self, agents: FloatArray, flags: IntArray, crowd: People, part_of: IntArray) -> None:
         """The columns of the people, ``agents`` and ``flags`` being theirs only."""
-        code, share, sees_robot, at_end = (values[part_of] for values in self._part_settings)
+        code, share, sees_robot, at_end, reactivity = (values[part_of] for values in self._part_settings)
         first = np.where((crowd.route_length > 0)[:, None], crowd.routes[:, 0], crowd.start)
         leg = first - crowd.start
         here = crowd.enter_s <= 0
@@ -194,11 +199,13 @@ class WorldBuilder:
         agents[layout.GOAL_X : layout.GOAL_Y + 1] = first.T
         agents[layout.HEADING] = np.where(np.isnan(crowd.heading), np.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
         agents[layout.ENTER_TIME] = crowd.enter_s
+        agents[layout.PACE] = 1.0
         flags[layout.MODEL] = code
         flags[layout.ACTIVE] = here & (code != layout.MODEL_REPLAY)
         flags[layout.GROUP] = crowd.group
         flags[layout.SEES_ROBOT] = sees_robot
         flags[layout.AT_END] = at_end
+        flags[layout.REACTIVITY] = reactivity
 
     def _fill_replay(
         self, agents: FloatArray, flags: IntArray, part_of: IntArray, replays: dict[int, Replay]
@@ -220,6 +227,8 @@ class WorldBuilder:
             agents[[[layout.PX], [layout.PY], [layout.VX], [layout.VY]], columns[here]] = tracks[0, here].T
             agents[layout.HEADING, columns[here]] = np.arctan2(tracks[0, here, 3], tracks[0, here, 2])
             flags[layout.ACTIVE, columns[here]] = 1
+            agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
+            agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
         return replay, person_id
 
 
@@ -237,6 +246,14 @@ def _share_of(part: CrowdPart) -> float:
     if part.share is not None:
         return part.share
     return 0.0 if part.model in ("static", "replay") else 1.0
+
+
+def _mean_speed(tracks: FloatArray) -> FloatArray:
+    """Each replayed person's recorded speed, averaged over the time in which they are there, m/s."""
+    there = np.isfinite(tracks[..., 0])
+    speed = np.where(there, np.hypot(tracks[..., 2], tracks[..., 3]), 0.0).sum(axis=0)
+    mean: FloatArray = speed / np.maximum(there.sum(axis=0), 1)
+    return mean
 
 
 def _stand_ins(groups: IntArray, radius: float) -> People:

@@ -18,6 +18,9 @@ Box = tuple[Finite, Finite, Finite, Finite]
 AtEnd = Literal["stay", "leave", "loop"]
 """After the last waypoint: stand there, leave the world, or walk back to the start and round again."""
 
+Reactivity = Literal["none", "pause", "reroute"]
+"""What replayed people do when the robot interferes: nothing, wait, or walk round it and back to their recording."""
+
 
 class Person(Model):
     """One pedestrian, placed by hand."""
@@ -141,6 +144,8 @@ class CrowdPart(Model):
     share: NonNegative | None = None
     """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0
     for static and replayed people, who give way to nobody."""
+    reactivity: Reactivity = "none"
+    """Of replayed people: what they do when the robot interferes (docs/simulation.md, reactive replay)."""
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25
@@ -154,6 +159,8 @@ class CrowdPart(Model):
             raise ValueError("model: replay and placement: {kind: replay} or {kind: twin} go together")
         if self.people and replayed:
             raise ValueError("replayed people come from a recording; put hand-placed people in another part")
+        if self.reactivity != "none" and self.model != "replay":
+            raise ValueError("reactivity is for replayed people; people of the other models react by themselves")
         if not self.people and self.placement is None:
             raise ValueError("a crowd part needs people or a placement")
         return self
