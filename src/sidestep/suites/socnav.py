@@ -160,6 +160,7 @@ class Socnav:
             placement=placement,
             radius=PERSON_RADIUS_M,
             sees_robot=self.options.reactivity != "none",
+            reactivity=self.options.reactivity,
         )
 
 
