@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import hypot
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sidestep.kernels import layout
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.policies.planning.sampling_planner import Checkpoints, SamplingPlanner
 from sidestep.policies.route import RouteFollower
 from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, Task
 from sidestep.types.base import FloatArray, IntArray
@@ -36,17 +38,41 @@ def empty_look(task: Task) -> Observation:
     return Observation(0.0, RobotState(*task.start, 0.0, 0.0, 0.0), task.goal, nobody)
 
 
+class Guide(Protocol):
+    """Knows the way round the walls."""
+
+    def target(self, x: float, y: float) -> tuple[float, float]:
+        """The point to head for from (x, y), m."""
+        ...
+
+
+GUIDES = ("sampling", "route")
+
+
+def check_guide(policy: str, guide: str) -> None:
+    """Raise if ``guide`` is none."""
+    if guide not in GUIDES:
+        raise BadInput(f"policy {policy!r}: unknown guide {guide!r}{did_you_mean(str(guide), GUIDES)}")
+
+
+def make_guide(name: str, task: Task) -> Guide:
+    """``sampling``: checkpoints of the sampling planner; ``route``: the points of the task's route."""
+    if name == "sampling":
+        return Checkpoints(SamplingPlanner(task))
+    assert task.route is not None
+    return RouteFollower(task.route)
+
+
 class AsPedestrian:
     """Column 0 is the robot, moved by ``model``; the people seen follow in the other columns."""
 
-    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float) -> None:
-        assert task.route is not None
+    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float, guide: str = "route") -> None:
         self.walls = walls_of(task.map)
         self._task = task
         self._model = model
         self._radius = task.robot.footprint.enclosing_radius * radius_scale
         self._people_share = people_share
-        self._route = RouteFollower(task.route)
+        self._guide = make_guide(guide, task)
         self._speed = task.robot.limits.max_speed
 
     def fill(self, observation: Observation) -> tuple[FloatArray, IntArray]:
@@ -72,8 +98,8 @@ class AsPedestrian:
         return agents, flags
 
     def _wish(self, x: float, y: float) -> tuple[float, float]:
-        """Full speed toward the next point of the route, slower only so as not to overshoot the goal in one step."""
-        tx, ty = self._route.target(x, y)
+        """Full speed toward the guide's point, slower only so as not to overshoot the goal in one step."""
+        tx, ty = self._guide.target(x, y)
         dx, dy = tx - x, ty - y
         distance = hypot(dx, dy)
         if distance < 1e-9:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
-from sidestep.policies.as_pedestrian import AsPedestrian, empty_look
+from sidestep.policies.as_pedestrian import AsPedestrian, check_guide, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 
@@ -30,8 +30,10 @@ class Orca:
         neighbour_distance: float = 50.0,
         radius_scale: float = 1.05,
         people_share: float = 0.0,
+        guide: str = "sampling",
     ) -> None:
         """``people_share``: the share of an avoidance that people are expected to take, against the robot's 1."""
+        check_guide(self.name, guide)
         self.settings: dict[str, Any] = {
             "horizon": horizon,
             "wall_horizon": wall_horizon,
@@ -39,12 +41,13 @@ class Orca:
             "neighbour_distance": neighbour_distance,
             "radius_scale": radius_scale,
             "people_share": people_share,
+            "guide": guide,
         }
 
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
         s = self.settings
-        self._body = AsPedestrian(task, layout.MODEL_ORCA, s["radius_scale"], s["people_share"])
+        self._body = AsPedestrian(task, layout.MODEL_ORCA, s["radius_scale"], s["people_share"], s["guide"])
         self._scratch = make_orca_scratch(64)
         self._columns = 64
         self._parameters = OrcaParameters(

@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.kernels import layout
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
-from sidestep.policies.as_pedestrian import AsPedestrian, empty_look
+from sidestep.policies.as_pedestrian import AsPedestrian, check_guide, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 
@@ -23,20 +23,28 @@ class SocialForce:
     needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "route", "map"})
 
     def __init__(
-        self, strength: float = 10.0, wall_strength: float = 3.0, wall_range: float = 0.3, relaxation_time: float = 0.5
+        self,
+        strength: float = 10.0,
+        wall_strength: float = 3.0,
+        wall_range: float = 0.3,
+        relaxation_time: float = 0.5,
+        guide: str = "route",
     ) -> None:
         """Strengths in m/s², range in m, time in s; the rest as published by Moussaïd et al."""
+        check_guide(self.name, guide)
         self.settings: dict[str, Any] = {
             "strength": strength,
             "wall_strength": wall_strength,
             "wall_range": wall_range,
             "relaxation_time": relaxation_time,
+            "guide": guide,
         }
 
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
-        self._body = AsPedestrian(task, layout.MODEL_MOUSSAID, radius_scale=1.0, people_share=0.0)
-        self._parameters = MoussaidParameters(**self.settings).as_array()
+        self._body = AsPedestrian(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
+        own = {name: value for name, value in self.settings.items() if name != "guide"}
+        self._parameters = MoussaidParameters(**own).as_array()
         self._step_s = np.float32(task.step_s)
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
