@@ -163,6 +163,10 @@ class Checkpoints:
         self._planner = planner
         self._checkpoint: tuple[float, float] | None = None
 
+    def restart(self) -> None:
+        """Forget the present checkpoint."""
+        self._checkpoint = None
+
     def target(self, x: float, y: float) -> tuple[float, float]:
         """Where to head for from (x, y), m."""
         last = self._checkpoint
