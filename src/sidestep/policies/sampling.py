@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import cos, hypot, sin
+from math import cos, hypot, inf, sin, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ LATERAL_GAIN = 4.0  # 1/m²: turn rate per metre aside and per m/s
 HEADING_GAIN = 3.0  # 1/m: turn rate per radian and per m/s
 LOST_M = 0.3
 """A new plan is made when the robot is farther than this from the old one."""
-TURNED_RAD = 0.02
+TURNED_RAD = 0.03
 
 
 class Sampling:
@@ -45,6 +45,7 @@ class Sampling:
         """Compute the distance to the goal, load the library, make the first plan."""
         self._planner = SamplingPlanner(task, self._settings)
         self._step_s = task.step_s
+        self._turn_acceleration = task.robot.limits.max_turn_acceleration
         self._plan: Trajectory | None = None
         self._next = 0
         self._turned = True
@@ -63,7 +64,7 @@ class Sampling:
             assert self._plan.turn_to is not None
             error = wrapped(self._plan.turn_to - robot.heading)
             if abs(error) > TURNED_RAD:
-                return Velocity(0.0, self._turn_rate(error / self._step_s))
+                return Velocity(0.0, self._turn_on_spot(error))
             self._turned = True
         return self._follow(self._plan, robot)
 
@@ -71,11 +72,16 @@ class Sampling:
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
         goal = self._planner.goal
         is_last = hypot(plan.end[0] - goal[0], plan.end[1] - goal[1]) < self._planner.goal_radius
-        if not is_last and left < self._planner.settings.checkpoint_radius and self._turned:
+        if not is_last and self._turned and left < self._checkpoint_radius(robot.speed):
             return True
         self._advance(plan, robot)
         x, y = plan.position[self._next]
         return self._next >= len(plan.position) - 1 or hypot(x - robot.x, y - robot.y) > LOST_M + self._spacing(plan)
+
+    def _checkpoint_radius(self, speed: float) -> float:
+        """Distance from the plan's end at which the next plan is made, m: early enough to stop before the end."""
+        braking = 0.5 * speed * speed / self._planner.limits.deceleration
+        return max(self._planner.settings.checkpoint_radius, braking + 0.5 if braking else 0.0)
 
     def _advance(self, plan: Trajectory, robot: RobotState) -> None:
         """Move on to the sample that the robot is nearest to, never back."""
@@ -102,6 +108,9 @@ class Sampling:
         error = wrapped(robot.heading - heading - curvature * along)
         j = min(k + 1, len(plan.speed) - 1)
         v = min(plan.speed[k], plan.speed[j]) * max(cos(error), 0.0)
+        left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
+        if self._planner.limits.deceleration < inf:
+            v = min(v, max(sqrt(2.0 * self._planner.limits.deceleration * left), 0.1))
         speed = max(v, 0.05)
         omega = self._turn_rate(speed * (curvature - LATERAL_GAIN * aside - HEADING_GAIN * sin(error)))
         return Velocity(float(v), float(omega))
@@ -111,7 +120,15 @@ class Sampling:
         _, ux, uy = self._planner.field.look(robot.x, robot.y)
         error = wrapped(float(np.arctan2(uy, ux)) - robot.heading)
         v = 0.2 * self._planner.limits.speed if abs(error) < 0.3 else 0.0
-        return Velocity(v, self._turn_rate(error / self._step_s))
+        return Velocity(v, self._turn_on_spot(error))
+
+    def _turn_on_spot(self, error: float) -> float:
+        """Turn rate (rad/s) that ends a turn by ``error`` soonest: limited, and braked in time where braking is."""
+        rate = error / self._step_s
+        if self._turn_acceleration is not None:
+            most = 0.8 * sqrt(2.0 * self._turn_acceleration * abs(error))
+            rate = min(max(rate, -most), most)
+        return self._turn_rate(rate)
 
     def _turn_rate(self, wanted: float) -> float:
         most = self._planner.limits.turn_rate

@@ -18,6 +18,10 @@ from sidestep.types.base import FloatArray
 DEEPEST_M = 0.2
 """Overlap of two bodies (m) beyond which the near force grows no more."""
 
+PREVIEW_S = 0.5
+"""A robot that cannot follow a velocity at once is told the one that the forces lead to after this time (s): one step
+changes it too little to turn the wheels by."""
+
 
 class SocialForce:
     """Moussaïd's social force along the route, strengths as in SocNavBench's PedSim baseline: people 10, walls 3.
@@ -69,7 +73,9 @@ class SocialForce:
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
         self._body = AsPedestrian(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
-        self._step_s = np.float32(task.step_s)
+        robot = task.robot
+        follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
+        self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
         self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer

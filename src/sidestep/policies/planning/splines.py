@@ -82,7 +82,7 @@ class Splines:
     cos: FloatArray  # (n, K) float32, of the heading
     sin: FloatArray  # (n, K) float32
     time: FloatArray  # (n, K) float32, s, turning on the spot included
-    speed: FloatArray  # (n, K) float32, m/s
+    speed: FloatArray  # (n, K) float32, m/s: the most that curve and braking allow; acceleration counts in time only
     curvature: FloatArray  # (n, K) float32, 1/m
     turn: FloatArray  # (n,) float32, rad on the spot before the rest
     first: IntArray  # (n,) int32, the first sample at which a plan may end
@@ -92,14 +92,19 @@ class Splines:
 
 
 def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: DriveLimits, horizon: float) -> Splines:
-    """The feasible ones of the splines to ``ends (n, 3)`` (x, y, θ after turning on the spot by ``turns (n,)`` rad)."""
+    """The feasible ones of the splines to ``ends (n, 3)`` (x, y, θ after turning on the spot by ``turns (n,)`` rad).
+
+    ``horizon`` (s) limits the time of driving; turning on the spot comes on top.
+    """
     ends, turns = np.asarray(ends, np.float64).reshape(-1, 3), np.asarray(turns, np.float64)
     x, y, dx, dy, curvature = _hermite(ends)
     steps = np.hypot(np.diff(x, axis=1), np.diff(y, axis=1))
     is_turned = turns != 0.0
-    v = _speed_profile(curvature, steps, np.where(is_turned, 0.0, speed), limits)
+    limit = _speed_limit(curvature, steps, limits)
+    v = _driven_speed(limit, steps, np.where(is_turned, 0.0, speed), limits)
     moving = np.maximum(0.5 * (v[:, 1:] + v[:, :-1]), 1e-6)
     time = np.concatenate([np.zeros((len(ends), 1)), np.cumsum(steps / moving, axis=1)], axis=1)
+    driven = time[:, -1].copy()
     braking_time, braking_way = (0.0, 0.0) if limits.deceleration == inf else (
         speed / limits.deceleration, 0.5 * speed * speed / limits.deceleration
     )  # fmt: skip
@@ -107,13 +112,13 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
     tangent = np.maximum(np.hypot(dx, dy), 1e-9)
     c, s = np.cos(turns)[:, None], np.sin(turns)[:, None]
     ahead = np.where(is_turned, braking_way, 0.0)[:, None]
-    feasible = (time[:, -1] <= horizon) & (np.abs(curvature).max(axis=1) <= limits.curvature)
+    feasible = (driven <= horizon) & (np.abs(curvature).max(axis=1) <= limits.curvature)
     feasible &= tangent.min(axis=1) > 1e-3
-    feasible &= is_turned | (v[:, 0] >= speed - 1e-6)
+    feasible &= is_turned | (limit[:, 0] >= speed - 1e-6) | (limits.deceleration == inf)
     length = np.concatenate([np.zeros((len(ends), 1)), np.cumsum(steps, axis=1)], axis=1)
     least = np.minimum(LEAST_LENGTH_M, 0.99 * length[:, -1:])
     columns = (
-        ahead + c * x - s * y, s * x + c * y, (c * dx - s * dy) / tangent, (s * dx + c * dy) / tangent, time, v, curvature
+        ahead + c * x - s * y, s * x + c * y, (c * dx - s * dy) / tangent, (s * dx + c * dy) / tangent, time, limit, curvature
     )  # fmt: skip
     chosen = [np.ascontiguousarray(column[feasible], np.float32) for column in columns]
     return Splines(
@@ -137,19 +142,23 @@ def _hermite(ends: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Floa
     return x, y, x1, y1, curvature
 
 
-def _speed_profile(curvature: FloatArray, steps: FloatArray, start: FloatArray, limits: DriveLimits) -> FloatArray:
-    """Fastest speeds (n, K) within the limits, from ``start (n,)`` m/s on where acceleration is limited."""
-    turning = np.maximum(np.abs(curvature), 1e-9)
-    v = np.minimum(limits.speed, TURN_SHARE * limits.turn_rate / turning)
+def _speed_limit(curvature: FloatArray, steps: FloatArray, limits: DriveLimits) -> FloatArray:
+    """Fastest speeds (n, K) from which every curve ahead can still be taken."""
+    v = np.minimum(limits.speed, TURN_SHARE * limits.turn_rate / np.maximum(np.abs(curvature), 1e-9))
     if limits.deceleration < inf:
         for k in range(v.shape[1] - 2, -1, -1):
             v[:, k] = np.minimum(v[:, k], np.sqrt(v[:, k + 1] ** 2 + 2 * limits.deceleration * steps[:, k]))
-    if limits.acceleration < inf:
-        v[:, 0] = np.minimum(v[:, 0], start)
-        for k in range(v.shape[1] - 1):
-            v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(v[:, k] ** 2 + 2 * limits.acceleration * steps[:, k]))
-    elif limits.deceleration == inf:
-        return v
+    return v
+
+
+def _driven_speed(limit: FloatArray, steps: FloatArray, start: FloatArray, limits: DriveLimits) -> FloatArray:
+    """Speeds (n, K) that are driven, from ``start (n,)`` m/s on, if acceleration is limited."""
+    if limits.acceleration == inf:
+        return limit
+    v = limit.copy()
+    v[:, 0] = np.minimum(v[:, 0], start)
+    for k in range(v.shape[1] - 1):
+        v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(v[:, k] ** 2 + 2 * limits.acceleration * steps[:, k]))
     return v
 
 
