@@ -1,6 +1,6 @@
 """Costs of many sampled trajectories over a clearance field and a distance-to-goal field, and the cheapest of them.
 
-Everything is in seconds. A trajectory may end at any of its samples k; with t the time, c the clearance of the body's
+Everything is in seconds. A trajectory may end at some of its samples k; with t the time, c the clearance of the body's
 surface, D the obstacle-aware distance to the goal and α the angle between the heading and the way downhill in D,
 
     J_k = t_k + w_o Σ_{i ≤ k} ((m - c_i) / m)²₊ (t_i - t_{i-1}) + w_g D_k / v_max + w_h (π / 2) (1 - cos α_k) / ω_max
@@ -16,6 +16,7 @@ import math
 from sidestep.kernels.jit import inlined, kernel
 
 RADIUS, HARD_GAP, MARGIN, W_OBSTACLE, PER_SPEED, PER_TURN, GOAL_X, GOAL_Y, GOAL_REACH, PARAMETERS = range(10)
+END_EVERY = 3  # a trajectory may end at every third sample, counted from its last, and at any beside the goal
 FAR = 1e3  # m: clearance beyond the grid
 
 
@@ -74,7 +75,7 @@ def downhill(goal_distance, x0, y0, cell, goal_x, goal_y, x, y):
 def spline_costs(
     xs, ys, cosines, sines, times, first, pose, clearance, goal_distance, x0, y0, cell, hard, parameters, costs, ends
 ):
-    """Write the least J of each trajectory into ``costs (n,)``, infinite if there is none, and its sample into ``ends``.
+    """Write the least J of each trajectory into ``costs (n,)``, infinite if none, and its sample into ``ends (n,)``.
 
     ``xs, ys, cosines, sines, times (n, K)`` float32 in the robot's frame; ``first (n,)`` the first sample at which one
     may end (before it only within ``GOAL_REACH`` of the goal); ``pose`` = x, y, cos, sin; ``hard`` the least clearance
@@ -83,6 +84,8 @@ def spline_costs(
     px, py, pc, ps = pose[0], pose[1], pose[2], pose[3]
     goal_x, goal_y = parameters[GOAL_X], parameters[GOAL_Y]
     margin, radius = parameters[MARGIN], parameters[RADIUS]
+    reach2 = parameters[GOAL_REACH] * parameters[GOAL_REACH]
+    last = xs.shape[1] - 1
     best = -1
     for n in range(xs.shape[0]):
         costs[n], ends[n] = math.inf, 0
@@ -96,9 +99,15 @@ def spline_costs(
             short = (margin - (c - radius)) / margin
             if short > 0.0:
                 penalty += parameters[W_OBSTACLE] * short * short * (times[n, k] - times[n, k - 1])
+            if best >= 0 and times[n, k] + penalty >= costs[best]:
+                break  # every later end costs more
+            gx, gy = x - goal_x, y - goal_y
+            beside = gx * gx + gy * gy < reach2
+            if not beside and (k < first[n] or (last - k) % END_EVERY != 0):
+                continue
             d, ux, uy = downhill(goal_distance, x0, y0, cell, goal_x, goal_y, x, y)
             if not d < math.inf:
-                break
+                continue
             arrived = d < parameters[GOAL_REACH]
             if k < first[n] and not arrived:
                 continue
@@ -114,7 +123,7 @@ def spline_costs(
 
 @kernel
 def farthest_in_sight(points, count, clearance, x0, y0, cell, hard, x, y):
-    """The last of ``points[:count] (., 2)`` to which a straight walk from (x, y) keeps ``hard`` m from solids; -1: none."""
+    """The last of ``points[:count]`` to which a straight walk from (x, y) keeps ``hard`` m from solids; -1 if none."""
     for k in range(count - 1, -1, -1):
         dx, dy = points[k, 0] - x, points[k, 1] - y
         steps = int(math.sqrt(dx * dx + dy * dy) / cell) + 1

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sidestep.kernels import layout
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.kernels import layout
 from sidestep.policies.planning.sampling_planner import Checkpoints, SamplingPlanner
 from sidestep.policies.route import RouteFollower
 from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, Task
@@ -36,6 +36,7 @@ def empty_look(task: Task) -> Observation:
     none = np.zeros((0, 2))
     nobody = Pedestrians(np.zeros(0, np.int64), none, none, np.zeros(0), np.zeros(0), np.zeros(0, np.int32))
     return Observation(0.0, RobotState(*task.start, 0.0, 0.0, 0.0), task.goal, nobody)
+
 
 WALL_GAP_M = 0.02
 """What is kept between body and wall, m: the distance field is exact to about a millimetre at its samples only."""

@@ -107,7 +107,7 @@ class Sampling:
         aside -= 0.5 * curvature * along * along
         error = wrapped(robot.heading - heading - curvature * along)
         j = min(k + 1, len(plan.speed) - 1)
-        v = min(plan.speed[k], plan.speed[j]) * max(cos(error), 0.0)
+        v = min(plan.speed[k], plan.speed[j], self._planner.limits.speed) * max(cos(error), 0.0)
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
         if self._planner.limits.deceleration < inf:
             v = min(v, max(sqrt(2.0 * self._planner.limits.deceleration * left), 0.1))

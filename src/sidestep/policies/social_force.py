@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,9 +26,9 @@ changes it too little to turn the wheels by."""
 class SocialForce:
     """Moussaïd's social force along the route, strengths as in SocNavBench's PedSim baseline: people 10, walls 3.
 
-    Its desired force has the factor 1, (wish - v) / 1 s. Moussaïd's force acts along and across the relative velocity and
-    vanishes beside the body, so that people who drift together touch; the circular force of Helbing and Molnár between
-    the surfaces, A exp(-(d - r) / B), keeps them apart.
+    Its desired force has the factor 1, (wish - v) / 1 s. Moussaïd's force acts along and across the relative velocity
+    and vanishes beside the body, so that people who drift together touch; the circular force of Helbing and Molnár
+    between the surfaces, A exp(-(d - r) / B), keeps them apart.
     """
 
     name = "social_force"
@@ -49,7 +49,7 @@ class SocialForce:
     ) -> None:
         """Strengths in m/s², ranges in m, time in s; the rest as published by Moussaïd et al."""
         check_guide(self.name, guide)
-        if not (0.0 <= near_strength and isfinite(near_strength) and 0.0 < near_range and isfinite(near_range)):
+        if not (0.0 <= near_strength < inf and 0.0 < near_range < inf):
             raise BadInput(
                 f"policy 'social_force': near_strength must be at least 0 and near_range above 0, "
                 f"not {near_strength!r} and {near_range!r}"

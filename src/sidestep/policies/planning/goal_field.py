@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -11,10 +12,8 @@ from sidestep.kernels.spline_costs import clearance_at, downhill
 from sidestep.types import CompiledScene
 from sidestep.types.base import FloatArray
 
-SPREAD_CELLS = 6
-"""How far (cells) the field reaches into places where the body does not fit, so that a pushed robot gets out again."""
 STEEPNESS = 10.0
-"""Cost of a metre there."""
+"""Cost of a metre where the body does not fit; the field reaches as far as its centre can be pushed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,7 @@ def make_goal_field(
     _place_sources(distance, np.isfinite(slowness), scene.clearance(*goal) - radius - margin, goal, origin, cell)
     sweep_geodesic(distance, slowness, cell)
     spare = np.empty_like(distance)
-    for _ in range(SPREAD_CELLS):
+    for _ in range(ceil(radius / cell) + 1):
         spread_outward(distance, STEEPNESS, cell, spare)
     return GoalField(goal, clearance, distance.astype(np.float32), origin, cell)
 
@@ -93,4 +92,3 @@ def _place_sources(
         reach = float(away[is_open].min()) + 0.5 * cell
     near = away <= reach
     distance[near] = away[near]
-

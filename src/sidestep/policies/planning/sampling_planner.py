@@ -1,4 +1,4 @@
-"""The sampling planner: of all splines of the library, the one with which the goal is reached soonest, walls considered.
+"""The sampling planner: of all splines of the library, the one that leads to the goal soonest, walls considered.
 
 It knows the map, the goal and the robot, and no people. ``SamplingPlanner.plan`` serves the policy ``sampling``;
 ``Checkpoints`` makes the same planner the guide of a policy that avoids people but does not know the way.
@@ -109,9 +109,7 @@ class SamplingPlanner:
         if hypot(dx, dy) <= library_reach(self.limits, self.settings.horizon):
             c, s = cos(pose[2]), sin(pose[2])
             start = speed if self._class(speed) < self._class(self.limits.speed) else self.limits.speed
-            ends = splines_to_point(
-                c * dx + s * dy, -s * dx + c * dy, start, self.limits, self.settings.horizon
-            )
+            ends = splines_to_point(c * dx + s * dy, -s * dx + c * dy, start, self.limits, self.settings.horizon)
             to_goal = self._cheapest(ends, pose)
             if to_goal is not None and (best is None or to_goal.cost <= best.cost):
                 best = to_goal
@@ -156,12 +154,14 @@ class Checkpoints:
     """The planner as a guide for a policy that moves in any direction and avoids people by itself.
 
     A checkpoint is the farthest point of the best trajectory that lies in plain sight, so that heading straight for
-    it is safe; a new one is asked for within ``checkpoint_radius`` of it, or when a wall has come in between.
+    it is safe; a new one is asked for within ``checkpoint_radius`` of it, when a wall has come in between, or when the
+    robot has been swept past it.
     """
 
     def __init__(self, planner: SamplingPlanner) -> None:
         self._planner = planner
         self._checkpoint: tuple[float, float] | None = None
+        self._left = 0.0
 
     def restart(self) -> None:
         """Forget the present checkpoint."""
@@ -172,11 +172,14 @@ class Checkpoints:
         last = self._checkpoint
         if last is None or self._is_due(last, x, y):
             self._checkpoint = self._request(x, y)
+            self._left = self._planner.field.distance_at(*self._checkpoint)
         assert self._checkpoint is not None
         return self._checkpoint
 
     def _is_due(self, last: tuple[float, float], x: float, y: float) -> bool:
         if last != self._planner.goal and hypot(last[0] - x, last[1] - y) < self._planner.settings.checkpoint_radius:
+            return True
+        if self._planner.field.distance_at(x, y) < self._left:  # swept past it
             return True
         return self._in_sight(np.array([last]), x, y) < 0
 

@@ -4,8 +4,8 @@ A spline leaves the origin along +x and ends in a pose (x, y, θ). With chord le
 
     p(u) = (u³ - 2u² + u) L (1, 0) + (3u² - 2u³) (x, y) + (u³ - u²) L (cos θ, sin θ),        0 ≤ u ≤ 1,
 
-whose curvature is κ = (x' y'' - y' x'') / |p'|³. It is driven as fast as the limits allow: v ≤ v_max, v |κ| ≤ ω_max and,
-where the robot has such limits, acceleration and deceleration. A robot that turns on the spot may do so first.
+whose curvature is κ = (x' y'' - y' x'') / |p'|³. It is driven as fast as the limits allow: v ≤ v_max, v |κ| ≤ ω_max
+and, where the robot has such limits, acceleration and deceleration. A robot that turns on the spot may do so first.
 
 The library is a connectivity graph of depth one: the nodes are end poses on a grid about the robot, and an edge is a
 spline that is feasible within the horizon, from the robot's present class of speed.
@@ -118,12 +118,11 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
     length = np.concatenate([np.zeros((len(ends), 1)), np.cumsum(steps, axis=1)], axis=1)
     least = np.minimum(LEAST_LENGTH_M, 0.99 * length[:, -1:])
     columns = (
-        ahead + c * x - s * y, s * x + c * y, (c * dx - s * dy) / tangent, (s * dx + c * dy) / tangent, time, limit, curvature
+        ahead + c * x - s * y, s * x + c * y, (c * dx - s * dy) / tangent, (s * dx + c * dy) / tangent,
+        time, limit, curvature,
     )  # fmt: skip
     chosen = [np.ascontiguousarray(column[feasible], np.float32) for column in columns]
-    return Splines(
-        *chosen, turns[feasible].astype(np.float32), (length < least).sum(axis=1)[feasible].astype(np.int32)
-    )
+    return Splines(*chosen, turns[feasible].astype(np.float32), (length < least).sum(axis=1)[feasible].astype(np.int32))
 
 
 def _hermite(ends: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
