@@ -121,8 +121,11 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
         ahead + c * x - s * y, s * x + c * y, (c * dx - s * dy) / tangent, (s * dx + c * dy) / tangent,
         time, limit, curvature,
     )  # fmt: skip
-    chosen = [np.ascontiguousarray(column[feasible], np.float32) for column in columns]
-    return Splines(*chosen, turns[feasible].astype(np.float32), (length < least).sum(axis=1)[feasible].astype(np.int32))
+    px, py, cosine, sine, when, fastest, bend = (
+        np.ascontiguousarray(column[feasible], np.float32) for column in columns
+    )
+    first = (length < least).sum(axis=1)[feasible].astype(np.int32)
+    return Splines(px, py, cosine, sine, when, fastest, bend, turns[feasible].astype(np.float32), first)
 
 
 def _hermite(ends: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
