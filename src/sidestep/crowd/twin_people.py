@@ -101,7 +101,7 @@ class TwinDraw:
         return sizes
 
     def _arrivals(self) -> list[tuple[float, int]]:
-        """Times and sizes of the parties that come. A party is not split: what it exceeds its bin by, the next lacks."""
+        """Times and sizes of the parties that come. A party stays whole: what it exceeds its bin by, the next lacks."""
         found, owed = [], 0.0
         for number, expected in enumerate(self._fit.arrivals):
             owed += expected
@@ -139,7 +139,9 @@ class TwinDraw:
         when = float(self._rng.random()) * length / speed if pauses else np.inf
         toward = route[0] - start
         heading = float(np.arctan2(toward[1], toward[0]))
-        self._join(start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf)
+        self._join(
+            start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf
+        )
 
     def _stand(self, size: int, time: float) -> None:
         standing: Standing = self._fit.standing
@@ -194,7 +196,8 @@ class TwinDraw:
             points = draw_in_box(box, 16, self._rng)
             free = np.flatnonzero(self._free(points, ALONE_M))
             if len(free):
-                return points[free[0]]
+                place: FloatArray = points[free[0]]
+                return place
         raise BadInput(f"twin {self._fit.name}: no free place in the box {box}")
 
     def _apart(self, place: FloatArray) -> bool:

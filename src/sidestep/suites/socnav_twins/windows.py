@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -99,16 +100,14 @@ def load_recording(name: str) -> Tracks:
 def find_breaks(recording: str) -> tuple[tuple[float, float], ...]:
     """When the recording says nothing: before and after it, and where it breaks off.
 
-    A time without any annotation is a break, not an empty place, if more people vanish at its start than leave together.
+    A time without annotations is a break, not an empty place, if more people vanish at its start than leave together.
     """
     tracks = load_recording(recording)
     times = np.unique(tracks.time)
     ends = tracks.time[np.searchsorted(tracks.person, tracks.people, side="right") - 1]
-    gaps = zip(times[:-1], times[1:], strict=True)
+    gaps = pairwise(times.tolist())
     inside = [
-        (float(a), float(b))
-        for a, b in gaps
-        if b - a > BREAK_S and (np.abs(ends - a) <= STEP_S).sum() >= BREAK_PEOPLE
+        (float(a), float(b)) for a, b in gaps if b - a > BREAK_S and (np.abs(ends - a) <= STEP_S).sum() >= BREAK_PEOPLE
     ]
     return ((-np.inf, float(times[0])), *inside, (float(times[-1]), np.inf))
 
