@@ -32,8 +32,8 @@ TURNING = 0.1
 """Share of a leader's new direction that its company takes over in a step."""
 STARTING_S = 0.5
 """How fast people come to the speed they want: the relaxation time of the social force model."""
-GONE_M = 0.6
-"""So near to the end of the way a party is through, even if somebody stands there."""
+GONE_M = 1.0
+"""Who is so near to the end of the way and comes no nearer is through: somebody stands there."""
 TWIN_STEP_S = 0.05
 
 Replay = tuple[FloatArray, IntArray, IntArray]
@@ -193,11 +193,11 @@ class _Company:
         """Who has stood long enough leaves; companions leave with their leader."""
         flags, agents, n = self._flags, self._agents, self._count
         gone = (flags[layout.ACTIVE, :n] == 0) & np.isfinite(self._since)
-        to_goal = np.hypot(
-            agents[layout.GOAL_X, :n] - agents[layout.PX, :n], agents[layout.GOAL_Y, :n] - agents[layout.PY, :n]
-        )
-        last = flags[layout.WAYPOINT, :n] == self._last_waypoint
-        through = last & (to_goal < GONE_M) & ~self._follows & ~self._stays & np.isfinite(self._since)
+        way = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]
+        left = np.hypot(way[0], way[1])
+        approach = (way * agents[[layout.VX, layout.VY], :n]).sum(axis=0) / np.maximum(left, 1e-3)
+        stuck = (left < GONE_M) & (self._pace > 0.3) & (approach < 0.2 * self._pace) & (now > self._since + 1.0)
+        through = stuck & (flags[layout.WAYPOINT, :n] == self._last_waypoint) & ~self._follows & ~self._stays
         out = (now >= self._leave) | through | (gone[self._leader] & self._follows)
         flags[layout.ACTIVE, :n][out] = 0
         agents[layout.ENTER_TIME, :n][out] = np.inf
