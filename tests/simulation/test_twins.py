@@ -120,6 +120,16 @@ def test_a_shorter_budget_and_another_clock():
     assert np.array_equal(slower, crowd[::2], equal_nan=True)
 
 
+def test_nobody_stands_where_the_robot_starts():
+    people, _, _ = tracks("univ_1")
+    place = people[0][np.isfinite(people[0, :, 0]), :2][0]
+    for seed in range(5):
+        clear = ((float(place[0]), float(place[1])), (9.0, 6.0))
+        crowd, _, _ = generate_twin(TwinPlacement(twin="univ_1"), Rules(time_limit_s=1.0), "tests", "c", seed, 0, clear)
+        now = crowd[0][np.isfinite(crowd[0, :, 0]), :2]
+        assert np.linalg.norm(now[:, None] - np.array(clear)[None], axis=2).min() > 0.6
+
+
 def test_two_twins_in_one_world():
     parts = tuple(
         CrowdPart(model="replay", placement=TwinPlacement(twin=twin), radius=0.2)

@@ -19,7 +19,7 @@ needs_data = pytest.mark.skipif(
     not os.environ.get("SIDESTEP_DATA"), reason="SIDESTEP_DATA names no folder with recordings"
 )
 GATES = ((0.0, 0.0, 1.0, 1.0), (9.0, 0.0, 10.0, 1.0))
-MOST_NUMBERS = 400
+MOST_NUMBERS = 300
 """A fitted file holds at most so many numbers; the shortest window has some thousand annotated positions."""
 
 

@@ -18,7 +18,7 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, Scenario
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray, IntArray, Point
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import CrowdPart, Person, TwinPlacement
 
@@ -39,18 +39,35 @@ TWIN_STEP_S = 0.05
 Replay = tuple[FloatArray, IntArray, IntArray]
 
 
-def generate_twin(placement: TwinPlacement, rules: Rules, suite: str, scenario: str, seed: int, part: int) -> Replay:
+def generate_twin(
+    placement: TwinPlacement,
+    rules: Rules,
+    suite: str,
+    scenario: str,
+    seed: int,
+    part: int,
+    keep_clear: tuple[Point, ...] = (),
+) -> Replay:
     """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups: what
-    ``load_replay`` gives for a recording. Deterministic in all arguments."""
-    return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part)
+    ``load_replay`` gives for a recording. Deterministic in all arguments. At time 0 nobody is near ``keep_clear``."""
+    return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part, keep_clear)
 
 
-@lru_cache(maxsize=256)
-def _generate(twin: str, step_s: float, steps: int, suite: str, scenario: str, seed: int, part: int) -> Replay:
+@lru_cache(maxsize=64)  # about 1 MB each
+def _generate(
+    twin: str,
+    step_s: float,
+    steps: int,
+    suite: str,
+    scenario: str,
+    seed: int,
+    part: int,
+    keep_clear: tuple[Point, ...],
+) -> Replay:
     fit = load_twin(twin)
     scene = _site(fit.site)
     rng = generator_for(suite, scenario, seed, "placement", part)
-    people = TwinDraw(fit, partial(free_mask, scene), partial(_find_route, scene), rng).people()
+    people = TwinDraw(fit, partial(free_mask, scene), partial(_find_route, scene), rng, keep_clear).people()
     duration = min(step_s * steps, fit.duration_s)
     tracks = _simulate(fit, people, duration, rng)
     tracks = _resample(tracks, step_s, steps)
