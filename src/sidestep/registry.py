@@ -25,6 +25,7 @@ POLICIES: dict[str, str] = {
     "stop": "sidestep.policies.stop:Stop",
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
+    "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
 }
 
 SUITES: dict[str, str] = {
