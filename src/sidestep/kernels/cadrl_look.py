@@ -26,7 +26,7 @@ from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
 SLOTS, OWN, OTHER = 3, 5, 8
 FEATURES = OWN + SLOTS * OTHER
 
-GAMMA = 0.97
+GAMMA = 0.93
 LOG_GAMMA = np.float32(log(GAMMA))
 CONTACT = np.float32(-0.25)
 COMFORT = np.float32(0.2)  # m

@@ -84,7 +84,9 @@ def state_values(states, found, weights, work, values):
     _fill(b1, shared)
     _add_product(w1, inputs, 0, shared)
     for k in range(found):
-        first[:, :] = shared
+        for u in range(first.shape[0]):
+            for c in range(batch):
+                first[u, c] = shared[u, c]
         _add_product(p1, inputs, OWN + k * OTHER, first)
         _rectify(first)
         _fill(b2, second)

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from sidestep.errors import BadInput
+from sidestep.kernels import layout
 from sidestep.kernels.cadrl_look import FEATURES, GAMMA, look_around
 from sidestep.learn.cadrl_arena import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, Arena
 from sidestep.learn.cadrl_torch import ValueNetwork
@@ -26,29 +27,32 @@ from sidestep.policies.learned.cadrl import candidates
 from sidestep.types.base import FloatArray, IntArray
 
 Progress = Callable[[int, int, str], None]
+Keep = Callable[["Trained"], None]
+
+_CHUNK = 2048  # states evaluated at once: what fits into a core's cache
 
 
 @dataclass(frozen=True)
 class CadrlTraining:
     """Settings of a training run."""
 
-    steps: int = 600
+    steps: int = 400
     """Rounds of reinforcement learning; each collects ``decisions`` of every learner and learns from them."""
     seed: int = 0
     worlds: int = 256
     decisions: int = 24
-    walks: int = 150
+    walks: int = 80
     """Decisions of the ORCA learners in the initialisation."""
     norm: float = 0.025
     """Reward taken for half a second of breaking the right-hand rule."""
     horizon: float = 0.5
     """Length of a look ahead, s."""
-    speeds: int = 4
+    speeds: int = 3
     headings: int = 16
     trace: float = 0.85
     """λ: how much of a return comes from what followed rather than from the network."""
-    explore_first: float = 0.3
-    explore_last: float = 0.04
+    explore_first: float = 0.2
+    explore_last: float = 0.03
     rate_first: float = 1e-3
     rate_last: float = 5e-5
     batch: int = 1024
@@ -100,24 +104,23 @@ class Chooser:
             which, arena.agents, arena.flags, PEOPLE, arena.goals, self.table, np.float32(s.horizon),
             np.float32(s.norm), arena.work, now, states, gain, factor,
         )  # fmt: skip
-        flat = torch.from_numpy(np.ascontiguousarray(states.transpose(0, 2, 1)).reshape(k * a, FEATURES))
-        with torch.no_grad():
-            value = self._network(flat).numpy().reshape(k, a)
+        value = self.values(np.ascontiguousarray(states.transpose(0, 2, 1)))
         return now, (gain + factor * value).argmax(axis=1), self._velocities(arena, which)
 
     def values(self, states: FloatArray) -> FloatArray:
         """V of states (…, FEATURES)."""
+        flat = torch.from_numpy(states.reshape(-1, FEATURES))
         with torch.no_grad():
-            flat = self._network(torch.from_numpy(states.reshape(-1, FEATURES)))
-        return np.asarray(flat.numpy().reshape(states.shape[:-1]))
+            parts = [self._network(part).numpy() for part in flat.split(_CHUNK)]
+        return np.concatenate(parts).reshape(states.shape[:-1])
 
     def _velocities(self, arena: Arena, which: IntArray) -> FloatArray:
         b, r = which.T
         own = arena.agents[b, :, PEOPLE + r]
-        ahead = arena.goals[b, r] - own[:, :2]
+        ahead = arena.goals[b, r] - own[:, [layout.PX, layout.PY]]
         distance = np.hypot(*ahead.T)[:, None]
         ux, uy = (np.where(distance > 1e-4, ahead / np.maximum(distance, 1e-4), [1.0, 0.0])).T
-        speed = self.table[:, 0] * own[:, 6][:, None]
+        speed = self.table[:, 0] * own[:, layout.MAX_SPEED, None]
         vx = speed * (self.table[:, 1] * ux[:, None] - self.table[:, 2] * uy[:, None])
         vy = speed * (self.table[:, 1] * uy[:, None] + self.table[:, 2] * ux[:, None])
         return np.stack([vx, vy], axis=-1)
@@ -169,12 +172,15 @@ class Segment:
         return worth
 
 
-def train_cadrl(settings: CadrlTraining, progress: Progress = lambda done, total, label: None) -> Trained:
-    """Train from scratch. ``progress`` is called with rounds done, rounds in all, and how it goes."""
+def train_cadrl(
+    settings: CadrlTraining, progress: Progress = lambda done, total, label: None, keep: Keep = lambda trained: None
+) -> Trained:
+    """Train from scratch. ``progress`` is called with rounds done, rounds in all, and how it goes; ``keep`` with the
+    state of affairs at every report."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in one order, and one core
     try:
-        return _Run(settings, progress).whole()
+        return _Run(settings, progress).whole(keep)
     finally:
         torch.set_num_threads(before)
 
@@ -192,7 +198,7 @@ class _Run:
         self._optimiser = torch.optim.Adam(self._network.parameters(), lr=settings.rate_first)
         self._ended = np.zeros(4, np.int64)
 
-    def whole(self) -> Trained:
+    def whole(self, keep: Keep) -> Trained:
         """Initialisation, then all rounds."""
         curve = [self._initialise()]
         self._progress(0, self._s.steps, _label(curve[-1]))
@@ -207,6 +213,7 @@ class _Run:
             if (step + 1) % self._s.report_every == 0 or step + 1 == self._s.steps:
                 curve.append(self._report(step + 1, float(np.mean(losses))))
                 losses.clear()
+                keep(Trained(self._network, self._s, curve))
             self._progress(step + 1, self._s.steps, _label(curve[-1]))
         return Trained(self._network, self._s, curve)
 
@@ -309,6 +316,7 @@ def measure_cadrl(network: ValueNetwork | None, settings: CadrlTraining, seed: i
         extra += (arena.steps[b, r] * STEP_S / arena.free_time[b, r]).tolist()
     total = int(ended.sum())
     return {
-        "learners": total, "success": ended[REACHED] / total, "contact": ended[TOUCHED] / total,
-        "late": ended[LATE] / total, "reward": earned / total, "time_ratio": float(np.mean(extra)) if extra else float("nan"),
+        "learners": total, "success": float(ended[REACHED] / total), "contact": float(ended[TOUCHED] / total),
+        "late": float(ended[LATE] / total), "reward": earned / total,
+        "time_ratio": float(np.mean(extra)) if extra else float("nan"),
     }  # fmt: skip

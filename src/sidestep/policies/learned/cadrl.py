@@ -19,6 +19,8 @@ from sidestep.types.base import FloatArray
 
 SUBGOAL_M = 4.0
 """A point on the way that is not the goal itself is looked at from at least so far, as nobody stops there."""
+FARTHEST_M = 8.0
+"""A goal is looked at from at most so far: values were learned over such distances."""
 
 
 def candidates(speeds: int, headings: int) -> FloatArray:
@@ -113,9 +115,9 @@ class Cadrl:
         tx, ty = self._route.target(x, y)
         dx, dy = tx - x, ty - y
         distance = hypot(dx, dy)
-        if hypot(tx - goal[0], ty - goal[1]) < 1e-6 or not 1e-6 < distance < SUBGOAL_M:
-            return dx, dy
-        return dx / distance * SUBGOAL_M, dy / distance * SUBGOAL_M
+        nearest = 0.0 if hypot(tx - goal[0], ty - goal[1]) < 1e-6 else SUBGOAL_M
+        scale = min(max(distance, nearest), FARTHEST_M) / max(distance, 1e-6)
+        return dx * scale, dy * scale
 
     def _others(self, people: Pedestrians, x: float, y: float) -> FloatArray:
         """(N, OTHER_FLOATS) the people relative to the robot, velocities averaged with the last look."""

@@ -14,7 +14,7 @@ from sidestep.kernels.cadrl_look import ARRIVED, FEATURES, GAMMA, OTHER, OWN, SL
 from sidestep.kernels.cadrl_value import INPUT_SCALE
 from sidestep.types.base import FloatArray
 
-CODE, THIRD, FOURTH = 64, 96, 64
+CODE, THIRD, FOURTH = 48, 64, 48
 """Units of the layers: code of one other (two layers), then the two after pooling."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
