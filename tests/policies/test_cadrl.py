@@ -24,7 +24,8 @@ from sidestep.kernels.cadrl_look import (
     closest_approach,
     look_ahead,
 )
-from sidestep.kernels.cadrl_value import free_share, state_values
+from sidestep.kernels.cadrl_value import state_values
+from sidestep.kernels.cadrl_walls import farthest_visible, lowest_clearance
 from sidestep.policies.learned.cadrl import Cadrl, candidates
 from sidestep.policies.learned.cadrl_network import (
     SHAPES,
@@ -106,7 +107,9 @@ def test_look_ahead_by_hand() -> None:
     assert factor == pytest.approx([GAMMA**0.5] * 2)
     _, _, _, gain, factor = look([0, 4, 0, 0, 1, 0.2], [[0, 0.6, 0, 0, 0.2]], table)
     assert factor[0] == 0.0
-    assert gain[0] == pytest.approx(-0.25 * GAMMA**0.2 + 0.02 * (0.1 - 0.4), rel=1e-4)  # contact after 0.2 s, then deeper
+    assert gain[0] == pytest.approx(
+        -0.25 * GAMMA**0.2 + 0.02 * (0.1 - 0.4), rel=1e-4
+    )  # contact after 0.2 s, then deeper
     _, _, _, gain, _ = look([0, 4, 0, 0, 1, 0.2], [[0, 1.0, 0, 0, 0.2]], table)
     assert gain == pytest.approx([-0.1 + 0.1 / 2, 0.0], abs=1e-6)  # 0.1 m is left at the end; standing leaves 0.6 m
 
@@ -154,9 +157,20 @@ def test_closest_approach_by_hand() -> None:
 
 def test_walls_cut_the_fan() -> None:
     field = np.tile(np.array([3.0, 2.0, 1.0, 0.0], F), (2, 1))  # a wall at x = 3, samples every metre
-    assert free_share(0.0, 0.0, 1.0, 0.0, 1.0, 0.5, field, 0.0, 0.0, 1.0) == 1.0
-    assert free_share(2.0, 0.0, 1.0, 0.0, 1.0, 0.5, field, 0.0, 0.0, 1.0) == pytest.approx(0.5)
-    assert free_share(2.8, 0.0, -1.0, 0.0, 1.0, 0.5, field, 0.0, 0.0, 1.0) == 1.0  # away from it is always free
+    assert lowest_clearance(0.0, 0.0, 1.0, 0.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(2.0)
+    assert lowest_clearance(2.0, 0.0, 0.5, 0.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(0.5)
+    assert lowest_clearance(2.8, 0.0, -1.0, 0.0, 1.0, field, 0.0, 0.0, 1.0) > 100  # away from it is always free
+    assert lowest_clearance(2.8, 0.0, 0.0, 1.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(0.2)  # along it
+
+
+def test_the_farthest_point_in_sight() -> None:
+    """A wall fills x < 2, y < 2 of a square; the way leads round its corner."""
+    x, y = np.meshgrid(np.arange(0, 6, 0.1), np.arange(0, 6, 0.1))
+    field = np.where((x < 2) & (y < 2), -0.5, np.hypot(np.maximum(x - 2, 0), np.maximum(y - 2, 0))).astype(F)
+    points = np.array([[3.0, 3.0], [1.0, 3.0]])
+    assert farthest_visible(3.0, 1.0, points, 0.2, field, 0.0, 0.0, 0.1) == 0
+    assert farthest_visible(3.0, 3.5, points, 0.2, field, 0.0, 0.0, 0.1) == 1
+    assert farthest_visible(5.0, 0.2, np.array([[1.0, 2.5], [0.2, 2.5]]), 0.2, field, 0.0, 0.0, 0.1) == -1
 
 
 def test_alone_it_goes_straight_at_full_speed() -> None:
@@ -205,7 +219,7 @@ def test_shipped_weights_are_small_and_say_how_they_came_about() -> None:
 
 def test_a_bad_weights_file_is_named_with_the_remedy(tmp_path: Path) -> None:
     bad = tmp_path / "bad.npz"
-    with pytest.raises(BadInput, match="bad.npz"):
+    with pytest.raises(BadInput, match="bad"):
         load_weights(bad)
     bad.write_bytes(b"nothing of the kind")
     with pytest.raises(BadInput, match="sidestep train cadrl"):

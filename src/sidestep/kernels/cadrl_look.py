@@ -165,8 +165,8 @@ def _earn(own, others, count, nearest, found, norm, time, vx, vy, column, states
 
 @kernel
 def look_ahead(own, others, count, table, horizon, norm, nearest, states, gain, factor):
-    """For each candidate c of ``table (A, 3)`` (share of the preferred speed, cosine and sine of the angle to the goal's
-    direction): the state it leads to in ``states (FEATURES, A)``, its reward in ``gain (A,)`` and in ``factor (A,)``
+    """For each candidate of ``table (A, 3)`` (share of the preferred speed, cosine and sine of the angle to the way to
+    the goal): the state it leads to in ``states (FEATURES, A)``, its reward in ``gain (A,)`` and in ``factor (A,)``
     what the value of that state counts: γ^(time · v_pref), or 0 after a contact. Returns the number of others in the
     states. The look is ``horizon`` seconds long, shorter near the goal so that it is not overshot.
     """

@@ -19,6 +19,7 @@ import numpy as np
 
 from sidestep.kernels.approx import exp32
 from sidestep.kernels.cadrl_look import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, look_ahead
+from sidestep.kernels.cadrl_walls import lowest_clearance
 from sidestep.kernels.jit import kernel
 
 INPUT_SCALE = np.array(
@@ -26,7 +27,9 @@ INPUT_SCALE = np.array(
 )  # what the inputs are multiplied with, to be about 1
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-_BANNED = np.float32(-1.0e3)
+_BANNED = np.float32(1.0e3)
+BESIDE_WALL = np.float32(0.02)  # what coming nearer to a wall than the margin costs
+AT_WALL = 0.03  # m between body and wall: nearer is out of the question
 
 
 @kernel(forceinline=True)
@@ -112,35 +115,6 @@ def state_values(states, found, weights, work, values):
         values[c] = exp32(LOG_GAMMA * states[0, c]) * (_ONE - loss)
 
 
-@kernel(forceinline=True)
-def _clearance(x, y, field, field_x, field_y, cell):
-    """Bilinear distance to the nearest solid, as ``CompiledScene.clearance``."""
-    ny, nx = field.shape
-    column = min(max((x - field_x) / cell, 0.0), nx - 1.0)
-    row = min(max((y - field_y) / cell, 0.0), ny - 1.0)
-    i, j = min(int(row), max(ny - 2, 0)), min(int(column), max(nx - 2, 0))
-    fi, fj = row - i, column - j
-    i1, j1 = min(i + 1, ny - 1), min(j + 1, nx - 1)
-    low = field[i, j] * (1.0 - fj) + field[i, j1] * fj
-    high = field[i1, j] * (1.0 - fj) + field[i1, j1] * fj
-    return low * (1.0 - fi) + high * fi
-
-
-@kernel
-def free_share(x, y, vx, vy, time, margin, field, field_x, field_y, cell):
-    """Share of the next ``time`` seconds at (vx, vy) from (x, y) that keeps ``margin`` from solids; who is nearer than
-    that already may move away from them."""
-    pieces = 10
-    before = _clearance(x, y, field, field_x, field_y, cell)
-    for piece in range(1, pieces + 1):
-        at = time * piece / pieces
-        here = _clearance(x + vx * at, y + vy * at, field, field_x, field_y, cell)
-        if here < margin and here <= before + 1e-6:
-            return (piece - 1.0) / pieces
-        before = here
-    return 1.0
-
-
 @kernel
 def choose(
     own, others, count, table, horizon, norm, x, y, wall_time, wall_margin, field, field_x, field_y, cell, nearest,
@@ -148,8 +122,10 @@ def choose(
 ):  # fmt: skip
     """The candidate of most reward and value: its velocity goes to ``velocity (2,)``, its number is returned.
 
-    Candidates that come within ``wall_margin`` of a solid in ``wall_time`` seconds are out, unless all are: then the
-    one that stays free the longest is taken. ``values (A,)`` holds what each candidate is worth.
+    Candidates whose body comes within ``AT_WALL`` of a solid in ``wall_time`` seconds are out, and those that come
+    within ``wall_margin`` cost ``BESIDE_WALL``. Standing, the last candidate, is for the sake of others only: it is out
+    where nobody is in reach, or a wall in the way could hold the robot for good. ``values (A,)`` holds what each
+    candidate is worth.
     """
     found = look_ahead(own, others, count, table, horizon, norm, nearest, states, gain, factor)
     state_values(states, found, weights, work, values)
@@ -164,10 +140,12 @@ def choose(
         vy = speed * (table[c, 1] * uy + table[c, 2] * ux)
         values[c] = gain[c] + factor[c] * values[c]
         if wall_time > 0.0 and speed > _ZERO:
-            share = free_share(x, y, vx, vy, min(wall_time, 1.0 * distance / speed), wall_margin, field, field_x,
-                               field_y, cell)  # fmt: skip
-            if share < 1.0:
-                values[c] += _BANNED * np.float32(2.0 - share)
+            time = min(wall_time, 1.0 * distance / speed)
+            clear = lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell) - own[5]
+            if clear < wall_margin:
+                values[c] -= BESIDE_WALL if clear >= AT_WALL else _BANNED
+        if speed == _ZERO and found == 0 and most > -_BANNED / np.float32(2.0):
+            continue
         if values[c] > most:
             best, most = c, values[c]
             velocity[0], velocity[1] = vx, vy

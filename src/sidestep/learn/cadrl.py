@@ -111,7 +111,7 @@ class Chooser:
         """V of states (…, FEATURES)."""
         flat = torch.from_numpy(states.reshape(-1, FEATURES))
         with torch.no_grad():
-            parts = [self._network(part).numpy() for part in flat.split(_CHUNK)]
+            parts = [self._network(part).numpy() for part in torch.split(flat, _CHUNK)]
         return np.concatenate(parts).reshape(states.shape[:-1])
 
     def _velocities(self, arena: Arena, which: IntArray) -> FloatArray:
@@ -160,8 +160,8 @@ class Segment:
         self.ended[t, b, r] = (ending == REACHED) | (ending == TOUCHED)
 
     def returns(self, value: FloatArray, trace: float) -> FloatArray:
-        """G_t = r_t + γ^(Δt v) ((1 - λ) V_{t+1} + λ G_{t+1}), λ = 0 where the next choice is not the network's. The last
-        decision has no return of its own: its value closes the others."""
+        """G_t = r_t + γ^(Δt v) ((1 - λ) V_{t+1} + λ G_{t+1}), λ = 0 where the next choice is not the network's. The
+        last decision has no return of its own: its value closes the others."""
         later = GAMMA ** (STEP_S * self.states[..., 1])
         worth = np.zeros_like(value)
         ahead = value[-1]
@@ -254,8 +254,8 @@ class _Run:
             segment.note(t, which, now, reward, ending, ~random)
             self._count(ending)
         which = self._arena.active()
-        nobody = np.zeros(len(which))
-        segment.note(-1, which, self._states(which), nobody, nobody, nobody > 0)
+        nothing = np.zeros(len(which), np.int64)
+        segment.note(-1, which, self._states(which), nothing.astype(np.float32), nothing, nothing > 0)
         value = self._chooser.values(segment.states)
         use = segment.here & segment.own
         self._memory.add(segment.states[use], segment.returns(value, self._s.trace)[use])
@@ -278,7 +278,9 @@ class _Run:
 
     def _report(self, step: int, loss: float) -> dict[str, float]:
         finished = max(int(self._ended[[REACHED, TOUCHED, LATE]].sum()), 1)
-        share = {name: self._ended[k] / finished for name, k in (("success", REACHED), ("contact", TOUCHED), ("late", LATE))}
+        share = {
+            name: self._ended[k] / finished for name, k in (("success", REACHED), ("contact", TOUCHED), ("late", LATE))
+        }
         self._ended[:] = 0
         return {"round": step, "loss": loss, **{name: float(value) for name, value in share.items()}}
 

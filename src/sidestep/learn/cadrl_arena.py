@@ -199,7 +199,9 @@ def _draw_encounters(k: int, rng: np.random.Generator) -> dict[str, Any]:
         for _ in range(_TRIES):
             a, b = _draw_way(kind, half, flow, bool(learner[column]), rng)
             start[pending, column], goal[pending, column] = a[pending], b[pending]
-            gap = np.hypot(*np.moveaxis(start - start[:, column : column + 1], -1, 0)) - radius - radius[:, column, None]
+            gap = (
+                np.hypot(*np.moveaxis(start - start[:, column : column + 1], -1, 0)) - radius - radius[:, column, None]
+            )
             pending &= (placed & (gap < _GAP)).any(axis=1)
         active[pending, column] = False
     leg = goal - start

@@ -11,14 +11,16 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels.cadrl_look import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS
 from sidestep.kernels.cadrl_value import choose
+from sidestep.kernels.cadrl_walls import farthest_visible
 from sidestep.policies.as_pedestrian import empty_look
 from sidestep.policies.learned.cadrl_network import SHIPPED, empty_work, load_weights
-from sidestep.policies.route import RouteFollower
 from sidestep.types import HolonomicVelocity, Observation, Pedestrians, Task
 from sidestep.types.base import FloatArray
 
 SUBGOAL_M = 4.0
 """A point on the way that is not the goal itself is looked at from at least so far, as nobody stops there."""
+SIGHT_SLACK_M = 0.03
+"""A line of sight may be so much narrower than the body, as the distance field is sampled."""
 FARTHEST_M = 8.0
 """A goal is looked at from at most so far: values were learned over such distances."""
 
@@ -32,8 +34,32 @@ def candidates(speeds: int, headings: int) -> FloatArray:
     return np.concatenate([moving, [[0.0, 1.0, 0.0]]]).astype(np.float32)
 
 
+class RouteInSight:
+    """Hands out the farthest point of the route that the robot can see; where it sees none, the one it saw last.
+
+    Unlike a follower that only counts on, it comes back to a point that the robot was pushed away from.
+    """
+
+    def __init__(self, route: FloatArray, radius: float, walls: tuple[Any, ...] | None) -> None:
+        """``walls``: distance field, its place x, y and cell; None without walls."""
+        self._points = np.ascontiguousarray(route, np.float64)
+        self._margin = radius - SIGHT_SLACK_M
+        self._walls = walls
+        self._last = 0
+
+    def target(self, x: float, y: float) -> tuple[float, float]:
+        """The point to head for from (x, y)."""
+        seen = len(self._points) - 1
+        if self._walls is not None:
+            seen = farthest_visible(x, y, self._points, self._margin, *self._walls)
+        if seen >= 0:
+            self._last = seen
+        px, py = self._points[self._last].tolist()
+        return px, py
+
+
 class Cadrl:
-    """Of a fan of velocities the one with the largest reward in the next moment plus the learned value of where it leads.
+    """Of a fan of velocities the one with the largest reward in the next moment plus the value of where it leads.
 
     Others are expected to keep their velocity, averaged over two looks. The value network knows no walls: sub-goals
     come from a guide, and velocities that would come near a wall within ``wall_time`` are left out (ours).
@@ -52,13 +78,13 @@ class Cadrl:
         speeds: int = 4,
         headings: int = 24,
         wall_time: float = 1.0,
-        wall_margin: float = 0.05,
+        wall_margin: float = 0.1,
         guide: str = "route",
         weights: str | None = None,
     ) -> None:
         """``horizon``: length of the look, s. ``norm``: reward taken per half second of breaking the right-hand rule.
-        ``wall_margin``: m between body and wall. ``guide``: where sub-goals come from. ``weights``: a file of
-        ``sidestep train cadrl``; None: the shipped one."""
+        ``wall_margin``: m between body and wall that is kept if it costs little. ``guide``: where sub-goals come from.
+        ``weights``: a file of ``sidestep train cadrl``; None: the shipped one."""
         if guide != "route":
             raise BadInput(f"cadrl: unknown guide {guide!r}; known: 'route'")
         if horizon <= 0 or speeds < 1 or headings < 3:
@@ -82,8 +108,9 @@ class Cadrl:
         self._velocity = np.zeros(2)
         self._own = np.zeros(ROBOT_FLOATS, np.float32)
         self._own[4:] = task.robot.limits.max_speed, task.robot.footprint.enclosing_radius
-        self._route = RouteFollower(task.route)
         self._walls = self._take_walls(task)
+        radius = task.robot.footprint.enclosing_radius
+        self._route = RouteInSight(task.route, radius, self._walls[2:] if self._walls[0] > 0 else None)
         self._last: dict[int, Any] = {}
         self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
 
@@ -106,9 +133,8 @@ class Cadrl:
         scene = task.map
         if scene is None or not len(scene.wall_points):
             return 0.0, 0.0, np.zeros((2, 2), np.float32), 0.0, 0.0, 1.0
-        margin = task.robot.footprint.enclosing_radius + self.settings["wall_margin"]
         place = (float(scene.distance_origin[0]), float(scene.distance_origin[1]), float(scene.distance_cell))
-        return float(self.settings["wall_time"]), float(margin), scene.distance, *place
+        return float(self.settings["wall_time"]), float(self.settings["wall_margin"]), scene.distance, *place
 
     def _ahead(self, x: float, y: float, goal: tuple[float, float]) -> tuple[float, float]:
         """Way from (x, y) to the point to head for."""
