@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sidestep.types.command import Command
-from sidestep.types.observation import Observation, Task
+from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
+from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
+from sidestep.types.scene import CompiledScene
 from sidestep.types.tracks import Tracks
 
 
@@ -31,6 +33,16 @@ class Policy(Protocol):
     def act(self, observation: Observation) -> Command:
         """What to do until asked again."""
 
+
+class Camera(Protocol):
+    """Looks from a robot. Pictures come under the names of the needs that they serve."""
+
+    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
+        """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
+
+
+MakeCamera = Callable[[CompiledScene, RobotSpec, frozenset[str]], Camera]
+"""A camera for one episode, from the scene, the robot that carries it and which of the pictures are needed."""
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -68,6 +80,14 @@ class Suite(Protocol):
 
     def scenarios(self) -> Iterable[Scenario]:
         """All scenarios in their published order."""
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A suite that can be run in several ways: ``options`` is a model, one field per choice."""
+
+    def with_options(self, options: dict[str, Any]) -> Suite:
+        """The suite with some options changed; ``BadInput`` for one that does not exist."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -18,23 +18,37 @@ from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName
 
-Kind = Literal["policies", "metrics", "suites", "datasets"]
+Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.straight:Straight",
     "stop": "sidestep.policies.stop:Stop",
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
+    "sampling": "sidestep.policies.sampling:Sampling",
     "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
 }
 
 SUITES: dict[str, str] = {
     "core": "sidestep.suites.core:CORE",
+    "socnav": "sidestep.suites.socnav:SOCNAV",
 }
+
+REMOTE = "remote:"
+"""Opens the name of a policy that another process serves."""
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
+    "biwi": "sidestep.datasets.biwi:BIWI",
+    "ucy_vsp": "sidestep.datasets.ucy_vsp:UCY_VSP",
+    "socnavbench": "sidestep.datasets.socnavbench:SOCNAVBENCH",
+    "trajnet": "sidestep.datasets.trajnet:TRAJNET",
+    "vci_dut": "sidestep.datasets.vci_dut:VCI_DUT",
+    "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
+
+CAMERAS: dict[str, str] = {}
+"""Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 
 @cache
@@ -45,7 +59,7 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS}[kind])
+        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -71,7 +85,14 @@ def load(kind: Kind, name: str) -> Any:
 
 def kind_in_singular(kind: Kind) -> str:
     """``policies`` → ``policy``, for messages."""
-    return {"policies": "policy", "metrics": "metric", "suites": "suite", "datasets": "dataset format"}[kind]
+    singular: dict[Kind, str] = {
+        "policies": "policy",
+        "metrics": "metric",
+        "suites": "suite",
+        "datasets": "dataset format",
+        "cameras": "camera",
+    }
+    return singular[kind]
 
 
 def import_attribute(reference: str) -> Any:
@@ -115,8 +136,12 @@ def _import_file(path: str) -> ModuleType:
 
 
 def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
-    """A new policy from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
-    factory = import_attribute(reference) if ":" in reference else load("policies", reference)
+    """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class`` or
+    ``remote:ADDRESS``."""
+    if reference.startswith(REMOTE):
+        factory = partial(import_attribute("sidestep.policies.remote:RemotePolicy"), reference.removeprefix(REMOTE))
+    else:
+        factory = import_attribute(reference) if ":" in reference else load("policies", reference)
     try:
         return factory(**(settings or {}))
     except TypeError as error:

@@ -167,23 +167,6 @@ def test_video_of_the_first_episodes(suite: str, call: Call) -> None:
     assert video.stat().st_size > 1000
 
 
-def test_data_info(tmp_path: Path, call: Call) -> None:
-    """Two people 10 s long at 1 and 2 m/s in a box of 20 m × 1 m: 30 m in 20 s; 2 people on 20 m²."""
-    lines = ["# rate_hz: 1"]
-    lines += [f"{t} 1 {t} 0" for t in range(11)]
-    lines += [f"{t} 2 {2 * t} 1" for t in range(11)]
-    (tmp_path / "t.txt").write_text("\n".join(lines))
-    info = document(call("data", "info", tmp_path / "t.txt", "--json"))["info"]
-    assert set(info) == {
-        "people", "duration_s", "rate_hz", "mean_speed_mps", "mean_density", "groups", "format", "source",
-        "licence", "warnings",
-    }  # fmt: skip
-    assert (info["people"], info["duration_s"], info["rate_hz"], info["format"]) == (2, 10.0, 1.0, "plain")
-    assert info["mean_speed_mps"] == pytest.approx(1.5)
-    assert info["mean_density"] == pytest.approx(0.1)
-    assert call("data", "info", tmp_path / "none.txt").exit_code == 2
-
-
 def test_doctor(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SIDESTEP_DATA", raising=False)
     result = call("doctor", "--json")
@@ -240,7 +223,7 @@ def test_whose_setting_it_is() -> None:
 
 def test_every_verb_has_help(call: Call) -> None:
     verbs = [command.name for command in app.registered_commands]
-    assert verbs == ["list", "run", "score", "compare", "report", "replay", "verify", "bench", "doctor"]
+    assert verbs == ["list", "run", "score", "compare", "report", "replay", "verify", "serve", "bench", "doctor"]
     for verb in [*verbs, "data"]:
         result = call(verb, "--help")
         assert result.exit_code == 0, verb

@@ -111,8 +111,14 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     )  # fmt: skip
     pushed = straight_run(people=[Walker((6, 0), velocity=(-3, 0))], events=[Event(5, "collision_start", "person:10")])
     vehicle = straight_run(other_position=(1, 1))
+    hindered = [
+        replace(
+            straight_run(people=[Walker((4, 1))]), person_delay=np.full((65, 1), s), person_detour=np.full((65, 1), s)
+        )
+        for s in (0.0, 1.0, 2.0)
+    ]
     endings = [straight_run(outcome=outcome) for outcome in Outcome]
-    records = [*RECORDS.values(), eventful, pushed, vehicle, *endings]
+    records = [*RECORDS.values(), eventful, pushed, vehicle, *hindered, *endings]
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

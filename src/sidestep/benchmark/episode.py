@@ -4,6 +4,7 @@ cluster."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -87,19 +88,28 @@ class Crashed:
         raise RuntimeError(self.reason)
 
 
-def run_task(task: EpisodeTask, run_episode: RunEpisode | None = None) -> Answer:
+MakePolicy = Callable[[EpisodeTask], Any]
+"""Makes the policy of a task where ``registry.make_policy`` does not."""
+
+
+def run_task(task: EpisodeTask, run_episode: RunEpisode | None = None, make_policy: MakePolicy | None = None) -> Answer:
     """Make sure that the task's record is there, and score it. A record that is already there and whole is
-    kept."""
+    kept. A policy with a method ``end_episode`` is told the scores."""
     kept = existing_record(task)
     if kept is not None:
         return Answer(score_episode(kept, task.dialect))
     sweep(task.path)
     try:
-        record = simulate(task, run_episode)
+        policy = _policy_of(task, make_policy)
+        record = simulate(task, policy, run_episode)
     except BadInput as error:
         return Answer(skipped=str(error))
     save_record(record, task.path)
-    return Answer(score_episode(record, task.dialect), simulated=True)
+    scores = score_episode(record, task.dialect)
+    if callable(tell := getattr(policy, "end_episode", None)):
+        with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
+            tell(scores)
+    return Answer(scores, simulated=True)
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
@@ -114,18 +124,21 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
     return record if (record.scenario.name, record.seed, record.policy.name, record.mode) == asked else None
 
 
-def simulate(task: EpisodeTask, run_episode: RunEpisode | None = None) -> EpisodeRecord:
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None) -> Any:
+    if task.failure:
+        return Crashed(task.failure)
+    if make_policy is not None:
+        return make_policy(task)
+    return registry.make_policy(task.policy.name, task.policy.settings)
+
+
+def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = None) -> EpisodeRecord:
     """The episode, fresh."""
     if run_episode is None:
         from sidestep.simulation import run_episode as standard
 
         run_episode = standard
-    if task.failure:
-        policy: Any = Crashed(task.failure)
-        info = PolicyInfo(task.policy.name, task.policy.settings, (), task.policy.version)
-    else:
-        policy = registry.make_policy(task.policy.name, task.policy.settings)
-        info = describe_policy(policy, task.policy)
+    info = describe_policy(policy, task.policy)
     return run_episode(
         task.scenario,
         policy,

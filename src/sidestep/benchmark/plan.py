@@ -58,7 +58,7 @@ class Plan(Model):
 
 def make_plan(
     suite: Suite,
-    policies: Sequence[str],
+    policies: Sequence[str | PolicyPlan],
     *,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     scenario_glob: str | None = None,
@@ -70,13 +70,16 @@ def make_plan(
     act_limit_s: float | None = 10.0,
 ) -> Plan:
     """A checked plan: scenarios chosen by name pattern and number, each policy made once to see that it can
-    be."""
+    be. A ``PolicyPlan`` is taken as it is."""
     if latency_s is not None and mode != "latency":
         raise BadInput(f"a latency is only charged in mode latency, not in mode {mode}")
     if not policies:
         raise BadInput("no policy given; name at least one with --policy")
-    chosen = tuple(dict.fromkeys(policies))
-    planned = tuple(_plan_policy(name, dict((settings or {}).get(name, {}))) for name in chosen)
+    chosen = tuple(each for n, each in enumerate(policies) if each not in policies[:n])
+    planned = tuple(
+        each if isinstance(each, PolicyPlan) else _plan_policy(each, dict((settings or {}).get(each, {})))
+        for each in chosen
+    )
     fields = {
         "suite": suite.name,
         "scenarios": _choose(suite, scenario_glob, limit),
@@ -114,6 +117,8 @@ def _repeated(names: Iterable[str]) -> str | None:
 
 def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
     policy = registry.make_policy(name, settings)
+    if callable(check := getattr(policy, "check_reachable", None)):
+        check()
     for method in ("reset", "act"):
         if not callable(getattr(policy, method, None)):
             raise BadInput(f"policy {name!r} has no method {method!r}; a policy has `needs`, `reset` and `act`")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from sidestep.benchmark.episode import Answer, EpisodeScores, EpisodeTask, RunEpisode, as_failed, run_task
+from sidestep.benchmark.episode import Answer, EpisodeScores, EpisodeTask, MakePolicy, RunEpisode, as_failed, run_task
 from sidestep.benchmark.executors import Executor, Ray, Serial, settle
 from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_path, open_folder
 from sidestep.benchmark.plan import Plan
@@ -38,16 +38,18 @@ def run_benchmark(
     *,
     ray: str | None = None,
     run_episode: RunEpisode | None = None,
+    make_policy: MakePolicy | None = None,
 ) -> RunResult:
     """Run ``plan`` into the folder ``out``; episodes that are already there and whole are not run again.
 
     A KeyboardInterrupt passes through after the results so far are written. ``run_episode`` stands in for
-    ``sidestep.simulation.run_episode``; with worker processes it must be importable.
+    ``sidestep.simulation.run_episode``; with worker processes it must be importable. With ``make_policy``
+    the policies are this process's own, and everything runs in it.
     """
     run = open_folder(out, plan)
     tasks = tasks_of(run.plan, out)
-    executor = choose_executor(run.plan, workers, ray)
-    work = run_task if run_episode is None else partial(run_task, run_episode=run_episode)
+    executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
+    work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
     answers: dict[Path, Answer] = {}
     finished = False
     try:

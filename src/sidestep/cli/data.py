@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 
 if TYPE_CHECKING:
+    from sidestep.datasets.install import Added
     from sidestep.types.tracks import Tracks
 
 app = typer.Typer(help="Recorded people.", no_args_is_help=True)
+
+Format = Annotated[str | None, typer.Option("--format", help="Its format; detected if left out.")]
+RateHz = Annotated[float | None, typer.Option(help="How many of the file's frame numbers pass in a second.")]
+Homography = Annotated[
+    Path | None, typer.Option(help="File with the 3 × 3 matrix for .vsp; H.txt beside it if left out.")
+]
+Pixels = Annotated[str | None, typer.Option(help="What the homography takes: matrix or centred.")]
+
+
+class Target(StrEnum):
+    """Formats that can be written."""
+
+    PLAIN = "plain"
+    SIDESTEP = "sidestep"
+    TRAJNET = "trajnet"
+
+
+SUFFIXES = {".txt": Target.PLAIN, ".csv": Target.PLAIN, ".parquet": Target.SIDESTEP, ".ndjson": Target.TRAJNET}
+"""What a file's ending says that it should become."""
 
 
 @app.callback()
@@ -20,74 +41,158 @@ def data() -> None:
     """Recorded people."""
 
 
+@app.command("list")
+@verb
+def list_(as_json: AsJson = False) -> None:
+    """List the recordings that are known, and whether they are installed."""
+    from sidestep.datasets.find import dataset_rows
+
+    with quiet_stdout(as_json):
+        rows = dataset_rows()
+    if as_json:
+        print_json({"datasets": rows})
+        return
+    from sidestep.cli.tables import print_rows
+
+    keys = ("name", "people", "format", "installed", "summary", "licence")
+    print_rows("recordings", [{key: row[key] for key in keys} for row in rows])
+
+
+@app.command("get")
+@verb
+def get(
+    name: Annotated[str, typer.Argument(help="Name of a recording, see `sidestep data list`.")],
+    url: Annotated[str | None, typer.Option(help="Fetch it from here instead of the known address.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Download a recording, check it and install it."""
+    from sidestep.cli.data_progress import download_bar
+    from sidestep.datasets.download import get_dataset
+
+    with quiet_stdout(as_json), download_bar(name) as move:
+        added = get_dataset(name, url, move)
+    _report_added(added, as_json)
+
+
+@app.command("add")
+@verb
+def add(
+    path: Annotated[Path, typer.Argument(help="File with tracks.")],
+    name: Annotated[str | None, typer.Option(help="Name to install it under.")] = None,
+    format_name: Format = None,
+    rate_hz: RateHz = None,
+    homography: Homography = None,
+    pixels: Pixels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a file of recorded people and install a copy of it."""
+    from sidestep.datasets.install import add_dataset
+
+    with quiet_stdout(as_json):
+        added = add_dataset(path, name, format_name, **_given(rate_hz, homography, pixels))
+    _report_added(added, as_json)
+
+
 @app.command("info")
 @verb
 def info(
-    path: Annotated[Path, typer.Argument(help="File with tracks.")],
-    format_name: Annotated[str | None, typer.Option("--format", help="Its format; detected if left out.")] = None,
+    path: Annotated[str, typer.Argument(metavar="PATH|NAME", help="File with tracks, or the name of a recording.")],
+    format_name: Format = None,
+    rate_hz: RateHz = None,
+    homography: Homography = None,
+    pixels: Pixels = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in a file of recorded people."""
-    from sidestep.datasets import load_tracks
+    """Say what is in a recording, and what is odd about it."""
+    from sidestep.datasets.catalogue import known_file
+    from sidestep.datasets.sanity import describe
 
     with quiet_stdout(as_json):
-        tracks = load_tracks(path, format_name)
-        about = describe(tracks) | {"format": format_name or detected_format(path)}
+        file, tracks, found = _load(path, format_name, _given(rate_hz, homography, pixels))
+        about = describe(tracks, known_file(file), rate_hz) | {"format": found}
     if as_json:
         print_json({"info": about})
         return
+    warnings, notes = about.pop("warnings"), about.pop("notes")
     for key, value in about.items():
-        typer.echo(f"{key:>14}  {value}")
+        typer.echo(f"{key:>26}  {f'{value:.4g}' if isinstance(value, float) else value}")
+    for note in notes:
+        typer.echo(f"{'note':>26}  {note}")
+    for warning in warnings:
+        typer.echo(f"{'warning':>26}  {warning}")
 
 
-def detected_format(path: Path) -> str | None:
-    """Name of the first format that the file looks like."""
+@app.command("convert")
+@verb
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="File with tracks, or the name of a recording.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
+    to: Annotated[Target | None, typer.Option(help="Format to write; from OUT's ending if left out.")] = None,
+    format_name: Format = None,
+    rate_hz: RateHz = None,
+    homography: Homography = None,
+    pixels: Pixels = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a recording in another format."""
     from sidestep import registry
+    from sidestep.errors import BadInput
 
-    return next((name for name in registry.names("datasets") if registry.load("datasets", name).matches(path)), None)
+    to = to or SUFFIXES.get(target.suffix)
+    if to is None:
+        raise BadInput(f"{target}: its ending names no format; say --to {', --to '.join(Target)}")
+    if target.is_dir():
+        raise BadInput(f"{target}: is a folder; name the file to write")
+    with quiet_stdout(as_json):
+        _, tracks, found = _load(source, format_name, _given(rate_hz, homography, pixels))
+        lost = registry.load("datasets", to.value).save(tracks, target)
+    if as_json:
+        print_json({"converted": {"file": str(target), "from": found, "to": to.value, "lost": lost}})
+        return
+    typer.echo(f"{target}: {len(tracks.people)} people, {found} to {to.value}")
+    if lost:
+        say(f"not kept, the format has no place for it: {', '.join(lost)}")
 
 
-def describe(tracks: Tracks) -> dict[str, Any]:
-    """Figures about recorded people.
+def _given(rate_hz: float | None, homography: Path | None, pixels: str | None) -> dict[str, Any]:
+    """The loader's options that a person gave."""
+    options = {"rate_hz": rate_hz, "homography": homography, "pixels": pixels}
+    return {key: value for key, value in options.items() if value is not None}
 
-    ``mean_speed_mps``: length walked ÷ time walked over all people. ``mean_density``: time-averaged number of
-    people present ÷ area of the box around all annotations, people/m².
-    """
-    import numpy as np
 
-    same = np.diff(tracks.person) == 0
-    lengths = np.hypot(*np.diff(tracks.position, axis=0).T)[same]
-    spans = np.diff(tracks.time)[same]
-    walked = float(spans.sum())
-    duration = float(np.ptp(tracks.time))
-    area = float(np.prod(np.ptp(tracks.position, axis=0)))
-    return {
-        "people": len(tracks.people),
-        "duration_s": duration,
-        "rate_hz": tracks.rate_hz,
-        "mean_speed_mps": float(lengths.sum()) / walked if walked else None,
-        "mean_density": walked / duration / area if duration and area else None,
-        "groups": len(set(tracks.group.values()) - {-1}),
-        "source": tracks.source,
-        "licence": tracks.licence,
-        "warnings": _warnings(tracks, lengths, spans),
+def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> tuple[Path, Tracks, str]:
+    """File, tracks and format of a path, or of a recording's name."""
+    from sidestep.datasets import detect_format, load_tracks
+    from sidestep.datasets.catalogue import DATASETS
+    from sidestep.datasets.find import installed, locate
+    from sidestep.errors import BadInput
+
+    path = Path(reference)
+    if not path.exists() and (reference in DATASETS or installed(reference) is not None):
+        path, found, kept = locate(reference)
+        return path, load_tracks(path, found, **(kept | options)), found
+    if not path.exists():
+        raise BadInput(f"{reference}: neither a file nor the name of a recording, see `sidestep data list`")
+    found = format_name or detect_format(path)
+    return path, load_tracks(path, found, **options), found
+
+
+def _report_added(added: Added, as_json: bool) -> None:
+    """Say what was installed where."""
+    entry = {
+        "name": added.name,
+        "path": str(added.path),
+        "format": added.format,
+        "people": len(added.tracks.people),
+        "sha256": added.sha256,
+        "known": added.known is not None,
+        "already": added.already,
+        "licence": added.tracks.licence,
     }
-
-
-def _warnings(tracks: Tracks, lengths: Any, spans: Any) -> list[str]:
-    """What a person should know before using the recording."""
-    import numpy as np
-
-    warnings = []
-    gaps = int(np.sum(spans > 1.5 / tracks.rate_hz))
-    if gaps:
-        warnings.append(f"{gaps} gaps inside tracks are interpolated")
-    fast = int(np.sum(lengths > 5.0 * spans))
-    if fast:
-        warnings.append(f"{fast} pieces are faster than 5 m/s: wrong unit, or annotation errors?")
-    alone = int(np.sum(np.unique(tracks.person, return_counts=True)[1] == 1))
-    if alone:
-        warnings.append(f"{alone} people have a single annotation")
-    if not tracks.licence:
-        warnings.append("the licence is not stated")
-    return warnings
+    if as_json:
+        print_json({"dataset": entry})
+        return
+    state = "was installed already" if added.already else "installed"
+    typer.echo(f"{added.name}: {state}, {entry['people']} people, format {added.format}, in {added.path.parent}")
+    typer.echo("its SHA-256 is that of the known file" if added.known else "not a file that the project knows")
+    typer.echo(f"licence: {added.tracks.licence or 'not stated'}")

@@ -25,7 +25,8 @@ def run(
     repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Policy setting key=value or policy.key=value.")
+        list[str] | None,
+        typer.Option("--set", help="Suite option or policy setting: key=value, suite.key=value, policy.key=value."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on instead.")] = None,
@@ -43,16 +44,18 @@ def run(
     """Run SUITE with one or more policies. Re-running with the same --out resumes."""
     from sidestep.benchmark.plan import make_plan
     from sidestep.benchmark.summary import summarise_run
-    from sidestep.cli.settings import parse_settings
-    from sidestep.suites.files import load_suite
+    from sidestep.cli.settings import parse_settings, split_suite_options
+    from sidestep.suites.files import choose_options, load_suite, option_names
 
     if ray is not None and workers != 1:
         raise BadInput("give either --workers or --ray: on a cluster, Ray decides how many tasks run at once")
     with quiet_stdout(as_json):
+        chosen = load_suite(suite)
+        options, settings = split_suite_options(set_ or [], option_names(chosen))
         plan = make_plan(
-            load_suite(suite),
+            choose_options(chosen, options),
             policy,
-            settings=parse_settings(set_ or [], policy),
+            settings=parse_settings(settings, policy),
             scenario_glob=scenario,
             limit=limit,
             seed=seed,

@@ -1,11 +1,25 @@
-"""``--set key=value``: settings of policies."""
+"""``--set key=value``: options of the suite and settings of policies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sidestep.errors import BadInput, did_you_mean
+
+
+def split_suite_options(assignments: Sequence[str], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The suite's own options, ``reactivity=pause`` or ``suite.reactivity=pause``, and the assignments left."""
+    options: dict[str, Any] = {}
+    left = []
+    for assignment in assignments:
+        key, separator, text = assignment.partition("=")
+        name = key.strip().removeprefix("suite.")
+        if separator and (name in known or key.strip().startswith("suite.")):
+            options[name] = _value(text, assignment)
+        else:
+            left.append(assignment)
+    return options, left
 
 
 def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""Recorded people: one file per format, all returning :class:`sidestep.types.Tracks`. Nothing is simulated here."""
+"""Recorded people: one file per format, all returning :class:`sidestep.types.Tracks`. Nothing is simulated here.
+
+``catalogue`` knows recordings by name and SHA-256, ``find`` where they are installed, ``install`` and ``download`` put
+them there; ``sanity`` says what is in a recording and what is odd about it.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,49 @@ from pathlib import Path
 from typing import Any
 
 from sidestep import registry
+from sidestep.datasets.find import find_dataset, locate
+from sidestep.datasets.text import read_bytes
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
 
+__all__ = ["detect_format", "find_dataset", "load_dataset", "load_tracks"]
+
 
 def load_tracks(path: Path, format_name: str | None = None, **options: Any) -> Tracks:
-    """The people recorded in ``path``. The format is detected unless named."""
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file with recorded tracks")
-    if format_name is not None:
-        tracks: Tracks = registry.load("datasets", format_name).load(path, **options)
-        return tracks
-    for name in registry.names("datasets"):
-        loader = registry.load("datasets", name)
-        if loader.matches(path):
-            return loader.load(path, **options)  # type: ignore[no-any-return]
-    known = ", ".join(registry.names("datasets"))
-    raise BadInput(f"{path}: looks like none of the known formats ({known}); name one with format_name")
+    """The people recorded in ``path``. The format is detected unless named.
+
+    Options go to the format's loader: ``rate_hz`` (how many frame numbers pass in a second) for most, ``homography``
+    and ``pixels`` for ``ucy_vsp``.
+    """
+    path = Path(path)
+    name = format_name or detect_format(path)
+    loader = registry.load("datasets", name)
+    read_bytes(path)
+    try:
+        tracks: Tracks = loader.load(path, **options)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise BadInput(f"{path}: the format {name!r} does not take these options {sorted(options)}: {error}") from None
+    return tracks
+
+
+def detect_format(path: Path) -> str:
+    """Name of the one format that the file looks like; an error if it looks like none or several."""
+    if not read_bytes(path).strip():
+        raise BadInput(f"{path}: the file is empty")
+    names = registry.names("datasets")
+    found = [name for name in names if registry.load("datasets", name).matches(path)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise BadInput(f"{path}: could be {' or '.join(found)}; say which with --format (format_name)")
+    raise BadInput(
+        f"{path}: looks like none of the known formats ({', '.join(names)}); name one with --format (format_name)"
+    )
+
+
+def load_dataset(name: str) -> Tracks:
+    """The people of an installed recording, by name. An error says how to install it if it is absent."""
+    path, format_name, options = locate(name)
+    return load_tracks(path, format_name, **options)

@@ -1,6 +1,7 @@
 """Plain text tracks: one annotation per line, ``frame person x y``, separated by white space or commas.
 
-A first comment line ``# rate_hz: 25`` gives the frames per second; otherwise ``rate_hz`` must be passed.
+Comment lines at the top may state ``# rate_hz: 25`` (frames per second), ``# source: …``, ``# licence: …``,
+``# coordinates: …`` and, once per walking group, ``# group: 3 4 7``.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep.datasets.annotations import check_rate, tracks_from_frames
+from sidestep.datasets.catalogue import known_file
+from sidestep.datasets.text import data_lines, head_lines, mostly_columns, number_table, numbers, read_text
+from sidestep.datasets.whole_file import whole_file
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
 
-_RATE = re.compile(r"#\s*rate_hz\s*[:=]\s*([0-9.eE+-]+)")
+_STATED = re.compile(r"^#[ \t]*(rate_hz|source|licence|coordinates|group)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -25,41 +30,76 @@ class PlainLoader:
     summary: str = "text, one annotation per line: frame person x y"
 
     def matches(self, path: Path) -> bool:
-        """Whether the first data line is four numbers."""
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                if line.strip() and not line.startswith("#"):
-                    return len(_numbers(line)) == 4
-        return False
+        """Whether the first lines are four numbers."""
+        return mostly_columns(head_lines(path), 4)
 
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
-        """The people in the file; time is frame ÷ rate."""
-        rows = []
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                if line.startswith("#"):
-                    found = _RATE.match(line)
-                    rate_hz = rate_hz if rate_hz is not None or found is None else float(found[1])
-                elif line.strip():
-                    row = _numbers(line)
-                    if len(row) != 4:
-                        raise BadInput(
-                            f"{path}:{number}: expected four numbers `frame person x y`, got {line.strip()[:60]!r}"
-                        )
-                    rows.append(row)
-        if not rows:
-            raise BadInput(f"{path}: no annotations in it")
-        if rate_hz is None or rate_hz <= 0:
-            raise BadInput(f"{path}: frames per second unknown; put `# rate_hz: 25` in the first line")
-        table = np.array(rows)
-        return Tracks(table[:, 1].astype(np.int64), table[:, 0] / rate_hz, table[:, 2:], rate_hz, source=path.name)
+        """The people in the file; time is frame ÷ frames per second, from ``rate_hz``, else from the file's comment,
+        else of the known recording."""
+        text = read_text(path)
+        stated = _STATED.findall(text)
+        words = {key: value for key, value in stated if key != "group"}
+        known = known_file(path)
+        if rate_hz is None and "rate_hz" in words:
+            rate_hz = (numbers(words["rate_hz"]) or [float("nan")])[0]
+        if rate_hz is None and known is not None:
+            rate_hz = known.fps
+        lines, places = data_lines(text.replace(",", " "))
+        table = number_table(path, lines, places, 4, "frame person x y")
+        if rate_hz is None:
+            raise BadInput(
+                f"{path}: frames per second unknown; put `# rate_hz: 25` in the first line or give --rate-hz "
+                "(option rate_hz)"
+            )
+        return tracks_from_frames(
+            path,
+            table[:, 0],
+            table[:, 1],
+            table[:, 2:],
+            check_rate(path, rate_hz),
+            places=places,
+            source=words.get("source") or (known.source if known else ""),
+            licence=words.get("licence") or (known.licence if known else ""),
+            coordinates=words.get("coordinates") or "world, metres",
+            group=_groups(path, [value for key, value in stated if key == "group"]),
+        )
 
-
-def _numbers(line: str) -> list[float]:
-    try:
-        return [float(word) for word in line.replace(",", " ").split()]
-    except ValueError:
+    def save(self, tracks: Tracks, path: Path) -> list[str]:
+        """Write the tracks; frames count annotations. Returns what the format could not keep."""
+        frames = tracks.time * tracks.rate_hz
+        nearest = np.round(frames)
+        whole = np.abs(frames - nearest) < 1e-6
+        header = [f"# rate_hz: {tracks.rate_hz!r}", f"# source: {tracks.source}", f"# licence: {tracks.licence}"]
+        header.append(f"# coordinates: {tracks.frame}")
+        header += [f"# group: {' '.join(map(str, members))}" for members in tracks_groups(tracks)]
+        rows = (
+            f"{int(near) if is_whole else frame!r} {person} {x!r} {y!r}"
+            for frame, near, is_whole, person, (x, y) in zip(
+                frames.tolist(), nearest, whole, tracks.person, tracks.position.tolist(), strict=True
+            )
+        )
+        with whole_file(path) as temporary:
+            temporary.write_text("\n".join([*header, *rows]) + "\n", encoding="utf-8")
         return []
+
+
+def tracks_groups(tracks: Tracks) -> list[list[int]]:
+    """The people of each stated group, in the groups' order."""
+    found: dict[int, list[int]] = {}
+    for person, number in tracks.group.items():
+        if number >= 0:
+            found.setdefault(number, []).append(person)
+    return [found[number] for number in sorted(found)]
+
+
+def _groups(path: Path, lines: list[str]) -> dict[int, int]:
+    group = {}
+    for number, line in enumerate(lines):
+        members = numbers(line)
+        if not members or any(member != int(member) for member in members):
+            raise BadInput(f"{path}: `# group: {line}` should list the numbers of people")
+        group.update({int(member): number for member in members})
+    return group
 
 
 PLAIN = PlainLoader()

@@ -15,7 +15,11 @@ WISH_X, WISH_Y = 10, 11  # preferred velocity of this step
 NEW_VX, NEW_VY = 12, 13  # what the crowd models write: velocity of the next step
 HEADING = 14  # where the body faces
 ENTER_TIME = 15  # when the person comes into the world; infinite once gone
-AGENT_ROWS = 16
+LAG = 16  # steps of the recording's clock that a replayed person is behind; fractions while slowing down
+PACE = 17  # how fast the own clock of a replayed person runs, 0 … 1
+DELAY = 18  # s that the robot has cost a replayed person so far: the record's ``person_delay``
+DETOUR = 19  # m that a replayed person has walked more than recorded: the record's ``person_detour``
+AGENT_ROWS = 20
 
 # flags, int32
 MODEL = 0  # which crowd model moves the agent, below
@@ -24,10 +28,14 @@ GROUP = 2  # people of one walking group share a number; -1 alone
 SEES_ROBOT = 3  # 0: the person does not react to robots
 WAYPOINT = 4  # index of the waypoint that GOAL holds
 AT_END = 5  # what the person does after the last waypoint, below
-FLAG_ROWS = 6
+REACTIVITY = 6  # what a replayed person does when the robot interferes, below
+DISTURBED = 7  # bits of this step, below
+FLAG_ROWS = 8
 
 MODEL_NONE, MODEL_ORCA, MODEL_HELBING, MODEL_MOUSSAID, MODEL_REPLAY = 0, 1, 2, 3, 4
 END_STAY, END_LEAVE, END_LOOP = 0, 1, 2
+REACT_NONE, REACT_PAUSE, REACT_REROUTE = 0, 1, 2
+IN_THE_WAY, OFF_RECORDING = 1, 2  # something is on the person's course; the person walks beside the recording
 
 # walls, one row per edge of a closed, counter-clockwise solid polygon (agents are on the right of an edge)
 # wall_points (W, 2) float32: first vertex of the edge · wall_dirs (W, 2) float32: unit vector to the next vertex

@@ -1,7 +1,8 @@
 """One step of one world, and of many worlds in one call.
 
-The order inside a step: people come in; they decide (all from the same state, robots included); the robots move,
-stopped by walls; the people move; contacts are swept over the step; arrivals are noted. Nothing is drawn at random.
+The order inside a step: people come in; they decide (all from the same state, robots included), replayed ones who react
+first; the robots move, stopped by walls; the people move, stopped by walls and by each other; contacts with robots are
+swept over the step; arrivals are noted. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep.kernels.bodies import WAS_HERE, WAS_X, WAS_Y, part_bodies
 from sidestep.kernels.dynamics import (
     ROBOT_HEADING,
     ROBOT_OMEGA,
@@ -32,11 +34,14 @@ from sidestep.kernels.layout import (
     PX,
     PY,
     RADIUS,
+    REACT_REROUTE,
+    REACTIVITY,
     VX,
     VY,
 )
 from sidestep.kernels.orca import orca_world
 from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
+from sidestep.kernels.reactive_replay import narrow_robots, note_delays, react_people, widen_robots
 from sidestep.kernels.social_force_helbing import helbing_world
 from sidestep.kernels.social_force_moussaid import moussaid_world
 from sidestep.kernels.sweep import (
@@ -58,6 +63,8 @@ WALL_FRACTION = 0  # when in the step the wall was touched, 0 … 1
 GOAL_DISTANCE = 1  # at the end of the step, m
 NEAREST = 2  # least surface distance to a person over the step, m; FAR when nobody is there
 MEASURE_ROWS = 3
+
+WALKING = (1 << MODEL_ORCA) | (1 << MODEL_HELBING) | (1 << MODEL_MOUSSAID)
 
 NO_CONTACT = np.float32(2.0)
 FAR = 1.0e3
@@ -84,11 +91,19 @@ def step_world(
     dt = np.float32(dt64)
     enter_people(agents, flags, people, np.float32(step * dt64))
     wish_velocities(agents, flags, people, routes, route_length, dt)
-    models = 0
+    models, reactive = 0, 0
+    for i in range(people):
+        reactive |= flags[REACTIVITY, i]
+    if reactive:
+        react_people(agents, flags, people, replay, step, dt)
     for i in range(people):
         models |= 1 << flags[MODEL, i]
     if models & (1 << MODEL_ORCA):
+        if reactive & REACT_REROUTE:
+            widen_robots(agents, people, before)
         orca_world(agents, flags, people, *walls, orca_parameters, orca_scratch)
+        if reactive & REACT_REROUTE:
+            narrow_robots(agents, people, before)
     if force_scratch is not None:
         edges = (walls[0], walls[1], walls[2], walls[5], walls[6], walls[7], walls[8])
         if models & (1 << MODEL_HELBING):
@@ -96,8 +111,8 @@ def step_world(
         if models & (1 << MODEL_MOUSSAID):
             moussaid_world(agents, flags, people, *edges, moussaid_parameters, dt, force_scratch)
     for j in range(agents.shape[1]):
-        before[0, j], before[1, j] = agents[PX, j], agents[PY, j]
-        before[2, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
+        before[WAS_X, j], before[WAS_Y, j] = agents[PX, j], agents[PY, j]
+        before[WAS_HERE, j] = np.float32(1.0) if flags[ACTIVE, j] == 1 else np.float32(0.0)
     for r in range(robots.shape[0]):
         move_robot(
             robots[r], body[r], limits[r], dynamics[r], command[r], applied[r], status[r], measures[r], walls, dt64
@@ -105,10 +120,16 @@ def step_world(
     move_people(agents, flags, people, walls, dt)
     if models & (1 << MODEL_REPLAY):
         replay_people(agents, flags, people, replay, step + 1)
+    if models & WALKING:
+        part_bodies(agents, flags, people, before, walls, dt)
+    if reactive:
+        note_delays(agents, flags, people, before, replay, step + 1, dt)
     face_people(agents, flags, people)
     sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
     for r in range(robots.shape[0]):
-        _note_goal(robots[r], goals[r], before[0, people + r], before[1, people + r], rules, status[r], measures[r])
+        _note_goal(
+            robots[r], goals[r], before[WAS_X, people + r], before[WAS_Y, people + r], rules, status[r], measures[r]
+        )
         mirror_robot(agents, people + r, robots[r])
 
 
@@ -159,7 +180,7 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
     columns = agents.shape[1]
     for r in range(robots.shape[0]):
         own = people + r
-        x0, y0 = np.float64(before[0, own]), np.float64(before[1, own])
+        x0, y0 = np.float64(before[WAS_X, own]), np.float64(before[WAS_Y, own])
         vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
         radius = np.float64(agents[RADIUS, own])
         nearest = FAR
@@ -170,8 +191,8 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
             now_x, now_y = np.float64(agents[PX, j]), np.float64(agents[PY, j])
             if j >= people:
                 now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
-            was_x, was_y = np.float64(before[0, j]), np.float64(before[1, j])
-            if before[2, j] == 0.0:  # came in during this step
+            was_x, was_y = np.float64(before[WAS_X, j]), np.float64(before[WAS_Y, j])
+            if before[WAS_HERE, j] == 0.0:  # came in during this step
                 was_x, was_y = now_x, now_y
             wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
             other = np.float64(agents[RADIUS, j])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import hypot
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from sidestep.errors import BadInput, did_you_mean
 from sidestep.kernels import layout
+from sidestep.policies.planning.sampling_planner import Checkpoints, SamplingPlanner
 from sidestep.policies.route import RouteFollower
 from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, Task
 from sidestep.types.base import FloatArray, IntArray
@@ -36,18 +38,55 @@ def empty_look(task: Task) -> Observation:
     return Observation(0.0, RobotState(*task.start, 0.0, 0.0, 0.0), task.goal, nobody)
 
 
+WALL_GAP_M = 0.02
+"""What is kept between body and wall, m: the distance field is exact to about a millimetre at its samples only."""
+
+
+class Guide(Protocol):
+    """Knows the way round the walls."""
+
+    def target(self, x: float, y: float) -> tuple[float, float]:
+        """The point to head for from (x, y), m."""
+        ...
+
+    def restart(self) -> None:
+        """Begin at the start again."""
+        ...
+
+
+GUIDES = ("sampling", "route")
+
+
+def check_guide(policy: str, guide: str) -> None:
+    """Raise if ``guide`` is none."""
+    if guide not in GUIDES:
+        raise BadInput(f"policy {policy!r}: unknown guide {guide!r}{did_you_mean(str(guide), GUIDES)}")
+
+
+def make_guide(name: str, task: Task) -> Guide:
+    """``sampling``: checkpoints of the sampling planner; ``route``: the points of the task's route."""
+    if name == "sampling":
+        return Checkpoints(SamplingPlanner(task))
+    assert task.route is not None
+    return RouteFollower(task.route)
+
+
 class AsPedestrian:
     """Column 0 is the robot, moved by ``model``; the people seen follow in the other columns."""
 
-    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float) -> None:
-        assert task.route is not None
+    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float, guide: str = "route") -> None:
         self.walls = walls_of(task.map)
         self._task = task
         self._model = model
-        self._radius = task.robot.footprint.enclosing_radius * radius_scale
+        self._body_radius = task.robot.footprint.enclosing_radius
+        self._radius = self._body_radius * radius_scale
         self._people_share = people_share
-        self._route = RouteFollower(task.route)
+        self._guide = make_guide(guide, task)
         self._speed = task.robot.limits.max_speed
+
+    def restart(self) -> None:
+        """Forget where the robot was last."""
+        self._guide.restart()
 
     def fill(self, observation: Observation) -> tuple[FloatArray, IntArray]:
         """Agents (AGENT_ROWS, N + 1) and flags (FLAG_ROWS, N + 1) for one observation."""
@@ -71,9 +110,34 @@ class AsPedestrian:
         flags[layout.MODEL, 0] = self._model
         return agents, flags
 
+    def stopped_at_walls(self, robot: RobotState, vx: float, vy: float) -> tuple[float, float]:
+        """(vx, vy) without its part into a wall that the body would reach within the next step.
+
+        Walls stop people in the simulation in the same way; a force alone stops nobody who is pushed hard enough.
+        """
+        scene = self._task.map
+        if scene is None or not len(scene.wall_points):
+            return vx, vy
+        step, reach = self._task.step_s, self._body_radius + WALL_GAP_M
+        x, y = robot.x + vx * step, robot.y + vy * step
+        ahead, here = scene.clearance(x, y), scene.clearance(robot.x, robot.y)
+        if ahead >= reach or ahead >= here:
+            return vx, vy
+        half = 0.5 * scene.distance_cell
+        gx = scene.clearance(x + half, y) - scene.clearance(x - half, y)
+        gy = scene.clearance(x, y + half) - scene.clearance(x, y - half)
+        norm = hypot(gx, gy)
+        if norm > 1e-9:
+            gx, gy = gx / norm, gy / norm
+            lost = min(reach - ahead, here - ahead) / step
+            vx, vy = vx + lost * gx, vy + lost * gy
+        if norm <= 1e-9 or scene.clearance(robot.x + vx * step, robot.y + vy * step) < self._body_radius:
+            return 0.0, 0.0
+        return vx, vy
+
     def _wish(self, x: float, y: float) -> tuple[float, float]:
-        """Full speed toward the next point of the route, slower only so as not to overshoot the goal in one step."""
-        tx, ty = self._route.target(x, y)
+        """Full speed toward the guide's point, slower only so as not to overshoot the goal in one step."""
+        tx, ty = self._guide.target(x, y)
         dx, dy = tx - x, ty - y
         distance = hypot(dx, dy)
         if distance < 1e-9:

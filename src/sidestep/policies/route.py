@@ -17,6 +17,10 @@ class RouteFollower:
         self._points = [(float(x), float(y)) for x, y in points]
         self._next = 0
 
+    def restart(self) -> None:
+        """Begin at the first point again."""
+        self._next = 0
+
     def target(self, x: float, y: float) -> tuple[float, float]:
         """The point to head for from (x, y)."""
         while self._next < len(self._points) - 1 and self._passed(x, y):

@@ -44,6 +44,12 @@ PEOPLE_COLUMNS: dict[str, tuple[str, int | None]] = {
 }
 """list<float32> (``people_present``: list<bool>) column → array of the record and its component."""
 
+OPTIONAL_COLUMNS: dict[str, str] = {
+    "people_delay": "person_delay",
+    "people_detour": "person_detour",
+}
+"""list<float32> column → array of the record. Only in files of records that have it."""
+
 OTHER_COLUMNS: dict[str, tuple[str, int]] = {
     "other_x": ("other_pose", 0),
     "other_y": ("other_pose", 1),

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from sidestep.errors import BadInput, RecordError
 from sidestep.records.layout import (
     COLUMNS,
+    OPTIONAL_COLUMNS,
     OTHER_COLUMNS,
     PEOPLE_COLUMNS,
     PREFIX,
@@ -122,6 +123,9 @@ def _arrays(table: pa.Table, people: int, others: int) -> dict[str, Any]:
         else:
             parts.setdefault(field, []).append(columns[name])
     arrays |= {field: np.stack(columns, axis=-1) for field, columns in parts.items()}
+    for name, field in OPTIONAL_COLUMNS.items():
+        if name in table.column_names:
+            arrays[field] = _matrix(table.column(name), people)
     return arrays | {"events": _events(table.column("events"))}
 
 

@@ -17,6 +17,7 @@ from sidestep.records.atomic import atomic
 from sidestep.records.layout import (
     COLUMNS,
     EVENT,
+    OPTIONAL_COLUMNS,
     OTHER_COLUMNS,
     PEOPLE_COLUMNS,
     PREFIX,
@@ -38,7 +39,8 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
     """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
     path = Path(path)
     arrays = _columns(record)
-    table = pa.table([arrays[name] for name in COLUMNS], names=list(COLUMNS))
+    names = [*COLUMNS, *(name for name in OPTIONAL_COLUMNS if name in arrays)]
+    table = pa.table([arrays[name] for name in names], names=names)
     table = table.replace_schema_metadata({PREFIX + key: text for key, text in _metadata(record).items()})
     try:
         with atomic(path) as temporary:
@@ -48,7 +50,7 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
                 compression="zstd",
                 row_group_size=len(table),
                 use_dictionary=False,
-                use_byte_stream_split=FLOAT_LEAVES,
+                use_byte_stream_split=[*FLOAT_LEAVES, *(f"{name}.list.element" for name in names[len(COLUMNS) :])],
             )
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
@@ -65,6 +67,9 @@ def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
     for name, (field, part) in (PEOPLE_COLUMNS | OTHER_COLUMNS).items():
         values = getattr(record, field)
         columns[name] = _lists(values if part is None else values[:, :, part])
+    for name, field in OPTIONAL_COLUMNS.items():
+        if getattr(record, field).size:
+            columns[name] = _lists(getattr(record, field))
     columns["events"] = _events(record)
     return columns
 

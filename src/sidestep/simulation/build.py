@@ -22,13 +22,18 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
+from sidestep.simulation.twins import Replay, generate_twin
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.scenario import CrowdPart, ReplayPlacement
+from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
 
+SLOWEST_REROUTE = 0.5
+"""m/s: the pace at which people whose recording has them stand or stroll get out of the way and back."""
+
+_REACTIVITY = {"none": layout.REACT_NONE, "pause": layout.REACT_PAUSE, "reroute": layout.REACT_REROUTE}
 _AT_END = {"stay": layout.END_STAY, "leave": layout.END_LEAVE, "loop": layout.END_LOOP}
 
 
@@ -100,6 +105,7 @@ class WorldBuilder:
             np.array([_share_of(part) for part in scenario.crowd]),
             np.array([part.sees_robot for part in scenario.crowd], bool),
             np.array([_AT_END[part.at_end] for part in scenario.crowd], np.int32),
+            np.array([_REACTIVITY[part.reactivity] for part in scenario.crowd], np.int32),
         )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
         self._state = np.zeros((len(self._robots), ROBOT_ROWS))
@@ -118,13 +124,14 @@ class WorldBuilder:
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
-        crowd, part_of = self._place_people(seed)
+        replays = self._replays | self._twins(seed)
+        crowd, part_of = self._place_people(seed, replays)
         people = len(part_of)
         columns = people + len(self._robots)
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
         self._fill_people(agents[:, :people], flags[:, :people], crowd, part_of)
-        replay, person_id = self._fill_replay(agents, flags, part_of)
+        replay, person_id = self._fill_replay(agents, flags, part_of, replays)
         agents[:, people:], flags[:, people:] = self._robot_agents, self._robot_flags
         return World(
             scenario=self.scenario,
@@ -146,7 +153,16 @@ class WorldBuilder:
             parameters=self._parameters,
         )
 
-    def _place_people(self, seed: int) -> tuple[People, IntArray]:
+    def _twins(self, seed: int) -> dict[int, Replay]:
+        """The generated crowds that are replayed, by crowd part."""
+        rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
+        return {
+            index: generate_twin(part.placement, rules, suite, name, seed, index)
+            for index, part in enumerate(self.scenario.crowd)
+            if isinstance(part.placement, TwinPlacement)
+        }
+
+    def _place_people(self, seed: int, replays: dict[int, Replay]) -> tuple[People, IntArray]:
         """Everybody in column order, and the number of the crowd part that each belongs to."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
@@ -158,8 +174,8 @@ class WorldBuilder:
             self._robot_discs,
         )
         placed = [
-            _stand_ins(self._replays[index][2], part.radius)
-            if index in self._replays
+            _stand_ins(replays[index][2], part.radius)
+            if index in replays
             else placer.place(part, generator_for(suite, name, seed, "placement", index))
             for index, part in enumerate(self.scenario.crowd)
         ]
@@ -168,11 +184,11 @@ class WorldBuilder:
 
     def _fill_people(self, agents: FloatArray, flags: IntArray, crowd: People, part_of: IntArray) -> None:
         """The columns of the people, ``agents`` and ``flags`` being theirs only."""
-        code, share, sees_robot, at_end = (values[part_of] for values in self._part_settings)
+        code, share, sees_robot, at_end, reactivity = (values[part_of] for values in self._part_settings)
         first = np.where((crowd.route_length > 0)[:, None], crowd.routes[:, 0], crowd.start)
         leg = first - crowd.start
         here = crowd.enter_s <= 0
-        walking = here & (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
+        walking = (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
         pace = np.where(walking, crowd.speed, 0.0) / np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
         agents[layout.PX : layout.PY + 1] = crowd.start.T
         agents[layout.VX : layout.VY + 1] = (leg * pace[:, None]).T
@@ -183,32 +199,36 @@ class WorldBuilder:
         agents[layout.GOAL_X : layout.GOAL_Y + 1] = first.T
         agents[layout.HEADING] = np.where(np.isnan(crowd.heading), np.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
         agents[layout.ENTER_TIME] = crowd.enter_s
+        agents[layout.PACE] = 1.0
         flags[layout.MODEL] = code
         flags[layout.ACTIVE] = here & (code != layout.MODEL_REPLAY)
         flags[layout.GROUP] = crowd.group
         flags[layout.SEES_ROBOT] = sees_robot
         flags[layout.AT_END] = at_end
+        flags[layout.REACTIVITY] = reactivity
 
     def _fill_replay(
-        self, agents: FloatArray, flags: IntArray, part_of: IntArray
+        self, agents: FloatArray, flags: IntArray, part_of: IntArray, replays: dict[int, Replay]
     ) -> tuple[FloatArray | None, IntArray]:
         """The replay over all people (None: nobody is replayed), their state at time 0, and everybody's number."""
         people = len(part_of)
         person_id = np.arange(people, dtype=np.int64)
-        if not self._replays:
+        if not replays:
             return None, person_id
-        steps = max(len(tracks) for tracks, _, _ in self._replays.values())
+        steps = max(len(tracks) for tracks, _, _ in replays.values())
         replay = np.full((steps, people, 4), np.nan, np.float32)
-        for index, (tracks, ids, _) in self._replays.items():
+        for index, (tracks, ids, _) in replays.items():
             columns = np.flatnonzero(part_of == index)
             replay[: len(tracks), columns] = tracks
-            if len(self._replays) == 1 and len(ids):  # keep the recording's own numbers
+            if len(replays) == 1 and len(ids):  # keep the recording's own numbers
                 person_id += int(ids.max()) + 1
                 person_id[columns] = ids
             here = np.isfinite(tracks[0, :, 0])
             agents[[[layout.PX], [layout.PY], [layout.VX], [layout.VY]], columns[here]] = tracks[0, here].T
             agents[layout.HEADING, columns[here]] = np.arctan2(tracks[0, here, 3], tracks[0, here, 2])
             flags[layout.ACTIVE, columns[here]] = 1
+            agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
+            agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
         return replay, person_id
 
 
@@ -226,6 +246,14 @@ def _share_of(part: CrowdPart) -> float:
     if part.share is not None:
         return part.share
     return 0.0 if part.model in ("static", "replay") else 1.0
+
+
+def _mean_speed(tracks: FloatArray) -> FloatArray:
+    """Each replayed person's recorded speed, averaged over the time in which they are there, m/s."""
+    there = np.isfinite(tracks[..., 0])
+    speed = np.where(there, np.hypot(tracks[..., 2], tracks[..., 3]), 0.0).sum(axis=0)
+    mean: FloatArray = speed / np.maximum(there.sum(axis=0), 1)
+    return mean
 
 
 def _stand_ins(groups: IntArray, radius: float) -> People:

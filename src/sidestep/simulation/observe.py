@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
+from sidestep import registry
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.interfaces import Camera, MakeCamera
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.sensors import Lidar, PedestrianDetector
 from sidestep.simulation.build import World
@@ -14,9 +17,12 @@ from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 from sidestep.types.observation import NEEDS
+from sidestep.types.sensors import PedestrianSensing
 
 AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future"})
-"""Needs that this simulator can serve. Cameras and signals come with their own packages."""
+"""Needs that this simulator can serve by itself. Pictures need a camera, signals come with their own package."""
+
+PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
 
 
 def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
@@ -24,7 +30,12 @@ def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
     for need in sorted(needs):
         if need not in NEEDS:
             raise BadInput(f"policy {policy!r} needs {need!r}, which is unknown{did_you_mean(need, NEEDS)}")
-        if need not in AVAILABLE:
+        if need in PICTURES and not registry.names("cameras"):
+            raise BadInput(
+                f"policy {policy!r} needs {need!r}, but no camera is installed; a package provides one under the entry "
+                "point group 'sidestep.cameras'"
+            )
+        if need not in AVAILABLE | PICTURES:
             raise BadInput(
                 f"policy {policy!r} needs {need!r}, which this version cannot serve (served: {sorted(AVAILABLE)})"
             )
@@ -43,6 +54,13 @@ class Observer:
         self._lidar = Lidar(sensors.lidar, world.scene.segments) if "lidar" in needs else None
         step = world.scenario.rules.step_s * world.scenario.rules.control_every
         self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
+        self._pictures = needs & PICTURES
+        self._camera: Camera | None = None
+        self._everybody: PedestrianDetector | None = None
+        if self._pictures:
+            make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
+            self._camera = make_camera(world.scene, world.robots[robot], self._pictures)
+            self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 
     def task(self) -> Task:
@@ -75,13 +93,19 @@ class Observer:
         lidar = None
         if self._lidar is not None:
             lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot)
+        time_s = float(worlds.clock[b]) * self._world.scenario.rules.step_s
+        pictures: dict[str, Any] = {}
+        if self._camera is not None and self._everybody is not None:
+            seen = self._camera.sense(robot, self._everybody.sense(worlds.agents[b], worlds.flags[b], pose), time_s)
+            pictures = {name: seen[name] for name in self._pictures}
         return Observation(
-            time=float(worlds.clock[b]) * self._world.scenario.rules.step_s,
+            time=time_s,
             robot=robot,
             goal=self._goal,
             pedestrians=pedestrians if "pedestrians" in self._needs else None,
             lidar=lidar,
             history=tuple(self._history) if "history" in self._needs else None,
+            **pictures,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.kernels import layout
+from sidestep.kernels.bodies import BEFORE_ROWS
 from sidestep.kernels.dynamics import LIMIT_ROWS, ROBOT_ROWS
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
@@ -50,7 +51,11 @@ def compile_motion() -> None:
     """How people and robots move and touch."""
     agents, flags, walls = _agents(), _flags(), _walls()
     move_people(agents, flags, 2, walls, np.float32(0.1))
-    robots, body, before = np.zeros((1, ROBOT_ROWS)), np.zeros((1, BODY_ROWS, 2)), np.zeros((3, 3), np.float32)
+    robots, body, before = (
+        np.zeros((1, ROBOT_ROWS)),
+        np.zeros((1, BODY_ROWS, 2)),
+        np.zeros((BEFORE_ROWS, 3), np.float32),
+    )
     status, measures = np.zeros((1, STATUS_ROWS), np.int32), np.zeros((1, MEASURE_ROWS))
     limits, pair = np.ones((1, LIMIT_ROWS)), np.zeros((1, 2))
     sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), measures, 0.1)

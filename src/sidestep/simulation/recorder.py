@@ -35,6 +35,8 @@ class Recorder:
         self._planning = np.full(steps, np.nan)
         self._people = np.zeros((steps + 1, 5, n), np.float32)
         self._present = np.zeros((steps + 1, n), bool)
+        reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
+        self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
 
     def note_state(self, worlds: Worlds, b: int) -> None:
         """Where everybody is now."""
@@ -43,6 +45,9 @@ class Recorder:
         self._people[k, :4] = worlds.agents[b, :4, :n]
         self._people[k, 4] = worlds.agents[b, layout.HEADING, :n]
         self._present[k] = worlds.flags[b, layout.ACTIVE, :n] == 1
+        if self._cost is not None:
+            self._cost[k, 0] = worlds.agents[b, layout.DELAY, :n]
+            self._cost[k, 1] = worlds.agents[b, layout.DETOUR, :n]
 
     def note_step(self, worlds: Worlds, b: int, command: Command | None, planning_time: float) -> None:
         """What was commanded and done in the step just made, and the state after it."""
@@ -68,6 +73,7 @@ class Recorder:
         people[np.broadcast_to(~present[:, None, :], people.shape)] = np.nan
         others = [r for r in range(len(world.robots)) if r != self._robot]
         own = self._robots[: k + 1, self._robot]
+        cost = np.zeros((0, 2, 0), np.float32) if self._cost is None else self._cost[: k + 1]
         errors = [event.text for event in events if event.kind == "policy_error"]
         return EpisodeRecord(
             scenario=world.scenario,
@@ -92,6 +98,8 @@ class Recorder:
             person_velocity=np.moveaxis(people[:, 2:4], 1, 2),
             person_heading=people[:, 4],
             person_present=present,
+            person_delay=cost[:, 0],
+            person_detour=cost[:, 1],
             walls=world.scene.segments,
             events=tuple(events),
             other_pose=self._robots[: k + 1, others][:, :, _POSE],

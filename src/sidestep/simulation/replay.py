@@ -2,40 +2,67 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import cos, sin
 from pathlib import Path
 
 import numpy as np
 
-from sidestep.datasets import load_tracks
+from sidestep.datasets import load_dataset, load_tracks
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import ReplayPlacement
+from sidestep.types.tracks import Tracks
+
+_dataset = lru_cache(maxsize=16)(load_dataset)
+"""Recordings that were read; they are frozen."""
 
 
 def load_replay(
     placement: ReplayPlacement, rules: Rules, where: str, base: Path | None
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups."""
-    if placement.path is None:
-        raise BadInput(f"{where}: replay by dataset name needs an installed dataset; name a file with `path:` instead")
-    path = Path(placement.path)
-    tracks = load_tracks(base / path if base is not None and not path.is_absolute() else path)
     times = placement.start_s + placement.speed * rules.step_s * np.arange(rules.max_steps + 1)
+    tracks = _choose_people(_read(placement, base), placement, (times[0], times[-1]), where)
     position, velocity, present = tracks.sample(times)
-    people = tracks.people
     keep = present.any(axis=0)
-    if placement.people is not None:
-        unknown = sorted(set(placement.people) - set(people.tolist()))
-        if unknown:
-            raise BadInput(f"{where}: the recording {path.name} has no person {unknown[0]}")
-        keep &= np.isin(people, placement.people)
+    people = tracks.people[keep]
     c, s = cos(placement.rotation), sin(placement.rotation)
     rotate = placement.scale * np.array([[c, s], [-s, c]])
     if placement.mirror:
         rotate[1] *= -1.0
     position = position[:, keep] @ rotate + np.array(placement.offset)
     velocity = velocity[:, keep] @ rotate * placement.speed
-    groups = np.array([tracks.group.get(int(person), -1) for person in people[keep]], dtype=np.int32)
-    return np.concatenate([position, velocity], axis=2).astype(np.float32), people[keep], groups
+    groups = np.array([tracks.group.get(int(person), -1) for person in people], dtype=np.int32)
+    return np.concatenate([position, velocity], axis=2).astype(np.float32), people, groups
+
+
+def _read(placement: ReplayPlacement, base: Path | None) -> Tracks:
+    if placement.path is None:
+        assert placement.dataset is not None
+        return _dataset(placement.dataset)
+    path = Path(placement.path)
+    return load_tracks(base / path if base is not None and not path.is_absolute() else path)
+
+
+def _choose_people(tracks: Tracks, placement: ReplayPlacement, window: tuple[float, float], where: str) -> Tracks:
+    """The annotations of those whom the placement asks for and whose track meets the time window."""
+    people = tracks.people
+    first = np.searchsorted(tracks.person, people, side="left")
+    last = np.searchsorted(tracks.person, people, side="right") - 1
+    keep = (tracks.time[first] <= window[1]) & (tracks.time[last] >= window[0])
+    if placement.people is not None:
+        unknown = sorted(set(placement.people) - set(people.tolist()))
+        if unknown:
+            raise BadInput(f"{where}: the recording {tracks.source or placement.path} has no person {unknown[0]}")
+        keep &= np.isin(people, placement.people)
+    if placement.first_person is not None:
+        late = (people >= placement.first_person) & (tracks.time[first] > window[1])
+        end = int(np.argmax(late)) if late.any() else len(people)
+        keep &= (people >= placement.first_person) & (np.arange(len(people)) < end)
+    rows = np.isin(tracks.person, people[keep])
+    return Tracks(
+        tracks.person[rows], tracks.time[rows], tracks.position[rows], tracks.rate_hz, tracks.source, tracks.licence,
+        tracks.frame, tracks.group,
+    )  # fmt: skip

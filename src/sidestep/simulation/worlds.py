@@ -13,6 +13,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
+from sidestep.kernels.bodies import BEFORE_ROWS
 from sidestep.kernels.orca import make_orca_scratch
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
@@ -139,7 +140,7 @@ class Worlds:
         """Working memory for one thread."""
         forces = any(part.model in FORCES for world in self.worlds for part in world.scenario.crowd)
         return (
-            np.zeros((3, self.columns), np.float32),
+            np.zeros((BEFORE_ROWS, self.columns), np.float32),
             make_orca_scratch(self.columns),
             make_social_force_scratch(self.columns) if forces else None,
         )

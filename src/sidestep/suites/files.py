@@ -25,8 +25,9 @@ from typing import Any
 import yaml
 
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.interfaces import Suite
+from sidestep.interfaces import Configurable, Suite
 from sidestep.registry import load, table
+from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario
 
 SUFFIXES = (".yaml", ".yml")
@@ -64,6 +65,21 @@ def load_suite(reference: str | Path) -> Suite:
     raise BadInput(
         f"unknown suite {text!r}{did_you_mean(text, known)} A suite can also be a path to a YAML file or folder."
     )
+
+
+def option_names(suite: Suite) -> tuple[str, ...]:
+    """What can be chosen about a suite; nothing for most."""
+    options = getattr(suite, "options", None)
+    return tuple(type(options).model_fields) if isinstance(options, Model) else ()
+
+
+def choose_options(suite: Suite, options: dict[str, Any]) -> Suite:
+    """The suite under these options."""
+    if not options:
+        return suite
+    if not isinstance(suite, Configurable):
+        raise BadInput(f"suite {suite.name!r} has no options; --set suite.{next(iter(options))} makes no sense for it")
+    return suite.with_options(options)
 
 
 def _load_file(path: Path) -> FileSuite:

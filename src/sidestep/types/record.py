@@ -17,6 +17,9 @@ from sidestep.types.scenario import Scenario
 
 FORMAT_VERSION = 1
 
+OPTIONAL_ARRAYS = ("person_delay", "person_detour")
+"""Arrays that a record may leave empty."""
+
 EventKind = Literal[
     "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
     "policy_error", "limit_start", "limit_end", "trigger",
@@ -57,6 +60,10 @@ class EpisodeRecord:
     """One episode, whole. T steps give T + 1 states; state 0 is the first observation at time 0.
 
     Positions in metres, world frame; angles in radians, counter-clockwise from +x. N people, W wall edges, K others.
+
+    ``person_delay``, ``person_detour``: how far the robot has put each replayed person behind the recording by then, and
+    how much farther they have walked than recorded; they keep their last value when the person has gone. Both are empty
+    (0, 0) where nobody replayed reacts to the robot, and then are no part of the digest.
     """
 
     scenario: Scenario
@@ -85,6 +92,8 @@ class EpisodeRecord:
     events: tuple[Event, ...] = ()
     other_pose: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 3)))  # (T+1, K, 3) other robots and vehicles
     other_radius: FloatArray = field(default_factory=lambda: np.zeros(0))  # (K,) enclosing circle, m
+    person_delay: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, s, below
+    person_detour: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, m, below
     shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
     package_version: str = ""
@@ -113,6 +122,11 @@ class EpisodeRecord:
         }
         for name, (dtype, shape) in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype, shape, f"record.{name}"))
+        for name in OPTIONAL_ARRAYS:
+            value = getattr(self, name)
+            shape = (t, n) if np.size(value) else (0, 0)
+            values = value if np.size(value) else np.zeros(shape)
+            object.__setattr__(self, name, frozen_array(values, np.float32, shape, f"record.{name}"))
         others = len(self.other_radius)
         pose = self.other_pose if others else np.zeros((t, 0, 3))
         object.__setattr__(self, "other_pose", frozen_array(pose, np.float64, (t, others, 3), "record.other_pose"))
@@ -142,6 +156,8 @@ class EpisodeRecord:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name == "planning_time" or not isinstance(value, np.ndarray):
+                continue
+            if item.name in OPTIONAL_ARRAYS and not value.size:
                 continue
             sha.update(f"{item.name}:{value.dtype.kind}{value.dtype.itemsize}:{value.shape}".encode())
             sha.update(_canonical_bytes(value))

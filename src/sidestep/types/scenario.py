@@ -18,6 +18,9 @@ Box = tuple[Finite, Finite, Finite, Finite]
 AtEnd = Literal["stay", "leave", "loop"]
 """After the last waypoint: stand there, leave the world, or walk back to the start and round again."""
 
+Reactivity = Literal["none", "pause", "reroute"]
+"""What replayed people do when the robot interferes: nothing, wait, or walk round it and back to their recording."""
+
 
 class Person(Model):
     """One pedestrian, placed by hand."""
@@ -85,6 +88,9 @@ class ReplayPlacement(Model):
     """How much faster than recorded the clock runs."""
     people: tuple[int, ...] | None = None
     """Only these; None: everybody present in the time window."""
+    first_person: int | None = None
+    """Only people from this number on, in the order of their numbers, up to the first who comes after the time window:
+    SocNavBench's rule."""
     offset: Point = (0.0, 0.0)
     rotation: Finite = 0.0
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
@@ -99,7 +105,17 @@ class ReplayPlacement(Model):
         return self
 
 
-Placement = Annotated[CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement, Field(discriminator="kind")]
+class TwinPlacement(Model):
+    """People generated from the fitted statistics of a recording, then replayed."""
+
+    kind: Literal["twin"] = "twin"
+    twin: str
+    """Name of the fitted statistics; they name their floor plan, whose frame the people are in."""
+
+
+Placement = Annotated[
+    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement | TwinPlacement, Field(discriminator="kind")
+]
 
 
 class SpeedDistribution(Model):
@@ -128,6 +144,8 @@ class CrowdPart(Model):
     share: NonNegative | None = None
     """Weight of these people's part of a mutual avoidance (ORCA): i takes share_i / (share_i + share_j). None: 1, and 0
     for static and replayed people, who give way to nobody."""
+    reactivity: Reactivity = "none"
+    """Of replayed people: what they do when the robot interferes (docs/simulation.md, reactive replay)."""
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25
@@ -136,11 +154,13 @@ class CrowdPart(Model):
 
     @model_validator(mode="after")
     def _check(self) -> CrowdPart:
-        replayed = isinstance(self.placement, ReplayPlacement)
+        replayed = isinstance(self.placement, ReplayPlacement | TwinPlacement)
         if replayed != (self.model == "replay"):
-            raise ValueError("model: replay and placement: {kind: replay} go together")
+            raise ValueError("model: replay and placement: {kind: replay} or {kind: twin} go together")
         if self.people and replayed:
             raise ValueError("replayed people come from a recording; put hand-placed people in another part")
+        if self.reactivity != "none" and self.model != "replay":
+            raise ValueError("reactivity is for replayed people; people of the other models react by themselves")
         if not self.people and self.placement is None:
             raise ValueError("a crowd part needs people or a placement")
         return self
@@ -192,7 +212,7 @@ class Scenario(Model):
     @property
     def source(self) -> Literal["recorded", "generated", "mixed"]:
         """Where the people come from."""
-        replayed = {part.model == "replay" for part in self.crowd}
-        if replayed == {True}:
+        recorded = {isinstance(part.placement, ReplayPlacement) for part in self.crowd}
+        if recorded == {True}:
             return "recorded"
-        return "mixed" if True in replayed else "generated"
+        return "mixed" if True in recorded else "generated"

@@ -12,7 +12,7 @@ from sidestep.errors import BadInput
 from sidestep.kernels.cadrl_look import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS
 from sidestep.kernels.cadrl_value import choose
 from sidestep.kernels.cadrl_walls import farthest_visible
-from sidestep.policies.as_pedestrian import empty_look
+from sidestep.policies.as_pedestrian import Guide, check_guide, empty_look, make_guide
 from sidestep.policies.learned.cadrl_network import SHIPPED, empty_work, load_weights
 from sidestep.types import HolonomicVelocity, Observation, Pedestrians, Task
 from sidestep.types.base import FloatArray
@@ -47,6 +47,10 @@ class RouteInSight:
         self._walls = walls
         self._last = 0
 
+    def restart(self) -> None:
+        """Forget what was seen."""
+        self._last = 0
+
     def target(self, x: float, y: float) -> tuple[float, float]:
         """The point to head for from (x, y)."""
         seen = len(self._points) - 1
@@ -79,14 +83,14 @@ class Cadrl:
         headings: int = 24,
         wall_time: float = 1.0,
         wall_margin: float = 0.1,
-        guide: str = "route",
+        guide: str = "sampling",
         weights: str | None = None,
     ) -> None:
         """``horizon``: length of the look, s. ``norm``: reward taken per half second of breaking the right-hand rule.
-        ``wall_margin``: m between body and wall that is kept if it costs little. ``guide``: where sub-goals come from.
+        ``wall_margin``: m between body and wall that is kept if it costs little. ``guide``: where sub-goals come from,
+        ``sampling`` (checkpoints of the sampling planner) or ``route`` (the farthest point of the route in sight).
         ``weights``: a file of ``sidestep train cadrl``; None: the shipped one."""
-        if guide != "route":
-            raise BadInput(f"cadrl: unknown guide {guide!r}; known: 'route'")
+        check_guide(self.name, guide)
         if horizon <= 0 or speeds < 1 or headings < 3:
             raise BadInput("cadrl: horizon must be positive, speeds at least 1, headings at least 3")
         self.settings: dict[str, Any] = {
@@ -96,8 +100,7 @@ class Cadrl:
         self._network = load_weights(Path(weights) if weights is not None else SHIPPED)
 
     def reset(self, task: Task) -> None:
-        """Take route and walls of the new episode."""
-        assert task.route is not None
+        """Take way and walls of the new episode."""
         s = self.settings
         self._table = candidates(s["speeds"], s["headings"])
         a = len(self._table)
@@ -109,10 +112,10 @@ class Cadrl:
         self._own = np.zeros(ROBOT_FLOATS, np.float32)
         self._own[4:] = task.robot.limits.max_speed, task.robot.footprint.enclosing_radius
         self._walls = self._take_walls(task)
-        radius = task.robot.footprint.enclosing_radius
-        self._route = RouteInSight(task.route, radius, self._walls[2:] if self._walls[0] > 0 else None)
+        self._guide = self._take_guide(task)
         self._last: dict[int, Any] = {}
         self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
+        self._guide.restart()
 
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The best velocity of the fan."""
@@ -136,9 +139,17 @@ class Cadrl:
         place = (float(scene.distance_origin[0]), float(scene.distance_origin[1]), float(scene.distance_cell))
         return float(self.settings["wall_time"]), float(self.settings["wall_margin"]), scene.distance, *place
 
+    def _take_guide(self, task: Task) -> Guide:
+        """Who knows the way round the walls."""
+        if self.settings["guide"] != "route":
+            return make_guide(self.settings["guide"], task)
+        assert task.route is not None
+        field = self._walls[2:] if self._walls[0] > 0 else None
+        return RouteInSight(task.route, task.robot.footprint.enclosing_radius, field)
+
     def _ahead(self, x: float, y: float, goal: tuple[float, float]) -> tuple[float, float]:
         """Way from (x, y) to the point to head for."""
-        tx, ty = self._route.target(x, y)
+        tx, ty = self._guide.target(x, y)
         dx, dy = tx - x, ty - y
         distance = hypot(dx, dy)
         nearest = 0.0 if hypot(tx - goal[0], ty - goal[1]) < 1e-6 else SUBGOAL_M

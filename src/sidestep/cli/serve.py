@@ -1,0 +1,110 @@
+"""``sidestep serve``: a suite for a policy in another process."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sidestep.cli.run import _as_interrupt, _new_folder, _show, _tell_failures
+from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.serve import Host
+
+DEFAULT_ADDRESS = "127.0.0.1:5577"
+
+
+@verb
+def serve(
+    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            help=f"HOST:PORT (port 0: any) or unix:PATH; default {DEFAULT_ADDRESS}. Of socnavbench: unix:PREFIX."
+        ),
+    ] = None,
+    protocol: Annotated[Literal["sidestep", "socnavbench"], typer.Option(help="What the client speaks.")] = "sidestep",
+    name: Annotated[
+        str | None, typer.Option(help="The policy's name in the run, instead of what it announces.")
+    ] = None,
+    scenario: Annotated[str | None, typer.Option(help="Only scenarios whose name matches this pattern.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N scenarios.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
+    mode: Annotated[
+        Literal["sync", "async", "latency"], typer.Option(help="What the world does while the policy thinks.")
+    ] = "sync",
+    latency: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="SIDESTEP_TOKEN", help="What the client must show; required off this machine.")
+    ] = None,
+    act_limit: Annotated[float, typer.Option(min=0.001, help="Time for an answer, s; more costs the episode.")] = 10.0,
+    reconnect: Annotated[float, typer.Option(min=0.0, help="Time for a client that died to come back, s.")] = 30.0,
+    dynamics: Annotated[
+        Literal["holonomic", "unicycle"], typer.Option(help="How a SocNavBench client moves where it may choose.")
+    ] = "holonomic",
+    as_json: AsJson = False,
+) -> None:
+    """Wait for a policy in another process, and run SUITE with it. Re-running with the same --out resumes."""
+    from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
+    from sidestep.benchmark.summary import summarise_run
+    from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.serve import serve as serve_plan
+    from sidestep.suites.files import load_suite
+
+    def plan_for(policy: PolicyPlan) -> Plan:
+        return make_plan(
+            chosen,
+            [policy],
+            scenario_glob=scenario,
+            limit=limit,
+            seed=seed,
+            mode=mode,
+            latency_s=latency,
+            act_limit_s=act_limit,
+        )
+
+    with quiet_stdout(as_json):
+        chosen = load_suite(suite)
+        plan_for(PolicyPlan(name="stop"))  # what is wrong with the plan is said before anybody connects
+        folder = out if out is not None else _new_folder(chosen.name)
+        host = _host(protocol, listen, name, token, reconnect, dynamics)
+        before = signal.signal(signal.SIGTERM, _as_interrupt)
+        try:
+            prepare_kernels()
+            with progress_bar("episodes") as move:
+                result = serve_plan(host, plan_for, folder, lambda done, of, task, _: move(done, of, task.label))
+        except KeyboardInterrupt:
+            say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        summary = summarise_run(result)
+    if as_json:
+        print_json(summary)
+    else:
+        _show(summary)
+    _tell_failures(result)
+    if result.skipped:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _host(
+    protocol: str, listen: str | None, name: str | None, token: str | None, reconnect: float, dynamics: str
+) -> Host:
+    from sidestep.serve import JoystickHost, SidestepHost
+    from sidestep.serve.joystick import DEFAULT_PREFIX
+
+    if protocol == "sidestep":
+        return SidestepHost(listen or DEFAULT_ADDRESS, token=token, name=name, reconnect_s=reconnect, say=say)
+    prefix = f"unix:{DEFAULT_PREFIX}" if listen is None else listen
+    if not prefix.startswith("unix:"):
+        raise BadInput(f"--listen {prefix}: SocNavBench's protocol runs over Unix sockets; give unix:PREFIX")
+    return JoystickHost(prefix.removeprefix("unix:"), name=name, dynamics=dynamics, reconnect_s=reconnect, say=say)

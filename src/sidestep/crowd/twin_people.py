@@ -1,0 +1,252 @@
+"""People drawn from the fitted statistics of a crowd: who comes when, from where to where, how fast and with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from sidestep.crowd.draws import draw_in_box
+from sidestep.crowd.twins import QUANTILES, Spacing, Standing, TwinFlow, TwinStatistics
+from sidestep.errors import BadInput
+from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.scenario import Box
+
+BODY_M = 0.2
+"""Radius of a body, m."""
+ALONE_M = 0.3
+"""Radius that a person without company claims, m: strangers pass at 0.5 m and more."""
+ROOM_M = 0.45
+"""Least distance between centres of companions, and of people at time 0."""
+SLOWEST, FASTEST = 0.35, 2.5
+"""Walking speeds are cut at these, m/s."""
+TRIES = 40
+
+FreeMask = Callable[[FloatArray, float], BoolArray]
+"""Which of the points (K, 2) are free for a disc of this radius."""
+FindRoute = Callable[[FloatArray, FloatArray], FloatArray]
+"""Waypoints (K, 2) from a start (excluded) to a goal (included) round the walls."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwinPerson:
+    """One person. A follower has the number of its leader, who comes before it, and its place in the leader's frame."""
+
+    start: FloatArray
+    route: FloatArray  # (K, 2); empty for who stands
+    speed: float
+    enter_s: float
+    radius: float
+    party: int
+    leader: int  # -1: leads
+    offset: tuple[float, float] = (0.0, 0.0)  # m ahead of the leader, m to its left
+    pause_at_s: float = np.inf
+    """After coming in."""
+    pause_s: float = 0.0
+    leave_s: float = np.inf
+
+
+class TwinDraw:
+    """Draws the people of one twin."""
+
+    def __init__(
+        self, statistics: TwinStatistics, free: FreeMask, find_route: FindRoute, rng: np.random.Generator
+    ) -> None:
+        self._fit = statistics
+        self._free = free
+        self._find_route = find_route
+        self._rng = rng
+        self._people: list[TwinPerson] = []
+        self._parties = 0
+
+    def people(self) -> list[TwinPerson]:
+        """Everybody who is there at time 0 or comes within the fitted window."""
+        walking_now = self._party_sizes(self._fit.at_start)
+        standing_now = self._party_sizes(self._fit.standing.at_start)
+        coming = self._arrivals()
+        stands = self._even(len(coming)) < self._fit.standing.share
+        if not self._fit.standing.places:
+            stands[:] = False
+        walkers = len(walking_now) + len(coming) - int(stands.sum())
+        flow, pace, pause = iter(self._flows(walkers)), iter(self._even(walkers)), iter(self._even(walkers))
+        for size in standing_now:
+            self._stand(size, 0.0)
+        for size in walking_now:
+            self._walk(size, 0.0, next(flow), next(pace), next(pause), self._progress())
+        for (time, size), stays in zip(coming, stands, strict=True):
+            if stays:
+                self._stand(size, time)
+            else:
+                self._walk(size, time, next(flow), next(pace), next(pause), 0.0)
+        return self._people
+
+    def _even(self, count: int) -> FloatArray:
+        """``count`` numbers in [0, 1), one in each ``count``-th part, in random order."""
+        numbers: FloatArray = (self._rng.permutation(count) + self._rng.random(count)) / max(count, 1)
+        return numbers
+
+    def _party_size(self) -> int:
+        law = np.cumsum(self._fit.party_sizes)
+        return int(np.searchsorted(law, self._rng.random() * law[-1], side="right")) + 1
+
+    def _party_sizes(self, people: int) -> list[int]:
+        """Sizes of parties that make up so many people."""
+        sizes: list[int] = []
+        while sum(sizes) < people:
+            sizes.append(min(self._party_size(), people - sum(sizes)))
+        return sizes
+
+    def _arrivals(self) -> list[tuple[float, int]]:
+        """Times and sizes of the parties that come. A party is not split: what it exceeds its bin by, the next lacks."""
+        found, owed = [], 0.0
+        for number, expected in enumerate(self._fit.arrivals):
+            owed += expected
+            sizes: list[int] = []
+            while owed >= 0.5:
+                sizes.append(self._party_size())
+                owed -= sizes[-1]
+            times = self._fit.bin_s * (number + np.sort(self._rng.random(len(sizes))))
+            found += list(zip(times.tolist(), sizes, strict=True))
+        return found
+
+    def _flows(self, count: int) -> list[TwinFlow]:
+        law = np.cumsum([flow.share for flow in self._fit.flows])
+        return [self._fit.flows[int(np.searchsorted(law, u * law[-1], side="right"))] for u in self._even(count)]
+
+    def _progress(self) -> float:
+        """Share of the way done, even about the fitted mean."""
+        mean = self._fit.progress_at_start
+        reach = min(mean, 1.0 - mean)
+        return float(mean + reach * (2.0 * self._rng.random() - 1.0))
+
+    def _walk(self, size: int, time: float, flow: TwinFlow, pace: float, pause: float, progress: float) -> None:
+        speed = float(np.clip(flow.speed_mean + flow.speed_sd * ndtri(max(pace, 1e-3)), SLOWEST, FASTEST))
+        origin, destination = self._fit.gates[flow.origin], self._fit.gates[flow.destination]
+        for attempt in range(TRIES):
+            start = self._place(origin)
+            route = self._find_route(start, self._place(destination))
+            start, route = _advance(start, route, progress)
+            if time > 0 or attempt == TRIES - 1 or self._apart(start):
+                break
+        ways = np.diff(np.concatenate([start[None], route]), axis=0)
+        length = float(np.hypot(ways[:, 0], ways[:, 1]).sum())
+        pauses = pause < self._fit.pause_share
+        rest = float(np.interp(self._rng.random(), QUANTILES, self._fit.pause_s)) if pauses else 0.0
+        when = float(self._rng.random()) * length / speed if pauses else np.inf
+        toward = route[0] - start
+        heading = float(np.arctan2(toward[1], toward[0]))
+        self._join(start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf)
+
+    def _stand(self, size: int, time: float) -> None:
+        standing: Standing = self._fit.standing
+        law = np.cumsum([place.share for place in standing.places])
+        box = standing.places[int(np.searchsorted(law, self._rng.random() * law[-1], side="right"))].box
+        for _ in range(TRIES):
+            start = self._place(box)
+            if time > 0 or self._apart(start):
+                break
+        stay = float(np.interp(self._rng.random(), QUANTILES, standing.stay_s))
+        heading = 2 * np.pi * float(self._rng.random())
+        offsets = _round_circle(size, self._fit.spacing.distance_mean)
+        self._join(start, np.zeros((0, 2)), 0.0, time, size, heading, offsets, np.inf, 0.0, time + stay)
+
+    def _join(
+        self,
+        start: FloatArray,
+        route: FloatArray,
+        speed: float,
+        time: float,
+        size: int,
+        heading: float,
+        offsets: FloatArray,
+        pause_at_s: float,
+        pause_s: float,
+        leave_s: float,
+    ) -> None:
+        """Add a leader and the companions who find room beside it."""
+        leader, party = len(self._people), self._parties if size > 1 else -1
+        self._parties += size > 1
+        radius = BODY_M if size > 1 else ALONE_M
+        self._people.append(
+            TwinPerson(start, route, speed, time, radius, party, -1, (0.0, 0.0), pause_at_s, pause_s, leave_s)
+        )
+        forward = np.array([np.cos(heading), np.sin(heading)])
+        left = np.array([-forward[1], forward[0]])
+        for ahead, aside in offsets[1:]:
+            for a, b in ((ahead, aside), (ahead, -aside), (-abs(ahead) - ROOM_M, aside), (-2 * ROOM_M, 0.0)):
+                place = start + a * forward + b * left
+                if self._free(place[None], BODY_M)[0]:
+                    free_now = time > 0 or self._apart(place)
+                    self._people.append(
+                        TwinPerson(
+                            place, place[None], speed, time if free_now else 0.05, radius, party, leader,
+                            (float(a), float(b)), leave_s=leave_s,
+                        )
+                    )  # fmt: skip
+                    break
+
+    def _place(self, box: Box) -> FloatArray:
+        for _ in range(TRIES):
+            points = draw_in_box(box, 16, self._rng)
+            free = np.flatnonzero(self._free(points, ALONE_M))
+            if len(free):
+                return points[free[0]]
+        raise BadInput(f"twin {self._fit.name}: no free place in the box {box}")
+
+    def _apart(self, place: FloatArray) -> bool:
+        """Whether the place is clear of everybody who is there at time 0."""
+        return all(np.hypot(*(place - person.start)) > ROOM_M for person in self._people if person.enter_s <= 0)
+
+
+def _advance(start: FloatArray, route: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
+    """Place and remaining route after ``share`` of the way."""
+    ways = np.diff(np.concatenate([start[None], route]), axis=0)
+    lengths = np.hypot(ways[:, 0], ways[:, 1])
+    left = share * float(lengths.sum())
+    for index, length in enumerate(lengths):
+        if left < length:
+            return start + ways[index] * (left / length), route[index:]
+        left -= float(length)
+        start = route[index]
+    return start, route[-1:]
+
+
+def _abreast(size: int, spacing: Spacing, rng: np.random.Generator) -> FloatArray:
+    """Places (size, 2) ahead and to the left of the first: in rows of at most three, each as far from the one before as
+    fitted, in a direction that is even within an angle about abreast."""
+    rows = ceil(size / 3)
+    per_row = ceil(size / rows)
+    places = np.zeros((size, 2))
+    side = 1.0 if rng.random() < 0.5 else -1.0
+    spread = _half_angle(spacing.abreast)
+    for k in range(1, size):
+        row, column = divmod(k, per_row)
+        distance = max(spacing.distance_mean + spacing.distance_sd * rng.standard_normal(), ROOM_M)
+        angle = spread * (2.0 * rng.random() - 1.0)
+        if column == 0:
+            places[k] = (-row * max(spacing.distance_mean, 2 * ROOM_M), 0.0)
+        else:
+            places[k] = places[k - 1] + distance * np.array([np.sin(angle), side * np.cos(angle)])
+    return places
+
+
+def _half_angle(mean_cosine: float) -> float:
+    """The angle a in (0, π/2] such that the cosine of angles even in [-a, a] has this mean: sin(a) / a."""
+    if mean_cosine <= 2 / np.pi:
+        return float(np.pi / 2)
+    return float(brentq(lambda a: np.sin(a) / a - mean_cosine, 1e-6, np.pi / 2)) if mean_cosine < 1 else 0.0
+
+
+def _round_circle(size: int, spacing: float) -> FloatArray:
+    """Places (size, 2) of people who stand in a circle, relative to the first."""
+    if size == 1:
+        return np.zeros((1, 2))
+    radius = max(spacing, ROOM_M) / (2 * np.sin(np.pi / size))
+    angle = 2 * np.pi * np.arange(size) / size
+    ring = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    places: FloatArray = ring - ring[0]
+    return places

@@ -1,0 +1,88 @@
+"""BIWI ``obsmat.txt``: one annotation per line, ``frame person x z y vx vz vy`` in m and m/s; z is not used.
+
+Format of the ETH/BIWI Walking Pedestrians (Pellegrini et al. 2009), also used for conversions of UCY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.datasets.annotations import check_rate, tracks_from_frames
+from sidestep.datasets.catalogue import known_file
+from sidestep.datasets.groups import groups_beside
+from sidestep.datasets.text import data_lines, head_lines, number_table, read_text
+from sidestep.types.base import FloatArray
+from sidestep.types.tracks import Tracks
+
+CLOCK_TOLERANCE = 0.03
+"""How far, in parts, the clock found in the velocity columns may be from a whole number of frames per second."""
+
+
+@dataclass(frozen=True)
+class BiwiLoader:
+    """Reads ``obsmat.txt``, with the groups in ``groups.txt`` beside it."""
+
+    name: str = "biwi"
+    summary: str = "ETH/BIWI obsmat.txt: frame person x z y vx vz vy"
+    companions: tuple[str, ...] = ("groups.txt",)
+
+    def matches(self, path: Path) -> bool:
+        """Whether the first lines are eight numbers apart by white space."""
+        lines = head_lines(path)
+        fitting = [
+            len(line.split()) == 8 and "," not in line and line.lstrip()[:1] in "+-.0123456789" for line in lines
+        ]
+        return bool(fitting) and fitting[0] and 2 * sum(fitting) > len(fitting)
+
+    def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
+        """The people in the file. Frames per second: ``rate_hz``, else those of the known recording, else those that
+        its velocity columns state (:func:`clock_of_velocities`)."""
+        lines, places = data_lines(read_text(path))
+        table = number_table(path, lines, places, 8, "frame person x z y vx vz vy")
+        known = known_file(path)
+        source, clock = (known.source if known else path.name), rate_hz
+        if clock is None:
+            clock = known.fps if known else clock_of_velocities(table)
+            if clock is not None and known is None:
+                source += f" (clock of {clock:g} frames/s from its velocity columns)"
+        return tracks_from_frames(
+            path,
+            table[:, 0],
+            table[:, 1],
+            table[:, [2, 4]],
+            check_rate(path, clock),
+            places=places,
+            source=source,
+            licence=known.licence if known else "",
+            group=groups_beside(path),
+        )
+
+
+def clock_of_velocities(table: FloatArray) -> float | None:
+    """Frames per second at which the velocity columns agree with the positions: the median over all pieces of
+    |v| ÷ (|Δposition| ÷ Δframe), rounded, with v at the piece's beginning or end, whichever agrees with more pieces
+    (files differ). None unless it is within 3 % of a whole number and most pieces are within 25 % of it."""
+    table = table[np.isfinite(table).all(axis=1)]
+    table = table[np.lexsort((table[:, 0], table[:, 1]))]
+    frames = np.diff(table[:, 0])
+    lengths = np.hypot(*np.diff(table[:, [2, 4]], axis=0).T)
+    usable = (np.diff(table[:, 1]) == 0) & (frames > 0) & (lengths > 0)
+    if usable.sum() < 3:
+        return None
+    speeds = np.hypot(table[:, 5], table[:, 7])
+    found = []
+    for speed in (speeds[:-1], speeds[1:]):
+        ratios = speed[usable] * frames[usable] / lengths[usable]
+        middle = float(np.median(ratios))
+        found.append((float(np.mean(np.abs(ratios - middle) < 0.25 * middle)), middle))
+    agreeing, middle = max(found)
+    nearest = round(middle)
+    if nearest < 1 or abs(middle - nearest) > CLOCK_TOLERANCE * nearest or agreeing < 0.5:
+        return None
+    return float(nearest)
+
+
+BIWI = BiwiLoader()

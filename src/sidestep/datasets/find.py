@@ -1,0 +1,151 @@
+"""Where installed recordings are: the folders of ``SIDESTEP_DATA``, then the user's data folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep.datasets.catalogue import DATASETS, NO_ADDRESS, sha256_of
+from sidestep.errors import BadInput, UnknownName
+
+ABOUT = "dataset.json"
+"""The small file beside an installed recording that says what it is."""
+
+
+def user_folder() -> Path:
+    """Where ``data add`` and ``data get`` install: one folder per recording."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("sidestep", appauthor=False)) / "datasets"
+
+
+def data_folders() -> list[Path]:
+    """The folders that ``SIDESTEP_DATA`` names now."""
+    named = os.environ.get("SIDESTEP_DATA", "")
+    return [Path(folder).expanduser() for folder in named.split(os.pathsep) if folder.strip()]
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A recording in the user's data folder."""
+
+    name: str
+    path: Path
+    format: str
+    options: dict[str, Any]
+    sha256: str
+    people: int
+    source: str
+    licence: str
+
+
+def installed(name: str) -> Installed | None:
+    """The recording of that name in the user's data folder."""
+    folder = user_folder() / name
+    about = folder / ABOUT
+    if Path(name).name != name or not about.is_file():
+        return None
+    try:
+        entry = json.loads(about.read_text(encoding="utf-8"))
+        words = {key: str(entry[key]) for key in ("format", "sha256", "source", "licence")}
+        found = Installed(
+            name, path=folder / entry["file"], options=dict(entry["options"]), people=int(entry["people"]), **words
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{about}: broken ({error}); delete the folder and install {name!r} again") from None
+    return found if found.path.is_file() else None
+
+
+def installed_names() -> list[str]:
+    """Names of all recordings in the user's data folder."""
+    folder = user_folder()
+    if not folder.is_dir():
+        return []
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith(".") and installed(entry.name))
+
+
+def find_dataset(name: str) -> Path | None:
+    """The file of the recording called ``name``; None if it is not installed. The environment is read at each call.
+
+    First each folder of ``SIDESTEP_DATA``, laid out as :attr:`~sidestep.datasets.catalogue.Dataset.file` says, then
+    the user's data folder.
+    """
+    dataset = DATASETS.get(name)
+    if dataset is not None:
+        for folder in data_folders():
+            if (folder / dataset.file).is_file():
+                return folder / dataset.file
+    own = installed(name)
+    return own.path if own is not None else None
+
+
+def locate(name: str) -> tuple[Path, str, dict[str, Any]]:
+    """File, format and options of an installed recording, its SHA-256 checked; an error with the remedy if absent."""
+    path = find_dataset(name)
+    if path is None and name not in DATASETS:
+        raise UnknownName("dataset", name, [*DATASETS, *installed_names()])
+    if path is None:
+        raise BadInput(f"dataset {name!r} is not installed; {remedy(name)}")
+    dataset, own = DATASETS.get(name), installed(name)
+    expected = dataset.sha256 if dataset else own.sha256 if own else ""
+    found = sha256_of(path)
+    if found != expected:
+        raise BadInput(
+            f"{path}: is not the file that {name!r} names (SHA-256 {found[:12]}…, expected {expected[:12]}…); "
+            f"{remedy(name)}"
+        )
+    if dataset is not None:
+        return path, dataset.format, {}
+    assert own is not None
+    return path, own.format, own.options
+
+
+def remedy(name: str) -> str:
+    """How to install a recording."""
+    dataset = DATASETS.get(name)
+    if dataset is None:
+        return "install it with `sidestep data add PATH`"
+    own = f"`sidestep data add PATH` with your copy of {Path(dataset.file).name}, or set SIDESTEP_DATA to a folder"
+    own += f" with {dataset.file}"
+    if dataset.address:
+        return f"fetch it with `sidestep data get {name}`, or {own}"
+    return f"{NO_ADDRESS}; use {own}"
+
+
+def dataset_rows() -> list[dict[str, Any]]:
+    """All recordings, for lists: those of the catalogue, then others that are installed."""
+    rows = []
+    for dataset in DATASETS.values():
+        path = find_dataset(dataset.name)
+        rows.append(
+            {
+                "name": dataset.name,
+                "people": dataset.people,
+                "format": dataset.format,
+                "installed": path is not None,
+                "summary": dataset.summary,
+                "licence": dataset.licence,
+                "citation": dataset.citation,
+                "address": dataset.address or NO_ADDRESS,
+                "path": None if path is None else str(path),
+            }
+        )
+    for own in (installed(name) for name in installed_names() if name not in DATASETS):
+        assert own is not None
+        rows.append(
+            {
+                "name": own.name,
+                "people": own.people,
+                "format": own.format,
+                "installed": True,
+                "summary": own.source,
+                "licence": own.licence,
+                "citation": "",
+                "address": "",
+                "path": str(own.path),
+            }
+        )
+    return rows

@@ -1,0 +1,134 @@
+"""What is in a recording, and what is odd about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sidestep.datasets.catalogue import Dataset
+from sidestep.datasets.walking_groups import detect_groups
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.tracks import Tracks
+
+WALKING_MPS, WALKING_SPREAD_MPS = 1.34, 0.26
+"""Mean and standard deviation of free walking speed (Weidmann 1993)."""
+TOO_FAST_MPS = WALKING_MPS + 2 * WALKING_SPREAD_MPS
+TOO_SLOW_MPS = 0.4
+JUMP_MPS = 5.0
+"""Nobody walks this fast: a piece above it is a jump of the annotation."""
+ETH_RATE_HZ, ETH_WRONG_RATE_HZ = 15.0 / 6.0, 25.0 / 6.0
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The straight pieces between successive annotations of one person."""
+
+    person: IntArray  # (P,)
+    length: FloatArray  # (P,) m
+    span: FloatArray  # (P,) s
+
+    @classmethod
+    def of(cls, tracks: Tracks) -> Pieces:
+        """Cut the tracks up."""
+        same = np.diff(tracks.person) == 0
+        length = np.hypot(*np.diff(tracks.position, axis=0).T)[same]
+        return cls(tracks.person[1:][same], length, np.diff(tracks.time)[same])
+
+    @property
+    def mean_speeds(self) -> FloatArray:
+        """(N,) length walked ÷ time of each person with two or more annotations, m/s."""
+        _, which = np.unique(self.person, return_inverse=True)
+        return np.asarray(np.bincount(which, self.length) / np.bincount(which, self.span))
+
+
+def describe(tracks: Tracks, known: Dataset | None = None, fps: float | None = None) -> dict[str, Any]:
+    """Figures about recorded people, and warnings.
+
+    ``mean_speed_mps``: mean over people of length walked ÷ time present. ``mean_density``: time-averaged number of
+    people present ÷ area of the box around all annotations, people/m². ``groups``: stated by the recording;
+    ``groups_detected``: found by :mod:`~sidestep.datasets.walking_groups`. ``gaps``: pieces longer than 1.5 usual
+    intervals; ``jumps``: pieces faster than 5 m/s. ``known`` is what the catalogue says about the file and ``fps`` the
+    rate with which it was read, if one was given.
+    """
+    pieces = Pieces.of(tracks)
+    walked, duration = float(pieces.span.sum()), float(np.ptp(tracks.time))
+    area = float(np.prod(np.ptp(tracks.position, axis=0)))
+    detected = detect_groups(tracks)
+    figures = {
+        "people": len(tracks.people),
+        "annotations": len(tracks.person),
+        "duration_s": duration,
+        "rate_hz": tracks.rate_hz,
+        "mean_speed_mps": float(pieces.mean_speeds.mean()) if walked else None,
+        "mean_density": walked / duration / area if duration and area else None,
+        "groups": len(set(tracks.group.values()) - {-1}),
+        "people_in_groups": sum(number >= 0 for number in tracks.group.values()),
+        "groups_detected": len(set(detected.values())),
+        "people_in_groups_detected": len(detected),
+        "gaps": int(np.sum(pieces.span > 1.5 / tracks.rate_hz)),
+        "jumps": int(np.sum(pieces.length > JUMP_MPS * pieces.span)),
+        "coordinates": tracks.frame,
+        "notes": list(known.notes) if known is not None else [],
+        "source": tracks.source,
+        "licence": tracks.licence,
+    }
+    return figures | {"warnings": _warnings(tracks, pieces, figures, known, fps)}
+
+
+def _warnings(
+    tracks: Tracks, pieces: Pieces, figures: dict[str, Any], known: Dataset | None, fps: float | None
+) -> list[str]:
+    """What a person should know before using the recording."""
+    warnings = _clock_warnings(tracks.rate_hz, figures["mean_speed_mps"])
+    if known is not None and fps is not None and abs(fps - known.fps) > 1e-6 * known.fps:
+        warnings.append(
+            f"read at {fps:g} frames/s, but {known.name} was recorded at {known.fps:g}: everybody moves "
+            f"{fps / known.fps:.2f} times as fast as recorded"
+        )
+    warnings += list(known.warnings) if known is not None else []
+    if figures["gaps"]:
+        longest = float(pieces.span.max())
+        warnings.append(f"{figures['gaps']} gaps inside tracks, the longest {longest:.2f} s, are interpolated linearly")
+    if figures["jumps"]:
+        worst = int(np.argmax(pieces.length / pieces.span))
+        warnings.append(
+            f"{figures['jumps']} pieces are faster than {JUMP_MPS:g} m/s (the worst: person {pieces.person[worst]}, "
+            f"{pieces.length[worst] / pieces.span[worst]:.1f} m/s): wrong unit, or annotation errors?"
+        )
+    first = np.searchsorted(tracks.person, tracks.people, side="left")
+    if np.any(np.diff(tracks.time[first]) < 0):
+        warnings.append("the people's numbers are not in the order in which they appear")
+    alone = tracks.people[np.unique(tracks.person, return_counts=True)[1] == 1]
+    if len(alone):
+        listed = ", ".join(map(str, alone[:5])) + (", …" if len(alone) > 5 else "")
+        warnings.append(f"{len(alone)} people have a single annotation: {listed}")
+    if not tracks.licence:
+        warnings.append("the licence is not stated")
+    return warnings
+
+
+def _clock_warnings(rate_hz: float, speed: float | None) -> list[str]:
+    """Whether the mean speed says that the clock, or the unit, is wrong."""
+    if speed is None or TOO_SLOW_MPS <= speed <= TOO_FAST_MPS:
+        return []
+    if speed > JUMP_MPS:
+        return [f"mean speed {speed:.1f} m/s: the positions look like pixels or another unit than metres"]
+    if speed < TOO_SLOW_MPS:
+        return [f"mean speed {speed:.2f} m/s: the clock looks too slow, the unit wrong, or most people stand"]
+    is_eth = abs(rate_hz - ETH_WRONG_RATE_HZ) < 0.01 * ETH_WRONG_RATE_HZ
+    factor = ETH_WRONG_RATE_HZ / ETH_RATE_HZ if is_eth else speed / WALKING_MPS
+    warning = (
+        f"mean speed {speed:.2f} m/s: people walk at about {WALKING_MPS} m/s, so the clock looks {factor:.2f} times"
+    )
+    warning += " too fast"
+    if is_eth:
+        return [
+            f"{warning}; this is the known ETH clock error: the frames of this recording are 6 apart at 15 frames/s "
+            f"({ETH_RATE_HZ:g} annotations/s), not at 25 ({ETH_WRONG_RATE_HZ:.2f}): read it with --rate-hz 15"
+        ]
+    return [
+        f"{warning}; check the frames per second (ETH, for one, has frames 6 apart at 15 frames/s and is often read "
+        "at 25)"
+    ]

@@ -1,0 +1,117 @@
+"""The project's own format of tracks: Parquet, with everything that ``Tracks`` holds, so that nothing is lost.
+
+Columns ``person`` int64, ``time_s`` float64, ``x_m`` and ``y_m`` float64. The schema's metadata under
+``sidestep.tracks`` are JSON: ``version``, ``rate_hz``, ``source``, ``licence``, ``coordinates``, ``groups`` (lists of
+``[person, group]``).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep.datasets.text import read_bytes
+from sidestep.datasets.whole_file import whole_file
+from sidestep.errors import BadInput
+from sidestep.types.tracks import Tracks
+
+KEY = b"sidestep.tracks"
+VERSION = 1
+COLUMNS = ("person", "time_s", "x_m", "y_m")
+
+
+@dataclass(frozen=True)
+class SidestepTracks:
+    """Reads and writes the project's own Parquet tracks."""
+
+    name: str = "sidestep"
+    summary: str = "Sidestep's own Parquet tracks, written by `sidestep data convert`"
+
+    def matches(self, path: Path) -> bool:
+        """Whether it is Parquet with our metadata."""
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return False
+        try:
+            return KEY in _open(path).schema_arrow.metadata
+        except (BadInput, TypeError):
+            return False
+
+    def load(self, path: Path) -> Tracks:
+        """The tracks, exactly as they were written."""
+        if not read_bytes(path):
+            raise BadInput(f"{path}: the file is empty")
+        file = _open(path)
+        about = _metadata(path, file.schema_arrow.metadata or {})
+        missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+        if missing:
+            raise BadInput(f"{path}: no column {missing[0]!r}; a file of tracks has {', '.join(COLUMNS)}")
+        table = file.read(columns=list(COLUMNS))
+        person, time, x, y = (table.column(name).to_numpy() for name in COLUMNS)
+        if not len(person):
+            raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
+        try:
+            return Tracks(
+                person,
+                time,
+                np.stack([x, y], axis=1),
+                float(about["rate_hz"]),
+                source=str(about["source"]),
+                licence=str(about["licence"]),
+                frame=str(about["coordinates"]),
+                group={int(member): int(number) for member, number in about["groups"]},
+            )
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"{path}: metadata of tracks are broken: {error}") from None
+
+    def save(self, tracks: Tracks, path: Path) -> list[str]:
+        """Write the tracks. Nothing is lost."""
+        import pyarrow
+        import pyarrow.parquet
+
+        about = {
+            "version": VERSION,
+            "rate_hz": tracks.rate_hz,
+            "source": tracks.source,
+            "licence": tracks.licence,
+            "coordinates": tracks.frame,
+            "groups": [[int(member), int(number)] for member, number in tracks.group.items()],
+        }
+        columns = (tracks.person, tracks.time, tracks.position[:, 0], tracks.position[:, 1])
+        table = pyarrow.table(dict(zip(COLUMNS, map(pyarrow.array, columns), strict=True)))
+        table = table.replace_schema_metadata({KEY: json.dumps(about)})
+        with whole_file(path) as temporary:
+            pyarrow.parquet.write_table(table, temporary, compression="zstd")
+        return []
+
+
+def _open(path: Path) -> Any:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise BadInput(f"{path}: is not a whole Parquet file: {error}") from None
+
+
+def _metadata(path: Path, metadata: dict[bytes, bytes]) -> dict[str, Any]:
+    if KEY not in metadata:
+        raise BadInput(f"{path}: is Parquet, but holds no tracks of Sidestep")
+    try:
+        about = json.loads(metadata[KEY])
+        version = about["version"]
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(f"{path}: metadata of tracks are broken") from None
+    if version != VERSION:
+        raise BadInput(f"{path}: tracks of version {version}; this program reads version {VERSION}")
+    return dict(about)
+
+
+SIDESTEP = SidestepTracks()

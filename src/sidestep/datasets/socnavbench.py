@@ -1,0 +1,91 @@
+"""SocNavBench's replay files: CSV of 4 rows × N columns, one column per person and video frame.
+
+Rows: frame, person, y, x (m). The frame numbers count the video's frames; the file does not say how many there are per
+second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.datasets.annotations import check_rate, tracks_from_frames
+from sidestep.datasets.catalogue import known_file
+from sidestep.datasets.text import numbers, read_bytes, read_text
+from sidestep.errors import BadInput
+from sidestep.types.base import FloatArray
+from sidestep.types.tracks import Tracks
+
+ROWS = ("frame", "person", "y", "x")
+
+
+@dataclass(frozen=True)
+class SocNavBenchLoader:
+    """Reads the CSV files of SocNavBench's pedestrians."""
+
+    name: str = "socnavbench"
+    summary: str = "SocNavBench CSV: rows frame, person, y, x; one column per annotation"
+
+    def matches(self, path: Path) -> bool:
+        """Whether it is four lines of comma-separated numbers, of which the first two hold whole numbers."""
+        with path.open("rb") as file:
+            head = file.read(4096)
+        if b"," not in head or b"\0" in head or not head_lines_are_numbers(head):
+            return False
+        lines = [line for line in read_bytes(path).split(b"\n", 8) if line.strip()]
+        if len(lines) != len(ROWS) or not all(b"," in line for line in lines):
+            return False
+        return all(_whole(line[:200]) for line in lines[:2])
+
+    def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
+        """The people in the file, in metres as recorded: x from the fourth row, y from the third."""
+        table = _rows(path)
+        known = known_file(path)
+        fps = rate_hz if rate_hz is not None or known is None else known.fps
+        return tracks_from_frames(
+            path,
+            table[0],
+            table[1],
+            table[[3, 2]].T,
+            check_rate(path, fps),
+            places=np.arange(1, table.shape[1] + 1),
+            place="column",
+            source=known.source if known else path.name,
+            licence=known.licence if known else "",
+        )
+
+
+def head_lines_are_numbers(head: bytes) -> bool:
+    """Whether the beginning of the first line is comma-separated numbers."""
+    first = head.decode("utf-8-sig", errors="replace").lstrip().split("\n", 1)[0]
+    return bool(numbers(" ".join(first.split(",")[:4])))
+
+
+def _whole(line: bytes) -> bool:
+    """Whether the numbers at the beginning of a row are whole."""
+    row = numbers(" ".join(line.decode("utf-8", errors="replace").split(",")[:-1])) or [0.5]
+    return all(value == int(value) for value in row if np.isfinite(value))
+
+
+def _rows(path: Path) -> FloatArray:
+    """(4, N) the file's numbers."""
+    lines = [line.strip().rstrip(",") for line in read_text(path).splitlines() if line.strip()]
+    if len(lines) != len(ROWS):
+        raise BadInput(f"{path}: expected four rows ({', '.join(ROWS)}), got {len(lines)}")
+    counts = [line.count(",") + 1 for line in lines]
+    if len(set(counts)) > 1:
+        each = ", ".join(f"{name} {count}" for name, count in zip(ROWS, counts, strict=True))
+        raise BadInput(f"{path}: all four rows need as many columns; got {each}")
+    try:
+        return np.loadtxt(lines, delimiter=",", ndmin=2, comments=None)
+    except ValueError:
+        for name, line in zip(ROWS, lines, strict=True):
+            for column, word in enumerate(line.split(","), 1):
+                if not numbers(word):
+                    raise BadInput(f"{path}: row {name}, column {column}: {word[:40]!r} is not a number") from None
+        raise
+
+
+SOCNAVBENCH = SocNavBenchLoader()

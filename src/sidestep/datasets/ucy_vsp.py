@@ -1,0 +1,188 @@
+"""UCY ``.vsp``: people as splines in pixels, brought to the ground by a homography.
+
+Format (Lerner et al. 2007): the number of splines; per spline the number of control points, then one control point per
+line ``x y frame gaze``; comments begin with ``-``. Pixels: origin at the centre of the 720 × 576 image, x right, y up.
+Frames count 25 per second. Between control points people move straight in the image, as in the conversions by the
+recording's own community, and are sampled at every video frame. Person k is the k-th spline, from 1.
+
+Homographies that go with these files take one of two kinds of pixels, and no file says which:
+
+- ``matrix``: (row, column) from the top left corner, row = 288 − y, column = x + 360 (Zara),
+- ``centred``: (x, y) as in the file (Students).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.datasets.annotations import check_rate, tracks_from_frames, whole_numbers
+from sidestep.datasets.catalogue import known_file
+from sidestep.datasets.groups import groups_beside
+from sidestep.datasets.text import head_lines, number_table, numbers, read_bytes, read_text
+from sidestep.errors import BadInput, UnknownName
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.tracks import Tracks
+
+UCY_FPS = 25.0
+IMAGE_WIDTH, IMAGE_HEIGHT = 720, 576
+MOST_ANNOTATIONS = 2 * 10**7
+"""More than this cannot come from a video that somebody annotated."""
+PIXELS = ("matrix", "centred")
+KNOWN_HOMOGRAPHIES = {
+    "2172a470ff902891063c6fb914cc86257d61fbe44711359bf33361263581b8be": "matrix",  # Zara
+    "4efaab962b9acd3d318d9370e8e34eb7703e544edd1d720686f45bd85676012e": "centred",  # Students 03
+}
+"""SHA-256 of an ``H.txt`` → the pixels it takes."""
+
+_COUNT = re.compile(r"^\s*\d+\s*(-.*)?$")
+
+
+@dataclass(frozen=True)
+class UcyVspLoader:
+    """Reads UCY splines with ``H.txt`` and ``groups.txt`` beside them."""
+
+    name: str = "ucy_vsp"
+    summary: str = "UCY .vsp: pixel splines, with the homography H.txt beside it"
+    companions: tuple[str, ...] = ("H.txt", "groups.txt")
+
+    def matches(self, path: Path) -> bool:
+        """Whether it begins with two counts and a control point."""
+        lines = head_lines(path, 3)
+        if len(lines) < 2 or not (_COUNT.match(lines[0]) and _COUNT.match(lines[1])):
+            return path.suffix == ".vsp" and bool(lines)
+        return "spline" in lines[0] or (len(lines) == 3 and len(numbers(_uncommented(lines[2]))) == 4)
+
+    def load(
+        self,
+        path: Path,
+        rate_hz: float | None = None,
+        homography: Path | str | None = None,
+        pixels: str | None = None,
+    ) -> Tracks:
+        """The people in the file, in metres at every video frame.
+
+        ``homography``: a file with a 3 × 3 matrix; ``H.txt`` beside the file if left out. ``pixels``: what it takes,
+        ``matrix`` or ``centred``; known for the homographies of Zara and Students 03.
+        """
+        points, person, places = _control_points(path)
+        matrix, pixels = _homography(path, homography, pixels)
+        known = known_file(path)
+        frame, who, xy, place = _every_frame(path, points, person, places)
+        return tracks_from_frames(
+            path,
+            frame,
+            who,
+            to_ground(xy, matrix, pixels),
+            check_rate(path, UCY_FPS if rate_hz is None else rate_hz),
+            places=place,
+            source=known.source if known else path.name,
+            licence=known.licence if known else "",
+            group=groups_beside(path),
+        )
+
+
+def to_ground(xy: FloatArray, homography: FloatArray, pixels: str) -> FloatArray:
+    """(K, 2) metres of (K, 2) pixels from the image's centre, y up: H · (a, b, 1), divided by its third component,
+    with (a, b) = (288 − y, x + 360) for ``matrix`` and (x, y) for ``centred`` pixels."""
+    if pixels == "matrix":
+        xy = np.stack([IMAGE_HEIGHT / 2 - xy[:, 1], xy[:, 0] + IMAGE_WIDTH / 2], axis=1)
+    ground = np.column_stack([xy, np.ones(len(xy))]) @ homography.T
+    return np.asarray(ground[:, :2] / ground[:, 2:])
+
+
+def _uncommented(line: str) -> str:
+    """The line without its comment: from a dash that is followed by a blank or the end."""
+    return re.split(r"\s-(?:\s|$)|\(", line, maxsplit=1)[0]
+
+
+def _control_points(path: Path) -> tuple[FloatArray, IntArray, IntArray]:
+    """Control points (K, 4) x y frame gaze, whose they are, and their lines. What follows the splines (obstacles) is
+    not read."""
+    lines = read_text(path).splitlines()
+    places = [number for number, line in enumerate(lines, 1) if line.strip()]
+    at = 0
+
+    def count(what: str) -> int:
+        nonlocal at
+        if at >= len(places):
+            raise BadInput(f"{path}: the file ends where the number of {what} should be; is it cut off?")
+        line, at = lines[places[at] - 1], at + 1
+        value = numbers(_uncommented(line))
+        if len(value) != 1 or value[0] != int(value[0]) or value[0] < 0:
+            raise BadInput(f"{path}:{places[at - 1]}: expected the number of {what}, got {line.strip()[:60]!r}")
+        return int(value[0])
+
+    used: list[int] = []
+    whose: list[int] = []
+    for person in range(1, count("splines") + 1):
+        size = count(f"control points of person {person}")
+        if at + size > len(places):
+            raise BadInput(f"{path}: person {person} should have {size} control points, but the file ends")
+        if size == 0:
+            raise BadInput(f"{path}:{places[at - 1]}: person {person} has no control points")
+        used += places[at : at + size]
+        whose += [person] * size
+        at += size
+    rows = np.array(used, dtype=np.int64)
+    points = number_table(path, [_uncommented(lines[place - 1]) for place in used], rows, 4, "x y frame gaze")
+    return points, np.array(whose, dtype=np.int64), rows
+
+
+def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tuple[FloatArray, str]:
+    """The matrix, and the kind of pixels it takes."""
+    file = Path(given) if given is not None else path.with_name("H.txt")
+    if given is None and not file.is_file():
+        raise BadInput(
+            f"{path}: pixels need a homography; put H.txt beside the file or give --homography (a 3 × 3 file)"
+        )
+    matrix = np.array([numbers(line) for line in read_text(file).splitlines() if line.strip()], dtype=object)
+    if matrix.shape != (3, 3):
+        raise BadInput(f"{file}: expected a homography of 3 × 3 numbers")
+    matrix = matrix.astype(np.float64)
+    if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix)) < 1e-15:
+        raise BadInput(f"{file}: this homography cannot be inverted")
+    if pixels is None:
+        pixels = KNOWN_HOMOGRAPHIES.get(hashlib.sha256(read_bytes(file)).hexdigest())
+    if pixels is None:
+        raise BadInput(
+            f"{file}: not one of the known homographies, so it must be said what it takes: --pixels matrix (row and "
+            "column from the top left corner) or --pixels centred (x right, y up from the image's centre)"
+        )
+    if pixels not in PIXELS:
+        raise UnknownName("kind of pixels", pixels, PIXELS)
+    return matrix, pixels
+
+
+def _every_frame(
+    path: Path, points: FloatArray, person: IntArray, places: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Frame, person, pixels and line at every video frame of each spline, linear between control points."""
+    bad = ~np.isfinite(points[:, :3]).all(axis=1)
+    if bad.any():
+        raise BadInput(f"{path}: line {places[int(np.argmax(bad))]}: NaN or infinite where x, y or frame should be")
+    frame = whole_numbers(path, points[:, 2], places, "frame")
+    same = np.diff(person) == 0
+    back = same & (np.diff(frame) <= 0)
+    if back.any():
+        row = int(np.argmax(back)) + 1
+        how = "twice in" if frame[row] == frame[row - 1] else "out of order at"
+        raise BadInput(f"{path}: line {places[row]}: person {person[row]} is annotated {how} frame {frame[row]}")
+    ends = np.append(~same, True)
+    length = np.where(ends, 1, np.append(np.diff(frame), 0))
+    if length.sum() > MOST_ANNOTATIONS:
+        row = int(np.argmax(length))
+        raise BadInput(f"{path}: line {places[row]}: {length[row]} frames to the next control point; is a frame wrong?")
+    piece = np.repeat(np.arange(len(points)), length)
+    offset = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
+    following = np.where(ends[piece], piece, piece + 1)
+    share = (offset / length[piece])[:, None]
+    xy = points[piece, :2] + share * (points[following, :2] - points[piece, :2])
+    return (frame[piece] + offset).astype(np.float64), person[piece].astype(np.float64), xy, places[piece]
+
+
+UCY_VSP = UcyVspLoader()

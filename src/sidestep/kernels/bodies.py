@@ -1,0 +1,194 @@
+"""Bodies are hard: two people never share a place.
+
+Crowd models avoid contacts but promise nothing in a dense crowd (ORCA's linear program may have no solution). After
+everybody has moved, pairs whose bodies would overlap on the way lose just so much of their approach that they touch;
+what is left of a move slides along. Moves only ever shrink, so that a few rounds settle most crowds; who is then still
+in a contact stays for this step where they were, and so do those who would now run into them. That ends: nobody
+overlapped before the step.
+
+Replayed and static people are where they are; robots are not held back, a contact with one is an event.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.layout import ACTIVE, MODEL, MODEL_NONE, MODEL_REPLAY, PX, PY, RADIUS, VX, VY
+from sidestep.kernels.sweep import clear_of_walls
+
+# rows of ``before`` (BEFORE_ROWS, M) float32: the state at the start of the step, and work space
+WAS_X, WAS_Y, WAS_HERE = 0, 1, 2
+CHANGED, ORDER, FIRST = 3, 4, 5
+BEFORE_ROWS = 6
+
+ROUNDS = 6
+SKIN = np.float32(1e-4)  # m: the distance that a resolved contact keeps, far above the rounding of positions
+ALL_PAIRS_BELOW = 64  # people: so few are compared without sorting
+
+FIND, SHORTEN, STAY = 0, 1, 2
+
+ZERO = np.float32(0.0)
+
+
+@kernel(forceinline=True)
+def part_bodies(agents, flags, people, before, walls, dt):
+    """Shorten the moves from ``before`` to ``agents`` under which two people would overlap; new velocities follow."""
+    present, longest, widest = _list_present(agents, flags, people, before)
+    if present < 2:
+        return
+    reach = np.float32(2.0) * (longest + widest) + SKIN
+    if present > ALL_PAIRS_BELOW:
+        _sort_by_x(present, before, reach)
+    if _visit_pairs(agents, flags, before, reach, FIND) == 0:
+        return
+    for i in range(people):
+        before[CHANGED, i] = ZERO
+    left = 1
+    for _ in range(ROUNDS):
+        left = _visit_pairs(agents, flags, before, reach, SHORTEN)
+        if left == 0:
+            break
+    if walls[0].shape[0] > 0:
+        left += _stay_off_walls(agents, people, before, walls)
+    while left > 0:
+        left = _visit_pairs(agents, flags, before, reach, STAY)
+    for i in range(people):
+        if before[CHANGED, i] != ZERO:
+            agents[VX, i] = (agents[PX, i] - before[WAS_X, i]) / dt
+            agents[VY, i] = (agents[PY, i] - before[WAS_Y, i]) / dt
+
+
+@kernel(forceinline=True)
+def _list_present(agents, flags, people, before):
+    """Who is there, in ORDER and in one band; how many, the longest move and the largest radius."""
+    present, longest, widest = 0, ZERO, ZERO
+    for i in range(people):
+        if flags[ACTIVE, i] == 1 and before[WAS_HERE, i] != ZERO:
+            before[ORDER, present] = np.float32(i)
+            present += 1
+            dx, dy = agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i]
+            longest = max(longest, dx * dx + dy * dy)
+            widest = max(widest, agents[RADIUS, i])
+    if present > 1:
+        before[FIRST, 0], before[FIRST, 1], before[FIRST, 2] = np.float32(1.0), ZERO, np.float32(present)
+    return present, np.float32(sqrt(longest)), widest
+
+
+@kernel
+def _visit_pairs(agents, flags, before, reach, action):
+    """Treat every pair of people near each other; how many of them overlapped on their way (and could be treated)."""
+    found = 0
+    bands = np.int64(before[FIRST, 0])
+    for band in range(bands):
+        start, middle = np.int64(before[FIRST, band + 1]), np.int64(before[FIRST, band + 2])
+        end = np.int64(before[FIRST, min(band + 3, bands + 1)])
+        for a in range(start, middle):
+            i = np.int64(before[ORDER, a])
+            for b in range(a + 1, end):
+                found += _treat_pair(agents, flags, before, i, np.int64(before[ORDER, b]), reach, action)
+    return found
+
+
+@kernel(forceinline=True)
+def _treat_pair(agents, flags, before, i, j, reach, action):
+    """1 if i and j overlap while they move (for FIND) or could be held back (for the other actions), else 0."""
+    px, py = before[WAS_X, j] - before[WAS_X, i], before[WAS_Y, j] - before[WAS_Y, i]
+    square = px * px + py * py
+    if square > reach * reach:
+        return 0
+    ix, iy = agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i]
+    jx, jy = agents[PX, j] - before[WAS_X, j], agents[PY, j] - before[WAS_Y, j]
+    mx, my = jx - ix, jy - iy
+    touch = agents[RADIUS, i] + agents[RADIUS, j]
+    move = mx * mx + my * my
+    toward = -(px * mx + py * my)
+    if toward <= ZERO:
+        return 0
+    part = toward / move
+    if part > np.float32(1.0):
+        part = np.float32(1.0)
+    qx, qy = px + part * mx, py + part * my
+    if qx * qx + qy * qy >= touch * touch:
+        return 0
+    if action == FIND:
+        return 1
+    distance = np.float32(sqrt(square))
+    if distance < np.float32(1e-6):
+        return 0
+    nx, ny = px / distance, py / distance
+    gap = max(distance - touch - SKIN, ZERO)
+    i_moves = flags[MODEL, i] != MODEL_REPLAY and flags[MODEL, i] != MODEL_NONE
+    j_moves = flags[MODEL, j] != MODEL_REPLAY and flags[MODEL, j] != MODEL_NONE
+    i_nears = max(ix * nx + iy * ny, ZERO) if i_moves else ZERO
+    j_nears = max(-(jx * nx + jy * ny), ZERO) if j_moves else ZERO
+    if i_nears + j_nears <= ZERO:
+        return 0
+    excess = min(-(mx * nx + my * ny) - gap, i_nears + j_nears)
+    if i_nears > ZERO:
+        _hold_back(agents, before, i, ix, iy, nx, ny, excess * i_nears / (i_nears + j_nears), action)
+    if j_nears > ZERO:
+        _hold_back(agents, before, j, jx, jy, -nx, -ny, excess * j_nears / (i_nears + j_nears), action)
+    return 1
+
+
+@kernel(forceinline=True)
+def _hold_back(agents, before, i, dx, dy, nx, ny, less, action):
+    """Take ``less`` metres along the unit vector n off the move (dx, dy) of i; all of the move if it is to stay."""
+    before[CHANGED, i] = np.float32(1.0)
+    if action == STAY:
+        agents[PX, i], agents[PY, i] = before[WAS_X, i], before[WAS_Y, i]
+    else:
+        agents[PX, i], agents[PY, i] = before[WAS_X, i] + dx - less * nx, before[WAS_Y, i] + dy - less * ny
+
+
+@kernel(forceinline=True)
+def _stay_off_walls(agents, people, before, walls):
+    """A shortened move that a wall now stops is not made at all; how many of these there are."""
+    stopped = 0
+    for i in range(people):
+        if before[CHANGED, i] != ZERO:
+            x, y = np.float64(before[WAS_X, i]), np.float64(before[WAS_Y, i])
+            dx, dy = np.float64(agents[PX, i]) - x, np.float64(agents[PY, i]) - y
+            if not clear_of_walls(x, y, dx, dy, np.float64(agents[RADIUS, i]), walls):
+                agents[PX, i], agents[PY, i] = before[WAS_X, i], before[WAS_Y, i]
+                stopped += 1
+    return stopped
+
+
+@kernel
+def _sort_by_x(present, before, reach):
+    """Put ORDER into bands of x at least ``reach`` wide; FIRST holds the number of bands, then where each begins, then
+    how many people there are. Work space: CHANGED.
+
+    Nothing here depends on columns of people who are absent, so that a world is the same in any batch.
+    """
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    for place in range(present):
+        x = before[WAS_X, np.int64(before[ORDER, place])]
+        low, high = min(low, x), max(high, x)
+    bands = min(max(np.int64((high - low) / reach), 1), present - 3)
+    per_metre = np.float32(bands) / max(high - low, np.float32(1e-3))
+    for band in range(bands + 2):
+        before[FIRST, band] = ZERO
+    for place in range(present):
+        i = before[ORDER, place]
+        before[CHANGED, place] = i
+        band = min(np.int64((before[WAS_X, np.int64(i)] - low) * per_metre), bands - 1)
+        before[FIRST, band + 1] += np.float32(1.0)
+    total = ZERO
+    for band in range(bands + 1):
+        count = before[FIRST, band + 1]
+        before[FIRST, band + 1] = total
+        total += count
+    for place in range(present):
+        i = before[CHANGED, place]
+        band = min(np.int64((before[WAS_X, np.int64(i)] - low) * per_metre), bands - 1)
+        before[ORDER, np.int64(before[FIRST, band + 1])] = i
+        before[FIRST, band + 1] += np.float32(1.0)
+    for band in range(bands, 0, -1):  # each place now holds where its band ends: move them up by one
+        before[FIRST, band + 1] = before[FIRST, band]
+    before[FIRST, 1] = ZERO
+    before[FIRST, 0] = np.float32(bands)

@@ -1,0 +1,135 @@
+"""How a world looks in SocNavBench's joystick protocol: the keys of its JSON objects, and its map frame.
+
+Its maps start at (0, 0) and are grids of 5 cm cells, row by row along y. A scene that reaches below zero is shifted;
+one that does not keeps its coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from sidestep.types import CompiledScene, Observation, Pedestrians, Task
+
+MAP_SCALE_M = 0.05
+MARGIN_M = 1.0
+"""Ground kept free round everything that is known, where the scene itself ends earlier, m."""
+ROBOT_NAME = "robot_agent"
+CAUSES = {
+    "success": "Success",
+    "pedestrian_collision": "Pedestrian Collision",
+    "environment_collision": "Obstacle Collision",
+}
+"""Outcome → termination cause. All others are its ``Timeout``: clients know no fifth."""
+
+Config = list[float]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the client's (0, 0) lies in the world, and how far its map reaches, m."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @classmethod
+    def around(cls, scene: CompiledScene, task: Task) -> Frame:
+        """Of the scene and the robot's way."""
+        goal = task.goal if task.goal is not None else task.start[:2]
+        sides = (-MARGIN_M, MARGIN_M)
+        xs, ys = (
+            [scene.bounds[k], scene.bounds[k + 2], *(point[k] + side for point in (task.start, goal) for side in sides)]
+            for k in (0, 1)
+        )
+        x, y = (min(0.0, float(floor(min(values)))) for values in (xs, ys))
+        return cls(x, y, ceil(max(xs)) - x, ceil(max(ys)) - y)
+
+    def to_client(self, x: float, y: float, heading: float) -> Config:
+        """A configuration as the client sees it."""
+        return [float(x) - self.x, float(y) - self.y, float(heading)]
+
+
+def traversible(scene: CompiledScene, frame: Frame) -> list[list[float]]:
+    """1.0 where the cell's centre is free, else 0.0; rows along y."""
+    columns = frame.x + (np.arange(round(frame.width / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
+    rows = frame.y + (np.arange(round(frame.height / MAP_SCALE_M)) + 0.5) * MAP_SCALE_M
+    if not len(scene.wall_points):
+        return np.ones((len(rows), len(columns))).tolist()
+    ny, nx = scene.distance.shape
+    (i, i1, fi), (j, j1, fj) = (
+        _between((rows - scene.distance_origin[1]) / scene.distance_cell, ny),
+        _between((columns - scene.distance_origin[0]) / scene.distance_cell, nx),
+    )
+    d = np.asarray(scene.distance, dtype=np.float64)
+    low = d[np.ix_(i, j)] * (1 - fj) + d[np.ix_(i, j1)] * fj
+    high = d[np.ix_(i1, j)] * (1 - fj) + d[np.ix_(i1, j1)] * fj
+    clearance = low * (1 - fi)[:, None] + high * fi[:, None]
+    return (clearance > 0).astype(np.float64).tolist()  # type: ignore[no-any-return]
+
+
+def _between(place: Any, count: int) -> tuple[Any, Any, Any]:
+    """The two samples about each place, and how far it is from the first to the second."""
+    place = np.clip(place, 0.0, count - 1.0)
+    first = np.minimum(place.astype(np.intp), max(count - 2, 0))
+    return first, np.minimum(first + 1, count - 1), place - first
+
+
+def metadata(name: str, task: Task, frame: Frame) -> dict[str, Any]:
+    """The first message of an episode. Nobody is listed: people come with the first state."""
+    assert task.map is not None
+    start = frame.to_client(*task.start)
+    goal = frame.to_client(*(task.goal if task.goal is not None else task.start[:2]), 0.0)
+    robot = _agent(ROBOT_NAME, start, task.robot.footprint.enclosing_radius)
+    return {
+        "robot_on": True,
+        "environment": {
+            "map_scale": MAP_SCALE_M,
+            "map_name": task.map.spec.name,
+            "room_center": [frame.width / 2, frame.height / 2, 0.0],
+            "map_traversible": traversible(task.map, frame),
+        },
+        "episode_name": name,
+        "pedestrians": {},
+        "robots": {ROBOT_NAME: {**robot, "start_config": start, "goal_config": goal}},
+        "delta_t": task.step_s,
+        "episode_max_time": task.time_limit_s,
+        "sim_t": 0.0,
+    }
+
+
+def state(observation: Observation, task: Task, frame: Frame) -> dict[str, Any]:
+    """The answer to ``sense``."""
+    robot = observation.robot
+    here = frame.to_client(robot.x, robot.y, robot.heading)
+    return {
+        "robot_on": True,
+        "pedestrians": {} if observation.pedestrians is None else _people(observation.pedestrians, frame),
+        "robots": {ROBOT_NAME: _agent(ROBOT_NAME, here, task.robot.footprint.enclosing_radius)},
+        "delta_t": task.step_s,
+        "episode_max_time": task.time_limit_s,
+        "sim_t": observation.time,
+    }
+
+
+def power_off(outcome: str, time: float) -> dict[str, Any]:
+    """The last message of an episode."""
+    return {"robot_on": False, "termination_cause": CAUSES.get(outcome, "Timeout"), "sim_t": time}
+
+
+def _people(people: Pedestrians, frame: Frame) -> dict[str, Any]:
+    found = {}
+    for number, (x, y), heading, radius in zip(
+        people.id.tolist(), people.position.tolist(), people.heading.tolist(), people.radius.tolist(), strict=True
+    ):
+        name = f"prerec_{number:04d}"
+        found[name] = _agent(name, frame.to_client(x, y, heading), radius)
+    return found
+
+
+def _agent(name: str, here: Config, radius: float) -> dict[str, Any]:
+    return {"name": name, "current_config": here, "radius": radius, "collision_cooldown": 0}

@@ -1,0 +1,49 @@
+"""A policy that came over a socket, put in front of the ordinary benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from sidestep import registry
+from sidestep.benchmark.episode import EpisodeTask
+from sidestep.benchmark.plan import Plan, PolicyPlan
+from sidestep.benchmark.runner import Progress, RunResult, run_benchmark, tasks_of
+
+
+class Host(Protocol):
+    """Waits for a policy, and gives it a seat in every episode."""
+
+    def admit(self) -> PolicyPlan:
+        """The policy that came, as a run names it. Waits for it."""
+
+    def announce(self, plan: Plan, tasks: Sequence[EpisodeTask]) -> None:
+        """Which episodes are to come."""
+
+    def policy_for(self, task: EpisodeTask) -> Any:
+        """The policy for an episode; if it is gone and does not come back, one that fails."""
+
+    def close(self, reason: str) -> None:
+        """Say goodbye and stop listening."""
+
+
+def serve(host: Host, plan_for: Callable[[PolicyPlan], Plan], out: Path, progress: Progress | None = None) -> RunResult:
+    """Run the plan with the policy that ``host`` admits, into the folder ``out``. Episodes whose record is already
+    there are not run again. A KeyboardInterrupt passes through and leaves a run that can be resumed."""
+    reason = "interrupted"
+    try:
+        policy = host.admit()
+        plan = plan_for(policy)
+        host.announce(plan, [task for task in tasks_of(plan, out) if not task.path.exists()])
+
+        def make_policy(task: EpisodeTask) -> Any:
+            if task.policy.name == policy.name:
+                return host.policy_for(task)
+            return registry.make_policy(task.policy.name, task.policy.settings)  # the folder's plan had more policies
+
+        result = run_benchmark(plan, out, progress=progress, make_policy=make_policy)
+        reason = "done"
+        return result
+    finally:
+        host.close(reason)

@@ -1,0 +1,117 @@
+"""A client that behaves as SocNavBench's do, written from the facts of its protocol.
+
+Like them it connects once without saying anything and keeps that connection, listens with a backlog of one, sends each
+message over a connection of its own, asserts that the episodes come under their names and in order, and assumes that a
+state has every key that theirs has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+Plan = Callable[["JoystickClient", list[float], float], list[list[list[float]]]]
+"""(client, robot, step) → messages, each a list of commands."""
+
+
+class JoystickClient:
+    """``plan`` decides; ``states`` keeps all that came."""
+
+    def __init__(self, prefix: str, plan: Plan, algorithm: str = "straight", wait_s: float = 20.0) -> None:
+        self.to_robot, self.from_robot = f"{prefix}_recv", f"{prefix}_send"
+        self.plan, self.algorithm, self.wait_s = plan, algorithm, wait_s
+        self.episodes: list[str] = []
+        self.metadata: list[dict[str, Any]] = []
+        self.states: list[dict[str, Any]] = []
+        self.causes: list[str] = []
+        self.goal = [0.0, 0.0, 0.0]
+
+    def run(self) -> None:
+        self.shake_hands()
+        self.episodes = self.hear()["episodes"]
+        for name in self.episodes:
+            self.drive(name)
+        self.listener.close()
+
+    def shake_hands(self) -> None:
+        self.first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.first.connect(self.to_robot)
+        if os.path.exists(self.from_robot):
+            os.remove(self.from_robot)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(self.from_robot)
+        self.listener.settimeout(self.wait_s)
+        self.listener.listen(1)
+        self.second, _ = self.listener.accept()
+
+    def drive(self, name: str) -> None:
+        world = self.hear()
+        self.metadata.append(world)
+        assert world["episode_name"] == name
+        assert world["environment"]
+        [robot] = world["robots"].values()
+        self.goal = robot["goal_config"]
+        assert len(robot["start_config"]) == len(self.goal) == 3
+        self.say("algo: " + self.algorithm)
+        self.say("ready")
+        self.listener.listen(1)
+        while True:
+            self.say("sense")
+            state = self.hear()
+            if not state["robot_on"]:
+                self.causes.append(state["termination_cause"])
+                assert "sim_t" in state
+                return
+            self.states.append(state)
+            for person in state["pedestrians"].values():
+                assert {"name", "current_config", "radius"} <= set(person)
+                assert len(person["current_config"]) == 3
+            assert {"sim_t", "delta_t", "episode_max_time"} <= set(state)
+            [robot] = state["robots"].values()
+            for commands in self.plan(self, robot["current_config"], state["delta_t"]):
+                self.say(json.dumps({"j_input": commands}, indent=1))
+
+    def say(self, text: str) -> None:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.connect(self.to_robot)
+        except OSError:
+            return
+        sock.sendall(text.encode())
+        sock.close()
+
+    def hear(self) -> Any:
+        sock, _ = self.listener.accept()
+        data = b""
+        while part := sock.recv(1024):
+            data += part
+        sock.close()
+        return json.loads(data.decode())
+
+
+def one_position(client: JoystickClient, robot: list[float], step: float) -> list[list[list[float]]]:
+    """The next position on the straight line, as its ORCA and social-force clients answer."""
+    dx, dy = client.goal[0] - robot[0], client.goal[1] - robot[1]
+    reach = min(1.0, 1.2 * step / max(math.hypot(dx, dy), 1e-9))
+    return [[[robot[0] + dx * reach, robot[1] + dy * reach, math.atan2(dy, dx), 0.0]]]
+
+
+def ten_positions(client: JoystickClient, robot: list[float], step: float) -> list[list[list[float]]]:
+    """Ten steps ahead, a message each, as its planner answers."""
+    messages = []
+    for _ in range(10):
+        [message] = one_position(client, robot, step)
+        messages.append(message)
+        robot = message[0][:3]
+    return messages
+
+
+def velocity(client: JoystickClient, robot: list[float], step: float) -> list[list[list[float]]]:
+    """Forward and turn rate under kinematic constraints."""
+    turn = math.atan2(client.goal[1] - robot[1], client.goal[0] - robot[0]) - robot[2]
+    turn = (turn + math.pi) % (2 * math.pi) - math.pi
+    return [[[0.8, max(-1.1, min(1.1, 2 * turn))]]]

@@ -1,0 +1,107 @@
+"""The 33 episodes: as published, on recordings and on twins."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidestep.errors import BadInput
+from sidestep.policies.stop import Stop
+from sidestep.registry import make_policy
+from sidestep.simulation import run_episode
+from sidestep.simulation.build import build_world
+from sidestep.suites.socnav import SOCNAV, socnav_data
+
+DATA = Path(os.environ.get("SIDESTEP_DATA", ""))
+recordings = pytest.mark.skipif(
+    not (DATA / "socnavbench_peds").is_dir(), reason="the recordings are not installed (SIDESTEP_DATA)"
+)
+published = pytest.mark.skipif(
+    not (DATA / "socnav_episodes.json").is_file(), reason="the published list is not installed (SIDESTEP_DATA)"
+)
+GENERATED = SOCNAV.with_options({"source": "generated"})
+
+
+def test_there_are_33_episodes_one_of_them_twice() -> None:
+    scenarios = GENERATED.scenarios()
+    assert len(scenarios) == len({scenario.name for scenario in scenarios}) == 33
+    assert [scenario.name for scenario in scenarios if "duplicate" in scenario.tags] == ["t_hotel_cross"]
+    by_name = {episode.name: episode for episode in socnav_data().episodes}
+    twice, once = by_name["t_hotel_cross"], by_name["t_hotel_follow_diag"]
+    assert (twice.start, twice.goal, twice.people) == (once.start, once.goal, once.people)
+
+
+@published
+def test_episodes_are_those_of_the_published_list() -> None:
+    listed = json.loads((DATA / "socnav_episodes.json").read_text())["episodes"]
+    for episode, entry in zip(socnav_data().episodes, listed, strict=True):
+        assert episode.name == entry["name"]
+        assert list(episode.start) == entry["robot_start"]
+        assert list(episode.goal) == entry["robot_goal"][:2]
+        assert episode.budget_s == entry["max_time_s"]
+        for window, dataset in zip(episode.people, entry["datasets"], strict=True):
+            assert window.recording == dataset["dataset"]
+            assert window.first_person == dataset["first_ped_id"]
+            assert window.first_frame == dataset["start_frame"]
+
+
+@published
+@recordings
+def test_as_shipped_the_people_are_those_that_the_program_loads() -> None:
+    """Where two windows of one recording are overlaid the record numbers people anew; their number is checked."""
+    listed = {entry["name"]: entry for entry in json.loads((DATA / "socnav_episodes.json").read_text())["episodes"]}
+    for scenario in SOCNAV.with_options({"source": "recorded", "time": "as-shipped"}).scenarios():
+        world = build_world(scenario, 0)
+        loaded = [set(dataset["ped_ids_loaded"]) for dataset in listed[scenario.name]["datasets"]]
+        if len(loaded) == 1:
+            assert set(world.person_id.tolist()) <= loaded[0]
+        assert world.replay is not None
+        here = np.isfinite(world.replay[::10, :, 0]).sum(axis=1)
+        assert here.max() == pytest.approx(listed[scenario.name]["max_concurrent_peds"], abs=1)
+        assert here.mean() == pytest.approx(listed[scenario.name]["mean_concurrent_peds"], rel=0.05)
+        nearest = listed[scenario.name]["closest_ped_to_start_at_t0_m"]
+        start = np.array(scenario.ego.start[:2])
+        assert np.nanmin(np.hypot(*(world.replay[0, :, :2] - start).T)) == pytest.approx(nearest, abs=0.01)
+
+
+@recordings
+def test_recorded_where_the_recordings_are_installed() -> None:
+    assert {scenario.source for scenario in SOCNAV.scenarios()} == {"recorded"}
+
+
+def test_generated_where_they_are_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
+    monkeypatch.setattr("sidestep.datasets.find.user_folder", lambda: tmp_path)
+    assert {scenario.source for scenario in SOCNAV.scenarios()} == {"generated"}
+    with pytest.raises(BadInput, match="not installed"):
+        SOCNAV.with_options({"source": "recorded"}).scenarios()
+    with pytest.raises(BadInput, match="as-shipped"):
+        SOCNAV.with_options({"source": "generated", "time": "as-shipped"}).scenarios()
+
+
+def test_unknown_options_are_named() -> None:
+    with pytest.raises(BadInput, match="reactivity"):
+        SOCNAV.with_options({"reactivty": "pause"})
+    with pytest.raises(BadInput, match="time"):
+        SOCNAV.with_options({"time": "slow"})
+
+
+def test_a_policy_gets_the_dynamics_that_it_asks_for() -> None:
+    scenario = GENERATED.scenarios()[0]
+    assert run_episode(scenario, make_policy("orca", {})).robot.dynamics == "holonomic"
+    record = run_episode(scenario, Stop())
+    assert record.robot.dynamics == "unicycle"
+    assert record.source == "generated"
+
+
+def test_no_person_stands_on_the_robot_at_the_start() -> None:
+    for seed in (0, 1):
+        for scenario in GENERATED.scenarios()[::4]:
+            world = build_world(scenario, seed)
+            assert world.replay is not None
+            gap = np.hypot(*(world.replay[0, :, :2] - np.array(scenario.ego.start[:2])).T)
+            assert np.nanmin(gap) > 0.8
