@@ -26,6 +26,7 @@ POLICIES: dict[str, str] = {
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
     "sampling": "sidestep.policies.sampling:Sampling",
+    "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
 }
 
 SUITES: dict[str, str] = {

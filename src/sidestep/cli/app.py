@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli import bench, compare, data, doctor, listing, replay, report, run, score, serve, verify
+from sidestep.cli import bench, compare, data, doctor, listing, replay, report, run, score, serve, train, verify
 from sidestep.version import __version__
 
 app = typer.Typer(
@@ -43,5 +43,6 @@ app.command("replay")(replay.replay)
 app.command("verify")(verify.verify)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
+app.add_typer(train.app, name="train")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)

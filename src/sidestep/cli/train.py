@@ -1,0 +1,63 @@
+"""``sidestep train``: train the learned policies that are shipped."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+
+app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=True)
+
+
+@app.callback()
+def train() -> None:
+    """Train a learned policy from scratch."""
+
+
+@app.command("cadrl")
+@verb
+def cadrl(
+    out: Annotated[Path, typer.Option(help="File to write the weights to.")] = Path("cadrl.npz"),
+    steps: Annotated[int, typer.Option(min=1, help="Rounds of reinforcement learning.")] = 400,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed and steps give the same weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train SA-CADRL's value network in the batched simulator; needs torch (``pip install 'sidestep[learn]'``)."""
+    from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.errors import BadInput, MissingExtra
+
+    try:
+        from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("training", "learn") from error
+    from sidestep.policies.learned.cadrl_network import save_weights
+    from sidestep.records.atomic import atomic
+
+    def write(so_far: Trained) -> None:
+        with atomic(out) as whole:
+            save_weights(whole, so_far.network.arrays(), so_far.about)
+
+    if not out.parent.is_dir():
+        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    settings = CadrlTraining(steps=steps, seed=seed)
+    with quiet_stdout(as_json):
+        prepare_kernels()
+        with progress_bar("training") as move:
+            trained = train_cadrl(settings, move, write)
+        measured = measure_cadrl(trained.network, settings, seed=seed + 1, worlds=256)
+    digest = sha256(out.read_bytes()).hexdigest()
+    if as_json:
+        print_json(
+            {"weights": str(out), "sha256": digest, "steps": steps, "seed": seed, "curve": trained.curve}
+            | {"measured": measured}
+        )
+        return
+    say(f"wrote {out} (sha256 {digest})")
+    typer.echo(f"goal {measured['success']:.1%}, contact {measured['contact']:.1%}, late {measured['late']:.1%} of "
+               f"{measured['learners']:.0f} learners in fresh encounters")  # fmt: skip
