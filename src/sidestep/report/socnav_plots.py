@@ -20,7 +20,7 @@ from sidestep.report.socnav_published import published
 from sidestep.types.base import FloatArray
 
 PAPER, CODE = DIALECTS
-FEWEST_FOR_A_SHAPE = 5
+FEWEST_FOR_A_SHAPE = 8
 """Fewer values are drawn as dots alone: a density of them would be invented."""
 MOST_DOTS = 200
 STYLE: dict[str, Any] = {
@@ -172,7 +172,9 @@ def _draw_panel(axes: Any, panel: Panel, run: SocnavRun, labels: Sequence[str], 
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(_seconds))
     if panel.cap is not None:
-        axes.axhline(0.0, color=palette.hexadecimal(palette.COLLISION), linewidth=0.9, zorder=1)
+        contact = palette.hexadecimal(palette.COLLISION)
+        axes.axhline(0.0, color=contact, linewidth=0.9, zorder=1)
+        axes.text(1.0, 0.0, "contact", transform=axes.get_yaxis_transform(), color=contact, fontsize=7.5, va="center")
         axes.set_ylim(top=panel.cap * 1.03)
     _explain(axes, reference, any(privileged))
 

@@ -17,7 +17,7 @@ CSV_COLUMNS = (
 PRIVILEGED_MARK = " (privileged)"
 _LATEX_SIGNS = {
     "±": r"$\pm$", "÷": r"$\div$", "−": "$-$", "–": "--", "⁺": "$^{+}$", "⁻": "$^{-}$", "²": "$^{2}$", "³": "$^{3}$",
-    "·": r"$\cdot$", "µ": r"$\mu$", "★": r"\textbf{bold}:",
+    "·": r"$\cdot$", "µ": r"$\mu$",
 }  # fmt: skip
 
 
@@ -76,7 +76,8 @@ def latex(table: Table) -> str:
             lines.append(r"\midrule")
         cells = [rf"\textbf{{{_tex(shown(cell))}}}" if cell.best else _tex(shown(cell)) for cell in row.cells]
         lines.append(_ampersands([_tex(named(row)), _tex(row.definitions), *cells]))
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    people = rf"\multicolumn{{{len(table.columns) + 2}}}{{l}}{{\footnotesize People: {_tex(table.people)}.}} \\"
+    return "\n".join([*lines, r"\midrule", people, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
 def _ampersands(cells: list[str]) -> str:
