@@ -74,10 +74,14 @@ def _contact(record: EpisodeRecord, event: Event, until: float) -> str:
     lasts = "to the end" if until == inf else f"for {until - event.time:.2f} s"
     text = f"touches {event.subject.replace(':', ' ')} at {speed(record)[step]:.2f} m/s, {lasts}"
     kind, _, number = event.subject.partition(":")
-    column = np.flatnonzero(record.person_id == int(number)) if kind == "person" and number.isdigit() else []
-    if not len(column):
+    if kind != "person" or not number.isdigit() or int(number) not in record.person_id:
         return text
+    column = int(np.flatnonzero(record.person_id == int(number))[0])
     during = (record.time >= event.time - record.step_s / 2) & (record.time <= until + record.step_s / 2)
-    gaps = pedestrian_distance(record)[:, column[0]]
+    gaps = pedestrian_distance(record)[:, column]
     gaps = gaps[during & np.isfinite(gaps)]
-    return f"{text}; surfaces at the nearest {gaps.min():.3f} m apart".replace("-", "−") if len(gaps) else text
+    if not len(gaps):
+        return text
+    nearest = float(gaps.min())
+    told = f"overlapping by up to {-nearest:.3f} m" if nearest < 0 else f"surfaces {nearest:.3f} m apart at the nearest"
+    return f"{text}, {told}"

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from sidestep.metrics.dialects import DEFAULT, socnavbench_code
-from sidestep.metrics.pedestrians import MAX_DISTANCE_M, MAX_TIME_TO_COLLISION_S
 from sidestep.metrics.score import score
-from sidestep.metrics.series import closest_pedestrian_distance, time_to_collision
+from sidestep.metrics.series import (
+    MAX_DISTANCE_M,
+    MAX_TIME_TO_COLLISION_S,
+    closest_pedestrian_distance,
+    time_to_collision,
+)
 from sidestep.report.choice import Labelled, load_episodes
 from sidestep.report.socnav_published import published
 from sidestep.types.base import FloatArray

@@ -30,8 +30,8 @@ def oracle_table(run: SocnavRun) -> Table | None:
     ]
     notes = (
         f"People: {run.people}; {run.circumstances}.",
-        "Successes: over the episodes that both ran. The rest is over the episodes that both complete, each paired "
-        "with the oracle's own; mean ± standard deviation. The oracle knows the people's future: it is the limit, "
+        "Successes: over the episodes that both ran. The rest is over the episodes that both complete, with or without touching "
+        "people, each paired with the oracle's own; mean ± standard deviation. The oracle knows the people's future: it is the limit, "
         "not a competitor.",
     )
     rows_marked = mark_best(run, rows, ORACLE_COLUMNS)

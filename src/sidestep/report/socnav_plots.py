@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sidestep.drawing import palette
-from sidestep.metrics.pedestrians import MAX_DISTANCE_M, MAX_TIME_TO_COLLISION_S
+from sidestep.metrics.series import MAX_DISTANCE_M, MAX_TIME_TO_COLLISION_S
 from sidestep.report.socnav_episodes import DIALECTS, SocnavEpisode, SocnavRun
 from sidestep.report.socnav_published import published
 from sidestep.types.base import FloatArray
@@ -23,7 +23,7 @@ PAPER, CODE = DIALECTS
 FEWEST_FOR_A_SHAPE = 8
 """Fewer values are drawn as dots alone: a density of them would be invented."""
 MOST_DOTS = 200
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.edgecolor": palette.hexadecimal(palette.QUIET_INK),
