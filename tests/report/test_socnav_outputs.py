@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 from sidestep.benchmark.episode import score_episode
 from sidestep.benchmark.folder import RunFile, episode_path
 from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.benchmark.results import save_results
 from sidestep.benchmark.score import read_run
+from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.records import save_record
 from sidestep.report import write_report
@@ -122,10 +125,10 @@ def test_strip_shows_the_episode_with_most_collisions(socnav_folder: Path, socna
 
 def test_touched_people_are_ringed(build: Builder) -> None:
     record = build(duration=2.0)
-    plain, ringed = (EpisodeView(record, ring_touched=ring).frame(0) for ring in (False, True))
+    plain, ringed = (EpisodeView(record, (200, 200), ring_touched=ring).frame(0) for ring in (False, True))
     assert not np.array_equal(plain, ringed)
     unharmed = build(duration=2.0, outcome=Outcome.SUCCESS)
-    one, other = (EpisodeView(unharmed, ring_touched=ring).frame(0) for ring in (False, True))
+    one, other = (EpisodeView(unharmed, (200, 200), ring_touched=ring).frame(0) for ring in (False, True))
     assert np.array_equal(one, other)
 
 
@@ -164,3 +167,14 @@ def test_log_tells_contacts_limits_and_the_end(build: Builder) -> None:
     assert "overlapping by up to 0.020 m" in lines[2].text
     assert lines[-1].text.startswith("ends: pedestrian collision after 4.00 s")
     assert [line.time for line in lines] == sorted(line.time for line in lines)
+
+
+def test_command_line(socnav_folder: Path, tmp_path: Path) -> None:
+    options = ["--out", str(tmp_path / "r.html"), "--tables", str(tmp_path / "t"), "--strip", "first", "--json"]
+    told = CliRunner().invoke(app, ["report", str(socnav_folder), *options])
+    assert told.exit_code == 0
+    assert {Path(file).name for file in json.loads(told.stdout)["files"]} == FILES
+    record = str(episode_path(socnav_folder, "orca", "second", 0))
+    assert "touches person 105" in CliRunner().invoke(app, ["replay", record, "--log"]).stdout
+    log = json.loads(CliRunner().invoke(app, ["replay", record, "--log", "--json"]).stdout)["record"]["log"]
+    assert [line["kind"] for line in log] == ["start", "collision_start", "goal_reached", "end"]

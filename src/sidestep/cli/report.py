@@ -34,8 +34,8 @@ def report(
         path = out if out is not None else runs[0] / "report.html"
         files = write_report(runs, path, tables, strip)
     if as_json:
-        folders, written = [str(folder) for folder in runs], [str(file) for file in files]
-        print_json({"report": str(path), "runs": folders, "files": written})
+        written = {"files": [str(file) for file in files]} if tables is not None else {}
+        print_json({"report": str(path), "runs": [str(folder) for folder in runs], **written})
     else:
         typer.echo(f"wrote {path}")
         if files:

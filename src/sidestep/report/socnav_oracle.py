@@ -30,9 +30,9 @@ def oracle_table(run: SocnavRun) -> Table | None:
     ]
     notes = (
         f"People: {run.people}; {run.circumstances}.",
-        "Successes: over the episodes that both ran. The rest is over the episodes that both complete, with or without touching "
-        "people, each paired with the oracle's own; mean ± standard deviation. The oracle knows the people's future: it is the limit, "
-        "not a competitor.",
+        "Successes: over the episodes that both ran. The rest is over the episodes that both complete, with or without "
+        "touching people, each paired with the oracle's own; mean ± standard deviation. The oracle knows the people's "
+        "future: it is the limit, not a competitor.",
     )
     rows_marked = mark_best(run, rows, ORACLE_COLUMNS)
     return Table("oracle", "Distance to the oracle", ORACLE_COLUMNS, rows_marked, run.people, notes)
@@ -50,8 +50,5 @@ def _against(episodes: Sequence[SocnavEpisode], oracle: dict[Key, SocnavEpisode]
     for metric in ("path_traversal_time", "path_length"):
         values = [(one.value(metric) or 0.0, other.value(metric) or 0.0) for one, other in both]
         ratios = [own / best for own, best in values if best > 0]
-        found += [
-            mean_of(ratios, len(both)),
-            mean_of([a - b for a, b in values], len(both)),
-        ]
+        found += [mean_of(ratios, len(both)), mean_of([own - best for own, best in values], len(both))]
     return (*counts, *found)

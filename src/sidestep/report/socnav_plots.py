@@ -189,7 +189,7 @@ def _explain(axes: Any, reference: bool, privileged: bool) -> None:
 def _draw_distribution(axes: Any, place: int, values: FloatArray, colour: str, panel: Panel) -> None:
     """A violin with the middle half and the mean; dots for episodes."""
     if not len(values):
-        axes.text(place, 0.02, "no\nvalues", transform=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=8)
+        axes.text(place, 0.5, "no\nvalues", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=8)
         return
     if len(values) >= FEWEST_FOR_A_SHAPE and np.ptp(values) > 1e-9:
         _draw_shape(axes, place, values, colour, panel.logarithmic)
