@@ -31,6 +31,8 @@ class Illustration:
     title: str
     png: bytes
     svg: bytes
+    wide: bool = False
+    """Has several panels."""
 
     @property
     def address(self) -> str:
@@ -118,7 +120,8 @@ def socnav_outputs(
     plots = []
     for plot in PLOTS:
         figure = draw_plot(plot, run, colours)
-        plots.append(Illustration(plot.name, plot.title, image_bytes(figure, "png"), image_bytes(figure, "svg")))
+        images = image_bytes(figure, "png"), image_bytes(figure, "svg")
+        plots.append(Illustration(plot.name, plot.title, *images, wide=len(plot.panels) > 1))
     oracle = oracle_table(run)
     tables = (*socnav_tables(run), *([oracle] if oracle else []))
     return SocnavOutputs(run, tables, tuple(plots), film_strip(episodes, run, strip))
