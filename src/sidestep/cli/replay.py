@@ -21,9 +21,10 @@ def replay(
     png: Annotated[Path | None, typer.Option(help="Draw a top view into this file.")] = None,
     time: Annotated[float | None, typer.Option(help="Of which moment, s; default the whole episode.")] = None,
     video: Annotated[Path | None, typer.Option(help="Make a video into this file.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Describe RECORD, draw it, or make a video of it."""
+    """Describe RECORD, tell what happened in it, draw it, or make a video of it."""
     from sidestep.records import load_record
 
     with quiet_stdout(as_json):
@@ -41,14 +42,24 @@ def replay(
 
             draw_video(loaded, video)
     about = describe(loaded)
+    lines = _log(loaded) if log else []
     if as_json:
-        print_json({"record": about | {"files": [str(path) for path in (png, video) if path is not None]}})
+        extra: dict[str, Any] = {"files": [str(path) for path in (png, video) if path is not None]}
+        print_json({"record": about | extra | ({"log": lines} if log else {})})
         return
     for key, value in about.items():
         typer.echo(f"{key:>10}  {value}")
+    for line in lines:
+        typer.echo(f"{line['time']:8.2f} s  {line['text']}")
     for path in (png, video):
         if path is not None:
             typer.echo(f"wrote {path}")
+
+
+def _log(record: EpisodeRecord) -> list[dict[str, Any]]:
+    from sidestep.report.episode_log import episode_log
+
+    return [vars(line) for line in episode_log(record)]
 
 
 def describe(record: EpisodeRecord) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from sidestep.drawing.palette import Colour
 from sidestep.drawing.shapes import Canvas, Picture, paint_trail
 from sidestep.drawing.text import fit_text, text_mask, write
 from sidestep.drawing.viewport import Bounds, Viewport
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.robot import Footprint
 from sidestep.types.scene import SceneSpec
 
@@ -65,6 +65,7 @@ class TopView:
         others: FloatArray | None = None,
         other_radii: FloatArray | None = None,
         collisions: FloatArray | None = None,
+        ringed: BoolArray | None = None,
         personal_space: bool = False,
         time: float | None = None,
         label: str = "",
@@ -75,7 +76,8 @@ class TopView:
         ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (arrows when given),
         ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to
         newest; ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are
-        further machines' poses. ``collisions (C, 3)``: place and seconds since the contact began.
+        further machines' poses. ``collisions (C, 3)``: place and seconds since the contact began. ``ringed (N,)``:
+        people with a red ring.
         """
         image = self.background.copy()
         count = len(people)
@@ -87,6 +89,7 @@ class TopView:
         self._paint_trails(image, people_trails, robot_trail, robot_trail_speed)
         self._draw_groups(people, radii, groups)
         self._draw_people(people, headings, radii, velocities, personal_space)
+        self._draw_rings(people, radii, ringed)
         for x, y, _ in contacts:
             self._draw_contact_mark(x, y)
         if others is not None and other_radii is not None:
@@ -189,6 +192,12 @@ class TopView:
                     palette.mix(colour, palette.INK, 0.45),
                     self._line,
                 )
+
+    def _draw_rings(self, people: FloatArray, radii: FloatArray, ringed: BoolArray | None) -> None:
+        for index in () if ringed is None else np.flatnonzero(ringed & np.isfinite(people).all(axis=1)):
+            x, y = self._pixel(*people[index])
+            radius = float(radii[index]) * self.view.scale + 1.5 * self._line
+            self._canvas.ring(x, y, radius, palette.COLLISION, stroke=2.5 * self._line)
 
     def _draw_contact_mark(self, x: float, y: float) -> None:
         px, py = self._pixel(x, y)

@@ -34,7 +34,7 @@ def choose_replays(episodes: Sequence[Labelled], most: int = MOST) -> list[tuple
     chosen = _in_order_of_interest(episodes)[:most]
     policies = list(dict.fromkeys(item.label for item in episodes))
     chosen.sort(key=lambda item: policies.index(item.label))
-    return list(_load(chosen))
+    return list(load_episodes(chosen))
 
 
 def goodness(episode: EpisodeScores) -> tuple[float, ...]:
@@ -62,7 +62,8 @@ def _in_order_of_interest(episodes: Sequence[Labelled]) -> list[Labelled]:
     return ordered + rest
 
 
-def _load(chosen: Sequence[Labelled]) -> Iterator[tuple[str, EpisodeRecord]]:
+def load_episodes(chosen: Sequence[Labelled]) -> Iterator[tuple[str, EpisodeRecord]]:
+    """(policy label, record) of each that can be read and is the one that was scored."""
     plain: dict[Path, dict[str, Path]] = {}
     for item in chosen:
         folder, scores = item.run.folder, item.scores

@@ -21,8 +21,9 @@ from sidestep.records import atomic
 from sidestep.report.choice import Labelled, choose_replays
 from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
 from sidestep.report.replays import pack_replays
+from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
 from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
-from sidestep.report.tables import write_tables
+from sidestep.report.tables import markdown_table, write_tables
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
@@ -38,20 +39,40 @@ EFFICIENCY = ("spl", "success")
 """For the trade-off: the first that there is. Both count every episode: failing early gains nothing."""
 
 
-def write_report(run_folders: Sequence[Path], out: Path) -> None:
-    """Write ``out`` (HTML) and, beside it, ``.csv`` and ``.tex`` tables of the same numbers."""
+def write_report(
+    run_folders: Sequence[Path], out: Path, tables: Path | None = None, strip: str | None = None
+) -> list[Path]:
+    """Write ``out`` (HTML) and, beside it, ``.csv`` and ``.tex`` tables of the same numbers.
+
+    ``tables``: a folder for tables and plots as files of their own, whose paths are returned. ``strip``: the scenario
+    of the film strip that the section about suite ``socnav`` has.
+    """
     if not run_folders:
         raise BadInput("a report needs at least one run folder")
     runs = [read_run(Path(folder)) for folder in run_folders]
     labelled = _label(runs)
     summary = summarise([replace(item.scores, policy=item.label) for item in labelled])
-    page = _render(summary, labelled, runs)
+    colours = {name: palette.hexadecimal(_policy_colour(k)) for k, name in enumerate(summary.policies)}
+    socnav = socnav_outputs(labelled, colours, strip)
+    page = _render(summary, labelled, runs, socnav)
     try:
         with atomic(out) as temporary:
             temporary.write_text(page, encoding="utf-8")
         write_tables(summary, out)
     except OSError as error:
         raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
+    return [] if tables is None else _write_files(summary, runs, socnav, tables)
+
+
+def _write_files(summary: Summary, runs: Sequence[ScoredRun], socnav: SocnavOutputs | None, folder: Path) -> list[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        markdown = folder / "summary.md"
+        with atomic(markdown) as temporary:
+            temporary.write_text(markdown_table(summary, _people(runs)), encoding="utf-8")
+        return [markdown, *write_tables(summary, folder / "summary"), *(socnav.write(folder) if socnav else [])]
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}") from error
 
 
 def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
@@ -66,7 +87,9 @@ def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
     ]
 
 
-def _render(summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun]) -> str:
+def _render(
+    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], socnav: SocnavOutputs | None
+) -> str:
     environment = Environment(
         loader=PackageLoader("sidestep.report", "templates"),
         autoescape=True,
@@ -94,6 +117,7 @@ def _render(summary: Summary, labelled: Sequence[Labelled], runs: Sequence[Score
         distributions=_distributions(summary, marks),
         heat=_heat(summary, replays["episodes"]),
         replays=replays,
+        socnav=socnav,
         runs=[_provenance(run) for run in runs],
         errors=[
             {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
@@ -114,17 +138,21 @@ def _policy_colour(index: int) -> palette.Colour:
 
 
 def _facts(summary: Summary, runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
-    sources = list(dict.fromkeys(run.source for run in runs))
     seeds = sorted({episode.seed for episode in summary.episodes})
     shown = ", ".join(map(str, seeds)) if len(seeds) <= 6 else f"{seeds[0]} … {seeds[-1]} ({len(seeds)})"
     return [
         ("Episodes", len(summary.episodes)),
         ("Policies", len(summary.policies)),
         ("Scenarios", len(summary.scenarios)),
-        ("People", sources[0] if len(sources) == 1 else "mixed"),
+        ("People", _people(runs)),
         ("Seeds" if len(seeds) > 1 else "Seed", shown),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d")),
     ]
+
+
+def _people(runs: Sequence[ScoredRun]) -> str:
+    sources = {run.source for run in runs}
+    return sources.pop() if len(sources) == 1 else "mixed"
 
 
 def _outcome_part(outcome: str, count: int = 0) -> dict[str, Any]:

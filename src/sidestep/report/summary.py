@@ -203,7 +203,7 @@ def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, s
         definition=metric.definition if metric else "",
         source=metric.source if metric else "",
         validity=metric.validity if metric else "",
-        cells=_mark_best(cells, direction, _contenders(table)),
+        cells=_mark_best(cells, direction, contenders(table)),
     )
 
 
@@ -213,7 +213,7 @@ def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
     return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
 
 
-def _contenders(table: ResultTable) -> set[str]:
+def contenders(table: ResultTable) -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
     is nobody's model of a smooth ride. Everybody where success was not scored or has no interval."""
     rates = {policy: entry.metrics.get("success") for policy, entry in table.policies.items()}
@@ -227,9 +227,9 @@ def _contenders(table: ResultTable) -> set[str]:
     return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
 
 
-def _mark_best(cells: dict[str, Cell], direction: Direction, contenders: set[str]) -> dict[str, Cell]:
+def _mark_best(cells: dict[str, Cell], direction: Direction, candidates: set[str]) -> dict[str, Cell]:
     """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better."""
-    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n and policy in contenders}
+    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n and policy in candidates}
     if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
         return cells
     winner = (max if direction == "higher" else min)(means, key=lambda policy: means[policy])

@@ -1,4 +1,4 @@
-"""The summary as CSV (long form, all metrics) and as a LaTeX table (key metrics)."""
+"""The summary as CSV (long form, all metrics) and as a LaTeX or Markdown table (key metrics)."""
 
 from __future__ import annotations
 
@@ -56,6 +56,24 @@ def latex_table(summary: Summary) -> str:
         r"\end{tabular}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(summary: Summary, people: str) -> str:
+    """Policies × key metrics, mean with the 95 % interval, best in bold. ``people``: recorded, generated or mixed."""
+    columns = summary.key_columns
+    heads = ["Policy", *(f"{column.title} ({column.short_unit})".replace(" ()", "") for column in columns)]
+    rows = [[policy, *(_markdown_cell(column.cells[policy]) for column in columns)] for policy in summary.policies]
+    lines = [heads, ["---", *["---:"] * len(columns)], *rows]
+    table = "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+    return f"{table}\n\nPeople: {people}. Mean [95 % interval] over the episodes that have a value.\n"
+
+
+def _markdown_cell(cell: Cell) -> str:
+    if not cell.n:
+        return "–"
+    shown = f"**{cell.mean}** ★" if cell.best else cell.mean
+    shown += f" [{cell.interval}]" if cell.interval else ""
+    return f"{shown} ({cell.n} of {cell.of})" if cell.n < cell.of else shown
 
 
 def _latex_cell(cell: Cell) -> str:

@@ -26,7 +26,8 @@ Size = tuple[int, int]
 class EpisodeView:
     """A record, ready to be painted at any step.
 
-    ``bounds`` (m) defaults to a view of the whole way and the goal.
+    ``bounds`` (m) defaults to a view of the whole way and the goal. ``ring_touched`` puts a red ring about everybody
+    whom the robot touches at any time of the episode. ``label`` defaults to policy and scenario.
     """
 
     def __init__(
@@ -37,13 +38,18 @@ class EpisodeView:
         bounds: Bounds | None = None,
         velocities: bool = False,
         personal_space: bool = False,
+        ring_touched: bool = False,
+        label: str | None = None,
     ) -> None:
         self.record = record
+        self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
         self.velocities = velocities
         self.personal_space = personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
         self.top = TopView(inline, record.walls, bounds or view_of(record), size)
+        touched = {contact.subject for contact in contacts_of(record)}
+        self._ringed = np.array([ring_touched and f"person:{number}" in touched for number in record.person_id], bool)
         self._contacts = np.array([(c.x, c.y, c.time) for c in contacts_of(record)]).reshape(-1, 3)
         self._trail_every = max(1, round(1 / (TRAIL_POINTS_PER_S * record.step_s)))
 
@@ -57,7 +63,6 @@ class EpisodeView:
         begun = self._contacts[self._contacts[:, 2] <= now + 1e-9]
         last = step == record.steps
         outcome = str(record.outcome)
-        label = f"{record.policy.name} · {record.scenario.name}"
         return self.top.frame(
             record.robot_pose[step],
             record.robot.footprint,
@@ -76,9 +81,10 @@ class EpisodeView:
             others=record.other_pose[step],
             other_radii=record.other_radius,
             collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
+            ringed=self._ringed,
             personal_space=self.personal_space,
             time=now,
-            label=f"{label} · {outcome.replace('_', ' ')}" if last else label,
+            label=f"{self.label} · {outcome.replace('_', ' ')}" if last else self.label,
             label_colour=palette.OUTCOMES[outcome] if last else palette.ROBOT,
         )
 
@@ -128,12 +134,19 @@ def draw_png(
 
 
 def draw_strip(
-    record: EpisodeRecord, times: Sequence[float], path: Path | str | None = None, size: Size = (420, 420)
+    record: EpisodeRecord,
+    times: Sequence[float],
+    path: Path | str | None = None,
+    size: Size = (420, 420),
+    *,
+    bounds: Bounds | None = None,
+    ring_touched: bool = False,
+    label: str | None = None,
 ) -> Picture:
     """Several instants side by side, each ``size`` px, written to ``path`` if given."""
     if not times:
         raise BadInput("a film strip needs at least one time")
-    view = EpisodeView(record, size)
+    view = EpisodeView(record, size, bounds=bounds, ring_touched=ring_touched, label=label)
     gap = np.full((size[1], GAP_PX, 3), 255, dtype=np.uint8)
     pieces = [piece for time in times for piece in (gap, view.frame(step_at(record, time)))][1:]
     strip: Picture = np.concatenate(pieces, axis=1)

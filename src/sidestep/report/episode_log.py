@@ -1,0 +1,87 @@
+"""An episode told in lines: its start, whom the robot touched and how closely, which limits held it, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from sidestep.metrics.series import goal_distance, pedestrian_distance, present, speed
+from sidestep.report.contacts import step_at
+from sidestep.types.record import EpisodeRecord, Event
+
+PLAIN = {
+    "goal_reached": "reaches the goal",
+    "timeout": "the time is over",
+    "frozen": "has stood still for too long",
+    "off_route": "has left the route",
+    "lane_invasion": "enters a lane",
+    "policy_error": "the policy fails",
+    "trigger": "trigger",
+}
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """Something that happened ``time`` s into the episode."""
+
+    time: float
+    kind: str
+    text: str
+
+
+def episode_log(record: EpisodeRecord) -> list[LogLine]:
+    """All lines in order of time; the first is the start, the last the outcome."""
+    events = sorted(record.events, key=lambda event: event.time)
+    lines = [LogLine(0.0, "start", _start(record))]
+    for place, event in enumerate(events):
+        lines += [LogLine(event.time, event.kind, text) for text in _tell(record, event, events[place + 1 :])]
+    path = float(np.hypot(*np.diff(record.robot_pose[:, :2], axis=0).T).sum())
+    end = f"ends: {record.outcome.value.replace('_', ' ')} after {record.duration:.2f} s and {path:.2f} m"
+    return [*lines, LogLine(record.duration, "end", end)]
+
+
+def _start(record: EpisodeRecord) -> str:
+    x, y, _ = record.robot_pose[0]
+    goal_x, goal_y = record.scenario.ego.goal
+    return (
+        f"{record.policy.name} in {record.scenario.name}, seed {record.seed}, people {record.source}: from "
+        f"({x:.2f}, {y:.2f}) to ({goal_x:.2f}, {goal_y:.2f}), {goal_distance(record)[0]:.2f} m, within "
+        f"{record.scenario.rules.time_limit_s:g} s; {int(present(record)[0].sum())} people there"
+    )
+
+
+def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[str]:
+    """The line of an event; none for the end of a contact or limit, which the line of its start has told."""
+    if event.kind == "collision_start":
+        yield _contact(record, event, _end_of(event, later, "collision_end"))
+    elif event.kind == "limit_start":
+        until = _end_of(event, later, "limit_end")
+        limit = event.subject.replace("_", " ")
+        yield f"limit of {limit} cuts the command " + ("to the end" if until == inf else f"until {until:.2f} s")
+    elif event.kind in PLAIN:
+        yield ": ".join(part for part in (PLAIN[event.kind], event.subject, event.text) if part)
+
+
+def _end_of(event: Event, later: list[Event], kind: str) -> float:
+    return next((each.time for each in later if each.kind == kind and each.subject == event.subject), inf)
+
+
+def _contact(record: EpisodeRecord, event: Event, until: float) -> str:
+    step = step_at(record, event.time)
+    lasts = "to the end" if until == inf else f"for {until - event.time:.2f} s"
+    text = f"touches {event.subject.replace(':', ' ')} at {speed(record)[step]:.2f} m/s, {lasts}"
+    kind, _, number = event.subject.partition(":")
+    if kind != "person" or not number.isdigit() or int(number) not in record.person_id:
+        return text
+    column = int(np.flatnonzero(record.person_id == int(number))[0])
+    during = (record.time >= event.time - record.step_s / 2) & (record.time <= until + record.step_s / 2)
+    gaps = pedestrian_distance(record)[:, column]
+    gaps = gaps[during & np.isfinite(gaps)]
+    if not len(gaps):
+        return text
+    nearest = float(gaps.min())
+    told = f"overlapping by up to {-nearest:.3f} m" if nearest < 0 else f"surfaces {nearest:.3f} m apart at the nearest"
+    return f"{text}, {told}"
