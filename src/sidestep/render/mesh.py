@@ -88,8 +88,8 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
 class Model:
     """Something that moves and is drawn many times: a person, a robot, a vehicle. Levels of detail, finest first.
 
-    Each vertex hangs on up to two bones; a rigid model has one bone. ``material`` of a face is a slot (skin, hair, top …),
-    and an instance gives each slot its colour.
+    Each vertex hangs on up to two bones; a rigid model has one bone. ``material`` of a face is a slot (skin, hair,
+    top …), and an instance gives each slot its colour.
     """
 
     levels: tuple[Mesh, ...]
