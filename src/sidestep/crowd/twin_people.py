@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from sidestep.crowd.draws import draw_in_box
 from sidestep.crowd.twins import QUANTILES, Spacing, Standing, TwinFlow, TwinStatistics
 from sidestep.errors import BadInput
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, Point
 from sidestep.types.scenario import Box
 
 BODY_M = 0.2
@@ -22,6 +22,8 @@ ALONE_M = 0.3
 """Radius that a person without company claims, m: strangers pass at 0.5 m and more."""
 ROOM_M = 0.45
 """Least distance between centres of companions, and of people at time 0."""
+CLEAR_M = 1.0
+"""Least distance of people at time 0 from where a robot starts."""
 SLOWEST, FASTEST = 0.35, 2.5
 """Walking speeds are cut at these, m/s."""
 TRIES = 40
@@ -54,12 +56,19 @@ class TwinDraw:
     """Draws the people of one twin."""
 
     def __init__(
-        self, statistics: TwinStatistics, free: FreeMask, find_route: FindRoute, rng: np.random.Generator
+        self,
+        statistics: TwinStatistics,
+        free: FreeMask,
+        find_route: FindRoute,
+        rng: np.random.Generator,
+        keep_clear: tuple[Point, ...] = (),
     ) -> None:
+        """Nobody is at ``keep_clear`` at time 0: the robots start there."""
         self._fit = statistics
         self._free = free
         self._find_route = find_route
         self._rng = rng
+        self._keep_clear = keep_clear
         self._people: list[TwinPerson] = []
         self._parties = 0
 
@@ -101,7 +110,7 @@ class TwinDraw:
         return sizes
 
     def _arrivals(self) -> list[tuple[float, int]]:
-        """Times and sizes of the parties that come. A party is not split: what it exceeds its bin by, the next lacks."""
+        """Times and sizes of the parties that come. A party stays whole: what it exceeds its bin by, the next lacks."""
         found, owed = [], 0.0
         for number, expected in enumerate(self._fit.arrivals):
             owed += expected
@@ -139,7 +148,9 @@ class TwinDraw:
         when = float(self._rng.random()) * length / speed if pauses else np.inf
         toward = route[0] - start
         heading = float(np.arctan2(toward[1], toward[0]))
-        self._join(start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf)
+        self._join(
+            start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf
+        )
 
     def _stand(self, size: int, time: float) -> None:
         standing: Standing = self._fit.standing
@@ -194,11 +205,14 @@ class TwinDraw:
             points = draw_in_box(box, 16, self._rng)
             free = np.flatnonzero(self._free(points, ALONE_M))
             if len(free):
-                return points[free[0]]
+                place: FloatArray = points[free[0]]
+                return place
         raise BadInput(f"twin {self._fit.name}: no free place in the box {box}")
 
     def _apart(self, place: FloatArray) -> bool:
-        """Whether the place is clear of everybody who is there at time 0."""
+        """Whether the place is clear of the robots and of everybody who is there at time 0."""
+        if any(np.hypot(place[0] - x, place[1] - y) < CLEAR_M for x, y in self._keep_clear):
+            return False
         return all(np.hypot(*(place - person.start)) > ROOM_M for person in self._people if person.enter_s <= 0)
 
 

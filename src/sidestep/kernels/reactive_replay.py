@@ -7,7 +7,7 @@ velocity (or, within half of the horizon, to where it is now), and it is in fron
 
 * pause: the own clock slows down to a stand and starts again when the way is free.
 * reroute: the person leaves the recording and walks by ORCA after the recorded place, which goes on meanwhile, until it
-  can be reached in one step again and the robot is not in the way of it.
+  can be reached in one step again, is up to date, and the robot is not in the way of it.
 
 Who would run into somebody that was stopped or led astray in this way reacts in the same way: delays are passed on.
 """
@@ -57,6 +57,8 @@ SLOW_DOWN = np.float32(0.4)  # s from walking to standing and back
 FASTEST = np.float32(3.0)  # m/s: recorded people are not expected to be faster, when far ones are left out
 LEASH = np.float32(2.0)  # s at the person's mean speed: the recorded place gets no farther ahead than that
 RETURN = np.float32(0.5)  # s in which the gap to the recorded place is to close
+CATCH_UP = np.float32(0.25)  # how much faster the own clock of somebody beside the recording runs while it lags
+KEEPS_UP = np.float32(0.3)  # m: and who is nearer than this to the recorded place keeps up with it
 LEAVES = np.float32(0.3)  # m: who is as near to the last recorded place has come to the end
 SKIN = np.float32(0.01)  # m between two bodies when one returns to its recording
 SIDE_BIAS = np.float32(0.01)  # rad to the right, as of everybody who walks by ORCA
@@ -78,6 +80,11 @@ def recorded_state(replay, i, clock):
         vx += part * (replay[k + 1, i, 2] - vx)
         vy += part * (replay[k + 1, i, 3] - vy)
     return x, y, vx, vy
+
+
+@kernel(forceinline=True)
+def _distance(dx, dy):
+    return np.float32(sqrt(dx * dx + dy * dy))
 
 
 @kernel(forceinline=True)
@@ -207,30 +214,34 @@ def _is_free(agents, flags, people, replay, step, i, x, y):
 def _walk_beside(agents, flags, people, replay, step, i, dt):
     """One step of the clock of person i, who is beside the recording: back on it if possible, else a new wish."""
     clock = _own_clock(agents, i, step)
-    target_x, target_y, target_vx, target_vy = recorded_state(replay, i, clock + 1.0)
-    agents[PACE, i] = ONE
     x, y, _, _ = recorded_state(replay, i, clock)
-    dx, dy = x - agents[PX, i], y - agents[PY, i]
-    behind = np.float32(sqrt(dx * dx + dy * dy))
+    behind = _distance(x - agents[PX, i], y - agents[PY, i])
+    gain = min(CATCH_UP, agents[LAG, i]) if behind < KEEPS_UP else ZERO
+    agents[PACE, i] = ONE + gain
+    target_x, target_y, target_vx, target_vy = recorded_state(replay, i, clock + 1.0 + np.float64(gain))
     ends = target_x != target_x
     if ends and behind <= LEAVES:
         flags[MODEL, i] = MODEL_REPLAY  # whose next place is nowhere
+        agents[LAG, i] -= gain
         return
     if ends or behind > LEASH * agents[PREF_SPEED, i]:
         agents[PACE, i] = ZERO
         agents[LAG, i] += ONE
         target_x, target_y, target_vx, target_vy = x, y, ZERO, ZERO
+    else:
+        agents[LAG, i] -= gain
     dx, dy = target_x - agents[PX, i], target_y - agents[PY, i]
     step_length = agents[MAX_SPEED, i] * dt
     if (
         flags[DISTURBED, i] & IN_THE_WAY == 0
+        and agents[LAG, i] == ZERO
         and dx * dx + dy * dy <= step_length * step_length
         and _is_free(agents, flags, people, replay, step, i, target_x, target_y)
     ):
         flags[MODEL, i] = MODEL_REPLAY
         agents[SHARE, i] = ZERO
         return
-    wx, wy = target_vx + dx / RETURN, target_vy + dy / RETURN
+    wx, wy = target_vx * agents[PACE, i] + dx / RETURN, target_vy * agents[PACE, i] + dy / RETURN
     speed = np.float32(sqrt(wx * wx + wy * wy))
     if speed > agents[MAX_SPEED, i]:
         wx, wy = wx * agents[MAX_SPEED, i] / speed, wy * agents[MAX_SPEED, i] / speed
@@ -297,8 +308,3 @@ def note_delays(agents, flags, people, before, replay, step, dt):
         gap_was = _distance(was_x - before[WAS_X, i], was_y - before[WAS_Y, i])
         agents[DELAY, i] += gap / agents[PREF_SPEED, i]
         agents[DETOUR, i] += walked + gap - gap_was - _distance(x - was_x, y - was_y)
-
-
-@kernel(forceinline=True)
-def _distance(dx, dy):
-    return np.float32(sqrt(dx * dx + dy * dy))

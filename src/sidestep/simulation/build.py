@@ -156,8 +156,9 @@ class WorldBuilder:
     def _twins(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
         rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
+        robots = tuple((robot.start[0], robot.start[1]) for robot in self.scenario.robots)
         return {
-            index: generate_twin(part.placement, rules, suite, name, seed, index)
+            index: generate_twin(part.placement, rules, suite, name, seed, index, robots)
             for index, part in enumerate(self.scenario.crowd)
             if isinstance(part.placement, TwinPlacement)
         }

@@ -18,7 +18,7 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, Scenario
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray, IntArray, Point
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import CrowdPart, Person, TwinPlacement
 
@@ -30,23 +30,44 @@ CATCH_UP = 0.8
 """Extra speed per metre that a companion lags behind, 1/s."""
 TURNING = 0.1
 """Share of a leader's new direction that its company takes over in a step."""
+STARTING_S = 0.5
+"""How fast people come to the speed they want: the relaxation time of the social force model."""
+GONE_M = 1.0
+"""Who is so near to the end of the way and comes no nearer is through: somebody stands there."""
 TWIN_STEP_S = 0.05
 
 Replay = tuple[FloatArray, IntArray, IntArray]
 
 
-def generate_twin(placement: TwinPlacement, rules: Rules, suite: str, scenario: str, seed: int, part: int) -> Replay:
+def generate_twin(
+    placement: TwinPlacement,
+    rules: Rules,
+    suite: str,
+    scenario: str,
+    seed: int,
+    part: int,
+    keep_clear: tuple[Point, ...] = (),
+) -> Replay:
     """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups: what
-    ``load_replay`` gives for a recording. Deterministic in all arguments."""
-    return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part)
+    ``load_replay`` gives for a recording. Deterministic in all arguments. At time 0 nobody is near ``keep_clear``."""
+    return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part, keep_clear)
 
 
-@lru_cache(maxsize=256)
-def _generate(twin: str, step_s: float, steps: int, suite: str, scenario: str, seed: int, part: int) -> Replay:
+@lru_cache(maxsize=64)  # about 1 MB each
+def _generate(
+    twin: str,
+    step_s: float,
+    steps: int,
+    suite: str,
+    scenario: str,
+    seed: int,
+    part: int,
+    keep_clear: tuple[Point, ...],
+) -> Replay:
     fit = load_twin(twin)
     scene = _site(fit.site)
     rng = generator_for(suite, scenario, seed, "placement", part)
-    people = TwinDraw(fit, partial(free_mask, scene), partial(_find_route, scene), rng).people()
+    people = TwinDraw(fit, partial(free_mask, scene), partial(_find_route, scene), rng, keep_clear).people()
     duration = min(step_s * steps, fit.duration_s)
     tracks = _simulate(fit, people, duration, rng)
     tracks = _resample(tracks, step_s, steps)
@@ -130,7 +151,8 @@ class _Company:
         rng: np.random.Generator,
     ) -> None:
         self._agents, self._flags, self._count = agents, flags, len(people)
-        self._rng, self._wobble = rng, fit.speed_wobble
+        self._rng = rng
+        self._wobble = fit.speed_wobble * np.sqrt(1.0 + STARTING_S / fit.wobble_s)  # what starting up smooths away
         self._keep = float(np.exp(-TWIN_STEP_S / fit.wobble_s))
         self._leader = np.array([i if p.leader < 0 else p.leader for i, p in enumerate(people)], np.intp)
         self._follows = self._leader != np.arange(self._count)
@@ -139,6 +161,7 @@ class _Company:
         self._pause_at = np.array([person.pause_at_s for person in people])
         self._pause_s = np.array([person.pause_s for person in people])
         self._leave = np.array([person.leave_s for person in people])
+        self._pace = self._speed.copy()
         self._since = np.full(self._count, np.inf)
         self._off = rng.standard_normal(self._count)
         self._stays = np.array([len(person.route) == 0 for person in people], bool)
@@ -147,6 +170,7 @@ class _Company:
         flags[layout.AT_END, : self._count][self._follows | self._stays] = layout.END_STAY
         agents[layout.MAX_SPEED, : self._count] = 1.6 * np.maximum(self._speed, 0.3)
         route_length[: self._count][self._follows] = 1
+        self._last_waypoint = route_length[: self._count] - 1
 
     def decide(self, now: float) -> None:
         """Set goals and speeds of the next step."""
@@ -156,7 +180,9 @@ class _Company:
         noise = self._rng.standard_normal(n)
         self._off = self._keep * self._off + np.sqrt(1 - self._keep**2) * noise
         pausing = (now >= self._since + self._pause_at) & (now < self._since + self._pause_at + self._pause_s)
-        speed = np.where(pausing, 0.0, self._speed * np.maximum(1.0 + self._wobble * self._off, 0.2))
+        wanted = np.where(pausing, 0.0, self._speed * np.maximum(1.0 + self._wobble * self._off, 0.2))
+        self._pace += (wanted - self._pace) * (TWIN_STEP_S / STARTING_S)
+        speed = self._pace.copy()
         velocity = agents[[layout.VX, layout.VY], :n].T.astype(np.float64)
         walks = np.hypot(velocity[:, 0], velocity[:, 1]) > 0.2
         fresh = _unit(velocity, self._heading)
@@ -182,11 +208,16 @@ class _Company:
 
     def _send_away(self, now: float) -> None:
         """Who has stood long enough leaves; companions leave with their leader."""
-        flags, n = self._flags, self._count
+        flags, agents, n = self._flags, self._agents, self._count
         gone = (flags[layout.ACTIVE, :n] == 0) & np.isfinite(self._since)
-        out = (now >= self._leave) | (gone[self._leader] & self._follows)
+        way = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]
+        left = np.hypot(way[0], way[1])
+        approach = (way * agents[[layout.VX, layout.VY], :n]).sum(axis=0) / np.maximum(left, 1e-3)
+        stuck = (left < GONE_M) & (self._pace > 0.3) & (approach < 0.2 * self._pace) & (now > self._since + 1.0)
+        through = stuck & (flags[layout.WAYPOINT, :n] == self._last_waypoint) & ~self._follows & ~self._stays
+        out = (now >= self._leave) | through | (gone[self._leader] & self._follows)
         flags[layout.ACTIVE, :n][out] = 0
-        self._agents[layout.ENTER_TIME, :n][out] = np.inf
+        agents[layout.ENTER_TIME, :n][out] = np.inf
 
 
 def _unit(vectors: FloatArray, otherwise: FloatArray) -> FloatArray:
@@ -205,4 +236,5 @@ def _resample(tracks: FloatArray, step_s: float, steps: int) -> FloatArray:
     part = (at - low)[:, None, None].astype(np.float32)
     between = np.where(part > 1e-6, (1 - part) * tracks[low] + part * tracks[high], tracks[low])
     between[at > len(tracks) - 1 + 1e-6] = np.nan
-    return between.astype(np.float32)
+    sampled: FloatArray = between.astype(np.float32)
+    return sampled

@@ -61,9 +61,9 @@ class EpisodeRecord:
 
     Positions in metres, world frame; angles in radians, counter-clockwise from +x. N people, W wall edges, K others.
 
-    ``person_delay``, ``person_detour``: how far the robot has put each replayed person behind the recording by then, and
-    how much farther they have walked than recorded; they keep their last value when the person has gone. Both are empty
-    (0, 0) where nobody replayed reacts to the robot, and then are no part of the digest.
+    ``person_delay``, ``person_detour``: how far the robot has put each replayed person behind the recording by then,
+    and how much farther they have walked than recorded; they keep their last value when the person has gone. Both are
+    empty (0, 0) where nobody replayed reacts to the robot, and then are no part of the digest.
     """
 
     scenario: Scenario

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +43,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Closeness:
-    """Distances between a recording and a twin. W1 is Wasserstein-1, KS Kolmogorov–Smirnov, JS Jensen–Shannon (bits)."""
+    """Distances between recording and twin. W1 is Wasserstein-1, KS Kolmogorov–Smirnov, JS Jensen–Shannon (bits)."""
 
     speed_w1: float  # m/s
     speed_ks: float
@@ -77,7 +77,8 @@ def _nearest(places: FloatArray) -> FloatArray:
         return np.zeros(0)
     gap = np.linalg.norm(here[:, None] - here[None], axis=2)
     np.fill_diagonal(gap, np.inf)
-    return np.minimum(gap.min(axis=1), FAR_M)
+    nearest: FloatArray = np.minimum(gap.min(axis=1), FAR_M)
+    return nearest
 
 
 def _ways(seen: Seen, gates: Sequence[Sequence[float]]) -> FloatArray:
@@ -89,7 +90,8 @@ def _ways(seen: Seen, gates: Sequence[Sequence[float]]) -> FloatArray:
         if len(places) > 1:
             first, last = (int(np.linalg.norm(centres - end, axis=1).argmin()) for end in (places[0], places[-1]))
             shares[first, last] += 1
-    return shares.ravel() / max(shares.sum(), 1.0)
+    flat: FloatArray = shares.ravel() / max(shares.sum(), 1.0)
+    return flat
 
 
 def compare(recorded: Look, twin: Look) -> Closeness:
@@ -143,6 +145,25 @@ def _mean(found: Sequence[Closeness]) -> Closeness:
     return Closeness(**{name: float(np.mean([getattr(one, name) for one in found])) for name in names})
 
 
+def between_recordings() -> Closeness:
+    """A yardstick: the same distances between windows of the same recording that do not overlap."""
+    found = []
+    for one in WINDOWS:
+        for other in WINDOWS:
+            apart = abs(load_twin(one.name).start_s - load_twin(other.name).start_s)
+            if one.placement == other.placement and apart >= max(one.duration_s, other.duration_s):
+                found.append(_compare_unequal(one, other))
+    return _mean(found)
+
+
+def _compare_unequal(one: Window, other: Window) -> Closeness:
+    """Two recorded windows, of which different parts may have been observed."""
+    first, second = recorded_look(one), recorded_look(other)
+    common = min(len(first.count), len(second.count))
+    cut = [replace(look, count=look.count[:common]) for look in (first, second)]
+    return compare(cut[0], cut[1])
+
+
 HEAD = (
     "| {what} | people, recording | people, twin | people, mean error | speed W1 (m/s) | speed KS | nearest W1 (m) "
     "| nearest KS | direction JS (bit) | ways JS (bit) |\n|---|---|---|---|---|---|---|---|---|---|"
@@ -154,7 +175,7 @@ def table(what: str, rows: dict[str, Closeness]) -> str:
     lines = [HEAD.format(what=what)]
     for name, row in rows.items():
         lines.append(
-            f"| `{name}` | {row.count_mean:.1f} | {row.count_mean_twin:.1f} | {row.count_error:.1f} "
+            f"| {name} | {row.count_mean:.1f} | {row.count_mean_twin:.1f} | {row.count_error:.1f} "
             f"| {row.speed_w1:.2f} | {row.speed_ks:.2f} | {row.nearest_w1:.2f} | {row.nearest_ks:.2f} "
             f"| {row.direction_js:.2f} | {row.ways_js:.2f} |"
         )
@@ -167,10 +188,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
-    rows = {window.name: window_closeness(window, range(options.seeds)) for window in WINDOWS}
+    rows = {f"`{window.name}`": window_closeness(window, range(options.seeds)) for window in WINDOWS}
     sites = dict.fromkeys(window.site for window in WINDOWS)
-    by_site = {site: _mean([rows[window.name] for window in WINDOWS if window.site == site]) for site in sites}
-    print(table("site", by_site | {"all windows": _mean(list(rows.values()))}), "\n")
+    by_site = {
+        f"`{site}`": _mean([rows[f"`{window.name}`"] for window in WINDOWS if window.site == site]) for site in sites
+    }
+    whole = {"all windows": _mean(list(rows.values())), "another recorded window instead": between_recordings()}
+    print(table("site", by_site | whole), "\n")
     print(table("window", rows))
     if options.figure:
         from sidestep.suites.socnav_twins.figure import draw_figure

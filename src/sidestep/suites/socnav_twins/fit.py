@@ -111,7 +111,7 @@ def _walking_speed(seen: Seen) -> FloatArray:
 
 
 def _find_gates(window: Window) -> list[FloatArray]:
-    """Clusters of the ends of all walking people's tracks in the whole recording; tracks cut by its ends do not count."""
+    """Clusters of the ends of all walking people's tracks in the whole recording; ends cut off by it do not count."""
     first, last = _ends(placed_recording(window.site, window.placement))
     cut_start, cut_end = _cut_by_recording(window, first[0], last[0])
     walks = np.linalg.norm(last[1] - first[1], axis=1) > GATE_M
@@ -130,8 +130,7 @@ def _cut_by_recording(window: Window, begins: FloatArray, ends: FloatArray) -> t
 
 
 def _near_any(times: FloatArray, marks: FloatArray) -> BoolArray:
-    near: BoolArray = (np.abs(times[:, None] - marks[None]) <= STEP_S).any(axis=1)
-    return near
+    return np.asarray((np.abs(times[:, None] - marks[None]) <= STEP_S).any(axis=1), bool)
 
 
 def _nearest_gate(places: FloatArray, centres: FloatArray) -> IntArray:
@@ -264,7 +263,9 @@ def write_twins(folder: Path) -> list[Path]:
     written = []
     for window in WINDOWS:
         statistics = fit_window(window).model_dump(mode="json")
-        head = f"# Fitted by `python -m sidestep.suites.socnav_twins.fit` to {window.recording}; counts and means only.\n"
+        head = (
+            f"# Fitted by `python -m sidestep.suites.socnav_twins.fit` to {window.recording}; counts and means only.\n"
+        )
         path = folder / (window.name + SUFFIX)
         text = yaml.safe_dump(statistics, sort_keys=False, default_flow_style=None, width=118)
         path.write_text(head + text, encoding="utf-8")

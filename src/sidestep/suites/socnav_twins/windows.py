@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from itertools import pairwise
 
 import numpy as np
 
-from sidestep.errors import BadInput
+from sidestep.datasets import load_dataset
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
 from sidestep.scenes.plans import load_plan
@@ -47,7 +46,6 @@ TRANSFORMS = {
 }
 RECORDINGS = {"dhotel_top": "hotel", "dhotel_bot": "hotel"}
 """Placements that share a recording; the others are named like theirs."""
-RATES_HZ = {"eth": 15.0, "hotel": 25.0, "univ": 25.0, "zara01": 25.0, "zara02": 25.0}
 
 
 @dataclass(frozen=True)
@@ -83,32 +81,22 @@ WINDOWS = (
 
 @lru_cache(maxsize=8)
 def load_recording(name: str) -> Tracks:
-    """The replay file of the recording: rows frame, person, y, x; the frame clock runs at the native rate."""
-    folder = os.environ.get("SIDESTEP_DATA")
-    if not folder:
-        raise BadInput("fitting and comparing twins needs the recordings: set SIDESTEP_DATA to their folder")
-    path = Path(folder) / "socnavbench_peds" / f"{name}_world_coordinate_inter.csv"
-    if not path.is_file():
-        raise BadInput(f"{path}: no such recording")
-    frame, person, y, x = np.loadtxt(path, delimiter=",")
-    rate = RATES_HZ[name]
-    return Tracks(person.astype(np.int64), frame / rate, np.stack([x, y], axis=1), rate, source=name)
+    """The replay file of the recording, its clock at the native rate."""
+    return load_dataset(f"socnavbench-{name}")
 
 
 @lru_cache(maxsize=8)
 def find_breaks(recording: str) -> tuple[tuple[float, float], ...]:
     """When the recording says nothing: before and after it, and where it breaks off.
 
-    A time without any annotation is a break, not an empty place, if more people vanish at its start than leave together.
+    A time without annotations is a break, not an empty place, if more people vanish at its start than leave together.
     """
     tracks = load_recording(recording)
     times = np.unique(tracks.time)
     ends = tracks.time[np.searchsorted(tracks.person, tracks.people, side="right") - 1]
-    gaps = zip(times[:-1], times[1:], strict=True)
+    gaps = pairwise(times.tolist())
     inside = [
-        (float(a), float(b))
-        for a, b in gaps
-        if b - a > BREAK_S and (np.abs(ends - a) <= STEP_S).sum() >= BREAK_PEOPLE
+        (float(a), float(b)) for a, b in gaps if b - a > BREAK_S and (np.abs(ends - a) <= STEP_S).sum() >= BREAK_PEOPLE
     ]
     return ((-np.inf, float(times[0])), *inside, (float(times[-1]), np.inf))
 
