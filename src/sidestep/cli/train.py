@@ -26,7 +26,7 @@ def cadrl(
     seed: Annotated[int, typer.Option(min=0, help="The same seed and steps give the same weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train SA-CADRL's value network in the batched simulator; needs torch (``pip install 'sidestep[learn]'``)."""
+    """Train SA-CADRL's value network in the batched simulator; needs torch, which the extra ``learn`` brings."""
     from sidestep.cli.bars import prepare_kernels, progress_bar
     from sidestep.errors import BadInput, MissingExtra
 
