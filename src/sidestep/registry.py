@@ -25,6 +25,7 @@ POLICIES: dict[str, str] = {
     "stop": "sidestep.policies.stop:Stop",
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
+    "mpc": "sidestep.policies.mpc:Mpc",
 }
 
 SUITES: dict[str, str] = {
