@@ -26,6 +26,7 @@ POLICIES: dict[str, str] = {
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
     "mpc": "sidestep.policies.mpc:Mpc",
+    "oracle": "sidestep.policies.oracle:Oracle",
 }
 
 SUITES: dict[str, str] = {
