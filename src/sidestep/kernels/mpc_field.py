@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sidestep.kernels.jit import inlined, kernel
 
 FAR = 1e9
+"""Way left from a cell that nothing has reached, m."""
+MOST_ROUNDS = 100
+SETTLED_M = 1e-6
 
 
 @kernel
@@ -55,14 +56,11 @@ def way_left(room, slowness, x0, y0, cell, goal_x, goal_y, least, way, seen):
             near = away < 1.5 * cell
             seen[i, j] = 1 if near or _sees(room, x0, y0, cell, x, y, goal_x, goal_y, least) else 0
             way[i, j] = away if seen[i, j] else FAR
-    for sweep in range(400):
-        change = _sweep(way, slowness, seen, cell, sweep % 4)
-        if sweep % 4 == 3 and change < 1e-6 * cell:
-            break
-        if sweep % 4 == 0:
-            worst = change
-        worst = max(worst, change)
-        if sweep % 4 == 3 and worst < 1e-6:
+    for _ in range(MOST_ROUNDS):
+        change = 0.0
+        for direction in range(4):
+            change = max(change, _sweep(way, slowness, seen, cell, direction))
+        if change < SETTLED_M:
             break
 
 

@@ -4,20 +4,45 @@ State (p, v, a), input u = jerk, constant over interval k of length h_k; the cos
 
     J = Σ h_k (w_j |u|² + w_a |a|² + w_p |v - v*(p)|² + w_v (|v| - v_max)₊² + walls(p) + people(p, t)) + w_e D(p_N)
 
-with v*(p) full speed down the way left D. The motion is linear, so that only the cost is approximated: hinges by
-Gauss-Newton, v* as if it did not depend on p. (Li and Todorov, ICINCO 2004; Tassa, Erez, Todorov, IROS 2012.)
+with v*(p) top speed down the way left D. The motion is linear, so that only the cost is approximated: hinges by
+Gauss-Newton, v* as if it did not depend on p. (Li and Todorov, ICINCO 2004; Tassa, Erez and Todorov, IROS 2012.)
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.mpc_cost import (
+    FADE_S,
+    GROWTH,
+    GROWTH_S,
+    HARD_GAP,
+    MAX_SPEED,
+    ROBOT_RADIUS,
+    SOFT_GAP,
+    TOUCH_GAP,
+    TOUCH_S,
+    W_ACCELERATION,
+    W_END,
+    W_HARD,
+    W_JERK,
+    W_PROGRESS,
+    W_SOFT,
+    W_SPEED,
+    W_TOUCH,
+    W_WALL,
+    WALL_GAP,
+    wished_velocity,
+)
 from sidestep.kernels.mpc_field import bilinear
-from sidestep.kernels.mpc_search import (FADE_S, GOAL_X, GOAL_Y, GROWTH, GROWTH_S, HARD_GAP, MAX_SPEED, ROBOT_RADIUS,
-    SOFT_GAP, W_ACCELERATION, W_END, W_HARD, W_JERK, W_PROGRESS, W_SOFT, W_SPEED, W_WALL, WALL_GAP, person_cost)
+
+TIGHT_M = 0.1
+"""Nearer to a wall than this its weight is ten times as large, m."""
+SHORTENINGS, SHORTER = 4, 0.4
+"""Line search: so often, each time to this share."""
+ENOUGH = 1e-3
+"""An iteration that gains a smaller share of the cost than this is the last."""
 
 
 @inlined
@@ -31,25 +56,10 @@ def _step(x, u, h, out):
 
 
 @inlined
-def _wish(way, way_x, way_y, x0, y0, grid_cell, px, py, weights):
-    """(wished velocity, unit gradient of the way left, way left)."""
-    d = bilinear(way, x0, y0, grid_cell, px, py)
-    gx, gy = bilinear(way_x, x0, y0, grid_cell, px, py), bilinear(way_y, x0, y0, grid_cell, px, py)
-    ex, ey = px - weights[GOAL_X], py - weights[GOAL_Y]
-    near = math.sqrt(ex * ex + ey * ey)
-    if near < 2.0 * grid_cell:
-        gx, gy, d = (ex / near, ey / near, near) if near > 1e-9 else (0.0, 0.0, 0.0)
-    length = max(math.sqrt(gx * gx + gy * gy), 0.3)
-    gx, gy = gx / length, gy / length
-    scale = weights[MAX_SPEED] * min(1.0, d / 0.3)
-    return -gx * scale, -gy * scale, gx, gy, d
-
-
-@inlined
 def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, grad, hess, derive):
     """Cost rate at a state; with ``derive`` also its gradient (6,) and Gauss-Newton Hessian (6, 6), added."""
     px, py, vx, vy, ax, ay = x[0], x[1], x[2], x[3], x[4], x[5]
-    wx, wy, _, _, _ = _wish(way, way_x, way_y, x0, y0, grid_cell, px, py, weights)
+    wx, wy, _, _, _ = wished_velocity(px, py, way, way_x, way_y, x0, y0, grid_cell, weights)
     w = weights[W_PROGRESS]
     ex, ey = vx - wx, vy - wy
     cost = weights[W_ACCELERATION] * (ax * ax + ay * ay) + w * (ex * ex + ey * ey)
@@ -78,12 +88,16 @@ def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
     gap = bilinear(room, x0, y0, grid_cell, px, py) - weights[ROBOT_RADIUS]
     short = weights[WALL_GAP] - gap
     if short > 0.0:
-        w = weights[W_WALL] * (1.0 if gap > 0.1 else 10.0)
+        w = weights[W_WALL] * (1.0 if gap > TIGHT_M else 10.0)
         cost += w * short * short
         if derive:
             e = 0.5 * grid_cell
-            nx = (bilinear(room, x0, y0, grid_cell, px + e, py) - bilinear(room, x0, y0, grid_cell, px - e, py)) / (2.0 * e)
-            ny = (bilinear(room, x0, y0, grid_cell, px, py + e) - bilinear(room, x0, y0, grid_cell, px, py - e)) / (2.0 * e)
+            nx = (bilinear(room, x0, y0, grid_cell, px + e, py) - bilinear(room, x0, y0, grid_cell, px - e, py)) / (
+                2.0 * e
+            )
+            ny = (bilinear(room, x0, y0, grid_cell, px, py + e) - bilinear(room, x0, y0, grid_cell, px, py - e)) / (
+                2.0 * e
+            )
             grad[0] -= 2.0 * w * short * nx
             grad[1] -= 2.0 * w * short * ny
             hess[0, 0] += 2.0 * w * nx * nx
@@ -96,7 +110,7 @@ def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
         dx, dy = px - people[k, 0] - people[k, 2] * t, py - people[k, 1] - people[k, 3] * t
         touch = weights[ROBOT_RADIUS] + people[k, 4]
         hard, soft = touch + weights[HARD_GAP] + widening, touch + weights[SOFT_GAP] + widening
-        reach = max(hard, soft)
+        reach = max(max(hard, soft), touch + weights[TOUCH_GAP])
         square = dx * dx + dy * dy
         if square >= reach * reach:
             continue
@@ -107,6 +121,11 @@ def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
             w = weights[W_HARD] * fade
             cost += w * (hard - d) * (hard - d)
             push += 2.0 * w * (hard - d)
+            stiff += 2.0 * w
+        if t < weights[TOUCH_S] and d < touch + weights[TOUCH_GAP]:
+            w, short = weights[W_TOUCH], touch + weights[TOUCH_GAP] - d
+            cost += w * short * short
+            push += 2.0 * w * short
             stiff += 2.0 * w
         if d < soft:
             w = weights[W_SOFT] * fade
@@ -130,10 +149,25 @@ def motion_cost(states, inputs, times, people, count, room, way, way_x, way_y, x
     total = 0.0
     for k in range(n):
         h = times[k + 1] - times[k]
-        rate = _state_cost(states[k + 1], times[k + 1], people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights,
-            grad, hess, False)
+        rate = _state_cost(
+            states[k + 1],
+            times[k + 1],
+            people,
+            count,
+            room,
+            way,
+            way_x,
+            way_y,
+            x0,
+            y0,
+            grid_cell,
+            weights,
+            grad,
+            hess,
+            False,
+        )
         total += h * (rate + weights[W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
-    _, _, _, _, d = _wish(way, way_x, way_y, x0, y0, grid_cell, states[n, 0], states[n, 1], weights)
+    _, _, _, _, d = wished_velocity(states[n, 0], states[n, 1], way, way_x, way_y, x0, y0, grid_cell, weights)
     return total + weights[W_END] * d
 
 
@@ -218,16 +252,51 @@ def _apply(states, inputs, times, gains, offsets, scale, new_states, new_inputs)
         d3, d4, d5 = new_states[k, 3] - ovy, new_states[k, 4] - oax, new_states[k, 5] - oay
         for c in range(2):
             g = gains[k, c]
-            new_inputs[k, c] = (inputs[k, c] + scale * offsets[k, c] + g[0] * d0 + g[1] * d1 + g[2] * d2 + g[3] * d3
-                + g[4] * d4 + g[5] * d5)
-        ox, oy, ovx, ovy, oax, oay = (states[k + 1, 0], states[k + 1, 1], states[k + 1, 2], states[k + 1, 3],
-            states[k + 1, 4], states[k + 1, 5])
+            new_inputs[k, c] = (
+                inputs[k, c]
+                + scale * offsets[k, c]
+                + g[0] * d0
+                + g[1] * d1
+                + g[2] * d2
+                + g[3] * d3
+                + g[4] * d4
+                + g[5] * d5
+            )
+        ox, oy, ovx, ovy, oax, oay = (
+            states[k + 1, 0],
+            states[k + 1, 1],
+            states[k + 1, 2],
+            states[k + 1, 3],
+            states[k + 1, 4],
+            states[k + 1, 5],
+        )
         _step(new_states[k], new_inputs[k], times[k + 1] - times[k], new_states[k + 1])
 
 
 @kernel
-def smooth(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, iterations,
-    gains, offsets, v, vv, mixed, new_states, new_inputs):
+def smooth(
+    states,
+    inputs,
+    times,
+    people,
+    count,
+    room,
+    way,
+    way_x,
+    way_y,
+    x0,
+    y0,
+    grid_cell,
+    weights,
+    iterations,
+    gains,
+    offsets,
+    v,
+    vv,
+    mixed,
+    new_states,
+    new_inputs,
+):
     """Improve a motion in place by at most ``iterations`` of iLQR; returns its cost."""
     n = inputs.shape[0]
     best = motion_cost(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, v, vv)
@@ -235,7 +304,7 @@ def smooth(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0
     for _ in range(iterations):
         v[:] = 0.0
         vv[:, :] = 0.0
-        _, _, gx, gy, d = _wish(way, way_x, way_y, x0, y0, grid_cell, states[n, 0], states[n, 1], weights)
+        _, _, gx, gy, _ = wished_velocity(states[n, 0], states[n, 1], way, way_x, way_y, x0, y0, grid_cell, weights)
         v[0], v[1] = weights[W_END] * gx, weights[W_END] * gy
         for k in range(n - 1, -1, -1):
             h = times[k + 1] - times[k]
@@ -244,22 +313,38 @@ def smooth(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0
                 v[r] /= h
                 for c in range(6):
                     vv[r, c] /= h
-            _state_cost(states[k + 1], times[k + 1], people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights,
-                v, vv, True)
+            _state_cost(
+                states[k + 1],
+                times[k + 1],
+                people,
+                count,
+                room,
+                way,
+                way_x,
+                way_y,
+                x0,
+                y0,
+                grid_cell,
+                weights,
+                v,
+                vv,
+                True,
+            )
             for r in range(6):
                 v[r] *= h
                 for c in range(6):
                     vv[r, c] *= h
             _riccati(h, weights[W_JERK], inputs[k], v, vv, mixed, gains[k], offsets[k], damping)
         scale, found = 1.0, False
-        for _ in range(4):
+        for _ in range(SHORTENINGS):
             _apply(states, inputs, times, gains, offsets, scale, new_states, new_inputs)
-            cost = motion_cost(new_states, new_inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
-                weights, v, vv)
+            cost = motion_cost(
+                new_states, new_inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, v, vv
+            )
             if cost < best:
                 found = True
                 break
-            scale *= 0.4
+            scale *= SHORTER
         if not found:
             break
         gained = best - cost
@@ -269,7 +354,7 @@ def smooth(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0
                 states[k + 1, c] = new_states[k + 1, c]
             for c in range(2):
                 inputs[k, c] = new_inputs[k, c]
-        if gained < 1e-3 * best + 1e-6:
+        if gained < ENOUGH * best + 1e-6:
             break
     return best
 
@@ -287,3 +372,26 @@ def shift_inputs(inputs, times, shift, out):
                 if overlap > 0.0:
                     total += overlap * inputs[q, c]
             out[k, c] = total / (end - start)
+
+
+@kernel
+def least_gap(states, times, until, people, count, radius):
+    """Smallest distance between surfaces to people who go on as they do, during the first ``until`` seconds, m; knots
+    are joined by straight lines."""
+    least = 1e9
+    for k in range(states.shape[0] - 1):
+        if times[k] >= until:
+            break
+        h = times[k + 1] - times[k]
+        for q in range(count):
+            dx = states[k, 0] - people[q, 0] - people[q, 2] * times[k]
+            dy = states[k, 1] - people[q, 1] - people[q, 3] * times[k]
+            ex = states[k + 1, 0] - states[k, 0] - people[q, 2] * h
+            ey = states[k + 1, 1] - states[k, 1] - people[q, 3] * h
+            length = ex * ex + ey * ey
+            s = 0.0 if length < 1e-12 else min(max(-(dx * ex + dy * ey) / length, 0.0), 1.0)
+            dx, dy = dx + s * ex, dy + s * ey
+            gap = math.sqrt(dx * dx + dy * dy) - people[q, 4] - radius
+            if gap < least:
+                least = gap
+    return least

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sidestep.kernels.jit import inlined, kernel
 
 NEVER = 1e9
@@ -19,11 +17,14 @@ NEVER = 1e9
 
 @inlined
 def _touches(ax, ay, bx, by, px, py, qx, qy, keep):
-    """Whether points moving a → b and p → q in the same time come nearer than ``keep``; NaN: absent at that end."""
+    """Whether points moving a → b and p → q in the same time come nearer than ``keep``; NaN: absent at that end.
+
+    Somebody who comes in is there for the whole step, as in the simulator.
+    """
     if px != px:
         if qx != qx:
             return False
-        return (bx - qx) ** 2 + (by - qy) ** 2 < keep * keep
+        px, py = qx, qy
     dx, dy = ax - px, ay - py
     if qx != qx:
         return dx * dx + dy * dy < keep * keep
@@ -46,8 +47,17 @@ def meets_people(ax, ay, bx, by, first, steps, future, keep):
                 break
             px, py = future[t, n, 0], future[t, n, 1]
             u, w = k / steps, (k + 1) / steps
-            if _touches(ax + (bx - ax) * u, ay + (by - ay) * u, ax + (bx - ax) * w, ay + (by - ay) * w,
-                px, py, future[t + 1, n, 0], future[t + 1, n, 1], keep[n]):
+            if _touches(
+                ax + (bx - ax) * u,
+                ay + (by - ay) * u,
+                ax + (bx - ax) * w,
+                ay + (by - ay) * w,
+                px,
+                py,
+                future[t + 1, n, 0],
+                future[t + 1, n, 1],
+                keep[n],
+            ):
                 return True
     return False
 
@@ -88,8 +98,28 @@ def _mark_danger(danger, future, keep, first, steps, x0, y0, cell, reach_m):
 
 
 @kernel
-def earliest_arrival(room, way, x0, y0, cell, least, start_i, start_j, goal_radius, speed, reach, future, keep, step_s, steps,
-    latest, layers, length, parent, danger):
+def earliest_arrival(
+    room,
+    way,
+    x0,
+    y0,
+    cell,
+    least,
+    start_i,
+    start_j,
+    goal_radius,
+    speed,
+    reach,
+    future,
+    keep,
+    step_s,
+    steps,
+    latest,
+    layers,
+    length,
+    parent,
+    danger,
+):
     """Search the layers 0 … ``layers``; returns (layer, row, column) of the arrival, or of the survivor nearest to the
     goal in the last layer that anybody reaches, and whether it arrived.
 

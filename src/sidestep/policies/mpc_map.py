@@ -35,7 +35,9 @@ def grid_over(task: Task, cell: float, turn: FloatArray | None = None) -> tuple[
     return x, y
 
 
-def sample_room(scene: CompiledScene | None, x: FloatArray, y: FloatArray, turn: FloatArray | None = None) -> FloatArray:
+def sample_room(
+    scene: CompiledScene | None, x: FloatArray, y: FloatArray, turn: FloatArray | None = None
+) -> FloatArray:
     """Distance to the nearest solid (ny, nx) at grid points, bilinear; outside the scene's field the border's value."""
     if scene is None:
         return np.full((len(y), len(x)), 100.0)

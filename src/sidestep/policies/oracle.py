@@ -59,7 +59,9 @@ class Oracle:
         assert task.future is not None
         dx, dy = task.goal[0] - task.start[0], task.goal[1] - task.start[1]
         angle = float(heading_to(dx, dy))
-        turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])  # row vector @ turn: into the grid's frame
+        turn = np.array(
+            [[cos(angle), -sin(angle)], [sin(angle), cos(angle)]]
+        )  # row vector @ turn: into the grid's frame
         speed = task.robot.limits.max_speed
         cell = speed * self._leg_s / REACH
         radius = task.robot.footprint.enclosing_radius
@@ -67,7 +69,7 @@ class Oracle:
         x, y = grid_over(task, cell, turn)
         room = sample_room(task.map, x, y, turn)
         start, goal = np.array(task.start[:2]) @ turn, np.array(task.goal) @ turn
-        i, j = int(round((start[1] - y[0]) / cell)), int(round((start[0] - x[0]) / cell))
+        i, j = round((start[1] - y[0]) / cell), round((start[0] - x[0]) / cell)
         room[i, j] = max(room[i, j], least)  # it stands there, whatever the walls say
         slowness, way, seen = np.empty_like(room), np.empty_like(room), np.empty(room.shape, np.uint8)
         fill_slowness(room, least, 1e-6, slowness)
