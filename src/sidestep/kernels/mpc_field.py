@@ -1,8 +1,8 @@
 """Static fields of a map on a square grid: room to the nearest wall, and the way left to the goal.
 
-The way left D solves the eikonal equation |∇D| = s with D = 0 at the goal, where the slowness s is 1 in the open and grows
-near walls (fast sweeping: Zhao, Mathematics of Computation 74, 2005). Cells that see the goal over open ground have
-the straight distance, so that the way there is exactly straight.
+The way left D solves the eikonal equation |∇D| = s with D = 0 at the goal, where the slowness s is 1 in the open and
+grows near walls (fast sweeping: Zhao, Mathematics of Computation 74, 2005). Cells that see the goal over open ground
+have the straight distance, so that the way there is exactly straight.
 """
 
 from __future__ import annotations

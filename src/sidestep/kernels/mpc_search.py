@@ -58,9 +58,9 @@ def window_costs(people, count, now_x, now_y, cell, half, leg_s, legs, weights, 
             r = reach / cell
             if x < -r or y < -r or x > n - 1 + r or y > n - 1 + r:
                 continue
-            for i in range(max(int(math.ceil(y - r)), 0), min(int(math.floor(y + r)), n - 1) + 1):
+            for i in range(max(math.ceil(y - r), 0), min(math.floor(y + r), n - 1) + 1):
                 width = math.sqrt(max(r * r - (i - y) ** 2, 0.0))
-                for j in range(max(int(math.ceil(x - width)), 0), min(int(math.floor(x + width)), n - 1) + 1):
+                for j in range(max(math.ceil(x - width), 0), min(math.floor(x + width), n - 1) + 1):
                     d = cell * math.sqrt((i - y) ** 2 + (j - x) ** 2)
                     near, close = max(soft - d, 0.0), max(hard - d, 0.0)
                     layer[i, j] += w_soft * near * near + w_hard * close * close
@@ -68,7 +68,7 @@ def window_costs(people, count, now_x, now_y, cell, half, leg_s, legs, weights, 
 
 @kernel
 def window_static(now_x, now_y, cell, half, room, way, way_x, way_y, x0, y0, grid_cell, weights, static, wish, left):
-    """Fill ``static (n, n)`` (walls' cost rate or BLOCKED), ``wish (n, n, 2)`` (wished velocity) and ``left (n, n)``."""
+    """Fill ``static (n, n)`` (cost rate of walls), ``wish (n, n, 2)`` (wished velocity), ``left (n, n)``."""
     n = 2 * half + 1
     for i in range(n):
         for j in range(n):

@@ -223,7 +223,7 @@ def roll_out(states, inputs, times):
 
 @kernel
 def follow(states, inputs, times, targets, w_position, w_jerk, w_acceleration, gains, offsets, v, vv, mixed):
-    """The motion from states[0] that least-squares follows ``targets (N+1, 2)``: one exact linear-quadratic solution."""
+    """The motion from states[0] that least-squares follows ``targets (N+1, 2)``: linear-quadratic, exact."""
     n = inputs.shape[0]
     inputs[:, :] = 0.0
     roll_out(states, inputs, times)

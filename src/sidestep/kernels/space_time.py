@@ -1,9 +1,9 @@
 """The earliest arrival among people whose motion is known: a search over place and time.
 
-Layers of one leg (several simulation steps) on a square grid; a leg goes straight, at constant speed, to any cell within
-reach. Walls are kept off by the room along the leg, people by the exact distance of two points that move linearly during
-every simulation step. All ways into a state of a layer take equally long, so that the first layer with a goal cell is the
-earliest arrival, and dynamic programming leaves the shortest of the ways that arrive then.
+Layers of one leg (several simulation steps) on a square grid; a leg goes straight, at constant speed, to any cell
+within reach. Walls are kept off by the room along the leg, people by the exact distance of two points that move
+linearly during every simulation step. All ways into a state of a layer take equally long, so that the first layer with
+a goal cell is the earliest arrival, and dynamic programming leaves the shortest of the ways that arrive then.
 """
 
 from __future__ import annotations
@@ -136,12 +136,11 @@ def earliest_arrival(
     for k in range(layers + 1):
         here, there = length[k % 2], length[(k + 1) % 2]
         best, found = NEVER, False
-        alive, near = False, NEVER
+        near = NEVER
         for i in range(low_i, high_i + 1):
             for j in range(low_j, high_j + 1):
                 if here[i, j] >= NEVER:
                     continue
-                alive = True
                 if way[i, j] < near:
                     near, at_i, at_j = way[i, j], i, j
         if near < goal_radius:

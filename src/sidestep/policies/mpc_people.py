@@ -11,7 +11,7 @@ SIGHT_M = 15.0
 """People further away do not matter within the horizon."""
 NEAR_M = 3.0
 TURNED_MPS = 0.3
-"""Somebody within ``NEAR_M`` whose velocity has just changed by more than ``TURNED_MPS`` is expected to go on either way."""
+"""Somebody within ``NEAR_M`` whose velocity has changed by more than ``TURNED_MPS`` is expected to go on either way."""
 
 
 class PeopleTracker:

@@ -54,8 +54,9 @@ class MpcSettings(Model):
     """iLQR iterations per step from the last motion; motions along a new way get three times as many."""
     alarm_gap: NonNegative = 0.03
     alarm_s: NonNegative = 1.2
-    """If the motion comes nearer than ``alarm_gap`` to somebody within ``alarm_s``, comfort counts ``alarm_comfort`` times."""
+    """Alarm: the motion comes nearer than ``alarm_gap`` to somebody within ``alarm_s``."""
     alarm_comfort: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """What jerk and acceleration count during an alarm."""
 
     @model_validator(mode="after")
     def _check(self) -> MpcSettings:

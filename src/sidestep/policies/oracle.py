@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import cos, hypot, sin
+from math import cos, sin
 from typing import Any, ClassVar
 
 import numpy as np
