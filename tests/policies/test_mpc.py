@@ -91,7 +91,7 @@ def test_waits_where_a_corridor_is_blocked() -> None:
         "regions": [{"kind": "walkable", "polygon": [[-0.6, -7], [0.6, -7], [0.6, 7], [-0.6, 7]]}],
     }
     crowd = [{"model": "static", "radius": 0.3, "people": [{"start": [0, 1]}]}]
-    record = drive(scene=corridor, crowd=crowd, rules={"step_s": 0.05, "time_limit_s": 12})
+    record = drive(scene=corridor, crowd=crowd, rules={"step_s": 0.05, "time_limit_s": 18})
     assert record.outcome is Outcome.TIMEOUT
     assert closest(record) > 0.55
     assert speeds(record)[-20:].max() < 0.1

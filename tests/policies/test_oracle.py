@@ -100,8 +100,7 @@ def test_absent_people_are_met_only_when_they_come() -> None:
 
 
 def test_a_thin_wall_is_met() -> None:
-    grid = np.full((11, 11), 1.0)
-    grid[:, 5] = 0.0
+    grid = np.tile(np.abs(np.arange(11) - 5.0) / 10, (11, 1))  # room beside a wall at x = 0.5
     assert meets_wall(0.0, 0.5, 1.0, 0.5, grid, 0.0, 0.0, 0.1, 0.2)
     assert not meets_wall(0.0, 0.0, 0.0, 1.0, grid, 0.0, 0.0, 0.1, 0.2)
 

@@ -55,7 +55,7 @@ def _step(x, u, h, out):
         out[4 + c] = a + h * j
 
 
-@inlined
+@kernel  # not inlined: it is large and called from two places
 def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, grad, hess, derive):
     """Cost rate at a state; with ``derive`` also its gradient (6,) and Gauss-Newton Hessian (6, 6), added."""
     px, py, vx, vy, ax, ay = x[0], x[1], x[2], x[3], x[4], x[5]

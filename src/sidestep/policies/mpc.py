@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep.kernels.dynamics import turn_to
+from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.as_pedestrian import empty_look
 from sidestep.policies.mpc_people import PeopleTracker
 from sidestep.policies.mpc_planner import TIMES, Motion, Planner
@@ -19,6 +19,13 @@ AS_EXPECTED_MPS = 0.02
 """Within this of the commanded velocity the robot did what it was told."""
 LOOK_AHEAD_S = 0.4
 """A robot that cannot go sideways steers for where the motion is then."""
+_AHEAD = int(np.searchsorted(TIMES, LOOK_AHEAD_S - 1e-9))
+STANDING_M = 0.01
+"""A motion that gets no further than this in that time is a stand."""
+FASTEST_TURN = 2.0
+"""Turn rate of a robot that has no limit of its own, rad/s."""
+HARDEST = 4.0
+"""Acceleration along the heading at most, m/s²."""
 
 
 class Mpc:
@@ -60,7 +67,7 @@ class Mpc:
         start = self._state(robot)
         motion = self._planner.plan(observation.time, start, crowd)
         if self._robot.dynamics == "unicycle":
-            return self._steer(robot, motion)
+            return self._steer(robot, start, motion)
         return self._go(start, motion.inputs[0])
 
     def _state(self, robot: RobotState) -> FloatArray:
@@ -80,15 +87,24 @@ class Mpc:
         self._acceleration, self._expected = (ax, ay), (vx, vy)
         return HolonomicVelocity(vx, vy)
 
-    def _steer(self, robot: RobotState, motion: Motion) -> Velocity:
+    def _steer(self, robot: RobotState, start: FloatArray, motion: Motion) -> Velocity:
         """Speed and turn rate toward the motion a little ahead; on the spot while it lies behind."""
-        knot = int(np.searchsorted(TIMES, LOOK_AHEAD_S - 1e-9))
-        dx, dy = float(motion.states[knot, 0]) - robot.x, float(motion.states[knot, 1]) - robot.y
+        h, limits = self._step_s, self._robot.limits
+        dx, dy = (motion.states[_AHEAD, :2] - start[:2]).tolist()
         ahead = hypot(dx, dy)
-        if ahead < 0.01:
+        if ahead < STANDING_M:
+            self._acceleration, self._expected = (0.0, 0.0), (0.0, 0.0)
             return Velocity(0.0, 0.0)
         turn = float(turn_to(dx, dy, robot.heading))
-        fastest = self._robot.limits.max_turn_rate or 2.0
+        fastest = limits.max_turn_rate or FASTEST_TURN
         omega = min(max(turn / LOOK_AHEAD_S, -fastest), fastest)
-        slower = max(1.0 - abs(turn), 0.0)
-        return Velocity(min(ahead / LOOK_AHEAD_S, self._robot.limits.max_speed) * slower, omega)
+        along_x, along_y = unit_vector(robot.heading + h * omega)
+        facing = max((dx * along_x + dy * along_y) / ahead, 0.0) ** 2
+        wished = min(ahead / LOOK_AHEAD_S, limits.max_speed) * facing
+        now = robot.vx * along_x + robot.vy * along_y
+        v = min(max(wished, now - h * HARDEST), now + h * HARDEST, limits.max_speed)
+        v = max(v, 0.0)
+        ax, ay = (start[4:6] + h * motion.inputs[0]).tolist()
+        push = ax * along_x + ay * along_y
+        self._acceleration, self._expected = (push * along_x, push * along_y), (v * along_x, v * along_y)
+        return Velocity(v, omega)
