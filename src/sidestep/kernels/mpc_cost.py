@@ -30,8 +30,12 @@ from sidestep.kernels.mpc_field import bilinear
     GOAL_X,
     GOAL_Y,
     SLOW_M,  # the wished speed falls within this of the goal
-) = range(22)
-WEIGHT_ROWS = 22
+    W_TURN,  # of (velocity across and against the heading)², falling to nothing during TURN_S; 0: goes any way at once
+    TURN_S,
+    HEADING_X,  # where the robot faces, unit vector
+    HEADING_Y,
+) = range(26)
+WEIGHT_ROWS = 26
 
 
 @inlined

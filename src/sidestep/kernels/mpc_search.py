@@ -15,14 +15,18 @@ from sidestep.kernels.mpc_cost import (
     GROWTH,
     GROWTH_S,
     HARD_GAP,
+    HEADING_X,
+    HEADING_Y,
     MAX_SPEED,
     ROBOT_RADIUS,
     SOFT_GAP,
+    TURN_S,
     W_ACCELERATION,
     W_END,
     W_HARD,
     W_PROGRESS,
     W_SOFT,
+    W_TURN,
     W_WALL,
     WALL_GAP,
     wished_velocity,
@@ -104,6 +108,7 @@ def search_window(
         there[:, :] = BLOCKED
         middle, after = crowd[2 * k], crowd[2 * k + 1]
         reach = weights[MAX_SPEED] * leg_s * (legs - k)
+        turning = weights[W_TURN] * max(1.0 - (k + 0.5) * leg_s / weights[TURN_S], 0.0)
         edge = min(half, k * span)
         for i in range(half - edge, half + edge + 1):
             for j in range(half - edge, half + edge + 1):
@@ -120,6 +125,10 @@ def search_window(
                     wx, wy = ux - wish_x, uy - wish_y
                     rate = progress * (wx * wx + wy * wy)
                     rate += 0.5 * (middle[mi, mj] + after[ti, tj] + static[ti, tj])
+                    if turning > 0.0:
+                        across = uy * weights[HEADING_X] - ux * weights[HEADING_Y]
+                        against = min(ux * weights[HEADING_X] + uy * weights[HEADING_Y], 0.0)
+                        rate += turning * (across * across + against * against)
                     if k > 0:
                         rate += 0.5 * static[mi, mj]
                     else:  # a robot that starts too near a wall has to get away from it

@@ -18,11 +18,14 @@ from sidestep.kernels.mpc_cost import (
     GROWTH,
     GROWTH_S,
     HARD_GAP,
+    HEADING_X,
+    HEADING_Y,
     MAX_SPEED,
     ROBOT_RADIUS,
     SOFT_GAP,
     TOUCH_GAP,
     TOUCH_S,
+    TURN_S,
     W_ACCELERATION,
     W_END,
     W_HARD,
@@ -31,6 +34,7 @@ from sidestep.kernels.mpc_cost import (
     W_SOFT,
     W_SPEED,
     W_TOUCH,
+    W_TURN,
     W_WALL,
     WALL_GAP,
     wished_velocity,
@@ -85,6 +89,19 @@ def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
             hess[2, 3] += 2.0 * w * nx * ny
             hess[3, 2] += 2.0 * w * nx * ny
             hess[3, 3] += 2.0 * w * ny * ny
+    if weights[W_TURN] > 0.0 and t < weights[TURN_S]:
+        hx, hy = weights[HEADING_X], weights[HEADING_Y]
+        w = weights[W_TURN] * (1.0 - t / weights[TURN_S])
+        across, against = vy * hx - vx * hy, min(vx * hx + vy * hy, 0.0)
+        cost += w * (across * across + against * against)
+        if derive:
+            back = 1.0 if against < 0.0 else 0.0
+            grad[2] += 2.0 * w * (against * hx - across * hy)
+            grad[3] += 2.0 * w * (against * hy + across * hx)
+            hess[2, 2] += 2.0 * w * (hy * hy + back * hx * hx)
+            hess[2, 3] += 2.0 * w * (back - 1.0) * hx * hy
+            hess[3, 2] += 2.0 * w * (back - 1.0) * hx * hy
+            hess[3, 3] += 2.0 * w * (hx * hx + back * hy * hy)
     gap = bilinear(room, x0, y0, grid_cell, px, py) - weights[ROBOT_RADIUS]
     short = weights[WALL_GAP] - gap
     if short > 0.0:

@@ -19,9 +19,12 @@ AS_EXPECTED_MPS = 0.02
 """Within this of the commanded velocity the robot did what it was told."""
 LOOK_AHEAD_S = 0.4
 """A robot that cannot go sideways steers for where the motion is then."""
+TURN_AHEAD_S, TURN_GAIN = 1.0, 2.5
+"""It turns toward where the motion is after that time, rad/s per rad."""
+_TOWARD = int(np.searchsorted(TIMES, TURN_AHEAD_S - 1e-9))
 _AHEAD = int(np.searchsorted(TIMES, LOOK_AHEAD_S - 1e-9))
-STANDING_M = 0.01
-"""A motion that gets no further than this in that time is a stand."""
+STANDING_M = 0.15
+"""It turns toward where the motion has got further than this; if that is nowhere, it stands."""
 FASTEST_TURN = 2.0
 """Turn rate of a robot that has no limit of its own, rad/s."""
 HARDEST = 4.0
@@ -65,6 +68,7 @@ class Mpc:
         assert people is not None
         crowd = self._people.update(observation.time, people, robot.x, robot.y)
         start = self._state(robot)
+        self._planner.face(*unit_vector(robot.heading))
         motion = self._planner.plan(observation.time, start, crowd)
         if self._robot.dynamics == "unicycle":
             return self._steer(robot, start, motion)
@@ -92,14 +96,17 @@ class Mpc:
         h, limits = self._step_s, self._robot.limits
         dx, dy = (motion.states[_AHEAD, :2] - start[:2]).tolist()
         ahead = hypot(dx, dy)
-        if ahead < STANDING_M:
+        far = np.hypot(*(motion.states[:, :2] - start[:2]).T) > STANDING_M
+        if not far.any():
             self._acceleration, self._expected = (0.0, 0.0), (0.0, 0.0)
             return Velocity(0.0, 0.0)
+        knot = max(int(far.argmax()), _TOWARD)
+        dx, dy = (motion.states[knot, :2] - start[:2]).tolist()
         turn = float(turn_to(dx, dy, robot.heading))
         fastest = limits.max_turn_rate or FASTEST_TURN
-        omega = min(max(turn / LOOK_AHEAD_S, -fastest), fastest)
+        omega = min(max(TURN_GAIN * turn, -fastest), fastest)
         along_x, along_y = unit_vector(robot.heading + h * omega)
-        facing = max((dx * along_x + dy * along_y) / ahead, 0.0) ** 2
+        facing = max((dx * along_x + dy * along_y) / hypot(dx, dy), 0.0) ** 2
         wished = min(ahead / LOOK_AHEAD_S, limits.max_speed) * facing
         now = robot.vx * along_x + robot.vy * along_y
         v = min(max(wished, now - h * HARDEST), now + h * HARDEST, limits.max_speed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.kernels.mpc_cost import MAX_SPEED, ROBOT_RADIUS, W_ACCELERATION, W_JERK
+from sidestep.kernels.mpc_cost import HEADING_X, HEADING_Y, MAX_SPEED, ROBOT_RADIUS, W_ACCELERATION, W_JERK
 from sidestep.kernels.mpc_search import BLOCKED, search_window, window_costs, window_static
 from sidestep.kernels.mpc_smooth import follow, least_gap, roll_out, shift_inputs, smooth
 from sidestep.policies.mpc_map import WayMap
@@ -49,6 +49,11 @@ class Planner:
         self._trial = Motion()
         self._time: float | None = None
         self._next_search = 0.0
+
+    def face(self, x: float, y: float) -> None:
+        """Tell where the robot faces, a unit vector: it matters to robots that have to turn."""
+        for weights in (self._calm, self._urgent):
+            weights[HEADING_X], weights[HEADING_Y] = x, y
 
     def plan(self, time: float, start: FloatArray, people: FloatArray) -> Motion:
         """The motion from ``start`` (x, y, vx, vy, ax, ay) at ``time`` among ``people (N, 5)``."""

@@ -52,6 +52,9 @@ class MpcSettings(Model):
     """How much cheaper a motion along another way has to be to be taken."""
     iterations: Annotated[int, Field(ge=1, le=100)] = 4
     """iLQR iterations per step from the last motion; motions along a new way get three times as many."""
+    turn: NonNegative = 2.0
+    turn_s: Positive = 1.0
+    """For robots that have to turn: weight of (velocity across and against the heading)², and when it has faded, s."""
     alarm_gap: NonNegative = 0.03
     alarm_s: NonNegative = 1.2
     """Alarm: the motion comes nearer than ``alarm_gap`` to somebody within ``alarm_s``."""
@@ -90,6 +93,9 @@ class MpcSettings(Model):
             rows.GOAL_X: task.goal[0],
             rows.GOAL_Y: task.goal[1],
             rows.SLOW_M: self.slow_m,
+            rows.W_TURN: 0.0 if task.robot.dynamics == "holonomic" else self.turn,
+            rows.TURN_S: self.turn_s,
+            rows.HEADING_X: 1.0,
         }
         weights = np.zeros(rows.WEIGHT_ROWS)
         weights[list(values)] = list(values.values())
