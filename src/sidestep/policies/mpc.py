@@ -19,7 +19,7 @@ AS_EXPECTED_MPS = 0.02
 """Within this of the commanded velocity the robot did what it was told."""
 LOOK_AHEAD_S = 0.4
 """A robot that cannot go sideways steers for where the motion is then."""
-TURN_AHEAD_S, TURN_GAIN = 1.0, 2.5
+TURN_AHEAD_S, TURN_GAIN = 0.8, 4.0
 """It turns toward where the motion is after that time, rad/s per rad."""
 _TOWARD = int(np.searchsorted(TIMES, TURN_AHEAD_S - 1e-9))
 _AHEAD = int(np.searchsorted(TIMES, LOOK_AHEAD_S - 1e-9))

@@ -52,7 +52,7 @@ class MpcSettings(Model):
     """How much cheaper a motion along another way has to be to be taken."""
     iterations: Annotated[int, Field(ge=1, le=100)] = 4
     """iLQR iterations per step from the last motion; motions along a new way get three times as many."""
-    turn: NonNegative = 2.0
+    turn: NonNegative = 6.0
     turn_s: Positive = 1.0
     """For robots that have to turn: weight of (velocity across and against the heading)², and when it has faded, s."""
     alarm_gap: NonNegative = 0.03
