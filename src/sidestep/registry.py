@@ -27,6 +27,8 @@ POLICIES: dict[str, str] = {
     "social_force": "sidestep.policies.social_force:SocialForce",
     "sampling": "sidestep.policies.sampling:Sampling",
     "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
+    "mpc": "sidestep.policies.mpc:Mpc",
+    "oracle": "sidestep.policies.oracle:Oracle",
 }
 
 SUITES: dict[str, str] = {

@@ -1,0 +1,117 @@
+"""Model predictive control among predicted people: a search in place and time, made smooth."""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sidestep.kernels.dynamics import turn_to, unit_vector
+from sidestep.policies.as_pedestrian import empty_look
+from sidestep.policies.mpc_people import PeopleTracker
+from sidestep.policies.mpc_planner import TIMES, Motion, Planner
+from sidestep.policies.mpc_settings import MpcSettings
+from sidestep.types import Command, HolonomicVelocity, Observation, RobotState, Task, Velocity
+from sidestep.types.base import FloatArray
+
+AS_EXPECTED_MPS = 0.02
+"""Within this of the commanded velocity the robot did what it was told."""
+LOOK_AHEAD_S = 0.4
+"""A robot that cannot go sideways steers for where the motion is then."""
+TURN_AHEAD_S, TURN_GAIN = 0.8, 4.0
+"""It turns toward where the motion is after that time, rad/s per rad."""
+_TOWARD = int(np.searchsorted(TIMES, TURN_AHEAD_S - 1e-9))
+_AHEAD = int(np.searchsorted(TIMES, LOOK_AHEAD_S - 1e-9))
+STANDING_M = 0.15
+"""It turns toward where the motion has got further than this; if that is nowhere, it stands."""
+FASTEST_TURN = 2.0
+"""Turn rate of a robot that has no limit of its own, rad/s."""
+HARDEST = 4.0
+"""Acceleration along the heading at most, m/s²."""
+
+
+class Mpc:
+    """The motion that gets on best without coming near to where people are expected, planned anew at every call.
+
+    A holonomic robot gets its velocity; one that has to turn, a speed and a turn rate toward the motion ahead.
+    """
+
+    name = "mpc"
+    summary = "predictive and smooth: search in place and time among predicted people, iLQR along it"
+    citation = "Sidestep; iLQR: Li and Todorov, ICINCO 2004"
+    dynamics: ClassVar[str] = "holonomic"
+    needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "map"})
+
+    def __init__(self, **settings: Any) -> None:
+        """Settings: the fields of :class:`MpcSettings`."""
+        self._settings = MpcSettings.parse(settings, "policy mpc")
+        self.settings: dict[str, Any] = self._settings.model_dump()
+
+    def reset(self, task: Task) -> None:
+        """Prepare the map and compile."""
+        self._prepare(task)
+        self.act(empty_look(task))  # compiles or loads the kernels now, not within the time limit of the first answer
+        self._prepare(task)
+
+    def _prepare(self, task: Task) -> None:
+        self._step_s = task.step_s
+        self._robot = task.robot
+        self._planner = Planner(task, self._settings)
+        self._people = PeopleTracker(self._settings.memory_s)
+        self._acceleration = (0.0, 0.0)
+        self._expected = (0.0, 0.0)
+
+    def act(self, observation: Observation) -> Command:
+        """The first step of the best motion."""
+        robot, people = observation.robot, observation.pedestrians
+        assert people is not None
+        crowd = self._people.update(observation.time, people, robot.x, robot.y)
+        start = self._state(robot)
+        self._planner.face(*unit_vector(robot.heading))
+        motion = self._planner.plan(observation.time, start, crowd)
+        if self._robot.dynamics == "unicycle":
+            return self._steer(robot, start, motion)
+        return self._go(start, motion.inputs[0])
+
+    def _state(self, robot: RobotState) -> FloatArray:
+        """Place and velocity as observed; the acceleration is the planned one if the robot did as it was told."""
+        missed = hypot(robot.vx - self._expected[0], robot.vy - self._expected[1])
+        ax, ay = self._acceleration if missed < AS_EXPECTED_MPS else (0.0, 0.0)
+        return np.array([robot.x, robot.y, robot.vx, robot.vy, ax, ay])
+
+    def _go(self, start: FloatArray, jerk: FloatArray) -> HolonomicVelocity:
+        """The velocity at the end of the step."""
+        h = self._step_s
+        vx, vy = (start[2:4] + h * (start[4:6] + 0.5 * h * jerk)).tolist()
+        ax, ay = (start[4:6] + h * jerk).tolist()
+        too_fast = hypot(vx, vy) / self._robot.limits.max_speed
+        if too_fast > 1.0:
+            vx, vy = vx / too_fast, vy / too_fast
+        self._acceleration, self._expected = (ax, ay), (vx, vy)
+        return HolonomicVelocity(vx, vy)
+
+    def _steer(self, robot: RobotState, start: FloatArray, motion: Motion) -> Velocity:
+        """Speed and turn rate toward the motion a little ahead; on the spot while it lies behind."""
+        h, limits = self._step_s, self._robot.limits
+        dx, dy = (motion.states[_AHEAD, :2] - start[:2]).tolist()
+        ahead = hypot(dx, dy)
+        far = np.hypot(*(motion.states[:, :2] - start[:2]).T) > STANDING_M
+        if not far.any():
+            self._acceleration, self._expected = (0.0, 0.0), (0.0, 0.0)
+            return Velocity(0.0, 0.0)
+        knot = max(int(far.argmax()), _TOWARD)
+        dx, dy = (motion.states[knot, :2] - start[:2]).tolist()
+        turn = float(turn_to(dx, dy, robot.heading))
+        fastest = limits.max_turn_rate or FASTEST_TURN
+        omega = min(max(TURN_GAIN * turn, -fastest), fastest)
+        along_x, along_y = unit_vector(robot.heading + h * omega)
+        facing = max((dx * along_x + dy * along_y) / hypot(dx, dy), 0.0) ** 2
+        wished = min(ahead / LOOK_AHEAD_S, limits.max_speed) * facing
+        now = robot.vx * along_x + robot.vy * along_y
+        v = min(max(wished, now - h * HARDEST), now + h * HARDEST, limits.max_speed)
+        v = max(v, 0.0)
+        ax, ay = (start[4:6] + h * motion.inputs[0]).tolist()
+        push = ax * along_x + ay * along_y
+        self._acceleration, self._expected = (push * along_x, push * along_y), (v * along_x, v * along_y)
+        return Velocity(v, omega)
