@@ -119,8 +119,8 @@ def _meets(agents, flags, replay, i, x, y, clock, j, margin, dt):
     if square > far * far:
         return False
     limit = min(reach * reach, square)
-    stride = max(1, np.int64(np.rint(SAMPLE / dt)))
-    samples = max(1, np.int64(np.rint(horizon / (stride * dt))))
+    stride = max(1, int(np.rint(SAMPLE / dt)))
+    samples = max(1, int(np.rint(horizon / (stride * dt))))
     first = np.int64(clock)
     meets = False
     ahead_x, ahead_y = ZERO, ZERO
