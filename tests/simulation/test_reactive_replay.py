@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -199,6 +200,10 @@ def test_a_reactive_record_comes_back_from_its_file(walk: str, tmp_path: Path) -
     assert loaded.digest == record.digest
     np.testing.assert_array_equal(loaded.person_delay, record.person_delay)
     np.testing.assert_array_equal(loaded.person_detour, record.person_detour)
+    save_record(run_episode(scenario(walk, "none"), Stop()), tmp_path / "b.parquet")
+    added = set(pq.read_schema(tmp_path / "a.parquet").names) - set(pq.read_schema(tmp_path / "b.parquet").names)
+    assert added == {"people_delay", "people_detour"}  # files of everybody else are as they were
+    assert load_record(tmp_path / "b.parquet").person_delay.shape == (0, 0)
 
 
 def crowd(seed: int, people: int = 12, size: float = 5.0) -> list[tuple[float, Any]]:
@@ -264,11 +269,10 @@ def test_who_walks_beside_the_recording_enters_no_wall_and_overlaps_nobody(tmp_p
     inside = np.abs(record.person_position[off & record.person_present]) <= 4.0 - 0.2 + 1e-3
     assert inside.all()
     overlap, here = overlaps(record), record.person_present
-    came_near = (
-        overlap[1:] & ~overlap[:-1] & (here[:-1, :, None] & here[:-1, None])
-    )  # who appears may appear on somebody
+    both_here = here[:-1, :, None] & here[:-1, None]  # who comes in may appear on somebody
+    came_near = overlap[1:] & ~overlap[:-1] & both_here
     for k, i, j in np.argwhere(came_near):
-        assert not (off[k + 1, i] or off[k + 1, j]), (k, i, j)
+        assert not off[k + 1, [i, j]].any(), (k, i, j)
 
 
 def overlaps(record: EpisodeRecord) -> Any:

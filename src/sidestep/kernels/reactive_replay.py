@@ -119,8 +119,8 @@ def _meets(agents, flags, replay, i, x, y, clock, j, margin, dt):
     if square > far * far:
         return False
     limit = min(reach * reach, square)
-    stride = max(1, np.int64(np.rint(SAMPLE / dt)))
-    samples = max(1, np.int64(np.rint(horizon / (stride * dt))))
+    stride = max(1, int(np.rint(SAMPLE / dt)))
+    samples = max(1, int(np.rint(horizon / (stride * dt))))
     first = np.int64(clock)
     meets = False
     ahead_x, ahead_y = ZERO, ZERO
@@ -195,18 +195,23 @@ def _find_disturbed(agents, flags, people, replay, step, dt):
 
 
 @kernel
-def _is_free(agents, flags, people, replay, step, i, x, y):
-    """Whether person i may step to (x, y) without touching anybody, replayed people being where they will be."""
+def _is_free(agents, flags, people, replay, step, i, x, y, dt):
+    """Whether person i may step to (x, y), from then on unable to give way, without touching anybody.
+
+    Replayed people are known where they will be. The others go on as they do now, and keep off in any case.
+    """
     for j in range(people):
         if j == i or flags[ACTIVE, j] != 1:
             continue
-        other_x, other_y = agents[PX, j], agents[PY, j]
-        if _next_overlaps(agents, i, x, y, j, other_x, other_y):
-            return False
         if flags[MODEL, j] == MODEL_REPLAY:
             other_x, other_y, _, _ = recorded_state(replay, j, _own_clock(agents, j, step + 1))
             if _next_overlaps(agents, i, x, y, j, other_x, other_y):
                 return False
+            continue
+        reach = agents[RADIUS, i] + agents[RADIUS, j] + SKIN
+        dx, dy = agents[PX, j] - x, agents[PY, j] - y
+        if min(_distance(dx, dy), _distance(dx + agents[VX, j] * dt, dy + agents[VY, j] * dt)) < reach:
+            return False
     return True
 
 
@@ -236,7 +241,7 @@ def _walk_beside(agents, flags, people, replay, step, i, dt):
         flags[DISTURBED, i] & IN_THE_WAY == 0
         and agents[LAG, i] == ZERO
         and dx * dx + dy * dy <= step_length * step_length
-        and _is_free(agents, flags, people, replay, step, i, target_x, target_y)
+        and _is_free(agents, flags, people, replay, step, i, target_x, target_y, dt)
     ):
         flags[MODEL, i] = MODEL_REPLAY
         agents[SHARE, i] = ZERO

@@ -15,6 +15,8 @@ from sidestep.crowd.placement import Placer
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
+from sidestep.kernels.orca import HORIZON_PEOPLE
+from sidestep.kernels.reactive_replay import REROUTE_HORIZON
 from sidestep.kernels.world import BODY_ROWS, RULE_DT, RULE_GOAL_RADIUS, RULE_ROWS, RULE_TIME_LIMIT
 from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
@@ -108,6 +110,9 @@ class WorldBuilder:
             np.array([_REACTIVITY[part.reactivity] for part in scenario.crowd], np.int32),
         )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
+        if any(part.reactivity == "reroute" for part in scenario.crowd) and layout.MODEL_ORCA not in self._codes:
+            # five seconds are for walkers who share the avoidance: among people who do not, they end all progress
+            self._parameters[0][HORIZON_PEOPLE] = REROUTE_HORIZON
         self._state = np.zeros((len(self._robots), ROBOT_ROWS))
         self._state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = [placement.start for placement in scenario.robots]
         self._body = np.stack([_pack_body(robot) for robot in self._robots])
