@@ -36,7 +36,7 @@ class Oracle:
     dynamics: ClassVar[str] = "holonomic"
     needs: ClassVar[frozenset[str]] = frozenset({"future", "goal", "map"})
 
-    def __init__(self, gap: float = 0.05, wall_gap: float = 0.02) -> None:
+    def __init__(self, gap: float = 0.05, wall_gap: float = 0.06) -> None:
         """``gap``: distance to keep from people's surfaces, m; ``wall_gap``: from walls'."""
         for key, value in (("gap", gap), ("wall_gap", wall_gap)):
             if not 0.0 <= value < 10.0:
