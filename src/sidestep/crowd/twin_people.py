@@ -26,6 +26,8 @@ CLEAR_M = 1.0
 """Least distance of people at time 0 from where a robot starts."""
 SLOWEST, FASTEST = 0.35, 2.5
 """Walking speeds are cut at these, m/s."""
+LATER_S = 1.0
+"""When a party comes in that found no room at time 0, s."""
 TRIES = 40
 
 FreeMask = Callable[[FloatArray, float], BoolArray]
@@ -135,12 +137,14 @@ class TwinDraw:
     def _walk(self, size: int, time: float, flow: TwinFlow, pace: float, pause: float, progress: float) -> None:
         speed = float(np.clip(flow.speed_mean + flow.speed_sd * ndtri(max(pace, 1e-3)), SLOWEST, FASTEST))
         origin, destination = self._fit.gates[flow.origin], self._fit.gates[flow.destination]
-        for attempt in range(TRIES):
-            start = self._place(origin)
-            route = self._find_route(start, self._place(destination))
-            start, route = _advance(start, route, progress)
-            if time > 0 or attempt == TRIES - 1 or self._apart(start):
+        for _ in range(TRIES):
+            gate = self._place(origin)
+            whole = self._find_route(gate, self._place(destination))
+            start, route = _advance(gate, whole, progress)
+            if self._free(start[None], ALONE_M)[0] and (time > 0 or self._apart(start)):
                 break
+        else:  # no room on the way: the party comes in at the gate, a little later
+            start, route, time = gate, whole, max(time, LATER_S)
         ways = np.diff(np.concatenate([start[None], route]), axis=0)
         length = float(np.hypot(ways[:, 0], ways[:, 1]).sum())
         pauses = pause < self._fit.pause_share

@@ -192,9 +192,9 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
             if j >= people:
                 now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
             was_x, was_y = np.float64(before[WAS_X, j]), np.float64(before[WAS_Y, j])
-            if before[WAS_HERE, j] == 0.0:  # came in during this step
-                was_x, was_y = now_x, now_y
             wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
+            if before[WAS_HERE, j] == 0.0:  # came in at the end of this step: meets the robot where it is then
+                was_x, was_y, wx, wy = x0 + now_x - robots[r, ROBOT_X], y0 + now_y - robots[r, ROBOT_Y], vx, vy
             other = np.float64(agents[RADIUS, j])
             fraction, gap = sweep_circles(x0, y0, vx, vy, radius, was_x, was_y, wx, wy, other, dt)
             if body[r, 0, 0] > 0.0 and fraction <= 1.0:
