@@ -200,7 +200,7 @@ def test_finds_its_way_round_a_wall() -> None:
     assert run_episode(make(scene=room(), robots=robots), Cadrl()).outcome is Outcome.SUCCESS
 
 
-def test_touches_fewer_people_than_orca_and_straight_where_nobody_gives_way() -> None:
+def test_touches_fewer_people_than_straight_where_nobody_gives_way() -> None:
     def touched(name: str) -> int:
         records = [run_episode(make(crowd=[blind]), registry.make_policy(name), seed=seed) for seed in range(8)]
         return sum(record.outcome is Outcome.PEDESTRIAN_COLLISION for record in records)

@@ -22,7 +22,7 @@ def train() -> None:
 @verb
 def cadrl(
     out: Annotated[Path, typer.Option(help="File to write the weights to.")] = Path("cadrl.npz"),
-    steps: Annotated[int, typer.Option(min=1, help="Rounds of reinforcement learning.")] = 400,
+    steps: Annotated[int, typer.Option(min=1, help="Rounds of reinforcement learning.")] = 240,
     seed: Annotated[int, typer.Option(min=0, help="The same seed and steps give the same weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:

@@ -36,7 +36,7 @@ _CHUNK = 2048  # states evaluated at once: what fits into a core's cache
 class CadrlTraining:
     """Settings of a training run."""
 
-    steps: int = 400
+    steps: int = 240
     """Rounds of reinforcement learning; each collects ``decisions`` of every learner and learns from them."""
     seed: int = 0
     worlds: int = 256
