@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,9 @@ def test_remote_orca_is_orca_to_the_last_bit(server: str, tmp_path: Path) -> Non
     address = "127.0.0.1:0" if server == "tcp" else f"unix:{tmp_path}/policy.sock"
     core = load_suite("core")
     options: dict[str, Any] = {"scenario_glob": "doorway"}
-    local = run_benchmark(make_plan(core, ["orca"], **options), tmp_path / "local")
-    with policy_server(Orca, address) as where:
+    along_route = make_plan(core, ["orca"], settings={"orca": {"guide": "route"}}, **options)
+    local = run_benchmark(along_route, tmp_path / "local")
+    with policy_server(partial(Orca, guide="route"), address) as where:
         plan = make_plan(core, [f"remote:{where}"], **options)
         remote = run_benchmark(plan, tmp_path / "remote", make_policy=made_here)
     [one], [other] = local.episodes, remote.episodes

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.as_pedestrian import empty_look
+from sidestep.policies.command_delay import CommandDelay
 from sidestep.policies.mpc_people import PeopleTracker
 from sidestep.policies.mpc_planner import TIMES, Motion, Planner
 from sidestep.policies.mpc_settings import MpcSettings
@@ -61,9 +62,15 @@ class Mpc:
         self._people = PeopleTracker(self._settings.memory_s)
         self._acceleration = (0.0, 0.0)
         self._expected = (0.0, 0.0)
+        self._delay = CommandDelay(task.step_s)
 
     def act(self, observation: Observation) -> Command:
-        """The first step of the best motion."""
+        """The first step of the best motion, planned from when it can begin."""
+        if self._robot.dynamics == "unicycle":
+            delay_s = 0.0
+        else:
+            delay_s = self._delay.notice(observation)
+            observation = self._delay.when_in_force(observation, delay_s)
         robot, people = observation.robot, observation.pedestrians
         assert people is not None
         crowd = self._people.update(observation.time, people, robot.x, robot.y)
@@ -72,7 +79,9 @@ class Mpc:
         motion = self._planner.plan(observation.time, start, crowd)
         if self._robot.dynamics == "unicycle":
             return self._steer(robot, start, motion)
-        return self._go(start, motion.inputs[0])
+        command = self._go(start, motion.inputs[0]) if delay_s <= 0.0 else self._hold(motion, self._delay.interval_s)
+        self._delay.give(command.vx, command.vy)
+        return command
 
     def _state(self, robot: RobotState) -> FloatArray:
         """Place and velocity as observed; the acceleration is the planned one if the robot did as it was told."""
@@ -90,6 +99,14 @@ class Mpc:
             vx, vy = vx / too_fast, vy / too_fast
         self._acceleration, self._expected = (ax, ay), (vx, vy)
         return HolonomicVelocity(vx, vy)
+
+    def _hold(self, motion: Motion, interval_s: float) -> HolonomicVelocity:
+        """The one velocity that leads to where the motion is when the next command comes."""
+        x, y, ax, ay = (float(np.interp(interval_s, TIMES, motion.states[:, c])) for c in (0, 1, 4, 5))
+        vx, vy = (x - motion.states[0, 0]) / interval_s, (y - motion.states[0, 1]) / interval_s
+        too_fast = max(hypot(vx, vy) / self._robot.limits.max_speed, 1.0)
+        self._acceleration, self._expected = (ax, ay), (vx / too_fast, vy / too_fast)
+        return HolonomicVelocity(*self._expected)
 
     def _steer(self, robot: RobotState, start: FloatArray, motion: Motion) -> Velocity:
         """Speed and turn rate toward the motion a little ahead; on the spot while it lies behind."""
