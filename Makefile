@@ -23,9 +23,11 @@ $(STAMP): $(BIN)/python pyproject.toml constraints.txt
 
 demo: $(USER_STAMP)
 	$(BIN)/python -m sidestep doctor || true
-	$(BIN)/python -m sidestep run core --policy straight --policy stop --policy orca --policy social_force \
-	    --workers 2 --video 1 --out out/demo
-	$(BIN)/python -m sidestep report out/demo --out out/demo/report.html
+	$(BIN)/python -m sidestep run core --policy straight --policy stop --policy orca --policy social_force --policy mpc \
+	    --workers 2 --video 1 --out out/demo/core
+	$(BIN)/python -m sidestep run socnav --policy social_force --policy orca --policy cadrl --policy sampling \
+	    --policy mpc --policy oracle --workers 2 --out out/demo/socnav
+	$(BIN)/python -m sidestep report out/demo/socnav out/demo/core --out out/demo/report.html
 	@echo "Open out/demo/report.html"
 
 test: $(STAMP) lint

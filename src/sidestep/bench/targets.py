@@ -42,6 +42,11 @@ TARGETS: dict[str, Target] = {
     "start/warm": Target(at_most=1.0),
     "start/cold": Target(at_most=25.0),
     "memory/batch256/people=50": Target(at_most=50e3),
+    "run/socnav/workers=2": Target(at_most=60.0),
+    "plan/social_force": Target(at_most=1e4 * 18.23),
+    "plan/orca": Target(at_most=1e4 * 48.84),
+    "plan/cadrl": Target(at_most=1e4 * 46.78),
+    "plan/sampling": Target(at_most=1e4 * 51.12),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"

@@ -1,0 +1,90 @@
+"""Whole runs of suite ``socnav``: how long 33 episodes with five policies take, what an answer of each policy costs,
+and what the frame round the episodes adds. On recordings where they are installed, else on generated twins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import numpy as np
+
+from sidestep.bench.measure import Case, Effort, Figure, Note
+from sidestep.benchmark.folder import EPISODES
+from sidestep.benchmark.plan import make_plan
+from sidestep.benchmark.runner import run_benchmark
+from sidestep.records import load_record
+from sidestep.suites.files import load_suite
+
+POLICIES = ("social_force", "orca", "cadrl", "sampling", "mpc")
+PUBLISHED_S = {"social_force": 18.23, "orca": 48.84, "cadrl": 46.78, "sampling": 51.12}
+"""Planning wall time per step in SocNavBench's Table 2, s: on its authors' machine, not measured here."""
+RUN_REPEATS = 3
+SAMPLE = "t_zara*"
+
+
+def cases() -> list[Case]:
+    """Runs with one and two workers, the frame's share, and each policy's answers."""
+    return [
+        Case("run/socnav/workers=2", lambda effort, note: measure_run(2, effort, note)),
+        Case("run/socnav/workers=1", lambda effort, note: measure_run(1, effort, note)),
+        Case("run/workers=2", measure_gain),
+        Case("run/overhead", measure_overhead, quick=True),
+        *(Case(f"plan/{policy}", _measure_planning(policy)) for policy in POLICIES),
+    ]
+
+
+def measure_run(workers: int, effort: Effort, note: Note) -> Figure:
+    """Seconds for 33 × 5 episodes, kernels compiled: worlds, planning, scoring and writing included."""
+    _seconds(workers, POLICIES, "t_ETH*")  # compiles, and reads the recordings
+    repeats = 1 if effort.quick else min(effort.repeats, RUN_REPEATS)
+    return Figure(f"run/socnav/workers={workers}", "s", [_seconds(workers, POLICIES, "*") for _ in range(repeats)])
+
+
+def measure_gain(effort: Effort, note: Note) -> Figure:
+    """How many times as fast two workers are as one."""
+    repeats = 1 if effort.quick else min(effort.repeats, RUN_REPEATS)
+    _seconds(2, POLICIES, "t_ETH*")
+    gains = [_seconds(1, POLICIES, "*") / _seconds(2, POLICIES, "*") for _ in range(repeats)]
+    return Figure("run/workers=2", "times one worker", gains)
+
+
+def measure_overhead(effort: Effort, note: Note) -> Figure:
+    """Milliseconds per episode with a policy that does nothing and a world without people, for one second: building,
+    scoring, writing."""
+    shares = []
+    for _ in range(effort.repeats):
+        with TemporaryDirectory() as folder:
+            suite = Path(folder, "empty.yaml")
+            robot = "robots: [{spec: pioneer_3dx, start: [0, 0, 0], goal: [9, 0]}]"
+            suite.write_text(f"name: empty\n{robot}\nrules: {{time_limit_s: 1}}\n", encoding="utf-8")
+            plan = make_plan(load_suite(suite), ["stop"], repeats=20)
+            begin = perf_counter()
+            run_benchmark(plan, Path(folder, "run"), 1)
+            shares.append(1e3 * (perf_counter() - begin) / plan.size)
+    return Figure("run/overhead", "ms per episode", shares)
+
+
+def _measure_planning(policy: str) -> Callable[[Effort, Note], Figure]:
+    def measure(effort: Effort, note: Note) -> Figure:
+        """Microseconds per answer, the mean over an episode's answers, the median over episodes."""
+        medians = []
+        for _ in range(1 if effort.quick else min(effort.repeats, RUN_REPEATS)):
+            with TemporaryDirectory() as folder:
+                run_benchmark(make_plan(load_suite("socnav"), [policy], scenario_glob=SAMPLE), Path(folder), 1)
+                records = [load_record(path) for path in sorted(Path(folder, EPISODES).rglob("*.parquet"))]
+            medians.append(1e6 * float(np.median([np.nanmean(record.planning_time) for record in records])))
+        if policy in PUBLISHED_S:
+            note(f"{PUBLISHED_S[policy] * 1e6 / np.median(medians):,.0f} times below SocNavBench's published figure")
+        return Figure(f"plan/{policy}", "µs", medians)
+
+    return measure
+
+
+def _seconds(workers: int, policies: tuple[str, ...], scenarios: str) -> float:
+    plan = make_plan(load_suite("socnav"), list(policies), scenario_glob=scenarios)
+    with TemporaryDirectory() as folder:
+        begin = perf_counter()
+        run_benchmark(plan, Path(folder), workers)
+        return perf_counter() - begin
