@@ -11,6 +11,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.policies.stop import Stop
+from sidestep.records import load_record
 from sidestep.registry import make_policy
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
@@ -105,3 +106,16 @@ def test_no_person_stands_on_the_robot_at_the_start() -> None:
             assert world.replay is not None
             gap = np.hypot(*(world.replay[0, :, :2] - np.array(scenario.ego.start[:2])).T)
             assert np.nanmin(gap) > 0.8
+
+
+def test_options_are_chosen_on_the_command_line(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from sidestep.cli.app import app
+
+    options = ["--set", "source=generated", "--set", "suite.step_s=0.1", "--set", "dynamics=holonomic", "--limit", "1"]
+    result = CliRunner().invoke(app, ["run", "socnav", "--policy", "stop", *options, "--out", str(tmp_path), "--json"])
+    assert result.exit_code == 0, result.output
+    record = load_record(next(tmp_path.rglob("t_ETH1*.parquet")))
+    assert (record.step_s, record.robot.dynamics, record.source) == (0.1, "holonomic", "generated")
+    assert CliRunner().invoke(app, ["run", "core", "--policy", "stop", "--set", "suite.time=native"]).exit_code == 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.cli.running import new_folder, resumable, tell_result
+from sidestep.cli.verb import AsJson, quiet_stdout, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
@@ -63,52 +63,23 @@ def run(
             mode=mode,
             latency_s=latency,
         )
-        folder = out if out is not None else _new_folder(plan.suite)
+        folder = out if out is not None else new_folder(plan.suite)
         result = _execute(plan, folder, workers, ray)
         _make_videos(result, video)
         summary = summarise_run(result)
-    if as_json:
-        print_json(summary)
-    else:
-        _show(summary)
-    _tell_failures(result)
-    if result.skipped:
-        raise typer.Exit(BAD_INPUT)
+    tell_result(result, summary, as_json)
 
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResult:
     from sidestep.benchmark.runner import run_benchmark
     from sidestep.cli.bars import prepare_kernels, progress_bar
 
-    before = signal.signal(signal.SIGTERM, _as_interrupt)
-    try:
+    with resumable(folder):
         prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
                 plan, folder, workers, lambda done, total, task, _: move(done, total, task.label), ray=ray
             )
-    except KeyboardInterrupt:
-        say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _as_interrupt(number: int, frame: Any) -> None:
-    """A polite kill is an interrupt: schedulers send it before the time is up."""
-    raise KeyboardInterrupt
-
-
-def _new_folder(suite: str) -> Path:
-    """runs/<suite>-<date>-<n>, the first n that is free."""
-    from datetime import date
-
-    from sidestep.benchmark.folder import safe_name
-
-    stem, number = f"{safe_name(suite)}-{date.today().isoformat()}", 1
-    while (Path("runs") / f"{stem}-{number}").exists():
-        number += 1
-    return Path("runs") / f"{stem}-{number}"
 
 
 def _make_videos(result: RunResult, count: int) -> None:
@@ -129,27 +100,3 @@ def _make_videos(result: RunResult, count: int) -> None:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             draw_video(load_record(path), target)
-
-
-def _show(summary: dict[str, Any]) -> None:
-    from sidestep.cli.tables import print_summary
-
-    print_summary(summary)
-
-
-def _tell_failures(result: RunResult) -> None:
-    """Broken policies and scenarios that could not be built, on stderr."""
-    errors: dict[str, list[str]] = {}
-    for episode in result.episodes:
-        if episode.outcome == "policy_error":
-            errors.setdefault(
-                f"{episode.policy}: {episode.error.strip().splitlines()[-1] if episode.error else 'failed'}",
-                [],
-            ).append(f"{episode.scenario} seed {episode.seed}")
-    for message, where in errors.items():
-        say(f"policy error in {len(where)} of {len(result.episodes)} episodes, first {where[0]}: {message}")
-    reasons: dict[tuple[str, str], int] = {}
-    for entry in result.skipped:
-        reasons[entry.scenario, entry.reason] = reasons.get((entry.scenario, entry.reason), 0) + 1
-    for (scenario, reason), count in reasons.items():
-        say(f"skipped {count} episode{'s' if count > 1 else ''} of {scenario!r}: {reason}")

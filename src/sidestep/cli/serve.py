@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.run import _as_interrupt, _new_folder, _show, _tell_failures
-from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.cli.running import new_folder, resumable, tell_result
+from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ def serve(
     scenario: Annotated[str | None, typer.Option(help="Only scenarios whose name matches this pattern.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N scenarios.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Suite option key=value.")] = None,
     mode: Annotated[
         Literal["sync", "async", "latency"], typer.Option(help="What the world does while the policy thinks.")
     ] = "sync",
@@ -56,8 +56,9 @@ def serve(
     from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
     from sidestep.benchmark.summary import summarise_run
     from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.cli.settings import split_suite_options
     from sidestep.serve import serve as serve_plan
-    from sidestep.suites.files import load_suite
+    from sidestep.suites.files import choose_options, load_suite, option_names
 
     def plan_for(policy: PolicyPlan) -> Plan:
         return make_plan(
@@ -73,27 +74,19 @@ def serve(
 
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
+        options, left = split_suite_options(set_ or [], option_names(chosen))
+        if left:
+            raise BadInput(f"--set {left[0]}: suite {chosen.name!r} has no such option; a remote policy sets itself")
+        chosen = choose_options(chosen, options)
         plan_for(PolicyPlan(name="stop"))  # what is wrong with the plan is said before anybody connects
-        folder = out if out is not None else _new_folder(chosen.name)
+        folder = out if out is not None else new_folder(chosen.name)
         host = _host(protocol, listen, name, token, reconnect, dynamics)
-        before = signal.signal(signal.SIGTERM, _as_interrupt)
-        try:
+        with resumable(folder):
             prepare_kernels()
             with progress_bar("episodes") as move:
                 result = serve_plan(host, plan_for, folder, lambda done, of, task, _: move(done, of, task.label))
-        except KeyboardInterrupt:
-            say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
-            raise typer.Exit(INTERRUPTED) from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
         summary = summarise_run(result)
-    if as_json:
-        print_json(summary)
-    else:
-        _show(summary)
-    _tell_failures(result)
-    if result.skipped:
-        raise typer.Exit(BAD_INPUT)
+    tell_result(result, summary, as_json)
 
 
 def _host(
