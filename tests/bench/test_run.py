@@ -9,7 +9,7 @@ from math import isfinite
 import pytest
 
 from sidestep.bench import run_bench
-from sidestep.bench.run import choose_cases
+from sidestep.bench.run import SUITES, choose_cases
 from sidestep.bench.start import seconds_to_first_step
 from sidestep.bench.targets import LARGE, SMALL, TARGETS
 from sidestep.errors import BadInput, SidestepError, UnknownName
@@ -36,7 +36,8 @@ QUICK = {
 
 def test_core_has_exactly_the_ids_that_other_programs_know() -> None:
     assert [case.id for case in choose_cases("core")] == IDS
-    assert {*TARGETS, SMALL, LARGE} <= set(IDS)
+    every = {case.id for suite in SUITES for case in choose_cases(suite)}
+    assert {*TARGETS, SMALL, LARGE} <= every
 
 
 def test_quick_leaves_out_what_takes_long() -> None:
@@ -96,3 +97,10 @@ def test_pattern_without_a_match() -> None:
 def test_no_repeats() -> None:
     with pytest.raises(BadInput, match="at least 1"):
         run_bench(repeats=0)
+
+
+def test_runs_are_measured() -> None:
+    [result] = run_bench(suite="run", quick=True)["results"]
+    assert result["id"] == "run/overhead"
+    assert result["value"] > 0
+    assert {"run/socnav/workers=2", "run/workers=2", "plan/mpc"} <= {case.id for case in choose_cases("run")}
