@@ -188,7 +188,7 @@ def solve_leg(frame, thigh, ax, ay, az, yaw, pitch):
     along = (THIGH * THIGH - SHIN * SHIN + d * d) / (2.0 * d)
     out = np.sqrt(max(THIGH * THIGH - along * along, 0.0))
     kx, ky, kz = along * ux + out * px, along * uy + out * py, along * uz + out * pz
-    hx, hy, hz = pz * uy - py * uz, px * uz - pz * ux, py * ux - px * uy  # p × u: to the left
+    hx, hy, hz = py * uz - pz * uy, pz * ux - px * uz, px * uy - py * ux  # p × u: to the left
     ex, ey, ez = d * ux - kx, d * uy - ky, d * uz - kz
     set_limb(frame, thigh, -kx / THIGH, -ky / THIGH, -kz / THIGH, hx, hy, hz)
     set_limb(frame, thigh + 1, -ex / SHIN, -ey / SHIN, -ez / SHIN, hx, hy, hz)

@@ -8,7 +8,7 @@ from sidestep.render.loft import Part, Ring, limb, rigid, tube
 from sidestep.render.people.outfits import ACCESSORY, FACE, HAIR, SKIN, Outfit
 from sidestep.render.people.skeleton import CHEST, HEAD, NECK
 
-HEAD_SEGMENTS = (10, 6, 4)
+HEAD_SEGMENTS = (10, 5, 4)
 _HEAD = (HEAD, HEAD)
 _SKULL = (  # z, x, ahead, behind, side, keep
     (1.533, 0.058, 0.026, 0.036, 0.024, 0),
@@ -37,28 +37,31 @@ def make_head(outfit: Outfit, level: int) -> list[Part]:
     ]
     parts.append(tube(throat, (8, 4, 3)[level], level=level, caps=(None, None)))
     if level == 0:
-        parts += _face(jaw)
-    if outfit.beard and level < 2:
+        parts += _face(jaw, ears=outfit.hat != "scarf")
+    if outfit.beard and level == 0:
         parts.append(_beard(level, jaw))
     return parts + _hair(outfit, level) + _hat(outfit, level)
 
 
-def _face(jaw: float) -> list[Part]:
+def _face(jaw: float, ears: bool) -> list[Part]:
     """Nose, ears, and dark quads just before the skin for eyes, brows and mouth."""
     nose = np.asarray([(0.088, 0, 1.662), (0.086, 0.017, 1.612), (0.086, -0.017, 1.612), (0.118, 0, 1.618)])
     parts = [rigid(nose, np.asarray([(0, 1, 3), (0, 3, 2), (1, 2, 3)]), SKIN, HEAD)]
     for side in (1.0, -1.0):
         for z, tall, wide, y in ((1.650, 0.006, 0.012, 0.031), (1.669, 0.003, 0.017, 0.031)):
             inner, outer = y - wide, y + wide
+            rise = 0.003 if z < 1.66 else -0.001
             x_in, x_out = (0.0945 - 5.5 * (edge**2) for edge in (inner, outer))
             quad = np.asarray([
-                (x_in, side * inner, z - tall), (x_out, side * outer, z - tall),
+                (x_in, side * inner, z - tall), (x_out, side * outer, z - tall + rise),
                 (x_out, side * outer, z + tall), (x_in, side * inner, z + tall),
             ])  # fmt: skip
             faces = np.asarray([(0, 1, 2), (0, 2, 3)])
             parts.append(rigid(quad, faces if side > 0 else faces[:, ::-1], FACE, HEAD))
-        parts.append(limb((-0.004, side * 0.076, 1.630), (-0.010, side * 0.079, 1.658), (0.011, 0.014), SKIN, HEAD, 4))
-    lips = np.asarray([(0.0925, -0.024, 1.581), (0.0925, 0.024, 1.581), (0.094, 0.022, 1.588), (0.094, -0.022, 1.588)])
+        if ears:
+            ear = ((-0.004, side * 0.074 * jaw, 1.630), (-0.010, side * 0.079, 1.658))
+            parts.append(limb(*ear, (0.011, 0.014), SKIN, HEAD, 3))
+    lips = np.asarray([(0.0925, -0.017, 1.583), (0.0925, 0.017, 1.583), (0.094, 0.019, 1.588), (0.094, -0.019, 1.588)])
     lips[:, 0] -= 4.0 * lips[:, 1] ** 2 - 0.003
     parts.append(rigid(lips, np.asarray([(0, 1, 2), (0, 2, 3)]), FACE, HEAD))
     return parts
@@ -131,7 +134,7 @@ def _hat(outfit: Outfit, level: int) -> list[Part]:
             Ring((0.085, 0, 1.690), 0.085, 0.076, 0.03, ACCESSORY, _HEAD, slope=-0.12, power=2.6),
             Ring((0.085, 0, 1.700), 0.085, 0.076, 0.03, ACCESSORY, _HEAD, slope=-0.12, power=2.6),
         ]
-        return [tube(dome, segments, level=level, caps=(None, 0.008)), tube(visor, (10, 6, 4)[level], level=0)]
+        return [tube(dome, segments, level=level, caps=(None, 0.008)), tube(visor, (8, 6, 4)[level], level=0)]
     if outfit.hat == "brim":
         crown = [
             ring(1.694, 0.155, 0.160, 0.140, 2), ring(1.704, 0.158, 0.163, 0.143, 1), ring(1.704, 0.100, 0.112, 0.086, 2),

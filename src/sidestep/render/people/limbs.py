@@ -8,9 +8,9 @@ from sidestep.render.people.skeleton import (
     ANKLE_Z, ELBOW_Z, FOOT_L, FOREARM_L, HAND_L, KNEE_Z, PELVIS, SHIN_L, SHOULDER_Z, THIGH_L, UPPER_ARM_L, WRIST_Z,
 )  # fmt: skip
 
-ARM_SEGMENTS = (8, 4, 3)
-LEG_SEGMENTS = (8, 5, 3)
-SHOE_SEGMENTS = (10, 6, 4)
+ARM_SEGMENTS = (7, 4, 3)
+LEG_SEGMENTS = (7, 4, 3)
+SHOE_SEGMENTS = (8, 4, 4)
 HEEL_X, BALL_X, TOE_X, TOE_LIFT = -0.075, 0.125, 0.180, 0.020
 """The sole in metres from the ankle, which the gait rolls over; the shoe below lies inside these points."""
 
@@ -52,10 +52,10 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
             Ring((x, y, WRIST_Z + 0.015), k * 0.026, k * 0.022, slot=SKIN, bones=wrist, level=0),
         ]
     rings += _hand_rings(x, y, k, level)
-    parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.012, 0.008))]
+    parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.012, 0.008) if level < 2 else (None, 0.03))]
     if level == 0:
         parts.append(
-            limb((x + 0.026, y, WRIST_Z - 0.03), (x + 0.052, y - 0.012, WRIST_Z - 0.092), (0.013, 0.010), SKIN, HAND_L, 4)
+            limb((x + 0.026, y, WRIST_Z - 0.03), (x + 0.052, y - 0.012, WRIST_Z - 0.092), (0.013, 0.010), SKIN, HAND_L, 3)
         )
     return parts
 
@@ -95,7 +95,7 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
 
     upper = BOTTOM if outfit.legs in ("trousers", "shorts") else SKIN
     rings = [
-        leg_ring(0.925, 0.080 * slim, 0.094 * slim, hip, 0.40, 0, upper),
+        leg_ring(0.925, 0.080 * slim, 0.094 * slim, hip, 0.40, 2, upper),
         leg_ring(0.850, 0.091 * slim, 0.095 * slim, hip, 0.75, 2, upper),
         leg_ring(0.740, 0.085 * slim, 0.084 * slim, thigh, 1.0, 0, upper),
     ]
@@ -103,7 +103,7 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
         cut = Ring((0, y, 0.60), 0.086 * k, 0.084 * k, slot=BOTTOM, bones=thigh, level=2, crease=True)
         rings += [cut, Ring((0, y, 0.60), 0.062 * k, 0.062 * k, slot=SKIN, bones=thigh, level=1, crease=True)]
     else:
-        rings.append(leg_ring(0.620, 0.070, 0.068, thigh, 1.0, 1))
+        rings.append(leg_ring(0.620, 0.070 * slim, 0.068 * slim, thigh, 1.0, 0))
     rings += [
         leg_ring(KNEE_Z + 0.055, 0.060, 0.056, knee, 0.85, 0),
         leg_ring(KNEE_Z, 0.058, 0.052, knee, 0.5, 2),
@@ -119,7 +119,7 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
         ]
     else:
         rings.append(Ring((-0.004, y, 0.075), 0.034 * k, 0.032 * k, 0.036 * k, slot=SKIN, bones=shin, level=2))
-    return [tube(rings, LEG_SEGMENTS[level], level=level, caps=(None, 0.0)), _make_shoe(y, level)]
+    return [tube(rings, LEG_SEGMENTS[level], level=level, caps=(None, 0.0 if level == 0 else None)), _make_shoe(y, level)]
 
 
 def _make_shoe(y: float, level: int) -> Part:
@@ -142,4 +142,4 @@ def _make_shoe(y: float, level: int) -> Part:
             Ring((middle, y, z), front, side, back, slot=SHOES, bones=foot, power=power, toe=toe if ahead > 0.05 else 0.0,
                  level=keep, crease=z == 0.022)
         )  # fmt: skip
-    return tube(rings, SHOE_SEGMENTS[level], level=level, caps=(0.0, 0.004))
+    return tube(rings, SHOE_SEGMENTS[level], level=level, caps=(0.0 if level < 2 else None, 0.004))

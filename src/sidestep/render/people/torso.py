@@ -9,7 +9,7 @@ from sidestep.render.people.outfits import ACCESSORY, BOTTOM, TOP, Outfit
 from sidestep.render.people.skeleton import CHEST, PELVIS, SPINE, THIGH_L, THIGH_R
 from sidestep.types.base import FloatArray, IntArray
 
-TORSO_SEGMENTS = (12, 7, 5)
+TORSO_SEGMENTS = (10, 6, 4)
 BULK = {"short_sleeves": 0.0, "long_sleeves": 0.003, "jacket": 0.012, "coat": 0.012}
 
 
@@ -39,7 +39,7 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
     rings = [
         trunk_ring(0.800, 0.030, 0.045, 0.040, 1, lower, 2.0),
         trunk_ring(0.850, 0.074, 0.100, 0.120, 2, lower, 2.2),
-        trunk_ring(0.925, *seat, 0, lower) if hem > 0.93 else None,
+        trunk_ring(0.925, *seat, 1, lower) if hem > 0.93 else None,
         trunk_ring(hem, _mix(seat[0], waist[0], hem), _mix(seat[1], waist[1], hem), _mix(seat[2], waist[2], hem),
                    1, lower, crease=True),
         trunk_ring(hem, *(_mix(s, w, hem) + 0.008 + bulk for s, w in zip(seat, waist, strict=True)), 2, TOP, crease=True),
@@ -66,12 +66,14 @@ def _mix(seat: float, waist: float, z: float) -> float:
 
 
 def _swing(vertices: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Cloth below the hips follows the thigh of its side, less in the middle, more towards the hem."""
+    """Cloth below the hips follows the thigh of its side, more towards the hem, and both thighs in the middle."""
     depth = np.clip((0.96 - vertices[:, 2]) / 0.30, 0, 1)
-    sideways = np.clip(np.abs(vertices[:, 1]) / 0.075, 0, 1)
-    share = 0.88 * depth * (0.30 + 0.70 * sideways)
-    thigh = np.where(vertices[:, 1] >= 0, THIGH_L, THIGH_R)
-    bones = np.stack([thigh, np.full(len(thigh), PELVIS)], axis=1).astype(np.int32)
+    middle = np.abs(vertices[:, 1]) < 0.02
+    share = np.where(middle, 0.5, 0.92 * depth)
+    first = np.where(vertices[:, 1] >= -0.02, THIGH_L, THIGH_R)
+    second = np.where(middle, THIGH_R, PELVIS)
+    bones = np.stack([first, second], axis=1).astype(np.int32)
+    bones[depth == 0] = PELVIS
     return bones, np.stack([share, 1 - share], axis=1)
 
 
@@ -82,7 +84,7 @@ def make_skirt(outfit: Outfit, level: int) -> list[Part]:
         slot = TOP if outfit.legs == "dress" else BOTTOM
         hem, flare = (0.50, 0.075) if outfit.legs == "dress" else (0.46, 0.045)
         if outfit.hat == "scarf":
-            hem, flare = 0.16, 0.07
+            hem, flare = 0.30, 0.085
         parts.append(_hanging(outfit, level, 1.05, hem, flare, slot, 0.016))
     if outfit.top == "coat":
         parts.append(_hanging(outfit, level, 1.06, 0.56, 0.055, TOP, 0.026))
@@ -92,10 +94,11 @@ def make_skirt(outfit: Outfit, level: int) -> list[Part]:
 def _hanging(outfit: Outfit, level: int, top: float, hem: float, flare: float, slot: int, loose: float) -> Part:
     seat, waist = outfit.build.seat, outfit.build.waist
     rings = []
-    for share, keep in ((0.0, 1), (0.22, 2), (0.45, 0), (0.72, 0), (1.0, 2)):
+    for share, keep in ((0.0, 2), (0.22, 2), (0.45, 0), (0.72, 0), (1.0, 2)):
         z = top + (hem - top) * share
         wide = flare * max(0.0, (0.925 - z) / (0.925 - hem)) ** 0.8 if z < 0.925 else 0.0
         ahead, behind, side = (_mix(s, w, z) + loose + wide for s, w in zip(seat, waist, strict=True))
+        ahead += 0.35 * wide
         rings.append(Ring((0, 0, z), ahead, side, behind, slot, level=keep, power=2.5))
     inside = rings[-1]
     rings.append(
@@ -115,13 +118,14 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
             Ring((-back - 0.045, 0, z), 0.05, side, deep, ACCESSORY, bones, level=keep, power=3.2)
             for z, deep, side, keep in shape
         ]
-        parts = [tube(rings, TORSO_SEGMENTS[level], level=level, caps=(0.01, 0.015))]
+        parts = [tube(rings, (8, 4, 4)[level], level=level, turn=0.5 if level else 0.0, caps=(0.01, 0.015))]
         if level == 0:
             front, y = outfit.build.chest[0] + BULK[outfit.top] + 0.6 * outfit.build.bust, outfit.build.shoulder * 0.52
             for side in (y, -y):
-                parts.append(limb((-0.02, side, 1.462), (front * 0.72, side, 1.405), (0.016, 0.016), ACCESSORY, CHEST, 4))
-                parts.append(limb((front * 0.72, side, 1.405), (front * 0.98, side, 1.30), (0.015, 0.015), ACCESSORY, CHEST, 4))
-                parts.append(limb((front * 0.98, side, 1.30), (front * 0.5, side * 1.7, 1.13), (0.015, 0.012), ACCESSORY, SPINE, 4))
+                over, chest, end = (front * 0.80, side, 1.405), (front * 1.0, side, 1.31), (front * 0.6, side * 1.7, 1.13)
+                parts.append(limb((-0.02, side, 1.462), over, (0.018, 0.016), ACCESSORY, CHEST, 3))
+                parts.append(limb(over, chest, (0.016, 0.016), ACCESSORY, CHEST, 3))
+                parts.append(limb(chest, end, (0.016, 0.014), ACCESSORY, SPINE, 3))
         return parts
     if outfit.bag == "satchel" and level < 2:
         y = -(outfit.build.seat[2] + BULK[outfit.top] + 0.055)
@@ -130,7 +134,7 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
             front, back = outfit.build.chest[0] + outfit.build.bust + BULK[outfit.top], outfit.build.chest[1] + 0.01
             left = outfit.build.shoulder * 0.6
             for x, z_mid in ((front, 1.28), (-back, 1.28)):
-                parts.append(limb((0.0, left, 1.462), (x, left * 0.2, z_mid), (0.012, 0.012), ACCESSORY, CHEST, 4))
-                parts.append(limb((x, left * 0.2, z_mid), (x * 0.25, y, 1.02), (0.012, 0.012), ACCESSORY, SPINE, 4))
+                parts.append(limb((0.0, left, 1.462), (x, left * 0.2, z_mid), (0.012, 0.014), ACCESSORY, CHEST, 3))
+                parts.append(limb((x, left * 0.2, z_mid), (x * 0.25, y, 1.02), (0.014, 0.012), ACCESSORY, SPINE, 3))
         return parts
     return []

@@ -82,6 +82,6 @@ def dress_people(scenario: str, person_id: Sequence[int] | IntArray) -> Looks:
         tops = DRESSES if outfit.legs == "dress" else COATS if outfit.top in ("coat", "jacket") else TOPS
         colours[row] = (
             skin, _pick(hair, c[7], 0.5), _pick(tops, c[8], c[9]), _pick(BOTTOMS, c[10], c[11]), _pick(SHOES, c[12], 0.5),
-            _pick(ACCESSORIES, c[13], c[14]), skin * 0.22,
+            _pick(ACCESSORIES, c[13], c[14]), skin * 0.28,
         )  # fmt: skip
     return Looks(model, scale, idle, colours)
