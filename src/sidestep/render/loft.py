@@ -27,6 +27,7 @@ class Part:
     slot: IntArray  # (F,)
     bones: IntArray  # (V, 2)
     weights: FloatArray  # (V, 2)
+    normals: FloatArray | None = None  # (V, 3); None: from the faces about each vertex
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,21 @@ def rigid(vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone:
     )
 
 
+def creased(vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone: int, angle_deg: float = 38.0) -> Part:
+    """A shape on one bone whose faces are shaded smoothly where they meet at less than ``angle_deg``."""
+    part = rigid(vertices, triangles, slot, bone)
+    corners = part.vertices.reshape(-1, 3, 3)
+    face = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    unit = face / np.maximum(np.linalg.norm(face, axis=1, keepdims=True), 1e-12)
+    _, where = np.unique(np.round(part.vertices, 5), axis=0, return_inverse=True)
+    meet = where.reshape(-1, 1) == where.reshape(1, -1)
+    owner = np.repeat(np.arange(len(face)), 3)
+    near = (unit @ unit.T)[np.ix_(owner, owner)] > cos(angle_deg * pi / 180)
+    total = (meet & near) @ face[owner]
+    normals = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
+    return Part(part.vertices, part.triangles, part.slot, part.bones, part.weights, normals)
+
+
 def box(
     centre: tuple[float, float, float], size: tuple[float, float, float], slot: int, bone: int, taper: float = 1.0
 ) -> Part:
@@ -193,14 +209,14 @@ def wheel(
 ) -> Part:
     """A wheel that turns about y, with a hub of another colour on both sides."""
     x, y, z = centre
-    half, inner = width / 2, 0.6 * radius
+    half, inner = width / 2, 0.62 * radius
     rings = [
-        Ring((x, y - half * 0.75, z), inner, inner, slot=tyre, crease=True),
+        Ring((x, y - half * 0.97, z), inner, inner, slot=tyre, crease=True),
         Ring((x, y - half, z), radius * 0.93, radius * 0.93, slot=tyre),
         Ring((x, y - half * 0.8, z), radius, radius, slot=tyre),
         Ring((x, y + half * 0.8, z), radius, radius, slot=tyre),
         Ring((x, y + half, z), radius * 0.93, radius * 0.93, slot=tyre),
-        Ring((x, y + half * 0.75, z), inner, inner, slot=tyre),
+        Ring((x, y + half * 0.97, z), inner, inner, slot=tyre),
     ]
     part = tube(rings, segments, axis="y")
     slot = part.slot.copy()
@@ -264,7 +280,7 @@ def join_parts(parts: Sequence[Part], semantic: Semantic) -> tuple[Mesh, IntArra
         area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
         solid = area > 1e-10
         vertices.append(part.vertices)
-        normals.append(_normals(part))
+        normals.append(_normals(part) if part.normals is None else part.normals)
         triangles.append(part.triangles[solid] + start)
         slots.append(part.slot[solid])
         bones.append(part.bones)

@@ -12,7 +12,7 @@ from sidestep.render.people.gestures import GESTURES, gesture_code
 from sidestep.render.people.outfits import OUTFIT_NAMES, OUTFITS, SLOTS, Outfit
 from sidestep.render.people.pose import PackedBones, PeopleState, pose_people
 from sidestep.render.people.skeleton import BONES
-from sidestep.render.people.wardrobe import Looks, dress_people, linear_rgb
+from sidestep.render.people.wardrobe import Looks, dress_people
 
 __all__ = [
     "BONES",
@@ -30,7 +30,6 @@ __all__ = [
     "dress_people",
     "find_outfit",
     "gesture_code",
-    "linear_rgb",
     "make_person_model",
     "person_joints",
     "person_models",

@@ -59,9 +59,12 @@ class PeopleState:
             object.__setattr__(self, name, array)
 
 
-def pose_people(state: PeopleState, out: FloatArray | None = None) -> PackedBones:
-    """Bone matrices (N, 17, 3, 4) float32 of everyone, written to ``out`` if that is given."""
-    joints, table = person_joints(), gesture_table()
+def pose_people(state: PeopleState, out: FloatArray | None = None, joints: FloatArray | None = None) -> PackedBones:
+    """Bone matrices (N, 17, 3, 4) float32 of everyone, written to ``out`` if that is given.
+
+    ``joints`` (models, 17, 3) are the rest poses that ``state.model`` counts; by default those of ``person_models()``.
+    """
+    joints, table = person_joints() if joints is None else joints, gesture_table()
     bones = np.empty((len(state.model), BONE_COUNT, 3, 4), np.float32) if out is None else out
     if len(state.model) and not (0 <= state.model.min() and state.model.max() < len(joints)):
         raise BadInput(f"PeopleState.model must lie in 0 … {len(joints) - 1}: an index in person_models()")

@@ -56,7 +56,8 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
         trunk_ring(1.492 + bulk * 1.5, build.neck + 0.008, build.neck + 0.010, build.neck + 0.010, 1, TOP, 2.0),
     ]  # fmt: skip
     kept = [ring for ring in rings if ring is not None]
-    return [tube(kept, TORSO_SEGMENTS[level], level=level, caps=(0.02, 0.0))]
+    turn = 0.5 if level == 2 else 0.0  # four corners show more of a trunk than four edges
+    return [tube(kept, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]
 
 
 def _mix(seat: float, waist: float, z: float) -> float:
@@ -104,7 +105,8 @@ def _hanging(outfit: Outfit, level: int, top: float, hem: float, flare: float, s
     rings.append(
         Ring((0, 0, hem + 0.02), inside.ahead - 0.012, inside.side - 0.012, (inside.behind or 0) - 0.012, slot, level=1)
     )
-    return tube(rings, TORSO_SEGMENTS[level], level=level, caps=(None, 0.0), hang=_swing)
+    turn = 0.5 if level == 2 else 0.0
+    return tube(rings, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(None, 0.0), hang=_swing)
 
 
 def make_bag(outfit: Outfit, level: int) -> list[Part]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sidestep.render.colours import linear_rgb
 from sidestep.render.people.outfits import OUTFIT_NAMES, OUTFITS, SLOTS
 from sidestep.render.people.skeleton import HEIGHTS, REST_HEIGHT
 from sidestep.types.base import FloatArray, IntArray
@@ -42,12 +43,6 @@ class Looks:
     def height(self) -> FloatArray:
         """(N,) m."""
         return self.scale * REST_HEIGHT
-
-
-def linear_rgb(hex_colour: str) -> FloatArray:
-    """Linear RGB of a colour like ``"27344d"`` (sRGB, IEC 61966-2-1)."""
-    value = np.asarray([int(hex_colour[i : i + 2], 16) for i in (0, 2, 4)]) / 255.0
-    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
 
 
 def _choices(scenario: str, person: int) -> list[float]:
