@@ -18,6 +18,7 @@ THIGH, SHIN = 0.430, 0.400
 REACH = 0.996 * (THIGH + SHIN)
 STRIDE = 1.184  # m at 1 m/s; stride = STRIDE · sqrt(speed): 1.35 m at 1.3 m/s, 2.05 m at 3 m/s
 TURN_RADIUS = 0.22  # m; turning on the spot at ω steps like walking at ω · this
+RUN_FROM = 2.2  # m/s of a body of 1.75 m
 STANCE_AHEAD = 0.45  # share of the stance before the foot is under the body
 CHANNELS = 17  # of a gesture: six of the left arm, six of the right arm, head yaw, pitch, roll, trunk yaw, pitch
 MAX_HEAD_YAW = 80.0 * PI / 180.0
@@ -95,17 +96,17 @@ def foot_place(phase, side, width, speed, travel, turn_rate, period, duty, heel,
     s, c = sincos64(yaw1)
     x1, y1 = x1 + c * d1, y1 + s * d1
     s, c = sincos64(travel)
-    back = -0.8 * speed * period * (1.0 - duty)
-    ease = t * t * (3.0 - 2.0 * t)
-    ends = t * (1.0 - t) * (1.0 - 2.0 * t)  # of both ends of the Hermite curve, same velocity
-    x = x0 + (x1 - x0) * ease + back * c * ends
-    y = y0 + (y1 - y0) * ease + back * s * ends
     early = 1.0 - t
+    ease = t * t * (3.0 - 2.0 * t)
+    leave, land = t * early * early, -0.8 * t * t * early  # Hermite: from rest in the world, and nearly to rest
+    swing = period * (1.0 - duty)
+    x = x0 + (x1 - x0) * ease + swing * (leave * (turn_rate * y0 - speed * c) + land * (turn_rate * y1 - speed * c))
+    y = y0 + (y1 - y0) * ease - swing * (leave * (turn_rate * x0 + speed * s) + land * (turn_rate * x1 + speed * s))
     pitch = push * (1.0 - smooth(t / 0.65)) - heel * smooth((t - 0.45) / 0.55)
     pitch += run * 0.55 * 16.0 * t * t * early * early * early
     _, dz = roll(pitch)
-    height = clear * 16.0 * t * t * early * early + run * 0.16 * 28.0 * t * t * early * early * early * early
-    return x, y, ANKLE + dz + height, yaw0 + (yaw1 - yaw0) * ease, pitch
+    height = clear * 4.0 * t * early + run * 0.16 * 28.0 * t * t * early * early * early * early
+    return x, y, ANKLE + dz + height, yaw0 + (yaw1 - yaw0) * ease - turn_rate * swing * (leave + land), pitch
 
 
 @inlined
@@ -203,7 +204,7 @@ def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway):
     pace = gait_speed(speed, turn_rate)
     period = stride_length(pace) / pace
     active = smooth((pace - 0.03) / 0.45)
-    run = smooth((pace - 2.0) / 0.4)
+    run = smooth((pace - RUN_FROM) / 0.4)
     fast = min(pace, 2.2)
     duty = 0.64 - 0.03 * fast + run * (0.38 - 0.57)
     _, forward = sincos64(travel)
@@ -244,12 +245,14 @@ def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway):
 
 
 @kernel
-def pose_upper(frame, angles, joints, phase, speed, travel, turn_rate, head_yaw, gesture, gesture_time, fade, table, sway, clock):
+def pose_upper(
+    frame, angles, joints, phase, speed, travel, turn_rate, head_yaw, gesture, gesture_time, fade, table, sway, clock
+):
     """Trunk, head and arms of one person in the frame of the body. ``table`` (gestures, 5, CHANNELS): angle, amplitude,
     frequency in Hz, phase and weight of each channel; ``fade`` is how far the gesture has come in."""
     pace = gait_speed(speed, turn_rate)
     active = smooth((pace - 0.03) / 0.45)
-    run = smooth((pace - 2.0) / 0.4)
+    run = smooth((pace - RUN_FROM) / 0.4)
     fast = min(pace, 2.2)
     _, forward = sincos64(travel)
     _, c1 = sincos64(2.0 * PI * phase)

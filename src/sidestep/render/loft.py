@@ -57,6 +57,11 @@ class Ring:
 _AXES = {"z": (0, 1, 2), "x": (1, 2, 0), "y": (2, 0, 1)}
 
 
+def _widening(segments: int) -> float:
+    """By how much a polygon is widened to have the area of its curve; a little less for three or four corners."""
+    return sqrt(2 * pi / segments / sin(2 * pi / segments)) if segments > 4 else 1.12
+
+
 def _ring_points(ring: Ring, axis: str, segments: int, turn: float) -> FloatArray:
     """(segments, 3). Widened so that the polygon has the area of the curve, whatever the number of segments."""
     u, v, w = _AXES[axis]
@@ -64,7 +69,7 @@ def _ring_points(ring: Ring, axis: str, segments: int, turn: float) -> FloatArra
     c, s = np.cos(angle), np.sin(angle)
     c = np.sign(c) * np.abs(c) ** (2 / ring.power)
     s = np.sign(s) * np.abs(s) ** (2 / ring.power)
-    widen = sqrt(2 * pi / segments / sin(2 * pi / segments)) if segments > 4 else 1.12
+    widen = _widening(segments)
     behind = ring.ahead if ring.behind is None else ring.behind
     points = np.empty((segments, 3))
     offset = np.where(c > 0, ring.ahead, behind) * c * widen
@@ -156,7 +161,9 @@ def rigid(vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone:
     )
 
 
-def creased(vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone: int, angle_deg: float = 38.0) -> Part:
+def creased(
+    vertices: FloatArray, triangles: IntArray, slot: int | IntArray, bone: int, angle_deg: float = 38.0
+) -> Part:
     """A shape on one bone whose faces are shaded smoothly where they meet at less than ``angle_deg``."""
     part = rigid(vertices, triangles, slot, bone)
     corners = part.vertices.reshape(-1, 3, 3)
@@ -209,6 +216,7 @@ def wheel(
 ) -> Part:
     """A wheel that turns about y, with a hub of another colour on both sides."""
     x, y, z = centre
+    radius /= _widening(segments)  # the rim touches the ground, not the mean radius
     half, inner = width / 2, 0.62 * radius
     rings = [
         Ring((x, y - half * 0.97, z), inner, inner, slot=tyre, crease=True),
@@ -232,8 +240,9 @@ def limb(
     bone: int,
     segments: int,
     flat: float = 1.0,
+    plain: bool = False,
 ) -> Part:
-    """A straight tapered bar with round ends from ``start`` to ``end`` that need not follow an axis."""
+    """A straight tapered bar with round ends from ``start`` to ``end``, in any direction; ``plain``: pointed ends."""
     a, b = np.asarray(start), np.asarray(end)
     length = float(np.linalg.norm(b - a))
     rings = [
@@ -242,6 +251,8 @@ def limb(
         Ring((0, 0, length), radius[1], radius[1] * flat, slot=slot),
         Ring((0, 0, length + 0.6 * radius[1]), 0.75 * radius[1], 0.75 * radius[1] * flat, slot=slot),
     ]
+    if plain:
+        rings = rings[1:3]
     part = tube(rings, segments, caps=(0.3 * radius[0], 0.3 * radius[1]))
     along = (b - a) / length
     other = np.array([1.0, 0.0, 0.0]) if abs(along[0]) < 0.9 else np.array([0.0, 1.0, 0.0])

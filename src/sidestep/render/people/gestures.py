@@ -34,8 +34,8 @@ _TABLE: dict[str, dict[str, float | Swing]] = {
         "head_pitch": (2, 5, 0.9, 0.0), "head_roll": (0, 4, 0.31, 0.2), "trunk_yaw": (0, 4, 0.27, 0.0),
     },
     "queue": {
-        "flex_l": 10, "abduct_l": 10, "twist_l": -42, "elbow_l": 48, "pronate_l": 20, "wrist_l": 0,
-        "flex_r": 12, "abduct_r": 10, "twist_r": -42, "elbow_r": 50, "pronate_r": 20, "wrist_r": 0,
+        "flex_l": 10, "abduct_l": 10, "twist_l": -52, "elbow_l": 52, "pronate_l": 20, "wrist_l": 0,
+        "flex_r": 12, "abduct_r": 10, "twist_r": -50, "elbow_r": 54, "pronate_r": 20, "wrist_r": 0,
         "head_yaw": (0, 12, 0.11, 0.0), "head_pitch": (4, 4, 0.07, 0.3),
     },
     "look_around": {"head_yaw": (0, 58, 0.28, 0.0), "head_pitch": (-2, 4, 0.17, 0.0), "trunk_yaw": (0, 12, 0.28, -0.04)},

@@ -125,11 +125,17 @@ def _long_hair(level: int) -> list[Part]:
 def _hat(outfit: Outfit, level: int) -> list[Part]:
     segments = HEAD_SEGMENTS[level]
 
-    def ring(z: float, ahead: float, behind: float, side: float, keep: int, slope: float = 0.0, x: float = -0.006) -> Ring:
+    def ring(
+        z: float, ahead: float, behind: float, side: float, keep: int, slope: float = 0.0, x: float = -0.006
+    ) -> Ring:
         return Ring((x, 0, z), ahead, side, behind, ACCESSORY, _HEAD, level=keep, slope=slope)
 
     if outfit.hat == "cap":
-        dome = [ring(1.688, 0.101, 0.116, 0.089, 2, 0.10), ring(1.730, 0.094, 0.108, 0.083, 1), ring(1.762, 0.06, 0.07, 0.05, 2)]
+        dome = [
+            ring(1.688, 0.101, 0.116, 0.089, 2, 0.10),
+            ring(1.730, 0.094, 0.108, 0.083, 1),
+            ring(1.762, 0.06, 0.07, 0.05, 2),
+        ]
         visor = [
             Ring((0.085, 0, 1.690), 0.085, 0.076, 0.03, ACCESSORY, _HEAD, slope=-0.12, power=2.6),
             Ring((0.085, 0, 1.700), 0.085, 0.076, 0.03, ACCESSORY, _HEAD, slope=-0.12, power=2.6),

@@ -55,7 +55,9 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
     parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.012, 0.008) if level < 2 else (None, 0.03))]
     if level == 0:
         parts.append(
-            limb((x + 0.026, y, WRIST_Z - 0.03), (x + 0.052, y - 0.012, WRIST_Z - 0.092), (0.013, 0.010), SKIN, HAND_L, 3)
+            limb(
+                (x + 0.026, y, WRIST_Z - 0.03), (x + 0.052, y - 0.012, WRIST_Z - 0.092), (0.013, 0.010), SKIN, HAND_L, 3
+            )
         )
     return parts
 
@@ -119,7 +121,10 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
         ]
     else:
         rings.append(Ring((-0.004, y, 0.075), 0.034 * k, 0.032 * k, 0.036 * k, slot=SKIN, bones=shin, level=2))
-    return [tube(rings, LEG_SEGMENTS[level], level=level, caps=(None, 0.0 if level == 0 else None)), _make_shoe(y, level)]
+    return [
+        tube(rings, LEG_SEGMENTS[level], level=level, caps=(None, 0.0 if level == 0 else None)),
+        _make_shoe(y, level),
+    ]
 
 
 def _make_shoe(y: float, level: int) -> Part:

@@ -27,7 +27,14 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
     seat, waist, chest = build.seat, build.waist, build.chest
 
     def trunk_ring(
-        z: float, ahead: float, behind: float, side: float, keep: int, slot: int, power: float = 2.5, crease: bool = False
+        z: float,
+        ahead: float,
+        behind: float,
+        side: float,
+        keep: int,
+        slot: int,
+        power: float = 2.5,
+        crease: bool = False,
     ) -> Ring:
         bones, weight = _trunk_bones(z)
         return Ring((0, 0, z), ahead, side, behind, slot, bones, weight, keep, power, crease=crease)
@@ -124,7 +131,11 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
         if level == 0:
             front, y = outfit.build.chest[0] + BULK[outfit.top] + 0.6 * outfit.build.bust, outfit.build.shoulder * 0.52
             for side in (y, -y):
-                over, chest, end = (front * 0.80, side, 1.405), (front * 1.0, side, 1.31), (front * 0.6, side * 1.7, 1.13)
+                over, chest, end = (
+                    (front * 0.80, side, 1.405),
+                    (front * 1.0, side, 1.31),
+                    (front * 0.6, side * 1.7, 1.13),
+                )
                 parts.append(limb((-0.02, side, 1.462), over, (0.018, 0.016), ACCESSORY, CHEST, 3))
                 parts.append(limb(over, chest, (0.016, 0.016), ACCESSORY, CHEST, 3))
                 parts.append(limb(chest, end, (0.016, 0.014), ACCESSORY, SPINE, 3))

@@ -47,7 +47,7 @@ def _level(
     trunk = [
         Ring((x * half_x, 0, z + rise * height), side * half_y, tall * height, slot=slot, power=3.2, level=keep)
         for x, side, tall, rise, slot, keep in (
-            (-0.84, 0.34, 0.09, 0.0, 1, 2), (-0.74, 0.48, 0.15, 0.0, 0, 1), (0.0, 0.52, 0.17, 0.01, 0, 0),
+            (-0.84, 0.34, 0.09, 0.0, 0, 2), (-0.74, 0.48, 0.15, 0.0, 0, 1), (0.0, 0.52, 0.17, 0.01, 0, 0),
             (0.62, 0.48, 0.15, 0.0, 0, 2), (0.70, 0.34, 0.10, 0.01, 1, 1), (0.80, 0.34, 0.13, 0.02, 0, 2),
             (0.97, 0.28, 0.10, 0.02, 3, 2),
         )
@@ -56,18 +56,20 @@ def _level(
     if level < 2:
         eye = (0.02, 0.30 * half_y, 0.04 * height)
         parts.append(box((0.975 * half_x, 0.0, z + 0.07 * height), eye, 4, 0))
-        lidar = [Ring((0.45 * half_x, 0, z + zz * height), 0.035, 0.035, slot=1) for zz in (0.16, 0.218)]
-        parts.append(tube(lidar, segments, caps=(None, 0.0)))
+    lidar = [Ring((0.45 * half_x, 0, z + zz * height), 0.035, 0.035, slot=1) for zz in (0.16, 0.218)]
+    parts.append(tube(lidar, segments, caps=(None, 0.0)))
     for index, (x, y, hip_z) in enumerate(joints):
         first = 1 + 3 * index
         out = 1.0 if y > 0 else -1.0
-        n = (8, 5, 4)[level]
+        n, coarse = (8, 5, 3)[level], level == 2
         hub = [Ring((x, y + offset, hip_z), 0.12 * height, 0.12 * height, slot=1) for offset in (-0.035, 0.035)]
         part = tube(hub, segments, axis="y")
         parts.append(Part(part.vertices, part.triangles, part.slot, np.full_like(part.bones, first), part.weights))
         knee, ankle = (x, y + out * 0.01, hip_z - bone), (x, y + out * 0.01, hip_z - 2 * bone)
-        parts.append(limb((x, y + out * 0.01, hip_z), knee, (0.10 * height, 0.06 * height), 0, first + 1, n, 0.6))
-        parts.append(limb(knee, ankle, (0.05 * height, 0.032 * height), 1, first + 2, n))
+        parts.append(
+            limb((x, y + out * 0.01, hip_z), knee, (0.10 * height, 0.06 * height), 0, first + 1, n, 0.6, coarse)
+        )
+        parts.append(limb(knee, ankle, (0.05 * height, 0.032 * height), 1, first + 2, n, plain=coarse))
         ball = [
             Ring((ankle[0], ankle[1], ankle[2] + dz * foot), r * foot, r * foot, slot=2, bones=(first + 2, first + 2))
             for dz, r in ((-0.72, 0.66), (0.0, 1.0), (0.72, 0.66))
@@ -88,7 +90,9 @@ def _foot(motion: Motion, share: float, stand: float, foot: float) -> tuple[floa
         along, up = reach * (0.5 - share / duty), 0.0
     else:
         t = (share - duty) / (1 - duty)
-        along, up = reach * (t * t * (3 - 2 * t) - 0.5), 0.16 * stand * 16 * t * t * (1 - t) ** 2 * min(1.0, speed / 0.3)
+        still = stride * (1 - duty) * t * (1 - t) * (1 - 2 * t)  # leaves and lands at rest in the world
+        along = reach * (t * t * (3 - 2 * t) - 0.5) - still
+        up = 0.20 * stand * 4 * t * (1 - t) * min(1.0, speed / 0.3)
     return along * cos(motion.travel), along * sin(motion.travel), foot + up
 
 

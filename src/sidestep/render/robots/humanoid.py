@@ -40,16 +40,23 @@ def make_humanoid(spec: RobotSpec) -> Figure:
 
 
 def _stack(
-    shape: tuple[tuple[float, float, float, float], ...], bone: int, slot: int, segments: int, x: float = 0.0, y: float = 0.0
+    shape: tuple[tuple[float, float, float, float], ...],
+    bone: int,
+    slot: int,
+    segments: int,
+    x: float = 0.0,
+    y: float = 0.0,
 ) -> Part:
     """A shell through rings (z, ahead, side, squareness)."""
-    rings = [Ring((x, y, z), ahead, side, slot=slot, bones=(bone, bone), power=power) for z, ahead, side, power in shape]
+    rings = [
+        Ring((x, y, z), ahead, side, slot=slot, bones=(bone, bone), power=power) for z, ahead, side, power in shape
+    ]
     return tube(rings, segments, caps=(0.012, 0.012))
 
 
 def _level(level: int) -> list[Part]:
     n = (10, 6, 4)[level]
-    thin = (8, 5, 4)[level]
+    thin = (8, 5, 3)[level]
     parts = [
         _stack(((0.86, 0.060, 0.070, 2.5), (0.92, 0.085, 0.120, 3), (1.00, 0.085, 0.110, 3)), PELVIS, JOINT, n),
         _stack(((1.00, 0.060, 0.075, 2.2), (1.14, 0.060, 0.075, 2.2)), SPINE, JOINT, n),
@@ -75,18 +82,36 @@ def _level(level: int) -> list[Part]:
 
 
 def _limbs(level: int, n: int) -> list[Part]:
-    y, h = SHOULDER_Y, HIP_Y
+    y, h, coarse = SHOULDER_Y, HIP_Y, level == 2
     left = [
-        limb((-0.01, y - 0.03, SHOULDER_Z), (-0.01, y + 0.025, SHOULDER_Z), (0.052, 0.052), JOINT, UPPER_ARM_L, n),
-        limb((-0.01, y, SHOULDER_Z - 0.06), (-0.01, y, ELBOW_Z + 0.05), (0.048, 0.040), SHELL, UPPER_ARM_L, n),
-        limb((-0.01, y - 0.025, ELBOW_Z), (-0.01, y + 0.025, ELBOW_Z), (0.040, 0.040), JOINT, FOREARM_L, n),
-        limb((-0.01, y, ELBOW_Z - 0.04), (-0.01, y, WRIST_Z + 0.03), (0.042, 0.032), SHELL, FOREARM_L, n),
-        limb((-0.01, y, WRIST_Z + 0.01), (-0.01, y, WRIST_Z - 0.11), (0.034, 0.028), JOINT, HAND_L, n, 0.55),
-        limb((0.0, h - 0.035, HIP_Z), (0.0, h + 0.035, HIP_Z), (0.075, 0.070), JOINT, THIGH_L, n),
-        limb((0.0, h, HIP_Z - 0.08), (0.0, h, KNEE_Z + 0.06), (0.072, 0.056), SHELL, THIGH_L, n),
-        limb((0.0, h - 0.035, KNEE_Z), (0.0, h + 0.035, KNEE_Z), (0.055, 0.055), JOINT, SHIN_L, n),
-        limb((0.0, h, KNEE_Z - 0.06), (0.0, h, ANKLE_Z + 0.05), (0.056, 0.040), SHELL, SHIN_L, n),
-        limb((0.0, h, ANKLE_Z + 0.04), (0.0, h, ANKLE_Z), (0.036, 0.036), JOINT, FOOT_L, n),
+        limb(
+            (-0.01, y - 0.03, SHOULDER_Z),
+            (-0.01, y + 0.025, SHOULDER_Z),
+            (0.052, 0.052),
+            JOINT,
+            UPPER_ARM_L,
+            n,
+            plain=coarse,
+        ),
+        limb(
+            (-0.01, y, SHOULDER_Z - 0.06),
+            (-0.01, y, ELBOW_Z + 0.05),
+            (0.048, 0.040),
+            SHELL,
+            UPPER_ARM_L,
+            n,
+            plain=coarse,
+        ),
+        limb(
+            (-0.01, y - 0.025, ELBOW_Z), (-0.01, y + 0.025, ELBOW_Z), (0.040, 0.040), JOINT, FOREARM_L, n, plain=coarse
+        ),
+        limb((-0.01, y, ELBOW_Z - 0.04), (-0.01, y, WRIST_Z + 0.03), (0.042, 0.032), SHELL, FOREARM_L, n, plain=coarse),
+        limb((-0.01, y, WRIST_Z + 0.01), (-0.01, y, WRIST_Z - 0.11), (0.034, 0.028), JOINT, HAND_L, n, 0.55, coarse),
+        limb((0.0, h - 0.035, HIP_Z), (0.0, h + 0.035, HIP_Z), (0.075, 0.070), JOINT, THIGH_L, n, plain=coarse),
+        limb((0.0, h, HIP_Z - 0.08), (0.0, h, KNEE_Z + 0.06), (0.072, 0.056), SHELL, THIGH_L, n, plain=coarse),
+        limb((0.0, h - 0.035, KNEE_Z), (0.0, h + 0.035, KNEE_Z), (0.055, 0.055), JOINT, SHIN_L, n, plain=coarse),
+        limb((0.0, h, KNEE_Z - 0.06), (0.0, h, ANKLE_Z + 0.05), (0.056, 0.040), SHELL, SHIN_L, n, plain=coarse),
+        limb((0.0, h, ANKLE_Z + 0.04), (0.0, h, ANKLE_Z), (0.036, 0.036), JOINT, FOOT_L, n, plain=coarse),
     ]
     sole = [
         Ring((0.05, h, z), ahead, side, behind, JOINT if z < 0.02 else SHELL, (FOOT_L, FOOT_L), power=3.0, toe=toe)

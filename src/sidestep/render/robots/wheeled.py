@@ -34,6 +34,16 @@ def _clip_sides(points: FloatArray, half: float) -> FloatArray:
     return np.asarray(kept)
 
 
+def _edge(points: FloatArray, angle: float) -> tuple[float, float]:
+    """Where a ray from the origin leaves a convex outline about it."""
+    ray = np.array([np.cos(angle), np.sin(angle)])
+    ends = np.roll(points, -1, axis=0)
+    normal = np.stack([ends[:, 1] - points[:, 1], points[:, 0] - ends[:, 0]], axis=1)
+    towards = normal @ ray
+    reach = np.min((normal * points).sum(axis=1)[towards > 1e-9] / towards[towards > 1e-9])
+    return float(ray[0] * reach), float(ray[1] * reach)
+
+
 def _mast(x: float, bottom: float, top: float, slot: int, camera: int) -> list[Part]:
     """A bar with a depth camera on top of it, looking ahead."""
     return [
@@ -67,9 +77,8 @@ def make_pioneer(spec: RobotSpec) -> Figure:
         ]
         if level < 2:
             for k in range(-3, 4):
-                angle = k * 0.42
-                x, y = 0.955 * x_max * np.cos(angle), 0.94 * (side - tread / 2) * np.sin(angle)
-                parts.append(box((float(x), float(y), 0.73 * height), (0.03, 0.03, 0.10 * height), gold, 0))
+                x, y = _edge(belt, k * 0.36)
+                parts.append(box((x * 0.955, y * 0.955, 0.73 * height), (0.03, 0.03, 0.10 * height), gold, 0))
         if spec.camera_height is not None and spec.camera_height > height + 0.05:
             parts += _mast(-0.1 * x_max, height, spec.camera_height, grey, black)
         parts.append(wheel((-0.72 * x_max, 0.0, 0.16 * height), 0.16 * height, 0.03, tyre, tyre, 0, (10, 6, 4)[level]))
@@ -116,8 +125,10 @@ def make_delivery_robot(spec: RobotSpec) -> Figure:
         if level < 2:
             parts.append(box((x_max - 0.014, 0.0, 0.505 * height), (0.02, 0.7 * y_max, 0.045 * height), dark, 0))
         pole = x_min + 0.12 * length
-        parts.append(limb((pole, -0.6 * y_max, 0.6 * height), (pole, -0.6 * y_max, height), (0.006, 0.005), dark, 0, 4))
-        parts.append(box((pole - 0.07, -0.6 * y_max, height - 0.05), (0.13, 0.006, 0.09), flag, 0))
+        parts.append(
+            limb((pole, -0.6 * y_max, 0.6 * height), (pole, -0.6 * y_max, height - 0.006), (0.006, 0.005), dark, 0, 4)
+        )
+        parts.append(box((pole + 0.07, -0.6 * y_max, height - 0.045), (0.13, 0.006, 0.09), flag, 0))
         parts += [wheel(w, radius, tread, tyre, hub, i + 1, (16, 10, 6)[level]) for i, w in enumerate(wheels)]
         levels.append(parts)
     slots = ("shell", "lid", "tyre", "hub", "head_light", "tail_light", "flag", "dark")
@@ -146,14 +157,14 @@ def make_generic(spec: RobotSpec) -> Figure:
             prism(shape, 0.10 * height, 0.62 * height, shell, 0),
             prism(slim, 0.62 * height, 0.70 * height, belt, 0),
             prism(shape, 0.70 * height, 0.96 * height, shell, 0, 0.94),
-            prism(slim, 0.96 * height, height, belt, 0, 0.9),
+            prism(slim, 0.96 * height, height - 0.004, belt, 0, 0.9),
         ]
         if level < 2:
             x = float(shape[:, 0].max())
             wide = float(shape[:, 1].max())
-            parts.append(box((x * 0.93, 0.0, 0.66 * height), (0.12 * x, 0.55 * wide, 0.045 * height), light, 0))
+            parts.append(box((x * 0.90, 0.0, 0.66 * height), (0.11 * x, 0.5 * wide, 0.045 * height), light, 0))
             tip = np.asarray([(0.75 * x, 0.0), (0.2 * x, 0.3 * wide), (0.2 * x, -0.3 * wide)])
-            parts.append(prism(tip, height, height + 0.004, light, 0))
+            parts.append(prism(tip, height - 0.004, height, light, 0))
         parts.append(prism(middle + (shape - middle) * 0.6, 0.0, 0.03 * height, belt, 0))
         levels.append(parts)
     model = build_model(levels, ("shell", "belt", "status_light"), 1, Semantic.ROBOT, spec.footprint.enclosing_radius)

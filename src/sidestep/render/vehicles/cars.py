@@ -14,7 +14,10 @@ from sidestep.render.vehicles.shapes import (
 )  # fmt: skip
 from sidestep.types.base import FloatArray
 
-KINDS: dict[str, tuple[Shape, tuple[float, float, float]]] = {"car": (CAR, (4.5, 1.8, 1.5)), "van": (VAN, (5.4, 2.0, 2.3))}
+KINDS: dict[str, tuple[Shape, tuple[float, float, float]]] = {
+    "car": (CAR, (4.5, 1.8, 1.5)),
+    "van": (VAN, (5.4, 2.0, 2.3)),
+}
 """Shape and usual length, width and height in metres."""
 
 PAINTS: dict[str, str] = {

@@ -29,7 +29,7 @@ class Shape:
     wheel_radius: float  # share of the height
     pillars: tuple[tuple[int, int], ...]  # pairs of stations that a bar joins along the edge of the roof
     cabin: tuple[float, float, float, float]  # x from, x to, z from, z to of the coarsest level's upper box
-    lamp_z: tuple[float, float]  # tail, head
+    tail_z: float  # of the rear lamps
 
 
 CAR = Shape(
@@ -45,12 +45,12 @@ CAR = Shape(
         (0.570, 0.14, 0.64, 0.985, 0.945, 0.69, 0.970),
         (0.715, 0.14, 0.60, 0.97, 0.640, 0.80, 0.665),
         (0.880, 0.15, 0.545, 0.95, 0.575, 0.76, 0.600),
-        (0.965, 0.17, 0.47, 0.88, 0.49, 0.68, 0.505),
-        (1.000, 0.24, 0.38, 0.76, 0.39, 0.58, 0.395),
+        (0.950, 0.17, 0.470, 0.93, 0.515, 0.62, 0.535),
+        (1.000, 0.24, 0.375, 0.82, 0.425, 0.50, 0.440),
     ),
-    side=(PAINT, PAINT, PAINT, GLASS, TRIM, GLASS, TRIM, GLASS, GLASS, PAINT, PAINT, PAINT),
+    side=(PAINT, PAINT, PAINT, GLASS, TRIM, GLASS, TRIM, GLASS, GLASS, PAINT, PAINT, HEAD_LIGHT),
     top=(PAINT, PAINT, GLASS, PAINT, PAINT, PAINT, PAINT, PAINT, GLASS, PAINT, PAINT, PAINT),
-    axles=(0.185, 0.795), wheel_radius=0.215, pillars=((2, 3), (8, 9)), cabin=(0.16, 0.66, 0.62, 0.99), lamp_z=(0.52, 0.42),
+    axles=(0.185, 0.795), wheel_radius=0.215, pillars=((2, 3), (8, 9)), cabin=(0.16, 0.66, 0.62, 0.99), tail_z=0.44,
 )  # fmt: skip
 
 VAN = Shape(
@@ -62,12 +62,12 @@ VAN = Shape(
         (0.625, 0.14, 0.535, 0.99, 0.96, 0.87, 0.990),
         (0.740, 0.14, 0.52, 0.985, 0.90, 0.82, 0.920),
         (0.880, 0.14, 0.49, 0.97, 0.530, 0.84, 0.545),
-        (0.965, 0.15, 0.42, 0.94, 0.45, 0.78, 0.465),
-        (1.000, 0.20, 0.34, 0.84, 0.35, 0.68, 0.360),
+        (0.955, 0.15, 0.40, 0.96, 0.455, 0.66, 0.475),
+        (1.000, 0.20, 0.31, 0.88, 0.370, 0.56, 0.385),
     ),
-    side=(PAINT, PAINT, PAINT, TRIM, GLASS, GLASS, PAINT, PAINT),
+    side=(PAINT, PAINT, PAINT, TRIM, GLASS, GLASS, PAINT, HEAD_LIGHT),
     top=(PAINT, PAINT, PAINT, PAINT, PAINT, GLASS, PAINT, PAINT),
-    axles=(0.200, 0.800), wheel_radius=0.165, pillars=((5, 6),), cabin=(0.01, 0.76, 0.45, 0.99), lamp_z=(0.42, 0.36),
+    axles=(0.200, 0.800), wheel_radius=0.165, pillars=((5, 6),), cabin=(0.01, 0.76, 0.45, 0.99), tail_z=0.40,
 )  # fmt: skip
 
 
@@ -84,7 +84,10 @@ def _section(station: Station, length: float, half: float, height: float, back: 
 
 def make_shell(shape: Shape, length: float, width: float, height: float, back: float) -> Part:
     """The body without wheels; ``back`` is x of the rear bumper."""
-    sections = [_section(station, length, width / 2 - 0.012, height, back) for station in shape.stations]
+    inset = 0.012  # lamps, plates and wheels stand out from the shell and still lie in the box that collides
+    sections = [
+        _section(station, length - 2 * inset, width / 2 - inset, height, back + inset) for station in shape.stations
+    ]
     points = np.concatenate(sections)
     k = len(sections[0])
     triangles: list[tuple[int, int, int]] = []
@@ -108,22 +111,18 @@ def make_shell(shape: Shape, length: float, width: float, height: float, back: f
 def make_details(shape: Shape, length: float, width: float, height: float, back: float, level: int) -> list[Part]:
     """Lamps, plates, grille, mirrors, pillars and dark wheel arches."""
     front, half = back + length, width / 2
-    tail_z, head_z = (z * height for z in shape.lamp_z)
     parts = []
     for side in (1.0, -1.0):
-        parts.append(
-            box((front - 0.033 * length, side * 0.62 * half, head_z), (0.034 * length, 0.32 * half, 0.065 * height),
-                HEAD_LIGHT, 0)
-        )  # fmt: skip
-        parts.append(
-            box((back + 0.012 * length, side * 0.74 * half, tail_z), (0.02 * length, 0.26 * half, 0.09 * height),
-                TAIL_LIGHT, 0)
-        )  # fmt: skip
+        lamp = (0.05, 0.24 * half, 0.10 * height)
+        parts.append(box((back + 0.025, side * 0.66 * half, shape.tail_z * height), lamp, TAIL_LIGHT, 0))
+        if level == 2:
+            lamp = (0.02, 0.30 * half, 0.08 * height)
+            parts.append(box((front - 0.009, side * 0.66 * half, 0.40 * height), lamp, HEAD_LIGHT, 0))
     if level == 0:
         grille, plate = (0.02, 0.8 * half, 0.06 * height), (0.012, 0.5, 0.11)
-        parts.append(box((front - 0.008, 0, 0.27 * height), grille, TRIM, 0))
-        parts.append(box((front - 0.004, 0, 0.33 * height), plate, PLATE, 0))
-        parts.append(box((back + 0.004, 0, 0.36 * height), plate, PLATE, 0))
+        parts.append(box((front - 0.011, 0, 0.26 * height), grille, TRIM, 0))
+        parts.append(box((front - 0.006, 0, 0.33 * height), plate, PLATE, 0))
+        parts.append(box((back + 0.006, 0, 0.34 * height), plate, PLATE, 0))
         for side in (1.0, -1.0):
             mirror = back + shape.stations[shape.pillars[-1][1]][0] * length - 0.10 * length
             parts.append(box((mirror, side * (half - 0.07), 0.66 * height), (0.10, 0.13, 0.09 * height), PAINT, 0))
