@@ -1,9 +1,10 @@
 """Bone matrices of many people at once: legs by inverse kinematics over the gait, arms and head by angles.
 
-Lengths inside are those of a body of 1.75 m; a person's scale multiplies the result. A cycle of the gait begins when the
-left heel meets the ground; the right leg is half a cycle later. A leg stands for the share ``duty`` of the cycle. While it
-does, its foot moves in the frame of the body exactly against the motion of the body (along, sideways and turning), so it
-stays where it is in the world; it lands on the heel, lies flat, and rolls over ball and toe, none of which slides.
+Lengths inside are those of a body of 1.75 m; a person's scale multiplies the result. A cycle of the gait begins when
+the left heel meets the ground; the right leg is half a cycle later. A leg stands for the share ``duty`` of the cycle.
+While it does, its foot moves in the frame of the body exactly against the motion of the body (along, sideways and
+turning), so it stays where it is in the world; it lands on the heel, lies flat, and rolls over ball and toe, none of
+which slides.
 The pelvis is as high as both legs can reach.
 """
 
@@ -221,8 +222,8 @@ def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway):
     rx, ry, rz, ryaw, rpitch = foot_place(
         right, -1.0, width, speed, travel, turn_rate, period, duty, heel, push, clear, run
     )
-    s1, c1 = sincos64(2.0 * PI * left)
-    s3, c3 = sincos64(2.0 * PI * (left - 0.5 * duty))
+    _, c1 = sincos64(2.0 * PI * left)
+    _, c3 = sincos64(2.0 * PI * (left - 0.5 * duty))
     _, c4 = sincos64(4.0 * PI * (left - 0.5 * duty))
     set_rotation(frame, 0, -0.10 * active * forward * c1, 0.02 * active + 0.06 * run, 0.045 * active * (1 - run) * c3)
     shift = 0.020 * active * (1.0 - run) * c3 + sway

@@ -34,8 +34,8 @@ class Part:
 class Ring:
     """A closed curve that a tube runs through, in the plane across ``axis``; half widths in metres.
 
-    For axis z the width ``ahead`` is along +x, ``behind`` along -x and ``side`` along ±y; for x they are y, -y, z; for y
-    z, -z, x. ``power`` 2 is an ellipse, more is squarer. ``slope`` lifts the curve along the axis by so much per metre
+    For axis z the width ``ahead`` is along +x, ``behind`` along -x and ``side`` along ±y; for x they are y, -y, z;
+    for y they are z, -z, x. ``power`` 2 is an ellipse, more is squarer. ``slope`` lifts the curve along the axis by so much per metre
     ahead; ``toe`` lifts the outermost quarter ahead by so many metres. ``slot`` colours the band that starts here;
     ``crease`` gives the bands on either side normals of their own. Levels of detail above ``level`` leave the ring out.
     """
@@ -140,6 +140,7 @@ def tube(
         if height is not None:
             add_cap(ring, previous if at_end else 0, at_end, height, slot)
     where = np.concatenate(vertices)
+    pair: IntArray
     if hang is None:
         pair = np.asarray(bones, np.int32).reshape(-1, 2)
         share = np.stack([np.asarray(weights), 1 - np.asarray(weights)], axis=1)

@@ -19,7 +19,7 @@ from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Gestures:
-    """What people do with their hands and heads at one moment, for all N columns; absent fields mean nothing special."""
+    """What people do with their hands and heads at one moment, for all N columns; a field left out changes nothing."""
 
     code: IntArray | None = None  # (N,) of ``GESTURES``
     time: FloatArray | None = None  # (N,) s since it began
@@ -29,15 +29,12 @@ class Gestures:
 
 def _start_phase(looks: Looks) -> FloatArray:
     """People do not walk in step: the phase that each begins with follows from the hash of the wardrobe."""
-    return np.mod(looks.idle * 7.0, 1.0)
+    phase: FloatArray = np.mod(looks.idle * 7.0, 1.0)
+    return phase
 
 
 def _state(rows: IntArray, track: FloatArray, looks: Looks, time: float, gestures: Gestures) -> PeopleState:
     """The pose of the people ``rows`` from their columns of the gait track (N, columns)."""
-
-    def pick(values: FloatArray | IntArray | None) -> FloatArray | IntArray | None:
-        return None if values is None else np.asarray(values)[rows]
-
     now = track[rows]
     head_yaw = now[:, kernel.HEAD_YAW]
     if gestures.head_yaw is not None:
@@ -46,7 +43,10 @@ def _state(rows: IntArray, track: FloatArray, looks: Looks, time: float, gesture
     return PeopleState(
         now[:, : kernel.Y + 1], now[:, kernel.HEADING], now[:, kernel.SPEED], now[:, kernel.PHASE], looks.model[rows],
         looks.scale[rows], now[:, kernel.TRAVEL], now[:, kernel.TURN_RATE], head_yaw,
-        pick(gestures.code), pick(gestures.time), pick(gestures.left), looks.idle[rows], time,
+        None if gestures.code is None else np.asarray(gestures.code, np.int64)[rows],
+        None if gestures.time is None else np.asarray(gestures.time, np.float64)[rows],
+        None if gestures.left is None else np.asarray(gestures.left, np.float64)[rows],
+        looks.idle[rows], time,
     )  # fmt: skip
 
 
@@ -143,8 +143,8 @@ def track_gait(
             raise BadInput(f"track_gait: {name} has shape {np.shape(array)}, want {shape} as in the record")
     columns = np.zeros((t, n, kernel.COLUMNS))
     kernel.track_gait(
-        columns, np.zeros((n, kernel.COLUMNS)), np.ascontiguousarray(time, np.float64), _plain(position), _plain(velocity),
-        _plain(heading), np.ascontiguousarray(present, np.bool_), looks.scale, _start_phase(looks),
+        columns, np.zeros((n, kernel.COLUMNS)), np.ascontiguousarray(time, np.float64), _plain(position),
+        _plain(velocity), _plain(heading), np.ascontiguousarray(present, np.bool_), looks.scale, _start_phase(looks),
     )  # fmt: skip
     return GaitTrack(np.asarray(time, np.float64), columns, looks)
 

@@ -1,7 +1,8 @@
 """Gestures as angles over time: each channel swings about a base angle, and comes in and out over 0.4 s.
 
-Channels of an arm: ``flex`` raises it ahead, ``abduct`` to the side, ``twist`` turns it outwards about itself, ``elbow``
-bends it, ``pronate`` turns the palm from the thigh to the back, ``wrist`` bends the hand backwards. Angles in degrees here.
+Channels of an arm: ``flex`` raises it ahead, ``abduct`` to the side, ``twist`` turns it outwards about itself,
+``elbow`` bends it, ``pronate`` turns the palm from the thigh to the back, ``wrist`` bends the hand backwards. Angles in
+degrees here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ GESTURES: dict[str, int] = {
 }
 
 _ARM = ("flex", "abduct", "twist", "elbow", "pronate", "wrist")
-CHANNELS = tuple(f"{name}_{side}" for side in "lr" for name in _ARM) + (
+CHANNELS = (
+    *(f"{name}_{side}" for side in "lr" for name in _ARM),
     "head_yaw", "head_pitch", "head_roll", "trunk_yaw", "trunk_pitch",
 )  # fmt: skip
 

@@ -81,7 +81,8 @@ def _hair(outfit: Outfit, level: int) -> list[Part]:
     """A cap of hair with its edge high on the forehead and low on the neck, and what hangs from it."""
     if outfit.hair == "bald":
         return []
-    shape = (  # z, x, ahead, behind, side, slope, keep
+    # z, x, ahead, behind, side, slope, keep
+    shape: tuple[tuple[float, float, float, float, float, float, int], ...] = (
         (1.638, -0.014, 0.070, 0.101, 0.081, 0.62, 2),
         (1.672, -0.010, 0.090, 0.111, 0.087, 0.36, 0),
         (1.706, -0.006, 0.092, 0.113, 0.084, 0.12, 1),

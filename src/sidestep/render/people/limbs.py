@@ -5,7 +5,18 @@ from __future__ import annotations
 from sidestep.render.loft import Part, Ring, limb, tube
 from sidestep.render.people.outfits import BOTTOM, SHOES, SKIN, TOP, Outfit
 from sidestep.render.people.skeleton import (
-    ANKLE_Z, ELBOW_Z, FOOT_L, FOREARM_L, HAND_L, KNEE_Z, PELVIS, SHIN_L, SHOULDER_Z, THIGH_L, UPPER_ARM_L, WRIST_Z,
+    ANKLE_Z,
+    ELBOW_Z,
+    FOOT_L,
+    FOREARM_L,
+    HAND_L,
+    KNEE_Z,
+    PELVIS,
+    SHIN_L,
+    SHOULDER_Z,
+    THIGH_L,
+    UPPER_ARM_L,
+    WRIST_Z,
 )  # fmt: skip
 
 ARM_SEGMENTS = (7, 4, 3)

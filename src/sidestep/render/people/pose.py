@@ -46,7 +46,8 @@ class PeopleState:
         n = len(self.model)
         defaults: dict[str, tuple[Any, Any]] = {
             "position": (np.float64, None), "heading": (np.float64, None), "speed": (np.float64, None),
-            "phase": (np.float64, None), "model": (np.int64, None), "scale": (np.float64, 1.0), "travel": (np.float64, 0.0),
+            "phase": (np.float64, None), "model": (np.int64, None), "scale": (np.float64, 1.0),
+            "travel": (np.float64, 0.0),
             "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0), "gesture": (np.int64, 0),
             "gesture_time": (np.float64, 0.0), "gesture_left": (np.float64, 1e9), "idle": (np.float64, 0.0),
         }  # fmt: skip
@@ -66,10 +67,10 @@ def pose_people(state: PeopleState, out: FloatArray | None = None, joints: Float
     """
     joints, table = person_joints() if joints is None else joints, gesture_table()
     bones = np.empty((len(state.model), BONE_COUNT, 3, 4), np.float32) if out is None else out
-    if len(state.model) and not (0 <= state.model.min() and state.model.max() < len(joints)):
+    if len(state.model) and not (state.model.min() >= 0 and state.model.max() < len(joints)):
         raise BadInput(f"PeopleState.model must lie in 0 … {len(joints) - 1}: an index in person_models()")
     gesture = state.gesture
-    if gesture is not None and len(gesture) and not (0 <= gesture.min() and gesture.max() < len(GESTURES)):
+    if gesture is not None and len(gesture) and not (gesture.min() >= 0 and gesture.max() < len(GESTURES)):
         raise BadInput(f"PeopleState.gesture must lie in 0 … {len(GESTURES) - 1}: {', '.join(GESTURES)}")
     _pose_people(
         bones, np.empty((BONE_COUNT, 3, 4)), np.empty(12), joints, state.model, state.scale, state.position, state.heading, state.speed, state.travel,

@@ -10,6 +10,8 @@ from sidestep.render.people.skeleton import CHEST, PELVIS, SPINE, THIGH_L, THIGH
 from sidestep.types.base import FloatArray, IntArray
 
 TORSO_SEGMENTS = (10, 6, 4)
+Size = tuple[float, float, float]
+"""Half widths ahead, behind and to the side, m."""
 BULK = {"short_sleeves": 0.0, "long_sleeves": 0.003, "jacket": 0.012, "coat": 0.012}
 
 
@@ -26,42 +28,40 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
     lower = TOP if outfit.legs == "dress" else BOTTOM
     seat, waist, chest = build.seat, build.waist, build.chest
 
-    def trunk_ring(
-        z: float,
-        ahead: float,
-        behind: float,
-        side: float,
-        keep: int,
-        slot: int,
-        power: float = 2.5,
-        crease: bool = False,
-    ) -> Ring:
+    def trunk_ring(z: float, size: Size, keep: int, slot: int = TOP, power: float = 2.5, crease: bool = False) -> Ring:
         bones, weight = _trunk_bones(z)
+        ahead, behind, side = size
         return Ring((0, 0, z), ahead, side, behind, slot, bones, weight, keep, power, crease=crease)
 
+    def hips(z: float, loose: float) -> Size:
+        ahead, behind, side = (_mix(s, w, z) + loose for s, w in zip(seat, waist, strict=True))
+        return ahead, behind, side
+
+    def ribs(ahead: float, behind: float, side: float, bust: float = 0.0) -> Size:
+        return chest[0] * ahead + bulk + build.bust * bust, chest[1] * behind + bulk, chest[2] * side + bulk
+
     hem = 0.955 if outfit.top in ("short_sleeves", "long_sleeves") else 0.900
-    tucked = outfit.legs in ("skirt", "dress")
-    if tucked:
+    if outfit.legs in ("skirt", "dress"):  # tucked in
         hem = 1.035
+    neck, shoulder = build.neck, build.shoulder
+    below = (0.45 * chest[0] + 0.55 * waist[0], 0.45 * chest[1] + 0.55 * waist[1], 0.45 * chest[2] + 0.55 * waist[2])
     rings = [
-        trunk_ring(0.800, 0.030, 0.045, 0.040, 1, lower, 2.0),
-        trunk_ring(0.850, 0.074, 0.100, 0.120, 2, lower, 2.2),
-        trunk_ring(0.925, *seat, 1, lower) if hem > 0.93 else None,
-        trunk_ring(hem, _mix(seat[0], waist[0], hem), _mix(seat[1], waist[1], hem), _mix(seat[2], waist[2], hem),
-                   1, lower, crease=True),
-        trunk_ring(hem, *(_mix(s, w, hem) + 0.008 + bulk for s, w in zip(seat, waist, strict=True)), 2, TOP, crease=True),
-        trunk_ring(1.000, *(_mix(s, w, 1.0) + 0.004 + bulk for s, w in zip(seat, waist, strict=True)), 0, TOP)
-        if hem < 0.99 else None,
-        trunk_ring(1.090, *(w + 0.002 + bulk for w in waist), 2, TOP),
-        trunk_ring(1.170, *(0.55 * w + 0.45 * c + bulk for w, c in zip(waist, chest, strict=True)), 0, TOP),
-        trunk_ring(1.235, chest[0] * 0.98 + bulk + build.bust * 0.55, chest[1] + bulk, chest[2] * 0.98 + bulk, 0, TOP),
-        trunk_ring(1.285, chest[0] + bulk + build.bust, chest[1] + bulk, chest[2] + bulk, 2, TOP),
-        trunk_ring(1.345, chest[0] * 0.93 + bulk + build.bust * 0.4, chest[1] + bulk, chest[2] * 1.02 + bulk, 0, TOP),
-        trunk_ring(1.400, chest[0] * 0.78 + bulk, chest[1] * 0.94 + bulk, chest[2] * 1.02 + bulk, 1, TOP, 2.6),
-        trunk_ring(1.438, chest[0] * 0.60 + bulk, chest[1] * 0.78 + bulk, build.shoulder * 0.92 + bulk, 2, TOP, 2.4),
-        trunk_ring(1.464, 0.060 + bulk * 0.5, 0.074 + bulk * 0.5, build.shoulder * 0.62 + bulk, 0, TOP, 2.2),
-        trunk_ring(1.492 + bulk * 1.5, build.neck + 0.008, build.neck + 0.010, build.neck + 0.010, 1, TOP, 2.0),
-    ]  # fmt: skip
+        trunk_ring(0.800, (0.030, 0.045, 0.040), 1, lower, 2.0),
+        trunk_ring(0.850, (0.074, 0.100, 0.120), 2, lower, 2.2),
+        trunk_ring(0.925, seat, 1, lower) if hem > 0.93 else None,
+        trunk_ring(hem, hips(hem, 0.0), 1, lower, crease=True),
+        trunk_ring(hem, hips(hem, 0.008 + bulk), 2, crease=True),
+        trunk_ring(1.000, hips(1.0, 0.004 + bulk), 0) if hem < 0.99 else None,
+        trunk_ring(1.090, hips(1.09, 0.002 + bulk), 2),
+        trunk_ring(1.170, (below[0] + bulk, below[1] + bulk, below[2] + bulk), 0),
+        trunk_ring(1.235, ribs(0.98, 1.0, 0.98, 0.55), 0),
+        trunk_ring(1.285, ribs(1.0, 1.0, 1.0, 1.0), 2),
+        trunk_ring(1.345, ribs(0.93, 1.0, 1.02, 0.4), 0),
+        trunk_ring(1.400, ribs(0.78, 0.94, 1.02), 1, power=2.6),
+        trunk_ring(1.438, (chest[0] * 0.60 + bulk, chest[1] * 0.78 + bulk, shoulder * 0.92 + bulk), 2, power=2.4),
+        trunk_ring(1.464, (0.060 + bulk / 2, 0.074 + bulk / 2, shoulder * 0.62 + bulk), 0, power=2.2),
+        trunk_ring(1.492 + bulk * 1.5, (neck + 0.008, neck + 0.010, neck + 0.010), 1, power=2.0),
+    ]
     kept = [ring for ring in rings if ring is not None]
     turn = 0.5 if level == 2 else 0.0  # four corners show more of a trunk than four edges
     return [tube(kept, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]

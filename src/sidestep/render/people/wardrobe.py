@@ -79,7 +79,8 @@ def _choices(scenario: str, person: int) -> list[float]:
 
 def _pick(palette: Sequence[str], choice: float, shade: float) -> FloatArray:
     """A colour of the palette, a little lighter or darker."""
-    return np.clip(linear_rgb(palette[int(choice * len(palette))]) * (0.85 + 0.3 * shade), 0, 1)
+    colour = linear_rgb(palette[int(choice * len(palette))]) * (0.85 + 0.3 * shade)
+    return np.minimum(colour, 1.0)
 
 
 def dress_people(scenario: str, person_id: Sequence[int] | IntArray) -> Looks:

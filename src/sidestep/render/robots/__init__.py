@@ -1,4 +1,4 @@
-"""Robots as models, in the size of their specs: what one sees is what collides. :func:`robot_figure` picks the shape."""
+"""Robots as models in the size of their specs: what one sees is what collides. Start with :func:`robot_figure`."""
 
 from sidestep.render.robots.library import robot_figure
 

@@ -10,8 +10,26 @@ from sidestep.render.loft import Part, Ring, box, limb, mirrored, tube
 from sidestep.render.mesh import Semantic
 from sidestep.render.people.pose import PeopleState, pose_people
 from sidestep.render.people.skeleton import (
-    ANKLE_Z, CHEST, ELBOW_Z, FOOT_L, FOREARM_L, HAND_L, HEAD, HIP_Z, KNEE_Z, NECK, OTHER_SIDE, PELVIS, REST_HEIGHT, SHIN_L,
-    SHOULDER_Z, SPINE, THIGH_L, UPPER_ARM_L, WRIST_Z, rest_joints,
+    ANKLE_Z,
+    CHEST,
+    ELBOW_Z,
+    FOOT_L,
+    FOREARM_L,
+    HAND_L,
+    HEAD,
+    HIP_Z,
+    KNEE_Z,
+    NECK,
+    OTHER_SIDE,
+    PELVIS,
+    REST_HEIGHT,
+    SHIN_L,
+    SHOULDER_Z,
+    SPINE,
+    THIGH_L,
+    UPPER_ARM_L,
+    WRIST_Z,
+    rest_joints,
 )  # fmt: skip
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import RobotSpec

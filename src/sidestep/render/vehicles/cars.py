@@ -10,7 +10,16 @@ from sidestep.render.figure import Figure, Motion, body_matrix, build_model, pac
 from sidestep.render.loft import Part, box, wheel
 from sidestep.render.mesh import Semantic
 from sidestep.render.vehicles.shapes import (
-    CAR, GLASS, HUB, PAINT, SLOTS, TYRE, VAN, Shape, make_details, make_shell,
+    CAR,
+    GLASS,
+    HUB,
+    PAINT,
+    SLOTS,
+    TYRE,
+    VAN,
+    Shape,
+    make_details,
+    make_shell,
 )  # fmt: skip
 from sidestep.types.base import FloatArray
 
