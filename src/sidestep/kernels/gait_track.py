@@ -1,7 +1,8 @@
 """From where people are, step after step, to where they are in their gait. Causal: looks at no later step.
 
 phase += moved / stride(speed): the gait advances with the metres walked, so a standing foot moves against the body
-exactly as the body moves. Speed, turn rate and body heading are first-order filters, x += k (input - x) with k = dt / (τ + dt).
+exactly as the body moves. Speed, turn rate and body heading are first-order filters, x += k (input - x) with
+k = dt / (τ + dt).
 """
 
 import numpy as np

@@ -35,9 +35,10 @@ class Ring:
     """A closed curve that a tube runs through, in the plane across ``axis``; half widths in metres.
 
     For axis z the width ``ahead`` is along +x, ``behind`` along -x and ``side`` along ±y; for x they are y, -y, z;
-    for y they are z, -z, x. ``power`` 2 is an ellipse, more is squarer. ``slope`` lifts the curve along the axis by so much per metre
-    ahead; ``toe`` lifts the outermost quarter ahead by so many metres. ``slot`` colours the band that starts here;
-    ``crease`` gives the bands on either side normals of their own. Levels of detail above ``level`` leave the ring out.
+    for y they are z, -z, x. ``power`` 2 is an ellipse, more is squarer. ``slope`` lifts the curve along the axis by so
+    much per metre ahead; ``toe`` lifts the outermost quarter ahead by so many metres. ``slot`` colours the band that
+    starts here; ``crease`` gives the bands on either side normals of their own. Levels of detail above ``level`` leave
+    the ring out.
     """
 
     centre: tuple[float, float, float]

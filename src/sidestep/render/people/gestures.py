@@ -40,7 +40,9 @@ _TABLE: dict[str, dict[str, float | Swing]] = {
         "flex_r": 12, "abduct_r": 10, "twist_r": -50, "elbow_r": 54, "pronate_r": 20, "wrist_r": 0,
         "head_yaw": (0, 12, 0.11, 0.0), "head_pitch": (4, 4, 0.07, 0.3),
     },
-    "look_around": {"head_yaw": (0, 58, 0.28, 0.0), "head_pitch": (-2, 4, 0.17, 0.0), "trunk_yaw": (0, 12, 0.28, -0.04)},
+    "look_around": {
+        "head_yaw": (0, 58, 0.28, 0.0), "head_pitch": (-2, 4, 0.17, 0.0), "trunk_yaw": (0, 12, 0.28, -0.04),
+    },
     "wave": {
         "flex_r": 15, "abduct_r": 98, "twist_r": (85, 8, 1.7, 0.25), "elbow_r": (72, 24, 1.7, 0.0),
         "pronate_r": 0, "wrist_r": (0, 14, 1.7, 0.2), "head_pitch": -3, "head_roll": 2,

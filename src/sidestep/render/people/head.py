@@ -144,8 +144,8 @@ def _hat(outfit: Outfit, level: int) -> list[Part]:
         return [tube(dome, segments, level=level, caps=(None, 0.008)), tube(visor, (8, 6, 4)[level], level=0)]
     if outfit.hat == "brim":
         crown = [
-            ring(1.694, 0.155, 0.160, 0.140, 2), ring(1.704, 0.158, 0.163, 0.143, 1), ring(1.704, 0.100, 0.112, 0.086, 2),
-            ring(1.770, 0.094, 0.104, 0.080, 2), ring(1.792, 0.07, 0.08, 0.06, 0),
+            ring(1.694, 0.155, 0.160, 0.140, 2), ring(1.704, 0.158, 0.163, 0.143, 1),
+            ring(1.704, 0.100, 0.112, 0.086, 2), ring(1.770, 0.094, 0.104, 0.080, 2), ring(1.792, 0.07, 0.08, 0.06, 0),
         ]  # fmt: skip
         return [tube(crown, segments, level=level, caps=(0.0, 0.004))]
     if outfit.hat == "scarf":

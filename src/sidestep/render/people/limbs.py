@@ -146,16 +146,12 @@ def _make_shoe(y: float, level: int) -> Part:
         (0.022, 0.129, 0.124, 0.047, 2.6, 0),
         (0.042, 0.120, 0.122, 0.046, 2.4, 1),
         (0.066, 0.060, 0.116, 0.040, 2.2, 0),
-        (ANKLE_Z + 0.012, 0.000, 0.105, 0.034, 2.0, 2),
+        (ANKLE_Z + 0.012, 0.045, 0.055, 0.034, 2.0, 2),
     )
     rings = []
     for z, ahead, behind, side, power, keep in shape:
-        middle = x if ahead > 0.05 else 0.0
-        front = ahead if ahead > 0.05 else 0.045
-        back = behind if ahead > 0.05 else 0.055
-        toe = TOE_LIFT if z < 0.03 else TOE_LIFT * 0.5
-        rings.append(
-            Ring((middle, y, z), front, side, back, slot=SHOES, bones=foot, power=power, toe=toe if ahead > 0.05 else 0.0,
-                 level=keep, crease=z == 0.022)
-        )  # fmt: skip
+        lift = TOE_LIFT if z < 0.03 else TOE_LIFT * 0.5 if z < ANKLE_Z else 0.0
+        middle = x if z < ANKLE_Z else 0.0
+        crease = z == 0.022
+        rings.append(Ring((middle, y, z), ahead, side, behind, SHOES, foot, 1.0, keep, power, 0.0, lift, crease))
     return tube(rings, SHOE_SEGMENTS[level], level=level, caps=(0.0 if level < 2 else None, 0.004))

@@ -22,9 +22,9 @@ PackedBones = FloatArray
 class PeopleState:
     """What sets the pose of N people. Only the first five arrays are required; angles in rad, heading from +x.
 
-    ``travel`` is the direction of motion from the heading: 0 ahead, π backwards. ``gesture_time`` is the time since the
-    gesture began, ``gesture_left`` until it ends; ``time`` is the clock of breathing and swaying, and ``idle`` shifts it
-    from person to person.
+    ``travel`` is the direction of motion from the heading: 0 ahead, π backwards. ``gesture_time`` is the time since
+    the gesture began, ``gesture_left`` until it ends; ``time`` is the clock of swaying, and ``idle`` shifts it from
+    person to person.
     """
 
     position: FloatArray  # (N, 2) m
@@ -72,8 +72,9 @@ def pose_people(state: PeopleState, out: FloatArray | None = None, joints: Float
     gesture = state.gesture
     if gesture is not None and len(gesture) and not (gesture.min() >= 0 and gesture.max() < len(GESTURES)):
         raise BadInput(f"PeopleState.gesture must lie in 0 … {len(GESTURES) - 1}: {', '.join(GESTURES)}")
+    scratch = np.empty((BONE_COUNT, 3, 4)), np.empty(12)
     _pose_people(
-        bones, np.empty((BONE_COUNT, 3, 4)), np.empty(12), joints, state.model, state.scale, state.position, state.heading, state.speed, state.travel,
+        bones, *scratch, joints, state.model, state.scale, state.position, state.heading, state.speed, state.travel,
         state.turn_rate, state.phase, state.head_yaw, gesture, state.gesture_time, state.gesture_left, state.idle,
         float(state.time), table,
     )  # fmt: skip

@@ -103,14 +103,14 @@ def make_delivery_robot(spec: RobotSpec) -> Figure:
     middle = (x_min + x_max) / 2
     axle = length / 2 - radius * 1.02
     wheels = [(middle + sx * axle, sy * (y_max - tread / 2), radius) for sx in (-1, 1) for sy in (1, -1)]
+    half, side = length / 2 * 0.985, y_max - tread - 0.01
+
+    def ring(z: float, along: float, across: float, slot: int, keep: int = 2, crease: bool = False) -> Ring:
+        return Ring((middle, 0, z * height), half * along, across, slot=slot, level=keep, power=4.5, crease=crease)
+
     levels = []
     for level in range(3):
         segments = (16, 12, 8)[level]
-        half, side = length / 2 * 0.985, y_max - tread - 0.01
-
-        def ring(z: float, along: float, across: float, slot: int, keep: int = 2, crease: bool = False) -> Ring:
-            return Ring((middle, 0, z * height), half * along, across, slot=slot, level=keep, power=4.5, crease=crease)
-
         hull = [
             ring(0.13, 0.80, side * 0.9, dark), ring(0.17, 0.96, side, shell, crease=True),
             ring(0.34, 1.0, side, shell, 0, True), ring(0.34, 1.0, y_max * 0.97, shell, 2, True),

@@ -72,8 +72,8 @@ def vehicle_figure(
 
 
 def _level(
-    shape: Shape, size: tuple[float, float, float], rear: float, wheels: list[tuple[float, float, float]], radius: float,
-    tread: float, level: int,
+    shape: Shape, size: tuple[float, float, float], rear: float, wheels: list[tuple[float, float, float]],
+    radius: float, tread: float, level: int,
 ) -> list[Part]:  # fmt: skip
     length, width, height = size
     parts: list[Part] = []
