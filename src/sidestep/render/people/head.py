@@ -48,7 +48,7 @@ def _face(jaw: float, ears: bool) -> list[Part]:
     nose = np.asarray([(0.088, 0, 1.662), (0.086, 0.017, 1.612), (0.086, -0.017, 1.612), (0.118, 0, 1.618)])
     parts = [rigid(nose, np.asarray([(0, 1, 3), (0, 3, 2), (1, 2, 3)]), SKIN, HEAD)]
     for side in (1.0, -1.0):
-        for z, tall, wide, y in ((1.650, 0.006, 0.012, 0.031), (1.669, 0.003, 0.017, 0.031)):
+        for z, tall, wide, y in ((1.650, 0.006, 0.012, 0.031), (1.670, 0.0022, 0.015, 0.032)):
             inner, outer = y - wide, y + wide
             rise = 0.003 if z < 1.66 else -0.001
             x_in, x_out = (0.0945 - 5.5 * (edge**2) for edge in (inner, outer))

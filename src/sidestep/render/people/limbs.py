@@ -40,9 +40,9 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
 
     sleeve = TOP if long_sleeve else SKIN
     rings = [
-        arm_ring(SHOULDER_Z + 0.028, 0.030, upper, 1, 0),
-        arm_ring(SHOULDER_Z + 0.010, 0.049, upper, 1, 2),
-        arm_ring(SHOULDER_Z - 0.035, 0.057, upper, 1, 0),
+        arm_ring(SHOULDER_Z + 0.022, 0.028, upper, 1, 0),
+        arm_ring(SHOULDER_Z + 0.004, 0.046, upper, 1, 2),
+        arm_ring(SHOULDER_Z - 0.040, 0.055, upper, 1, 0),
         arm_ring(SHOULDER_Z - 0.110, 0.053, upper, 1, 1),
     ]
     if not long_sleeve:
@@ -63,7 +63,7 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
             Ring((x, y, WRIST_Z + 0.015), k * 0.026, k * 0.022, slot=SKIN, bones=wrist, level=0),
         ]
     rings += _hand_rings(x, y, k, level)
-    parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.012, 0.008) if level < 2 else (None, 0.03))]
+    parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.010, 0.008) if level < 2 else (None, 0.03))]
     if level == 0:
         parts.append(
             limb(

@@ -58,8 +58,8 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
         trunk_ring(1.285, ribs(1.0, 1.0, 1.0, 1.0), 2),
         trunk_ring(1.345, ribs(0.93, 1.0, 1.02, 0.4), 0),
         trunk_ring(1.400, ribs(0.78, 0.94, 1.02), 1, power=2.6),
-        trunk_ring(1.438, (chest[0] * 0.60 + bulk, chest[1] * 0.78 + bulk, shoulder * 0.92 + bulk), 2, power=2.4),
-        trunk_ring(1.464, (0.060 + bulk / 2, 0.074 + bulk / 2, shoulder * 0.62 + bulk), 0, power=2.2),
+        trunk_ring(1.438, (chest[0] * 0.60 + bulk, chest[1] * 0.78 + bulk, shoulder * 1.0 + bulk), 2, power=2.4),
+        trunk_ring(1.464, (0.060 + bulk / 2, 0.074 + bulk / 2, shoulder * 0.66 + bulk), 0, power=2.2),
         trunk_ring(1.492 + bulk * 1.5, (neck + 0.008, neck + 0.010, neck + 0.010), 1, power=2.0),
     ]
     kept = [ring for ring in rings if ring is not None]
@@ -93,9 +93,11 @@ def make_skirt(outfit: Outfit, level: int) -> list[Part]:
         hem, flare = (0.50, 0.075) if outfit.legs == "dress" else (0.46, 0.045)
         if outfit.hat == "scarf":
             hem, flare = 0.30, 0.085
-        parts.append(_hanging(outfit, level, 1.05, hem, flare, slot, 0.016))
+        waist = 0.80 if outfit.top == "coat" else 1.05  # below a coat only what looks out
+        parts.append(_hanging(outfit, level, waist, hem, flare, slot, 0.016))
     if outfit.top == "coat":
-        parts.append(_hanging(outfit, level, 1.06, 0.56, 0.055, TOP, 0.026))
+        flare, loose = (0.055, 0.026) if outfit.legs == "trousers" else (0.085, 0.034)
+        parts.append(_hanging(outfit, level, 1.06, 0.56, flare, TOP, loose))
     return parts
 
 
@@ -132,11 +134,11 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
             front, y = outfit.build.chest[0] + BULK[outfit.top] + 0.6 * outfit.build.bust, outfit.build.shoulder * 0.52
             for side in (y, -y):
                 over, chest, end = (
-                    (front * 0.80, side, 1.405),
-                    (front * 1.0, side, 1.31),
+                    (front * 0.86, side, 1.418),
+                    (front * 1.03, side, 1.31),
                     (front * 0.6, side * 1.7, 1.13),
                 )
-                parts.append(limb((-0.02, side, 1.462), over, (0.018, 0.016), ACCESSORY, CHEST, 3))
+                parts.append(limb((-0.01, side, 1.474), over, (0.018, 0.016), ACCESSORY, CHEST, 3))
                 parts.append(limb(over, chest, (0.016, 0.016), ACCESSORY, CHEST, 3))
                 parts.append(limb(chest, end, (0.016, 0.014), ACCESSORY, SPINE, 3))
         return parts
@@ -146,8 +148,8 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
         if level == 0:
             front, back = outfit.build.chest[0] + outfit.build.bust + BULK[outfit.top], outfit.build.chest[1] + 0.01
             left = outfit.build.shoulder * 0.6
-            for x, z_mid in ((front, 1.28), (-back, 1.28)):
-                parts.append(limb((0.0, left, 1.462), (x, left * 0.2, z_mid), (0.012, 0.014), ACCESSORY, CHEST, 3))
+            for x, z_mid in ((front + 0.006, 1.28), (-back, 1.28)):
+                parts.append(limb((0.0, left, 1.474), (x, left * 0.2, z_mid), (0.012, 0.014), ACCESSORY, CHEST, 3))
                 parts.append(limb((x, left * 0.2, z_mid), (x * 0.25, y, 1.02), (0.014, 0.012), ACCESSORY, SPINE, 3))
         return parts
     return []
