@@ -11,7 +11,7 @@ from sidestep.types.base import FloatArray
 def asphalt(tint: Colour = (0.33, 0.33, 0.34), seed: int = 1) -> FloatArray:
     """Dark binder with light and dark aggregate, patches, and a few cracks."""
     size = 256
-    near, second, value = cells(size, 52, seed, 1.0)
+    near, _, value = cells(size, 52, seed, 1.0)
     stone = np.clip(1.0 - near / 0.42, 0, 1) * (value - 0.42)
     patches = fractal(size, seed + 1, 1.6, 2)
     wander = fractal(size, seed + 2, 1.9)
@@ -60,7 +60,9 @@ def carpet(tint: Colour, seed: int = 41) -> FloatArray:
     size = 128
     weave = fractal(size, seed, 0.1)
     turned = np.add.outer(np.arange(size) * 4 // size, np.arange(size) * 4 // size) % 2
-    stripes = np.where(turned == 0, np.sin(np.arange(size) * np.pi * 0.5)[None, :], np.sin(np.arange(size) * 0.5 * np.pi)[:, None])
+    stripes = np.where(
+        turned == 0, np.sin(np.arange(size) * np.pi * 0.5)[None, :], np.sin(np.arange(size) * 0.5 * np.pi)[:, None]
+    )
     return picture(tint, 1 + 0.07 * weave + 0.045 * stripes + 0.06 * turned + 0.03 * fractal(size, seed + 1, 1.5, 2))
 
 

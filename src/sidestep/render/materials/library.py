@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import cache, partial
 
 from sidestep.errors import UnknownName
 from sidestep.render.materials import ground, things, walls
@@ -126,7 +126,7 @@ def material_names() -> tuple[str, ...]:
     return tuple(sorted([*PICTURES, *PLAIN]))
 
 
-@lru_cache(maxsize=None)
+@cache
 def material(name: str) -> Material:
     """The surface of that name; made once per process."""
     if name in PLAIN:

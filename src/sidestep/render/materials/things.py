@@ -16,7 +16,7 @@ def plain(tint: Colour) -> FloatArray:
 def leaves(tint: Colour, seed: int, across: int = 20) -> FloatArray:
     """Leaves over each other, some in the shade, some turned to the light."""
     size = 128
-    near, second, value = cells(size, across, seed, 1.0)
+    near, _, value = cells(size, across, seed, 1.0)
     clumps = fractal(size, seed + 1, 1.2, 2)
     tone = 0.6 + 0.55 * value + 0.14 * clumps - 0.25 * np.clip(near - 0.3, 0, 1)
     return picture(mix(tint, (0.52, 0.55, 0.22), 0.35 * value), tone)

@@ -15,7 +15,9 @@ def brick(tint: Colour, seed: int, mortar: Colour = (0.62, 0.6, 0.56)) -> FloatA
     odd = np.random.default_rng(seed + 1).random(64)[(value * 63).astype(int)]
     faces = np.asarray(tint) * (0.78 + 0.42 * value[..., None])
     faces[..., 2] *= 0.85 + 0.3 * odd
-    return picture(mix(faces, mortar, joint), 1 + 0.04 * fractal(size, seed + 2, 0.4) + 0.03 * fractal(size, seed + 3, 1.5, 2))
+    return picture(
+        mix(faces, mortar, joint), 1 + 0.04 * fractal(size, seed + 2, 0.4) + 0.03 * fractal(size, seed + 3, 1.5, 2)
+    )
 
 
 def plaster(tint: Colour, seed: int, rough: float = 1.0) -> FloatArray:
@@ -31,7 +33,10 @@ def concrete(tint: Colour = (0.6, 0.6, 0.58), seed: int = 101) -> FloatArray:
     joint, value = courses(size, 2, 2, (0.012, 0.012), 0.0, seed)
     streaks = np.repeat(fractal(size, seed + 1, 0.9).mean(0, keepdims=True), size, 0)
     v, u = np.meshgrid((np.arange(size) + 0.5) / size * 2 % 1, (np.arange(size) + 0.5) / size * 2 % 1, indexing="ij")
-    holes = np.minimum(np.abs(u - 0.22), np.abs(u - 0.78)) ** 2 + np.minimum(np.abs(v - 0.22), np.abs(v - 0.78)) ** 2 < 0.0005
+    holes = (
+        np.minimum(np.abs(u - 0.22), np.abs(u - 0.78)) ** 2 + np.minimum(np.abs(v - 0.22), np.abs(v - 0.78)) ** 2
+        < 0.0005
+    )
     tone = 1 + 0.05 * (value - 0.5) + 0.12 * streaks + 0.03 * fractal(size, seed + 2, 1.2) - 0.3 * holes
     return picture(tint, tone * (1 - 0.25 * joint))
 
