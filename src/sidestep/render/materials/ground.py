@@ -47,7 +47,7 @@ def grass(tint: Colour = (0.33, 0.44, 0.2), seed: int = 21) -> FloatArray:
 
 def stone(tint: Colour, seed: int, speckle: float = 0.1, size: int = 128) -> FloatArray:
     """Granite-like: kerbs, basins, columns."""
-    return picture(tint, 1 + speckle * fractal(size, seed, 0.15) + 0.05 * fractal(size, seed + 1, 1.3, 2))
+    return picture(tint, 1 + speckle * fractal(size, seed, 0.15) + 0.02 * fractal(size, seed + 1, 1.0, 3))
 
 
 def soil(seed: int = 31) -> FloatArray:

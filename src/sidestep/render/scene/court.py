@@ -14,7 +14,7 @@ from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture.thing import Thing
 from sidestep.render.scene.furniture.tree import add_tree
 from sidestep.render.scene.layout import Layout
-from sidestep.render.scene.solids import Frame, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
 
 LEDGE = 0.5  # m, height of the border wall
 HEDGE = 0.95  # m, top of the hedge behind it
@@ -31,19 +31,20 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
     front = house_line(court)
     with builder.object():
         _add_border(builder, court, front, rng)
-    outer = front.buffer(DEPTH, join_style="mitre", mitre_limit=1.5)
-    band = shapely.set_precision(shapely.difference(outer, front), SNAP)
-    plots = _plots(band, front)
-    for index, plot in enumerate(plots):
-        others = shapely.union_all([other for k, other in enumerate(plots) if k != index])
-        garden = index % 4 == 3 or plot.area < 20.0
-        if garden:
-            _add_garden(builder, plot, outer, others, rng)
-        else:
-            with builder.object():
-                height = draw_height(rng)
-                shop = bool(rng.random() < 0.4)
-                add_building(builder, plot, height, rng, shop=shop, seen=front.boundary, blind=others)
+    outer = front.minimum_rotated_rectangle.buffer(DEPTH, join_style="mitre")
+    block = shapely.set_precision(shapely.difference(outer, front), SNAP)
+    plots = _plots(block, front)
+    gardens = [plot for index, plot in enumerate(plots) if index % 4 == 3]
+    houses = [plot for index, plot in enumerate(plots) if index % 4 != 3]
+    seen = shapely.union_all([front.boundary, *(garden.boundary for garden in gardens)])
+    for garden in gardens:
+        _add_garden(builder, garden, outer, rng)
+    for index, house in enumerate(houses):
+        others = shapely.union_all([other for k, other in enumerate(houses) if k != index])
+        with builder.object():
+            height = draw_height(rng)
+            shop = bool(rng.random() < 0.4)
+            add_building(builder, house, height, rng, shop=shop, seen=seen, blind=others)
     _add_apron(builder, outer)
 
 
@@ -60,8 +61,6 @@ def _add_border(builder: MeshBuilder, court: Any, front: Any, rng: np.random.Gen
     for part in polygon_parts(minus(front, court)):
         for ring in (part.exterior, *part.interiors):
             corners = np.asarray(ring.coords)[:-1]
-            from sidestep.render.scene.solids import band
-
             band(builder, corners, corners, -0.05, LEDGE, stone, Semantic.WALL)
         coping = meet(part, court.buffer(0.16, join_style="mitre"))
         bed = minus(part, coping)
@@ -73,8 +72,8 @@ def _add_border(builder: MeshBuilder, court: Any, front: Any, rng: np.random.Gen
             prism(builder, hedge, LEDGE - 0.02, HEDGE, "hedge", Semantic.GRASS)
 
 
-def _plots(band: Any, front: Any) -> list[Any]:
-    """The band cut by rays from the middle of the court into plots with about ``SECTOR`` m of front."""
+def _plots(block: Any, front: Any) -> list[Any]:
+    """The block cut by rays from the middle of the court into plots with about ``SECTOR`` m of front."""
     middle = np.asarray(front.centroid.coords)[0]
     line = front.exterior if front.geom_type == "Polygon" else front.convex_hull.exterior
     corners = np.asarray(line.coords)[:-1]
@@ -92,15 +91,15 @@ def _plots(band: Any, front: Any) -> list[Any]:
             at = np.asarray(line.interpolate((start + (end - start) * k / pieces) % line.length).coords)[0]
             away = (at - middle) / np.hypot(*(at - middle))
             rays.append(shapely.LineString([middle, at + 6 * DEPTH * away]))
-    lines = shapely.union_all([band.boundary, *rays], grid_size=SNAP)
+    lines = shapely.union_all([block.boundary, *rays], grid_size=SNAP)
     faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
-    inside = shapely.contains(band.buffer(1e-6), shapely.point_on_surface(faces))
+    inside = shapely.contains(block, shapely.point_on_surface(faces))
     plots = [part for face in faces[inside] for part in polygon_parts(face, 0.5)]
     around = [np.arctan2(*(np.asarray(plot.centroid.coords)[0] - middle)[::-1]) for plot in plots]
     return [plots[k] for k in np.argsort(around)]
 
 
-def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, others: Any, rng: np.random.Generator) -> None:
+def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Generator) -> None:
     """Raised lawn with trees and a tall wall behind."""
     wall = meet(plot, outer.boundary.buffer(0.3))
     lawn = minus(plot, wall)

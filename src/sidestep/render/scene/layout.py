@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import shapely
+from shapely.geometry.polygon import orient
 
 from sidestep.errors import BadInput
 from sidestep.render.scene.areas import SNAP, join, minus
@@ -158,5 +159,5 @@ def _without_overlaps(solids: list[tuple[Region, Any]]) -> tuple[Footprint, ...]
         rest = minus(polygon, shapely.union_all([solids[j][1] for j in near]))
         for part in shapely.get_parts(rest):
             if part.geom_type == "Polygon" and part.area > 1e-4:
-                kept.append((index, Footprint(region, part, abs(part.area - polygon.area) < 1e-6)))
+                kept.append((index, Footprint(region, orient(part, 1.0), abs(part.area - polygon.area) < 1e-6)))
     return tuple(footprint for _, footprint in sorted(kept, key=lambda item: item[0]))

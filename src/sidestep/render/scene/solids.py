@@ -54,7 +54,7 @@ def sides(
     builder: MeshBuilder, polygon: Any, z0: float, z1: float, material: str, semantic: Semantic, smooth: bool = False
 ) -> None:
     """The upright faces of a prism, also of its holes."""
-    for ring in _rings(polygon):
+    for ring in _rings(orient(polygon, 1.0)):
         band(builder, ring, ring, z0, z1, material, semantic, smooth)
 
 
@@ -261,5 +261,16 @@ def blob(
     vertices = np.array(centre) + unit * np.array(radius) * swell
     normals = unit / np.array(radius)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    around = np.arctan2(unit[:, 1], unit[:, 0]) * max(radius[0], radius[1])
-    builder.triangles(vertices, faces, normals, np.column_stack([around, vertices[:, 2]]), material, semantic)
+    corners = vertices[faces]
+    facing = np.abs(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])).argmax(axis=1)
+    keep = np.array([[1, 2], [0, 2], [0, 1]])[facing]  # each face is painted along the axis it looks at most
+    uv = np.take_along_axis(corners, keep[:, None, :].repeat(3, axis=1), axis=2)
+    count = 3 * len(faces)
+    builder.triangles(
+        corners.reshape(count, 3),
+        np.arange(count).reshape(-1, 3),
+        normals[faces].reshape(count, 3),
+        uv.reshape(count, 2),
+        material,
+        semantic,
+    )
