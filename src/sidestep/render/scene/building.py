@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ class Style:
     @classmethod
     def draw(cls, height: float, shop: bool, rng: np.random.Generator) -> Style:
         wall = str(rng.choice(WALLS))
-        storeys = max(int(round((height - 0.3) / STOREY)), 1)
+        storeys = max(round((height - 0.3) / STOREY), 1)
         dark = wall in ("concrete", "plaster_grey") or rng.random() < 0.3
         plain, lit = ("window_dark", "window_lit_dark") if dark else ("window_cream", "window_lit")
         return cls(
@@ -89,7 +90,7 @@ def add_building(
     for part in polygon_parts(polygon):
         for ring in (part.exterior, *part.interiors):
             corners = np.asarray(ring.coords)
-            for start, end in zip(corners[:-1], corners[1:], strict=True):
+            for start, end in itertools.pairwise(corners):
                 wall = Wall((start[0], start[1]), (end[0], end[1]))
                 if wall.length > 1e-6:
                     openings = _openings(wall, style, rng) if _is_open(wall, seen, blind) else []

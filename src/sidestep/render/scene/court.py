@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.areas import SNAP, join, meet, minus
+from sidestep.render.scene.areas import SNAP, minus, off_grid
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture.thing import Thing
@@ -51,9 +51,13 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
 def house_line(court: Any) -> Any:
     """A smooth line around the court: at least 0.2 m outside it, notches under 3 m closed, straight within 0.4 m."""
     hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
-    closed = hull.buffer(SETBACK + 1.5, join_style="mitre").buffer(-1.5, join_style="mitre")
+    closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
     closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
-    return shapely.set_precision(shapely.simplify(closed, 0.4), SNAP)
+    for tolerance in (0.4, 0.2, 0.1, 0.0):
+        front = shapely.set_precision(shapely.simplify(closed, tolerance), SNAP)
+        if front.buffer(-0.15).contains(hull):
+            break
+    return front
 
 
 def _add_border(builder: MeshBuilder, court: Any, front: Any, rng: np.random.Generator) -> None:
@@ -62,11 +66,11 @@ def _add_border(builder: MeshBuilder, court: Any, front: Any, rng: np.random.Gen
         for ring in (part.exterior, *part.interiors):
             corners = np.asarray(ring.coords)[:-1]
             band(builder, corners, corners, -0.05, LEDGE, stone, Semantic.WALL)
-        coping = meet(part, court.buffer(0.16, join_style="mitre"))
-        bed = minus(part, coping)
-        for top in polygon_parts(coping):
+        part, rim = off_grid(part), off_grid(court).buffer(0.16, join_style="mitre")
+        coping, bed = shapely.intersection(part, rim), shapely.difference(part, rim)
+        for top in polygon_parts(coping, 1e-3):
             flat(builder, top, LEDGE, "stone_pale", Semantic.WALL)
-        for soil in polygon_parts(bed):
+        for soil in polygon_parts(bed, 1e-3):
             flat(builder, soil, LEDGE, "grass", Semantic.GRASS)
         for hedge in polygon_parts(bed.buffer(-0.06, join_style="mitre"), 0.05):
             prism(builder, hedge, LEDGE - 0.02, HEDGE, "hedge", Semantic.GRASS)
@@ -86,7 +90,7 @@ def _plots(block: Any, front: Any) -> list[Any]:
     cuts.sort()
     rays = []
     for start, end in zip(cuts, [*cuts[1:], cuts[0] + line.length], strict=True):
-        pieces = max(int(round((end - start) / SECTOR)), 1)
+        pieces = max(round((end - start) / SECTOR), 1)
         for k in range(pieces):
             at = np.asarray(line.interpolate((start + (end - start) * k / pieces) % line.length).coords)[0]
             away = (at - middle) / np.hypot(*(at - middle))
@@ -101,8 +105,8 @@ def _plots(block: Any, front: Any) -> list[Any]:
 
 def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Generator) -> None:
     """Raised lawn with trees and a tall wall behind."""
-    wall = meet(plot, outer.boundary.buffer(0.3))
-    lawn = minus(plot, wall)
+    plot, rim = off_grid(plot), off_grid(outer).boundary.buffer(0.3, join_style="mitre")
+    wall, lawn = shapely.intersection(plot, rim), shapely.difference(plot, rim)
     with builder.object():
         for part in polygon_parts(wall):
             prism(builder, part, -0.05, BACK_WALL, "brick_brown", Semantic.WALL, top="stone_pale")

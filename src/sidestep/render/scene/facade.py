@@ -90,7 +90,7 @@ def _add_strip(
 ) -> None:
     points, triangles = triangulate(part)
     vertices = wall.points(points[:, 0], points[:, 1])
-    builder.triangles(vertices, triangles, wall.normal, points + (shift, 0.0), material, semantic)
+    builder.triangles(vertices, triangles, wall.normal, np.add(points, (shift, 0.0)), material, semantic)
 
 
 def _add_opening(builder: MeshBuilder, wall: Wall, opening: Opening, semantic: Semantic) -> None:

@@ -5,6 +5,7 @@ Every point of the ground belongs to exactly one piece. Where two pieces differ 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,7 +174,7 @@ def _add_face(builder: MeshBuilder, face: Any, piece: Piece) -> None:
 def _list_edges(edges: dict[Any, Any], face: Any, plane: Plane) -> None:
     for ring in (face.exterior, *face.interiors):
         corners = np.asarray(ring.coords)
-        for start, end in zip(corners[:-1], corners[1:], strict=True):
+        for start, end in itertools.pairwise(corners):
             a, b = tuple(np.round(start, 4)), tuple(np.round(end, 4))
             edges.setdefault((min(a, b), max(a, b)), []).append((start, end, plane))
 

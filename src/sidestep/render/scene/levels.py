@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +94,7 @@ def _contact(a: Any, b: Any) -> list[tuple[FloatArray, FloatArray]]:
         if part.geom_type != "LineString":
             continue
         points = np.asarray(shapely.simplify(part, 0.01).coords)
-        ends += list(zip(points[:-1], points[1:], strict=True))
+        ends += list(itertools.pairwise(points))
     return sorted(ends, key=lambda pair: -float(np.hypot(*(pair[1] - pair[0]))))
 
 

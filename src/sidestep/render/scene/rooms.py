@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,7 @@ def add_rooms(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
         for part in polygon_parts(layout.open_area):
             for ring in (part.exterior, *part.interiors):
                 corners = np.asarray(shapely.simplify(ring, 1e-3).coords)[::-1]
-                for start, end in zip(corners[:-1], corners[1:], strict=True):
+                for start, end in itertools.pairwise(corners):
                     _add_room_wall(builder, layout, Wall((start[0], start[1]), (end[0], end[1])), room, covered, rng)
         for lintel in lintels:
             _add_lintel(builder, lintel, layout, room)
@@ -119,7 +120,7 @@ def _add_lintel(builder: MeshBuilder, lintel: Any, layout: Layout, room: Room) -
     """Underside, and faces towards the rooms; its other faces lie in the walls."""
     flat(builder, lintel, DOOR_HEIGHT, "frame_grey", Semantic.WALL, down=True)
     corners = np.asarray(lintel.exterior.coords)
-    for start, end in zip(corners[:-1], corners[1:], strict=True):
+    for start, end in itertools.pairwise(corners):
         wall = Wall((start[0], start[1]), (end[0], end[1]))
         before = wall.points(np.array([wall.length / 2]), np.zeros(1))[0, :2] + 0.05 * wall.normal[:2]
         if shapely.contains_xy(layout.open_area, before[0], before[1]):
@@ -133,7 +134,7 @@ def _add_ceiling(builder: MeshBuilder, area: Any, height: float) -> None:
         frame = Frame.about(part)
         inner = part.buffer(-0.35)
         pitch = LAMP_PITCH if height < 3.5 else 1.6 * LAMP_PITCH
-        nx, ny = (max(int(round(size / pitch)), 1) for size in (frame.length, frame.width))
+        nx, ny = (max(round(size / pitch), 1) for size in (frame.length, frame.width))
         for i in range(nx):
             for j in range(ny):
                 x = ((i + 0.5) / nx - 0.5) * frame.length

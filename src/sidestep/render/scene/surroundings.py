@@ -67,12 +67,12 @@ def _strips(polygon: Any, bounds: tuple[float, float, float, float], side: int, 
 def add_far_houses(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
     """Two rows of plain houses around the drawing, with gaps where streets leave it."""
     x0, y0, x1, y1 = layout.bounds
-    streets = _streets(layout)
+    taken = [_streets(layout)]
     for row, distance in enumerate((CLEAR, CLEAR + 22.0)):
         west, south, east, north = x0 - distance, y0 - distance, x1 + distance, y1 + distance
         lines = [((west, south), (east, south)), ((east, south), (east, north)), ((east, north), (west, north))]
         for start, end in [*lines, ((west, north), (west, south))]:
-            _house_row(builder, np.array(start), np.array(end), streets, rng, row)
+            _house_row(builder, np.array(start), np.array(end), taken, rng, row)
 
 
 def _streets(layout: Layout) -> Any:
@@ -86,7 +86,9 @@ def _streets(layout: Layout) -> Any:
     return shapely.union_all(strips).buffer(1.0, join_style="mitre") if strips else shapely.Polygon()
 
 
-def _house_row(builder: MeshBuilder, start: Any, end: Any, streets: Any, rng: np.random.Generator, row: int) -> None:
+def _house_row(
+    builder: MeshBuilder, start: Any, end: Any, taken: list[Any], rng: np.random.Generator, row: int
+) -> None:
     length = float(np.hypot(*(end - start)))
     along = (end - start) / length
     outside = np.array([along[1], -along[0]])
@@ -98,8 +100,9 @@ def _house_row(builder: MeshBuilder, start: Any, end: Any, streets: Any, rng: np
         storeys = int(rng.integers(3, 6)) + 2 * row
         shape = shapely.Polygon([near + outside * depth, far + outside * depth, far, near])
         material, roof = f"facade_far_{rng.integers(1, 4)}", str(rng.choice(["gravel", "roof_slate"]))
-        if streets.intersects(shape):
+        if any(other.intersects(shape) for other in taken):
             continue
+        taken.append(shape)
         with builder.object():
             shape = shapely.geometry.polygon.orient(shapely.set_precision(shape, SNAP), 1.0)
             sides(builder, shape, -0.2, STOREY * storeys, material, Semantic.BUILDING)

@@ -18,7 +18,7 @@ def add_bench(builder: MeshBuilder, thing: Thing) -> None:
         return
     frame = thing.frame
     half, wide = frame.length / 2, frame.width / 2
-    boards = max(int(round(frame.width / 0.12)), 2)
+    boards = max(round(frame.width / 0.12), 2)
     edges = np.linspace(-wide, wide, boards + 1)
     gap = 0.008
     for k in range(boards):

@@ -36,9 +36,10 @@ def add_glass_screen(builder: MeshBuilder, thing: Thing) -> None:
     """The glazed back of a shelter, with a roof as wide as the back."""
     top = max(thing.height, 2.0)
     thing.body(builder, -0.15, 0.25, "metal_dark")
-    thing.body(builder, 0.25, top - 0.1, "glass_pale", inset=0.015)
     thing.body(builder, top - 0.1, top, "metal_dark", bottom=True)
     half, wide = thing.frame.length / 2, thing.frame.width / 2
+    inner, thin = half - 0.06, max(wide - 0.015, 0.01)
+    thing.frame.box(builder, (-inner, inner), (-thin, thin), (0.25, top - 0.1), "glass_pale")
     for x in (-half, half - 0.06):
         thing.frame.box(builder, (x, x + 0.06), (-wide, wide), (0.25, top - 0.1), "metal_dark")
 

@@ -7,7 +7,8 @@ import numpy as np
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.furniture.thing import Thing
-from sidestep.render.scene.solids import taper
+from sidestep.render.scene.solids import flat, sides, taper
+from sidestep.types.base import FloatArray
 
 CAR = Semantic.VEHICLE
 
@@ -20,7 +21,7 @@ def add_parked_car(builder: MeshBuilder, thing: Thing) -> None:
     low, waist, roof = 0.2, 0.8, min(max(thing.height, 1.35), 1.75)
     side = wide - 0.015
 
-    def ring(x0: float, x1: float, y: float, cut: float) -> np.ndarray:
+    def ring(x0: float, x1: float, y: float, cut: float) -> FloatArray:
         points = [(x0 + cut, -y), (x1 - cut, -y), (x1, -y + cut), (x1, y - cut), (x1 - cut, y), (x0 + cut, y)]
         points += [(x0, y - cut), (x0, -y + cut)]
         world = frame.to_world(np.array(points) * (head, 1.0))
@@ -37,8 +38,6 @@ def add_parked_car(builder: MeshBuilder, thing: Thing) -> None:
     taper(builder, foot, top, z + waist, z + roof - 0.06, "glass_dark", CAR, smooth=False, top=False)
     taper(builder, top, top, z + roof - 0.06, z + roof, paint, CAR, smooth=False)
     under = frame.rectangle(-half + 0.08, half - 0.08, -side + 0.1, side - 0.1)
-    from sidestep.render.scene.solids import flat, sides
-
     flat(builder, under, z + low, "tyre", CAR, down=True)
     sides(builder, under, z + 0.12, z + low, "tyre", CAR)
     for x in (-0.6 * half, 0.6 * half):
@@ -53,7 +52,7 @@ def add_parked_car(builder: MeshBuilder, thing: Thing) -> None:
 def _add_wheel(builder: MeshBuilder, thing: Thing, x: float, y: float, side: float) -> None:
     """A disc of 14 corners that stands 1.5 cm proud of the body, with a hub."""
     frame, radius = thing.frame, 0.32
-    angle = np.arange(14) * 2 * np.pi / 14
+    angle = np.pi / 2 + np.arange(14) * 2 * np.pi / 14  # one corner touches the ground
     for r, offset, material in ((radius, 0.0, "tyre"), (0.58 * radius, 0.004, "metal")):
         local_x, height = x + r * np.cos(angle) * side, radius + r * np.sin(angle)
         outer = frame.to_world(np.column_stack([local_x, np.full(14, y + offset * side)]))

@@ -20,7 +20,7 @@ def add_cupboard(builder: MeshBuilder, thing: Thing) -> None:
     thing.body(builder, -0.1, 0.08, "wood_dark", inset=0.02)
     if thing.rectangular:
         half, wide = frame.length / 2, frame.width / 2
-        doors = max(int(round(frame.length / 0.55)), 1)
+        doors = max(round(frame.length / 0.55), 1)
         pitch = frame.length / doors
         thing.body(builder, 0.08, top - 0.03, "black", inset=0.012, bottom=True)
         for k in range(doors):
