@@ -1,4 +1,5 @@
-"""A mesh from a file as an environment: scanned or modelled places in glTF (``.gltf``, ``.glb``) and what trimesh reads.
+"""A mesh from a file as an environment: scanned or modelled places in glTF (``.gltf``, ``.glb``) or another format
+that trimesh reads.
 
 glTF is metric with y up; it is turned to z up: (x, y, z) → (x, −z, y).
 """
@@ -12,7 +13,7 @@ import numpy as np
 
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 
 SMALLEST, LARGEST = 0.5, 20_000.0  # m: the extent of a place
 PICTURE = 256  # pixels: textures are scaled to this square
@@ -37,9 +38,11 @@ def load_environment(
     parts = _read(file)
     if not np.isfinite(scale) or scale <= 0:
         raise BadInput(f"{file}: scale must be a positive number, got {scale!r}")
-    meshes, owners, materials = [], [], []
+    meshes: list[Mesh] = []
+    owners: list[IntArray] = []
+    materials: list[Material] = []
     for number, (geometry, transform) in enumerate(parts, start=1):
-        vertices = np.asarray(geometry.vertices, np.float64) @ transform[:3, :3].T + transform[:3, 3]
+        vertices: FloatArray = np.asarray(geometry.vertices, np.float64) @ transform[:3, :3].T + transform[:3, 3]
         if file.suffix.lower() in Y_UP:
             vertices = vertices[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
         vertices = _place(vertices * scale, origin, heading)
@@ -67,7 +70,7 @@ def _read(file: Path) -> list[tuple[Any, FloatArray]]:
         scene = trimesh.load_scene(file, process=False)
     except Exception as error:  # readers of foreign formats raise whatever they like
         raise BadInput(f"{file}: not a mesh that can be read ({type(error).__name__}: {error})") from error
-    parts = []
+    parts: list[tuple[Any, FloatArray]] = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
         geometry = scene.geometry[name]
@@ -131,8 +134,7 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
     if image is not None and uv is not None and len(uv) == count:
         square = np.asarray(image.convert("RGB").resize((PICTURE, PICTURE)), np.float64)[::-1] / 255.0
         return Material(f"picture {index}", (square**2.2).astype(np.float32), 1.0, True), np.asarray(uv, np.float64)
-    colour = np.asarray(
-        getattr(material, "main_color", None) if material is not None else visual.main_color, np.float64
-    )
+    painted = visual if material is None else material
+    colour = np.asarray(painted.main_color, np.float64)
     linear = (np.clip(colour[:3] / 255.0, 0.0, 1.0) ** 2.2).astype(np.float32).reshape(1, 1, 3)
     return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))

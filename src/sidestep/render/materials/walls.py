@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.render.materials.noise import Colour, courses, fractal, linear, mix, picture
-from sidestep.types.base import FloatArray
+from sidestep.types.base import BoolArray, FloatArray
 
 
 def brick(tint: Colour, seed: int, mortar: Colour = (0.62, 0.6, 0.56)) -> FloatArray:
@@ -54,7 +54,7 @@ def _bars(size: int, across: int, up: int, rim: float, bar: float) -> FloatArray
     t = (np.arange(size) + 0.5) / size
     outer = np.minimum(t, 1 - t) < rim
 
-    def between(parts: int) -> FloatArray:
+    def between(parts: int) -> BoolArray:
         cuts = np.arange(1, parts) / parts
         return np.asarray((np.abs(t[:, None] - cuts[None, :]) < bar / 2).any(axis=1))
 

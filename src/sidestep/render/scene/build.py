@@ -63,7 +63,7 @@ def _add_all_ground(
     builder: MeshBuilder, layout: Layout, height: GroundHeight, buildings: list[Footprint], rng: np.random.Generator
 ) -> None:
     palette = Palette.draw(layout, rng)
-    regions = [(region.kind, polygon) for region, polygon in layout.ground]
+    regions: list[tuple[str, Any]] = [(region.kind, polygon) for region, polygon in layout.ground]
     domain: Any = layout.open_area
     fill = "walkable"
     if not layout.enclosed and not layout.indoor:

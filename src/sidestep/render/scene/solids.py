@@ -47,7 +47,7 @@ def flat(
 def turned(points: FloatArray, angle: float) -> FloatArray:
     """Coordinates in axes rotated by ``angle``: pictures that follow a wall or a street."""
     c, s = np.cos(angle), np.sin(angle)
-    return points @ np.array([[c, -s], [s, c]])
+    return np.asarray(points @ np.array([[c, -s], [s, c]]))
 
 
 def sides(

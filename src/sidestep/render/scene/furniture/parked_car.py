@@ -45,8 +45,8 @@ def add_parked_car(builder: MeshBuilder, thing: Thing) -> None:
             _add_wheel(builder, thing, x, y * wide, y)
     for end, lens in ((head, "lamp"), (-head, "tail_light")):
         for y in (-wide + 0.16, wide - 0.46):
-            x = sorted((end * half, end * (half + 0.012)))
-            frame.box(builder, (x[0], x[1]), (y, y + 0.3), (0.5, 0.61), lens, CAR, bottom=True)
+            back, front = sorted((end * half, end * (half + 0.012)))
+            frame.box(builder, (back, front), (y, y + 0.3), (0.5, 0.61), lens, CAR, bottom=True)
 
 
 def _add_wheel(builder: MeshBuilder, thing: Thing, x: float, y: float, side: float) -> None:
