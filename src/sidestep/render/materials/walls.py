@@ -68,7 +68,7 @@ def window(frame: Colour, across: int, up: int, seed: int, lit: bool = False, cu
     sky = np.clip(v * 1.15 - 0.12 + 0.1 * np.sin(5 * u + 3 * v + seed) + 0.05 * fractal(size, seed, 1.8), 0, 1)
     glass = mix((0.12, 0.15, 0.18), (0.5, 0.6, 0.68), sky**1.4)
     if lit:
-        glass = mix((0.86, 0.68, 0.42), (0.98, 0.86, 0.6), np.clip(v, 0, 1))
+        glass = mix((0.42, 0.35, 0.25), (0.58, 0.52, 0.42), np.clip(v, 0, 1))  # dull by day; its glow is for the night
     if curtain:
         cloth = np.clip(np.abs(u - 0.5) * 7.0 - 1.9, 0, 1)
         folds = 0.85 + 0.12 * np.sin(u * 90)

@@ -68,9 +68,9 @@ class Style:
         )
 
 
-def draw_height(rng: np.random.Generator) -> float:
-    """2 to 6 storeys, for buildings that say nothing."""
-    return float(rng.integers(2, 7) * STOREY + 0.45)
+def draw_height(rng: np.random.Generator, most: int = 6) -> float:
+    """2 to ``most`` storeys, for buildings that say nothing."""
+    return float(rng.integers(2, most + 1) * STOREY + 0.45)
 
 
 def add_building(

@@ -42,7 +42,7 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
     for index, house in enumerate(houses):
         others = shapely.union_all([other for k, other in enumerate(houses) if k != index])
         with builder.object():
-            height = draw_height(rng)
+            height = draw_height(rng, 4)  # low enough for the sun to reach the court
             shop = bool(rng.random() < 0.4)
             add_building(builder, house, height, rng, shop=shop, seen=seen, blind=others)
     _add_apron(builder, outer)
