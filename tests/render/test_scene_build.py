@@ -9,6 +9,7 @@ import shapely
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene import build_scene
+from sidestep.render.scene.builder import FIRST_OBJECT
 from sidestep.render.scene.layout import is_indoor
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.plans import load_plan, plan_names
@@ -127,6 +128,26 @@ def test_rooms_have_a_ceiling_over_all_of_the_floor():
     assert (down < 0).all()
     assert -down.sum() == pytest.approx(floor.sum(), rel=1e-4)
     assert triangles[of_class(scene, Semantic.CEILING)][:, :, 2].min() == pytest.approx(5.0)
+
+
+def test_objects_are_numbered_above_people():
+    scene = build_scene(load_plan("plaza"))
+    numbers = np.unique(scene.static_id)
+    assert numbers[0] == 0
+    assert np.array_equal(numbers[1:], FIRST_OBJECT + np.arange(len(numbers) - 1))
+
+
+@pytest.mark.parametrize("name", ["crosswalk_street", "lobby", "socnav_univ", "room"])
+def test_a_turned_plan_is_as_sound(name):
+    def turn(ring):
+        x, y = np.asarray(ring, float).T
+        return tuple(zip((0.9 * x - 0.436 * y + 7).tolist(), (0.436 * x + 0.9 * y - 3).tolist(), strict=True))
+
+    plan = load_plan(name)
+    regions = tuple(region.model_copy(update={"polygon": turn(region.polygon)}) for region in plan.regions)
+    scene = build_scene(plan.model_copy(update={"regions": regions}))
+    assert overlaps_in_plane(scene, 5e-3) == []
+    assert len(scene.mesh.triangles) < 30_000
 
 
 def test_a_scene_without_regions_has_ground():

@@ -13,13 +13,12 @@ from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.court import add_court
 from sidestep.render.scene.furniture.choose import MAKERS, choose
 from sidestep.render.scene.furniture.thing import Thing
-from sidestep.render.scene.furniture.tree import add_tree
 from sidestep.render.scene.ground import Palette, add_ground, cut_ground
 from sidestep.render.scene.layout import Footprint, Layout, read_layout
 from sidestep.render.scene.levels import GroundHeight, layout_height
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.solids import Frame, disc
-from sidestep.render.scene.surroundings import REACH, add_far_houses, continue_ground, tree_places
+from sidestep.render.scene.surroundings import REACH, add_far_houses, continue_ground, tree_places, verge_places
 from sidestep.types.scene import CompiledScene, SceneSpec
 
 BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
@@ -115,7 +114,10 @@ def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) 
         add_court(builder, layout, rng)
     else:
         add_far_houses(builder, layout, rng)
-        for x, y in tree_places(layout, rng):
-            trunk = disc(x, y, 0.17, 8)
+        decoration = [("tree", 0.17, place) for place in tree_places(layout, rng)]
+        decoration += [("tree" if k % 2 else "lamp_post", 0.1, place) for k, place in enumerate(verge_places(layout))]
+        for name, radius, (x, y) in decoration:
+            foot = disc(x, y, radius, 8)
+            tall = rng.uniform(5, 8) if name == "tree" else 4.5
             with builder.object():
-                add_tree(builder, Thing(trunk, Frame.about(trunk), rng.uniform(5, 8), rng, frozenset(), False))
+                MAKERS[name][0](builder, Thing(foot, Frame.about(foot), tall, rng, frozenset(), False))

@@ -11,6 +11,9 @@ from sidestep.render.materials import material
 from sidestep.render.mesh import Mesh, Scene3D, Semantic
 from sidestep.types.base import FloatArray, IntArray
 
+FIRST_OBJECT = 100_000
+"""Number of the first object: in the instance image, people, robots and vehicles have the numbers below."""
+
 
 class MeshBuilder:
     """Triangles with a material by name, a semantic class and the number of the object they belong to."""
@@ -20,7 +23,7 @@ class MeshBuilder:
         self._faces: list[tuple[int, int, int, int]] = []  # count, material, semantic, object
         self._materials: dict[str, int] = {}
         self._vertex_count = 0
-        self._objects = 0
+        self._objects = FIRST_OBJECT - 1
         self._current = 0
 
     @contextmanager

@@ -1,7 +1,7 @@
 """What lies beyond the drawing of an open scene: streets go on, far houses and trees close the view.
 
-Nothing here stands within ``CLEAR`` of the drawing or on ground that continues a street, so nothing that one cannot
-walk through comes near a walker.
+Houses keep ``CLEAR`` from the drawing, trees and lamp posts 3 m. They stand on grass or in verges that go on, never on
+continued roads, sidewalks or walkways, where a walker may leave the drawing.
 """
 
 from __future__ import annotations
@@ -107,6 +107,23 @@ def _house_row(
             shape = shapely.geometry.polygon.orient(shapely.set_precision(shape, SNAP), 1.0)
             sides(builder, shape, -0.2, STOREY * storeys, material, Semantic.BUILDING)
             flat(builder, shape, STOREY * storeys, roof, Semantic.BUILDING, turn=Frame.about(shape).angle)
+
+
+def verge_places(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> list[tuple[float, float]]:
+    """Points in the middle of verges that go on beyond the drawing, every ``pitch`` m."""
+    x0, y0, x1, y1 = layout.bounds
+    near, far = shapely.box(x0 - 3, y0 - 3, x1 + 3, y1 + 3), shapely.box(x0 - reach, y0 - reach, x1 + reach, y1 + reach)
+    places: list[tuple[float, float]] = []
+    for region, polygon in layout.ground:
+        beyond = shapely.intersection(shapely.difference(polygon, near), far) if region.kind == "verge" else None
+        for part in shapely.get_parts(beyond) if beyond is not None else ():
+            frame = Frame.about(part) if part.geom_type == "Polygon" and part.area > 1.0 else None
+            if frame is None or frame.width < 0.5:
+                continue
+            count = int(frame.length / pitch)
+            along = [((k + 0.5) / count - 0.5) * frame.length for k in range(count)]
+            places += [(round(x, 3), round(y, 3)) for x, y in frame.to_world([(a, 0.0) for a in along]).tolist()]
+    return places
 
 
 def tree_places(layout: Layout, rng: np.random.Generator, count: int = 14) -> list[tuple[float, float]]:

@@ -43,7 +43,7 @@ def add_parked_car(builder: MeshBuilder, thing: Thing) -> None:
     for x in (-0.6 * half, 0.6 * half):
         for y in (-1.0, 1.0):
             _add_wheel(builder, thing, x, y * wide, y)
-    for end, lens in ((head, "lamp"), (-head, "tail_light")):
+    for end, lens in ((head, "white"), (-head, "tail_light")):
         for y in (-wide + 0.16, wide - 0.46):
             back, front = sorted((end * half, end * (half + 0.012)))
             frame.box(builder, (back, front), (y, y + 0.3), (0.5, 0.61), lens, CAR, bottom=True)
