@@ -108,6 +108,26 @@ def test_indoor_rule():
     assert is_indoor(SceneSpec(name="x", enclosed=True, regions=(Region(kind="walkable", polygon=square),)))
     assert not is_indoor(SceneSpec(name="x", enclosed=True, regions=(Region(kind="sidewalk", polygon=square),)))
     assert not is_indoor(SceneSpec(name="x", regions=(Region(kind="walkable", polygon=square),)))
+    assert is_indoor(SceneSpec(name="office_map", regions=(Region(kind="walkable", polygon=square),)))
+
+
+def test_large_solids_outdoors_are_buildings_but_cars_and_low_walls_are_not():
+    def classes(**region):
+        scene = build_scene(SceneSpec(name="street", regions=(Region(kind="obstacle", **region),)))
+        return {Semantic(c) for c in scene.mesh.semantic[scene.static_id == FIRST_OBJECT]}
+
+    house, car = ((0, 0), (9, 0), (9, 6), (0, 6)), ((0, 0), (4.5, 0), (4.5, 1.8), (0, 1.8))
+    assert {Semantic.BUILDING, Semantic.WINDOW} <= classes(polygon=house)
+    assert classes(polygon=house, height=0.6) == {Semantic.FURNITURE}
+    assert classes(polygon=car) == {Semantic.VEHICLE}
+
+
+def test_a_floor_plan_of_unnamed_obstacles_gets_walls_up_to_the_ceiling():
+    floor = Region(kind="walkable", polygon=((0, 0), (12, 0), (12, 8), (0, 8)))
+    wall = Region(kind="obstacle", polygon=((4, 0), (4.2, 0), (4.2, 4), (8, 4), (8, 4.2), (4, 4.2)))
+    scene = build_scene(SceneSpec(name="lab", regions=(floor, wall)))
+    assert scene.indoor
+    assert corners(scene)[scene.static_id == FIRST_OBJECT][:, :, 2].max() == pytest.approx(2.8)
 
 
 def test_indoor_can_be_overruled():

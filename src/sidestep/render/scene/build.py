@@ -46,16 +46,19 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
 
 
 def is_building(footprint: Footprint, indoor: bool) -> bool:
-    """Outdoors: a building region, or an unnamed or unknown obstacle longer than 3 m and larger than 8 m² that is not
-    drawn lower than 2.2 m."""
+    """A building region; outdoors also a solid longer than 3 m, wider than 1 m and larger than 8 m² that is not drawn
+    lower than 2.2 m, looks like no parked car and has no name that tells what it is."""
     if footprint.region.kind == "building":
         return True
     frame = Frame.about(footprint.polygon)
     thing = _thing(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
     low = footprint.region.height is not None and footprint.region.height < 2.2
-    known = choose(footprint, thing) not in ("block", "planter", "bollard", "partition", "column")
-    return not indoor and large and not low and not (known and footprint.region.name)
+    made = choose(footprint, thing)
+    known = made == "parked_car" or (
+        bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
+    )
+    return not indoor and large and not low and not known
 
 
 def _add_all_ground(

@@ -105,22 +105,21 @@ def is_indoor(spec: SceneSpec) -> bool:
     """The rule, first match wins:
 
     1. a road, sidewalk, crosswalk, kerb, verge, frontage, grass or ramp region, or a building: outdoors;
-    2. a scene that is not enclosed: outdoors;
-    3. an outdoor word in the scene's name (street, plaza, court, socnav, …): outdoors;
-    4. an indoor word in the scene's name or in that of an open region (corridor, hall, lobby, room, …): indoors;
-    5. an outdoor word in the name of an open region (ground, square, …): outdoors;
-    6. otherwise indoors: an enclosed scene is a floor plan.
+    2. an outdoor word in the scene's name (street, plaza, court, socnav, …): outdoors;
+    3. an indoor word in the scene's name (corridor, hall, lobby, room, …): indoors;
+    4. a scene that is not enclosed: outdoors;
+    5. an indoor word in the name of an open region: indoors;
+    6. an outdoor word in the name of an open region (ground, square, …): outdoors;
+    7. otherwise indoors: an enclosed scene is a floor plan.
     """
     kinds = {region.kind for region in spec.regions}
-    if kinds & STREET or "building" in kinds or not spec.enclosed:
-        return False
     name = words(spec.name.replace("_", " "))
-    if name & OUTDOOR_WORDS:
+    if kinds & STREET or "building" in kinds or name & OUTDOOR_WORDS:
         return False
-    inside = frozenset().union(*(words(region.name) for region in spec.regions if region.kind in OPEN))
-    if (name | inside) & INDOOR_WORDS:
+    if name & INDOOR_WORDS:
         return True
-    return not inside & OUTDOOR_WORDS
+    inside = frozenset().union(*(words(region.name) for region in spec.regions if region.kind in OPEN))
+    return spec.enclosed and (bool(inside & INDOOR_WORDS) or not inside & OUTDOOR_WORDS)
 
 
 def read_layout(scene: CompiledScene | SceneSpec, indoor: bool | None = None) -> Layout:
