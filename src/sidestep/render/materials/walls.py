@@ -81,7 +81,7 @@ def shop_window(frame: Colour, seed: int) -> FloatArray:
     size = 128
     v, u = np.meshgrid((np.arange(size) + 0.5) / size, (np.arange(size) + 0.5) / size, indexing="ij")
     rng = np.random.default_rng(seed)
-    goods = rng.random((5, 9, 3))[(v * 5).astype(int), (u * 9).astype(int)] * 0.6 + 0.2
+    goods = rng.random((5, 9, 3))[(v * 5).astype(int), (u * 9).astype(int)] * 0.35 + 0.25
     shown = ((v * 5) % 1 < 0.65) & ((u * 9) % 1 < 0.75) & (v < 0.8)
     inside = np.where(shown[..., None], goods, 0.16)
     mirror = mix((0.1, 0.12, 0.14), (0.55, 0.63, 0.7), np.clip(v + 0.15 * np.sin(4 * u + seed), 0, 1) ** 2)

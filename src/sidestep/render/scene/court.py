@@ -18,7 +18,7 @@ from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts,
 
 LEDGE = 0.5  # m, height of the border wall
 HEDGE = 0.95  # m, top of the hedge behind it
-SETBACK = 0.7  # m from the border to the house fronts
+SETBACK = 1.1  # m from the border to the house fronts
 DEPTH = 7.0  # m of houses and gardens
 SECTOR = 9.0  # m of front per house, about
 BACK_WALL = 2.4  # m, behind gardens
@@ -49,11 +49,11 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
 
 
 def house_line(court: Any) -> Any:
-    """A smooth line around the court: at least 0.2 m outside it, notches under 3 m closed, straight within 0.4 m."""
+    """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as that allows."""
     hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
     closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
     closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
-    for tolerance in (0.4, 0.2, 0.1, 0.0):
+    for tolerance in (0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
         front = shapely.set_precision(shapely.simplify(closed, tolerance), SNAP)
         if front.buffer(-0.15).contains(hull):
             break
