@@ -9,7 +9,7 @@ import numpy as np
 
 from sidestep.render.materials import material
 from sidestep.render.mesh import Mesh, Scene3D, Semantic
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 FIRST_OBJECT = 100_000
 """Number of the first object: in the instance image, people, robots and vehicles have the numbers below."""
@@ -84,13 +84,22 @@ class MeshBuilder:
             self._faces.append((0, 0, 0, 0))
         vertices, triangles, normals, uv = (np.concatenate(column) for column in zip(*self._parts, strict=True))
         counts, materials, semantics, objects = np.array(self._faces).T
+        vertices = vertices.astype(np.float32)
+        seen = _has_area(vertices, triangles)
         mesh = Mesh(
-            vertices.astype(np.float32),
-            triangles.astype(np.int32),
+            vertices,
+            triangles[seen].astype(np.int32),
             normals.astype(np.float32),
             uv.astype(np.float32),
-            np.repeat(materials, counts).astype(np.int32),
-            np.repeat(semantics, counts).astype(np.uint8),
+            np.repeat(materials, counts)[seen].astype(np.int32),
+            np.repeat(semantics, counts)[seen].astype(np.uint8),
         )
         surfaces = tuple(material(name) for name in self._materials)
-        return Scene3D(mesh, np.repeat(objects, counts).astype(np.int32), surfaces, (), indoor)
+        return Scene3D(mesh, np.repeat(objects, counts)[seen].astype(np.int32), surfaces, (), indoor)
+
+
+def _has_area(vertices: FloatArray, triangles: IntArray) -> BoolArray:
+    """False for needles that rounding to single precision has closed."""
+    corners = vertices[triangles].astype(np.float64)
+    double = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return np.asarray((double * double).sum(axis=1) > 1e-16)

@@ -32,7 +32,7 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
     with builder.object():
         _add_border(builder, court, front, rng)
     outer = front.minimum_rotated_rectangle.buffer(DEPTH, join_style="mitre")
-    block = shapely.set_precision(shapely.difference(outer, front), SNAP)
+    block = shapely.difference(off_grid(outer), off_grid(front))
     plots = _plots(block, front)
     gardens = [plot for index, plot in enumerate(plots) if index % 4 == 3]
     houses = [plot for index, plot in enumerate(plots) if index % 4 != 3]
@@ -49,7 +49,7 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
 
 
 def house_line(court: Any) -> Any:
-    """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as that allows."""
+    """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as may be."""
     hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
     closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
     closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
@@ -95,10 +95,10 @@ def _plots(block: Any, front: Any) -> list[Any]:
             at = np.asarray(line.interpolate((start + (end - start) * k / pieces) % line.length).coords)[0]
             away = (at - middle) / np.hypot(*(at - middle))
             rays.append(shapely.LineString([middle, at + 6 * DEPTH * away]))
-    lines = shapely.union_all([block.boundary, *rays], grid_size=SNAP)
+    lines = shapely.union_all([block.boundary, *rays])
     faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
     inside = shapely.contains(block, shapely.point_on_surface(faces))
-    plots = [part for face in faces[inside] for part in polygon_parts(face, 0.5)]
+    plots = [part for face in shapely.remove_repeated_points(faces[inside], 1e-6) for part in polygon_parts(face, 0.5)]
     around = [np.arctan2(*(np.asarray(plot.centroid.coords)[0] - middle)[::-1]) for plot in plots]
     return [plots[k] for k in np.argsort(around)]
 
