@@ -1,0 +1,9 @@
+"""The 2D scene of the simulation as a 3D world: ground, kerbs, buildings, rooms, furniture, one file each.
+
+``build_scene`` is the way in; ``ground_height`` tells where feet and wheels stand.
+"""
+
+from sidestep.render.scene.build import build_scene
+from sidestep.render.scene.levels import GroundHeight, ground_height
+
+__all__ = ["GroundHeight", "build_scene", "ground_height"]

@@ -1,0 +1,126 @@
+"""A 2D scene → everything in it that stands still, in 3D."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import shapely
+
+from sidestep.render.mesh import Scene3D
+from sidestep.render.scene.builder import MeshBuilder
+from sidestep.render.scene.building import add_building, draw_height
+from sidestep.render.scene.court import add_court
+from sidestep.render.scene.furniture.choose import MAKERS, choose
+from sidestep.render.scene.furniture.thing import Thing
+from sidestep.render.scene.ground import Palette, add_ground, cut_ground
+from sidestep.render.scene.layout import Footprint, Layout, read_layout
+from sidestep.render.scene.levels import GroundHeight, layout_height
+from sidestep.render.scene.rooms import add_rooms, room_height
+from sidestep.render.scene.solids import Frame, disc
+from sidestep.render.scene.surroundings import REACH, add_far_houses, continue_ground, tree_places, verge_places
+from sidestep.types.scene import CompiledScene, SceneSpec
+
+BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
+SHOP_WORDS = frozenset({"shop", "store", "cafe", "hotel", "market", "restaurant", "kiosk"})
+
+
+def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | None = None) -> Scene3D:
+    """The scene in 3D, metres, z up, sidewalks and floors at z = 0.
+
+    ``seed`` chooses materials, storeys and other looks; shapes that one can run into do not depend on it. ``indoor``
+    overrides the rule of ``layout.is_indoor``. The same arguments give the same triangles.
+    """
+    layout = continue_ground(read_layout(scene, indoor))
+    height = layout_height(layout)
+    builder = MeshBuilder()
+    rng = np.random.default_rng([seed, 0x5CE])
+    buildings = [f for f in layout.solids if is_building(f, layout.indoor)]
+    _add_all_ground(builder, layout, height, buildings, rng)
+    _add_buildings(builder, layout, buildings, rng)
+    for index, footprint in enumerate(layout.solids):
+        if not is_building(footprint, layout.indoor):
+            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]))
+    _add_beyond(builder, layout, np.random.default_rng([seed, 0xFA2]))
+    return builder.finish(layout.indoor)
+
+
+def is_building(footprint: Footprint, indoor: bool) -> bool:
+    """A building region; outdoors also a solid longer than 3 m, wider than 1 m and larger than 8 m² that is not drawn
+    lower than 2.2 m, looks like no parked car and has no name that tells what it is."""
+    if footprint.region.kind == "building":
+        return True
+    frame = Frame.about(footprint.polygon)
+    thing = _thing(footprint, 0.0, np.random.default_rng(0), indoor)
+    large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
+    low = footprint.region.height is not None and footprint.region.height < 2.2
+    made = choose(footprint, thing)
+    known = made == "parked_car" or (
+        bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
+    )
+    return not indoor and large and not low and not known
+
+
+def _add_all_ground(
+    builder: MeshBuilder, layout: Layout, height: GroundHeight, buildings: list[Footprint], rng: np.random.Generator
+) -> None:
+    palette = Palette.draw(layout, rng)
+    regions: list[tuple[str, Any]] = [(region.kind, polygon) for region, polygon in layout.ground]
+    domain: Any = layout.open_area
+    fill = "walkable"
+    if not layout.enclosed and not layout.indoor:
+        x0, y0, x1, y1 = layout.bounds
+        domain = shapely.box(x0 - REACH, y0 - REACH, x1 + REACH, y1 + REACH)
+        fill = "grass"
+        if not any(region.kind == "road" for region, _ in layout.ground):
+            regions.append(("walkable", shapely.box(x0, y0, x1, y1)))
+    elif not layout.enclosed:
+        domain = shapely.union(domain, shapely.box(*layout.bounds))
+    footprints = shapely.union_all([f.polygon for f in buildings])
+    add_ground(builder, cut_ground(regions, domain, fill, footprints, height, palette))
+
+
+def _add_buildings(builder: MeshBuilder, layout: Layout, buildings: list[Footprint], rng: np.random.Generator) -> None:
+    for index, footprint in enumerate(buildings):
+        others = shapely.union_all([f.polygon for k, f in enumerate(buildings) if k != index])
+        with builder.object():
+            height = footprint.region.height or draw_height(rng)
+            shop = bool(footprint.words & SHOP_WORDS)
+            add_building(
+                builder, footprint.polygon, height, rng, shop=shop, blind=others if len(buildings) > 1 else None
+            )
+
+
+def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> Thing:
+    frame = Frame.about(footprint.polygon, z)
+    height = footprint.region.height
+    return Thing(footprint.polygon, frame, 1.0 if height is None else height, rng, footprint.words, indoor, z)
+
+
+def _add_thing(
+    builder: MeshBuilder, layout: Layout, footprint: Footprint, height: GroundHeight, rng: np.random.Generator
+) -> None:
+    z = float(height.at(np.asarray(footprint.polygon.centroid.coords))[0])
+    thing = _thing(footprint, z, rng, layout.indoor)
+    maker, usual = MAKERS[choose(footprint, thing)]
+    if footprint.region.height is None:
+        tall = room_height(layout) if layout.indoor and maker.__name__ in ("add_column", "add_partition") else usual
+        thing = Thing(thing.polygon, thing.frame, tall, rng, thing.words, thing.indoor, z)
+    with builder.object():
+        maker(builder, thing)
+
+
+def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
+    if layout.indoor:
+        add_rooms(builder, layout, rng)
+    elif layout.enclosed:
+        add_court(builder, layout, rng)
+    else:
+        add_far_houses(builder, layout, rng)
+        decoration = [("tree", 0.17, place) for place in tree_places(layout, rng)]
+        decoration += [("tree" if k % 2 else "lamp_post", 0.1, place) for k, place in enumerate(verge_places(layout))]
+        for name, radius, (x, y) in decoration:
+            foot = disc(x, y, radius, 8)
+            tall = rng.uniform(5, 8) if name == "tree" else 4.5
+            with builder.object():
+                MAKERS[name][0](builder, Thing(foot, Frame.about(foot), tall, rng, frozenset(), False))

@@ -1,0 +1,105 @@
+"""Collects triangles while a scene is built, and hands them over as one mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from sidestep.render.materials import material
+from sidestep.render.mesh import Mesh, Scene3D, Semantic
+from sidestep.types.base import BoolArray, FloatArray, IntArray
+
+FIRST_OBJECT = 100_000
+"""Number of the first object: in the instance image, people, robots and vehicles have the numbers below."""
+
+
+class MeshBuilder:
+    """Triangles with a material by name, a semantic class and the number of the object they belong to."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[FloatArray, IntArray, FloatArray, FloatArray]] = []
+        self._faces: list[tuple[int, int, int, int]] = []  # count, material, semantic, object
+        self._materials: dict[str, int] = {}
+        self._vertex_count = 0
+        self._objects = FIRST_OBJECT - 1
+        self._current = 0
+
+    @contextmanager
+    def object(self) -> Iterator[int]:
+        """All triangles added inside belong to one new numbered object."""
+        self._objects += 1
+        before, self._current = self._current, self._objects
+        try:
+            yield self._objects
+        finally:
+            self._current = before
+
+    def triangles(
+        self,
+        vertices: FloatArray,  # (V, 3)
+        triangles: IntArray,  # (F, 3), counter-clockwise seen from outside
+        normals: FloatArray,  # (V, 3) or (3,)
+        uv: FloatArray,  # (V, 2), m
+        material_name: str,
+        semantic: Semantic,
+    ) -> None:
+        if len(triangles) == 0:
+            return
+        normals = np.broadcast_to(normals, (len(vertices), 3))
+        self._parts.append((vertices, np.asarray(triangles) + self._vertex_count, normals, uv))
+        index = self._materials.setdefault(material_name, len(self._materials))
+        self._faces.append((len(triangles), index, int(semantic), self._current))
+        self._vertex_count += len(vertices)
+
+    def quads(
+        self,
+        corners: FloatArray,
+        uv: FloatArray,
+        material_name: str,
+        semantic: Semantic,
+        normals: FloatArray | None = None,
+    ) -> None:
+        """Flat quadrilaterals ``(K, 4, 3)`` with ``uv (K, 4, 2)``; ``normals (K, 4, 3)`` for a rounded look."""
+        count = len(corners)
+        if normals is None:
+            flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0])
+            flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-12)
+            normals = np.repeat(flat[:, None, :], 4, axis=1)
+        first = 4 * np.arange(count)[:, None]
+        faces = (first[:, :, None] + np.array([[0, 1, 2], [0, 2, 3]])).reshape(-1, 3)
+        self.triangles(
+            corners.reshape(-1, 3), faces, normals.reshape(-1, 3), uv.reshape(-1, 2), material_name, semantic
+        )
+
+    @property
+    def triangle_count(self) -> int:
+        return sum(count for count, *_ in self._faces)
+
+    def finish(self, indoor: bool) -> Scene3D:
+        """Everything so far as a scene."""
+        if not self._parts:
+            self._parts.append((np.zeros((0, 3)), np.zeros((0, 3), int), np.zeros((0, 3)), np.zeros((0, 2))))
+            self._faces.append((0, 0, 0, 0))
+        vertices, triangles, normals, uv = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        counts, materials, semantics, objects = np.array(self._faces).T
+        vertices = vertices.astype(np.float32)
+        seen = _has_area(vertices, triangles)
+        mesh = Mesh(
+            vertices,
+            triangles[seen].astype(np.int32),
+            normals.astype(np.float32),
+            uv.astype(np.float32),
+            np.repeat(materials, counts)[seen].astype(np.int32),
+            np.repeat(semantics, counts)[seen].astype(np.uint8),
+        )
+        surfaces = tuple(material(name) for name in self._materials)
+        return Scene3D(mesh, np.repeat(objects, counts)[seen].astype(np.int32), surfaces, (), indoor)
+
+
+def _has_area(vertices: FloatArray, triangles: IntArray) -> BoolArray:
+    """False for needles that rounding to single precision has closed."""
+    corners = vertices[triangles].astype(np.float64)
+    double = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return np.asarray((double * double).sum(axis=1) > 1e-16)

@@ -1,0 +1,276 @@
+"""The simple solids that things are made of: prisms, boxes, tapered posts, round crowns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry.polygon import orient
+
+from sidestep.render.mesh import Semantic
+from sidestep.render.scene.builder import MeshBuilder
+from sidestep.render.scene.triangulate import triangulate
+from sidestep.types.base import FloatArray, IntArray
+
+
+def polygon_parts(geometry: Any, smallest: float = 1e-5) -> list[Any]:
+    """The polygons of any geometry that are larger than ``smallest`` m², shells counter-clockwise."""
+    return [
+        orient(part, 1.0)
+        for part in shapely.get_parts(geometry)
+        if part.geom_type == "Polygon" and part.area > smallest
+    ]
+
+
+def flat(
+    builder: MeshBuilder,
+    polygon: Any,
+    z: float,
+    material: str,
+    semantic: Semantic,
+    down: bool = False,
+    turn: float = 0.0,
+) -> None:
+    """A horizontal polygon that faces up (or down). ``turn`` rotates the picture, rad."""
+    points, triangles = triangulate(polygon)
+    if down:
+        triangles = triangles[:, ::-1]
+    vertices = np.column_stack([points, np.full(len(points), z)])
+    builder.triangles(
+        vertices, triangles, np.array([0.0, 0.0, -1.0 if down else 1.0]), turned(points, turn), material, semantic
+    )
+
+
+def turned(points: FloatArray, angle: float) -> FloatArray:
+    """Coordinates in axes rotated by ``angle``: pictures that follow a wall or a street."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.asarray(points @ np.array([[c, -s], [s, c]]))
+
+
+def sides(
+    builder: MeshBuilder, polygon: Any, z0: float, z1: float, material: str, semantic: Semantic, smooth: bool = False
+) -> None:
+    """The upright faces of a prism, also of its holes."""
+    for ring in _rings(orient(polygon, 1.0)):
+        band(builder, ring, ring, z0, z1, material, semantic, smooth)
+
+
+def prism(
+    builder: MeshBuilder,
+    polygon: Any,
+    z0: float,
+    z1: float,
+    material: str,
+    semantic: Semantic,
+    *,
+    top: str | None = None,
+    bottom: bool = False,
+    smooth: bool = False,
+) -> None:
+    """A polygon raised from z0 to z1; ``top`` is the material of its upper face, ``bottom`` closes it below."""
+    for part in polygon_parts(polygon):
+        sides(builder, part, z0, z1, material, semantic, smooth)
+        flat(builder, part, z1, top or material, semantic)
+        if bottom:
+            flat(builder, part, z0, material, semantic, down=True)
+
+
+def taper(
+    builder: MeshBuilder,
+    low: FloatArray,
+    high: FloatArray,
+    z0: float,
+    z1: float,
+    material: str,
+    semantic: Semantic,
+    *,
+    top: bool = True,
+    smooth: bool = True,
+) -> None:
+    """A frustum between two counter-clockwise rings with the same number of corners."""
+    band(builder, low, high, z0, z1, material, semantic, smooth)
+    if top:
+        flat(builder, shapely.Polygon(high), z1, material, semantic)
+
+
+def _rings(polygon: Any) -> list[FloatArray]:
+    return [np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
+
+
+def band(
+    builder: MeshBuilder,
+    low: FloatArray,
+    high: FloatArray,
+    z0: float,
+    z1: float,
+    material: str,
+    semantic: Semantic,
+    smooth: bool = False,
+) -> None:
+    """Upright or slanted faces between two rings with the same number of corners; they look to the right of the
+    rings' direction, so a clockwise ring looks inwards."""
+    low_next, high_next = np.roll(low, -1, axis=0), np.roll(high, -1, axis=0)
+    foot, head = np.full((len(low), 1), z0), np.full((len(low), 1), z1)
+    corners = np.stack(
+        [np.hstack([low, foot]), np.hstack([low_next, foot]), np.hstack([high_next, head]), np.hstack([high, head])], 1
+    )
+    length = np.linalg.norm(low_next - low, axis=1)
+    u1 = np.cumsum(length)
+    u0 = u1 - length
+    slant0, slant1 = np.full(len(low), z0), np.full(len(low), z1)
+    uv = np.stack([np.stack(p, 1) for p in ((u0, slant0), (u1, slant0), (u1, slant1), (u0, slant1))], 1)
+    builder.quads(corners, uv, material, semantic, _round_normals(corners) if smooth else None)
+
+
+def _round_normals(corners: FloatArray) -> FloatArray:
+    face = np.cross(corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0])
+    face /= np.maximum(np.linalg.norm(face, axis=1, keepdims=True), 1e-12)
+    start = face + np.roll(face, 1, axis=0)
+    start /= np.maximum(np.linalg.norm(start, axis=1, keepdims=True), 1e-12)
+    end = np.roll(start, -1, axis=0)
+    return np.stack([start, end, end, start], axis=1)
+
+
+def disc(x: float, y: float, radius: float, corners: int = 10) -> Any:
+    """A regular polygon about a point."""
+    angle = np.arange(corners) * 2 * np.pi / corners
+    return shapely.Polygon(np.column_stack([x + radius * np.cos(angle), y + radius * np.sin(angle)]))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The smallest rectangle about a footprint: its own axes, x along the longer side."""
+
+    x: float
+    y: float
+    angle: float  # rad
+    length: float  # m
+    width: float  # m
+    z: float = 0.0  # m, of the ground under it
+
+    @classmethod
+    def about(cls, polygon: Any, z: float = 0.0) -> Frame:
+        ring = np.asarray(polygon.minimum_rotated_rectangle.exterior.coords)
+        a, b = ring[1] - ring[0], ring[2] - ring[1]
+        if np.hypot(*b) > np.hypot(*a) + 1e-9:
+            a, b = b, a
+        angle = float(np.arctan2(a[1], a[0]))
+        angle = (angle + np.pi / 2) % np.pi - np.pi / 2  # a rectangle has no head: keep the turn in one half circle
+        middle = ring[:4].mean(axis=0)
+        return cls(float(middle[0]), float(middle[1]), angle, float(np.hypot(*a)), float(np.hypot(*b)), z)
+
+    def to_world(self, points: Any) -> FloatArray:
+        local = np.asarray(points, float)
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        return np.asarray(local @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
+
+    def rectangle(self, x0: float, x1: float, y0: float, y1: float) -> Any:
+        return shapely.Polygon(self.to_world([(x0, y0), (x1, y0), (x1, y1), (x0, y1)]))
+
+    def box(
+        self,
+        builder: MeshBuilder,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        z: tuple[float, float],
+        material: str,
+        semantic: Semantic = Semantic.FURNITURE,
+        *,
+        top: str | None = None,
+        bottom: bool = False,
+    ) -> None:
+        """A box in the frame's axes, z above the frame's ground."""
+        shape = self.rectangle(*x, *y)
+        prism(builder, shape, self.z + z[0], self.z + z[1], material, semantic, top=top, bottom=bottom)
+
+    def post(
+        self,
+        builder: MeshBuilder,
+        at: tuple[float, float],
+        radius: tuple[float, float],
+        z: tuple[float, float],
+        material: str,
+        semantic: Semantic = Semantic.FURNITURE,
+        corners: int = 8,
+        bottom: bool = False,
+    ) -> None:
+        """A round post that tapers from ``radius[0]`` to ``radius[1]``."""
+        x, y = self.to_world([at])[0]
+        low, high = (np.asarray(disc(x, y, r, corners).exterior.coords)[:-1] for r in radius)
+        taper(builder, low, high, self.z + z[0], self.z + z[1], material, semantic)
+        if bottom:
+            flat(builder, shapely.Polygon(low), self.z + z[0], material, semantic, down=True)
+
+
+@lru_cache(maxsize=4)
+def ball(level: int) -> tuple[FloatArray, IntArray]:
+    """An icosahedron (20 triangles), each triangle split into four ``level`` times: unit vectors and triangles."""
+    g = (1 + 5**0.5) / 2
+    points = [
+        (-1, g, 0),
+        (1, g, 0),
+        (-1, -g, 0),
+        (1, -g, 0),
+        (0, -1, g),
+        (0, 1, g),
+        (0, -1, -g),
+        (0, 1, -g),
+        (g, 0, -1),
+    ]
+    points += [(g, 0, 1), (-g, 0, -1), (-g, 0, 1)]
+    faces = [(0, 11, 5), (0, 5, 1), (0, 1, 7), (0, 7, 10), (0, 10, 11), (1, 5, 9), (5, 11, 4), (11, 10, 2), (10, 7, 6)]
+    faces += [(7, 1, 8), (3, 9, 4), (3, 4, 2), (3, 2, 6), (3, 6, 8), (3, 8, 9), (4, 9, 5), (2, 4, 11), (6, 2, 10)]
+    faces += [(8, 6, 7), (9, 8, 1)]
+    vertices = [np.array(p) / np.linalg.norm(p) for p in points]
+    for _ in range(level):
+        middle: dict[tuple[int, int], int] = {}
+
+        def half(a: int, b: int, middle: dict[tuple[int, int], int] = middle) -> int:
+            key = (min(a, b), max(a, b))
+            if key not in middle:
+                m = vertices[a] + vertices[b]
+                vertices.append(m / np.linalg.norm(m))
+                middle[key] = len(vertices) - 1
+            return middle[key]
+
+        faces = [
+            face
+            for a, b, c in faces
+            for ab, bc, ca in [(half(a, b), half(b, c), half(c, a))]
+            for face in [(a, ab, ca), (b, bc, ab), (c, ca, bc), (ab, bc, ca)]
+        ]
+    return np.array(vertices), np.array(faces)
+
+
+def blob(
+    builder: MeshBuilder,
+    centre: tuple[float, float, float],
+    radius: tuple[float, float, float],
+    material: str,
+    semantic: Semantic,
+    rng: np.random.Generator,
+    rough: float = 0.12,
+    level: int = 1,
+) -> None:
+    """A lumpy ball: leaves, shrubs, cushions."""
+    unit, faces = ball(level)
+    swell = 1.0 - rough * rng.random((len(unit), 1))
+    vertices = np.array(centre) + unit * np.array(radius) * swell
+    normals = unit / np.array(radius)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    corners = vertices[faces]
+    facing = np.abs(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])).argmax(axis=1)
+    keep = np.array([[1, 2], [0, 2], [0, 1]])[facing]  # each face is painted along the axis it looks at most
+    uv = np.take_along_axis(corners, keep[:, None, :].repeat(3, axis=1), axis=2)
+    count = 3 * len(faces)
+    builder.triangles(
+        corners.reshape(count, 3),
+        np.arange(count).reshape(-1, 3),
+        normals[faces].reshape(count, 3),
+        uv.reshape(count, 2),
+        material,
+        semantic,
+    )
