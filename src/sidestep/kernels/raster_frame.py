@@ -36,7 +36,7 @@ from sidestep.kernels.raster_layout import (
     VERTICES,
 )
 from sidestep.kernels.raster_scan import draw_face
-from sidestep.kernels.raster_shade import WANT_RGB, shade_face, shade_ids, shade_sky
+from sidestep.kernels.raster_shade import WANT_RGB, prepare_sky_face, shade_row, write_ids
 from sidestep.kernels.raster_shadow import draw_caster, move_caster, restore_shadow
 from sidestep.kernels.raster_vertices import move_chunk, move_instance
 
@@ -99,7 +99,7 @@ class LightArrays(NamedTuple):
     light: Floats
     lamps: Floats
     noise: Floats
-    tones: NDArray[np.uint8]
+    tones: Ints
     lit: Floats
     shadow_view: NDArray[np.float64]
     shadow_planes: NDArray[np.float64]
@@ -138,6 +138,17 @@ class ThreadArrays(NamedTuple):
     corners: NDArray[np.float64]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
+    far: Floats
+    sun: Floats
+    sky: Floats
+    red: Floats
+    green: Floats
+    blue: Floats
+    out_r: Floats
+    out_g: Floats
+    out_b: Floats
+    packed: Ints
+    runs: Ints
 
 
 class Pictures(NamedTuple):
@@ -155,6 +166,7 @@ def plan_frame(camera, width, height, with_shadow, static, models, instances, li
     counts = frame.counts
     counts[:] = 0
     counts[ALL_FACES] = 1
+    prepare_sky_face(frame.ints)
     view_planes(camera, width, height, frame.planes)
     cull_chunks(frame.planes, static.chunks, static.boxes, frame.objects, counts)
     cull_instances(
@@ -257,42 +269,15 @@ def draw_bands(
                     thread.left, thread.right, frame.seen,
                 )  # fmt: skip
         for r in range(first, last):
-            shade_row(
-                camera, width, r, want, shadow_rays, shadow_eye, shadow_size, mirror_width,
-                surfaces, lights, frame, pictures,
-            )  # fmt: skip
-
-
-@kernel
-def shade_row(
-    camera, width, row, want, shadow_rays, shadow_eye, shadow_size, mirror_width, surfaces, lights, frame, pictures
-):
-    """One row of the picture, run by run."""
-    seen = frame.seen
-    begin = 0
-    while begin < width:
-        face = np.int64(seen[np.uint64(row * width + begin)] & np.uint64(0xFFFFFFFF))
-        end = begin + 1
-        while end < width and np.int64(seen[np.uint64(row * width + end)] & np.uint64(0xFFFFFFFF)) == face:
-            end += 1
-        if face == 0:
-            shade_sky(
-                camera, lights.light, lights.noise, lights.tones, width, row, begin, end, want,
-                pictures.rgb, pictures.depth, pictures.semantic, pictures.instance,
-            )  # fmt: skip
-        else:
             if want & WANT_RGB:
-                shade_face(
-                    camera, lights.light, lights.lamps, lights.noise, lights.tones, shadow_rays, shadow_eye,
-                    lights.shadow, shadow_size, surfaces.soak, lights.mirror, mirror_width, surfaces.materials,
-                    surfaces.pictures, surfaces.texels, frame.ints, frame.floats, frame.depths, face, width, row,
-                    begin, end, seen, pictures.rgb,
+                shade_row(
+                    camera, width, r, shadow_rays, shadow_eye, shadow_size, mirror_width,
+                    surfaces, lights, frame, thread, pictures.rgb,
                 )  # fmt: skip
-            shade_ids(
-                frame.ints, face, width, row, begin, end, want, seen,
+            write_ids(
+                frame.seen, frame.ints, np.uint64(r * width), width, want,
                 pictures.depth, pictures.semantic, pictures.instance,
             )  # fmt: skip
-        begin = end
 
 
 @kernel

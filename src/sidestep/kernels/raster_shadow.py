@@ -27,6 +27,7 @@ from sidestep.kernels.raster_layout import (
 )
 
 LOWEST = np.float32(-1.0e30)
+LOWER, MOST_LOWER = 0.03, 1.0  # m
 REACH = 16000  # texels: a corner farther out than this is not drawn
 
 
@@ -37,7 +38,8 @@ def _row_of(view, k, x, y, z):
 
 @kernel
 def draw_shadow(xa, ya, ha, xb, yb, hb, xc, yc, hc, row, row_end, size, shadow):
-    """One triangle, corners in texels and height, into the rows ``row`` … ``row_end`` of the map."""
+    """One triangle, corners in texels and height, into the rows ``row`` … ``row_end`` of the map. One that faces the
+    light is drawn lower by what its height changes over two texels, so that it does not shade itself."""
     if abs(xa) > REACH or abs(xb) > REACH or abs(xc) > REACH or abs(ya) > REACH or abs(yb) > REACH or abs(yc) > REACH:
         return
     area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
@@ -46,9 +48,13 @@ def draw_shadow(xa, ya, ha, xb, yb, hb, xc, yc, hc, row, row_end, size, shadow):
     per_column = ((hb - ha) * (yc - ya) - (hc - ha) * (yb - ya)) / area
     per_row = ((hc - ha) * (xb - xa) - (hb - ha) * (xc - xa)) / area
     origin = ha + (0.5 - xa) * per_column + (0.5 - ya) * per_row
+    lower = 0.0
+    if area > 0.0:
+        lower = LOWER + min(2.0 * (abs(per_column) + abs(per_row)), MOST_LOWER)
+        origin -= lower
     step = np.float32(per_column)
-    most = np.float32(max(ha, hb, hc))
-    least = np.float32(min(ha, hb, hc))
+    most = np.float32(max(ha, hb, hc) - lower)
+    least = np.float32(min(ha, hb, hc) - lower)
     if ya > yb:
         xa, ya, xb, yb = xb, yb, xa, ya
     if yb > yc:
@@ -145,35 +151,3 @@ def draw_caster(row, levels, triangles, texels, first, last, size, shadow):
             draw_shadow(
                 xa, ya, texels[a, 2], xb, yb, texels[b, 2], xc, yc, texels[c, 2], first, last, size, shadow
             )  # fmt: skip
-
-
-@inlined
-def lit_share(shadow, size, x, y, h, taps):
-    """Share 0 … 1 of the light that reaches a point at texel (x, y) and height h: the mean of ``taps + 1`` by
-    ``taps + 1`` comparisons, those at the rim weighted so that it changes smoothly. 1 outside the map."""
-    left = np.int32(math.floor(x)) - (taps >> np.int32(1))
-    top = np.int32(math.floor(y)) - (taps >> np.int32(1))
-    if left < 0 or top < 0 or left + taps >= size or top + taps >= size:
-        return np.float32(1.0)
-    fx = x - np.float32(math.floor(x))
-    fy = y - np.float32(math.floor(y))
-    total = np.float32(0.0)
-    for j in range(taps + 1):
-        weight = np.float32(1.0)
-        if j == 0:
-            weight = np.float32(1.0) - fy
-        elif j == taps:
-            weight = fy
-        place = np.uint64((top + j) * size + left)
-        along = np.float32(0.0)
-        for i in range(taps + 1):
-            if h >= shadow[place + np.uint64(i)]:
-                if i == 0:
-                    along += np.float32(1.0) - fx
-                elif i == taps:
-                    along += fx
-                else:
-                    along += np.float32(1.0)
-        total += weight * along
-    return total / np.float32(taps * taps)
-

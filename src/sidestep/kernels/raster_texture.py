@@ -6,11 +6,15 @@ import math
 
 import numpy as np
 
-from sidestep.kernels.jit import inlined
+from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.raster_bits import peek, poke
 from sidestep.kernels.raster_layout import PICTURE_LEVELS
+from sidestep.kernels.raster_light import floor32
 
 TO_LINEAR = np.float32(1.0 / (255.0 * 256.0))
 PAIR, SINGLE = np.uint32(0x00FF00FF), np.uint32(0xFF)
+SIXTEEN = np.uint32(16)
+HALF = np.float32(0.5)
 
 
 @inlined
@@ -27,26 +31,33 @@ def choose_picture_level(pictures, material, ux, vx, uy, vy):
     return min(max(level, np.int32(0)), np.int32(min(size, PICTURE_LEVELS - 1)))
 
 
-@inlined
-def texel_colour(texels, offset, mask, shift, x, y):
-    """Bilinear linear RGB at texel coordinates (x, y) of the level that begins at ``offset``, 2^shift texels wide."""
-    fx, fy = math.floor(x), math.floor(y)
-    i, j = np.int32(fx), np.int32(fy)
-    wx, wy = np.uint32((x - np.float32(fx)) * np.float32(16.0)), np.uint32((y - np.float32(fy)) * np.float32(16.0))
-    left, right = np.uint64(i & mask), np.uint64((i + np.int32(1)) & mask)
-    top, low = offset + (np.uint64(j & mask) << shift), offset + (np.uint64((j + np.int32(1)) & mask) << shift)
-    a, b, c, d = texels[top + left], texels[top + right], texels[low + left], texels[low + right]
-    sixteen = np.uint32(16)
-    wa, wb = (sixteen - wx) * (sixteen - wy), wx * (sixteen - wy)
-    wc, wd = (sixteen - wx) * wy, wx * wy
-    rb = (a & PAIR) * wa + (b & PAIR) * wb + (c & PAIR) * wc + (d & PAIR) * wd
-    g = (
-        ((a >> np.uint32(8)) & SINGLE) * wa
-        + ((b >> np.uint32(8)) & SINGLE) * wb
-        + ((c >> np.uint32(8)) & SINGLE) * wc
-        + ((d >> np.uint32(8)) & SINGLE) * wd
-    )
-    red = np.float32(np.int32(rb & np.uint32(0xFFFF))) * TO_LINEAR
-    green = np.float32(np.int32(g)) * TO_LINEAR
-    blue = np.float32(np.int32(rb >> np.uint32(16))) * TO_LINEAR
-    return red * red, green * green, blue * blue
+@kernel
+def lay_texels(texels, offset, edge, u0, u1, v0, v1, far, begin, count, red, green, blue):
+    """Bilinear linear RGB along a stretch of a row from the level that begins at ``offset`` and is 2^edge texels wide;
+    u and v, divided by depth, are linear along it."""
+    size, mask, shift = np.float32(np.int32(1) << edge), np.uint32((np.int32(1) << edge) - np.int32(1)), np.uint32(edge)
+    start = np.uint32(offset)
+    for k in range(np.uint64(count)):
+        place = begin + k
+        step = np.float32(np.int32(k))
+        depth = peek(far, place) * size
+        x, y = (u0 + u1 * step) * depth - HALF, (v0 + v1 * step) * depth - HALF
+        i, j = floor32(x), floor32(y)
+        wx = np.uint32(np.int32((x - np.float32(i)) * np.float32(16.0)))
+        wy = np.uint32(np.int32((y - np.float32(j)) * np.float32(16.0)))
+        left, right = np.uint32(i) & mask, np.uint32(i + np.int32(1)) & mask
+        top = start + ((np.uint32(j) & mask) << shift)
+        low = start + ((np.uint32(j + np.int32(1)) & mask) << shift)
+        a, b = peek(texels, np.uint64(top + left)), peek(texels, np.uint64(top + right))
+        c, d = peek(texels, np.uint64(low + left)), peek(texels, np.uint64(low + right))
+        wa, wb = (SIXTEEN - wx) * (SIXTEEN - wy), wx * (SIXTEEN - wy)
+        wc, wd = (SIXTEEN - wx) * wy, wx * wy
+        rb = (a & PAIR) * wa + (b & PAIR) * wb + (c & PAIR) * wc + (d & PAIR) * wd
+        g = ((a >> np.uint32(8)) & SINGLE) * wa + ((b >> np.uint32(8)) & SINGLE) * wb
+        g += ((c >> np.uint32(8)) & SINGLE) * wc + ((d >> np.uint32(8)) & SINGLE) * wd
+        r1 = np.float32(np.int32(rb & np.uint32(0xFFFF))) * TO_LINEAR
+        g1 = np.float32(np.int32(g)) * TO_LINEAR
+        b1 = np.float32(np.int32(rb >> np.uint32(16))) * TO_LINEAR
+        poke(red, place, r1 * r1)
+        poke(green, place, g1 * g1)
+        poke(blue, place, b1 * b1)

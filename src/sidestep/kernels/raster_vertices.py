@@ -44,8 +44,9 @@ def _project(camera, k, x, y, z, points, screen, flags):
     if x < camera[NEAR]:
         flags[k] = BEHIND
         return
-    u = camera[CX] - camera[FX] * y / x
-    v = camera[CY] - camera[FY] * z / x
+    inverse = 1.0 / x
+    u = camera[CX] - camera[FX] * y * inverse
+    v = camera[CY] - camera[FY] * z * inverse
     if abs(u) < GUARD and abs(v) < GUARD:
         screen[k, 0] = np.int32(math.floor(u * ONE + 0.5))
         screen[k, 1] = np.int32(math.floor(v * ONE + 0.5))

@@ -14,7 +14,7 @@ import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import raster_layout as layout
-from sidestep.kernels.raster_shade import TONE_RANGE, TONES
+from sidestep.kernels.raster_light import TONE_RANGE, TONES
 from sidestep.types.base import FloatArray, IntArray
 
 Rgb = tuple[float, float, float]
@@ -232,17 +232,17 @@ def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> Float
 
 
 def tone_table(light: Light) -> IntArray:
-    """(TONES,) uint8: sRGB of linear light 0 … ``TONE_RANGE`` after exposure, bent by K. Narkowicz's fit of the ACES
+    """(TONES,) int32: sRGB of linear light 0 … ``TONE_RANGE`` after exposure, bent by K. Narkowicz's fit of the ACES
     film curve, ``x (2.51 x + 0.03) / (x (2.43 x + 0.59) + 0.14)``."""
     x = (np.arange(TONES) + 0.5) / TONES * TONE_RANGE * light.exposure
     film = np.clip(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
     srgb = np.where(film <= 0.0031308, 12.92 * film, 1.055 * film ** (1 / 2.4) - 0.055)
-    return (srgb * 255.0 + 0.5).astype(np.uint8)
+    return (srgb * 255.0 + 0.5).astype(np.int32)
 
 
 def root_table() -> IntArray:
-    """(TONES,) uint8: square roots, for pictures that are read again (reflections)."""
-    return (np.sqrt((np.arange(TONES) + 0.5) / TONES) * 255.0 + 0.5).astype(np.uint8)
+    """(TONES,) int32: square roots, for pictures that are read again (reflections)."""
+    return (np.sqrt((np.arange(TONES) + 0.5) / TONES) * 255.0 + 0.5).astype(np.int32)
 
 
 def make_noise(seed: int = 7) -> FloatArray:
