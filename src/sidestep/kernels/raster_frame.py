@@ -147,6 +147,7 @@ class ThreadArrays(NamedTuple):
     out_r: Floats
     out_g: Floats
     out_b: Floats
+    left_of_sun: Floats
     packed: Ints
     runs: Ints
 

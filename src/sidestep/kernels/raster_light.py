@@ -39,7 +39,7 @@ FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
 def floor32(x):
     """The whole number not above a float32, as int32."""
     whole = np.int32(x)
-    return whole - np.int32(np.float32(whole) > x)
+    return np.int32(whole - np.int32(np.float32(whole) > x))
 
 
 @kernel
@@ -58,9 +58,9 @@ def lay_plane(value, step, far, begin, count, out):
 
 
 @kernel
-def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun):
-    """Take from ``sun`` (a row) what the shadow map says does not arrive: four comparisons a pixel, blended. A pixel is
-    lit where the map is not higher; outside the map everything is."""
+def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
+    """``left`` of ``sun`` (rows) after taking away what the shadow map says does not arrive: four comparisons a pixel,
+    blended. A pixel is lit where the map is not higher; outside the map everything is."""
     ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
     rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
     sx0 = shadow_rays[0] + shadow_rays[1] * ry0 + shadow_rays[2] * rz
@@ -70,33 +70,34 @@ def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, 
     ex, ey, eh = shadow_eye[0], shadow_eye[1], shadow_eye[2]
     shade = light[SHADE]
     most = np.float32(size - 2)
-    line = np.int32(size)
+    line, below = np.float32(size), np.uint64(size)
     for x in range(np.uint64(width)):
         k = np.float32(np.int32(x))
         depth = peek(far, x)
         tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
         inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
         tx, ty = tx if inside else ZERO, ty if inside else ZERO
-        i, j = np.int32(tx), np.int32(ty)
-        fx, fy = tx - np.float32(i), ty - np.float32(j)
-        place = np.uint64(j * line + i)
+        i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
+        fx, fy = tx - i, ty - j
+        place = np.uint64(np.int32(j * line + i))
         a = ZERO if peek(shadow, place) > h else UNIT - fx
         b = ZERO if peek(shadow, place + np.uint64(1)) > h else fx
-        c = ZERO if peek(shadow, place + np.uint64(line)) > h else UNIT - fx
-        d = ZERO if peek(shadow, place + np.uint64(line + 1)) > h else fx
+        c = ZERO if peek(shadow, place + below) > h else UNIT - fx
+        d = ZERO if peek(shadow, place + below + np.uint64(1)) > h else fx
         share = (a + b) * (UNIT - fy) + (c + d) * fy
         share = share if inside else UNIT
-        poke(sun, x, peek(sun, x) * (UNIT - shade * (UNIT - share)))
+        poke(left, x, peek(sun, x) * (UNIT - shade * (UNIT - share)))
 
 
 @kernel
-def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun):
+def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
     """The same with ``TAPS`` + 1 comparisons both ways, those at the rim weighted so that it changes smoothly."""
     rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
     taps = np.int32(light[TAPS])
     back = taps >> np.int32(1)
     norm = light[SHADE] / np.float32(taps * taps)
     for x in range(width):
+        left[x] = sun[x]
         if sun[x] <= ZERO:
             continue
         ry = np.float32((camera[CX] - x - 0.5) / camera[FX])
@@ -115,7 +116,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
                 weight = (UNIT - fx) if a == 0 else (fx if a == taps else UNIT)
                 along += weight if peek(shadow, place + np.uint64(a)) > h else ZERO
             total += along * ((UNIT - fy) if b == 0 else (fy if b == taps else UNIT))
-        sun[x] *= UNIT - norm * total
+        left[x] *= UNIT - norm * total
 
 
 @kernel
@@ -163,7 +164,7 @@ def finish_row(light, width, far, red, green, blue, tones, packed, begin, rgb):
         r = _tone(tones, peek(red, x), fog_r, thin)
         g = _tone(tones, peek(green, x), fog_g, thin)
         b = _tone(tones, peek(blue, x), fog_b, thin)
-        poke(packed, x, r | (g << np.int32(8)) | (b << np.int32(16)))
+        poke(packed, x, np.int32(r | np.int32(g << np.int32(8)) | np.int32(b << np.int32(16))))
     for x in range(np.uint64(width)):
         value = packed[x]
         place = np.uint64(3) * (begin + x)

@@ -81,12 +81,16 @@ def fill_sky(camera, light, noise, row, begin, end, far, red, green, blue):
     ay = np.float32(camera[TURN + 1]) + np.float32(camera[TURN + 7]) * rz
     az = np.float32(camera[TURN + 2]) + np.float32(camera[TURN + 8]) * rz
     bx, by, bz = np.float32(camera[TURN + 3]), np.float32(camera[TURN + 4]), np.float32(camera[TURN + 5])
-    for x in range(begin, end):
-        ry = np.float32((camera[CX] - x - 0.5) / camera[FX])
+    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
+    for x in range(np.uint64(begin), np.uint64(end)):
+        ry = ry0 + ry1 * np.float32(np.int32(x))
         dx, dy, dz = ax + bx * ry, ay + by * ry, az + bz * ry
         scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
-        red[x], green[x], blue[x] = sky_colour(light, noise, dx * scale, dy * scale, dz * scale)
-        far[x] = ZERO
+        r, g, b = sky_colour(light, noise, dx * scale, dy * scale, dz * scale)
+        poke(red, x, r)
+        poke(green, x, g)
+        poke(blue, x, b)
+        poke(far, x, ZERO)
 
 
 @kernel
@@ -154,10 +158,14 @@ def shade_row(
             special += 1
         begin = end
     if light[SHADE] > ZERO:
+        left = thread.left_of_sun
         if light[TAPS] <= UNIT:
-            shade_sun(camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun)
+            shade_sun(camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left)
         else:
-            shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun)
+            shade_sun_softly(
+                camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left
+            )
+        sun = left
     light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
     for k in range(special):
         face, begin, end = runs[k, 0], runs[k, 1], runs[k, 2]

@@ -18,6 +18,19 @@ HALF = np.float32(0.5)
 
 
 @inlined
+def _green(texel):
+    return np.uint32(texel >> np.uint32(8)) & SINGLE
+
+
+@inlined
+def _mix(a, b, c, d, wa, wb, wc, wd):
+    """Each step is made 32 bits again, so that the compiler keeps it so."""
+    upper = np.uint32(np.uint32(np.uint32(a) * wa) + np.uint32(np.uint32(b) * wb))
+    lower = np.uint32(np.uint32(np.uint32(c) * wc) + np.uint32(np.uint32(d) * wd))
+    return np.uint32(upper + lower)
+
+
+@inlined
 def choose_picture_level(pictures, material, ux, vx, uy, vy):
     """The mip level for a pixel over which (u, v) change by (ux, vx) along the row and (uy, vy) along the column.
 
@@ -46,15 +59,14 @@ def lay_texels(texels, offset, edge, u0, u1, v0, v1, far, begin, count, red, gre
         wx = np.uint32(np.int32((x - np.float32(i)) * np.float32(16.0)))
         wy = np.uint32(np.int32((y - np.float32(j)) * np.float32(16.0)))
         left, right = np.uint32(i) & mask, np.uint32(i + np.int32(1)) & mask
-        top = start + ((np.uint32(j) & mask) << shift)
-        low = start + ((np.uint32(j + np.int32(1)) & mask) << shift)
-        a, b = peek(texels, np.uint64(top + left)), peek(texels, np.uint64(top + right))
-        c, d = peek(texels, np.uint64(low + left)), peek(texels, np.uint64(low + right))
-        wa, wb = (SIXTEEN - wx) * (SIXTEEN - wy), wx * (SIXTEEN - wy)
-        wc, wd = (SIXTEEN - wx) * wy, wx * wy
-        rb = (a & PAIR) * wa + (b & PAIR) * wb + (c & PAIR) * wc + (d & PAIR) * wd
-        g = ((a >> np.uint32(8)) & SINGLE) * wa + ((b >> np.uint32(8)) & SINGLE) * wb
-        g += ((c >> np.uint32(8)) & SINGLE) * wc + ((d >> np.uint32(8)) & SINGLE) * wd
+        top = np.uint32(start + np.uint32((np.uint32(j) & mask) << shift))
+        low = np.uint32(start + np.uint32((np.uint32(j + np.int32(1)) & mask) << shift))
+        a, b = peek(texels, np.uint64(np.uint32(top + left))), peek(texels, np.uint64(np.uint32(top + right)))
+        c, d = peek(texels, np.uint64(np.uint32(low + left))), peek(texels, np.uint64(np.uint32(low + right)))
+        vx, vy = np.uint32(SIXTEEN - wx), np.uint32(SIXTEEN - wy)
+        wa, wb, wc, wd = np.uint32(vx * vy), np.uint32(wx * vy), np.uint32(vx * wy), np.uint32(wx * wy)
+        rb = _mix(a & PAIR, b & PAIR, c & PAIR, d & PAIR, wa, wb, wc, wd)
+        g = _mix(_green(a), _green(b), _green(c), _green(d), wa, wb, wc, wd)
         r1 = np.float32(np.int32(rb & np.uint32(0xFFFF))) * TO_LINEAR
         g1 = np.float32(np.int32(g)) * TO_LINEAR
         b1 = np.float32(np.int32(rb >> np.uint32(16))) * TO_LINEAR

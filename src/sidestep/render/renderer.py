@@ -201,7 +201,7 @@ class _Target:
                 np.empty((2, 16, 3)),
                 np.empty(height, np.int64),
                 np.empty(height, np.int64),
-                *(np.zeros(width, np.float32) for _ in range(9)),
+                *(np.zeros(width, np.float32) for _ in range(10)),
                 np.empty(width, np.int32),
                 np.empty((width, 3), np.int32),
             )
