@@ -1,0 +1,173 @@
+"""Light on one row of pixels at a time, in loops without branches that compile to vector instructions.
+
+A row of the picture is first laid out as plain arrays (depth, share of sun and sky, colour of the surface); what falls
+on it does not depend on which face a pixel belongs to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.raster_bits import peek, poke, to_float
+from sidestep.kernels.raster_layout import (
+    BOUNCE_RGB,
+    CONTACT,
+    CX,
+    CY,
+    EYE,
+    FOG,
+    FOG_RGB,
+    FX,
+    FY,
+    SHADE,
+    SKY_RGB,
+    SUN_RGB,
+    TAPS,
+    TURN,
+)
+
+ZERO, UNIT, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+TONES = 4096
+TONE_RANGE = 4.0  # linear light above this is white
+TO_TONE = np.float32(TONES / TONE_RANGE)
+MOST_TONE = np.float32(TONES - 1)
+FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
+
+
+@inlined
+def floor32(x):
+    """The whole number not above a float32, as int32."""
+    whole = np.int32(x)
+    return np.int32(whole - np.int32(np.float32(whole) > x))
+
+
+@kernel
+def lay_depth(seen, begin, width, far):
+    """Depth of every pixel of the row that starts at ``begin`` of the visibility buffer."""
+    for x in range(np.uint64(width)):
+        poke(far, x, UNIT / to_float(np.uint32(peek(seen, begin + x) >> np.uint64(32))))
+
+
+@kernel
+def lay_plane(value, step, far, begin, count, out):
+    """A quantity that, divided by depth, is linear along the row."""
+    for k in range(np.uint64(count)):
+        place = begin + k
+        poke(out, place, (value + step * np.float32(np.int32(k))) * peek(far, place))
+
+
+@kernel
+def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
+    """``left`` of ``sun`` (rows) after taking away what the shadow map says does not arrive: four comparisons a pixel,
+    blended. A pixel is lit where the map is not higher; outside the map everything is."""
+    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
+    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
+    sx0 = shadow_rays[0] + shadow_rays[1] * ry0 + shadow_rays[2] * rz
+    sy0 = shadow_rays[3] + shadow_rays[4] * ry0 + shadow_rays[5] * rz
+    sh0 = shadow_rays[6] + shadow_rays[7] * ry0 + shadow_rays[8] * rz
+    sx1, sy1, sh1 = shadow_rays[1] * ry1, shadow_rays[4] * ry1, shadow_rays[7] * ry1
+    ex, ey, eh = shadow_eye[0], shadow_eye[1], shadow_eye[2]
+    shade = light[SHADE]
+    most = np.float32(size - 2)
+    line, below = np.float32(size), np.uint64(size)
+    for x in range(np.uint64(width)):
+        k = np.float32(np.int32(x))
+        depth = peek(far, x)
+        tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
+        inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
+        tx, ty = tx if inside else ZERO, ty if inside else ZERO
+        i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
+        fx, fy = tx - i, ty - j
+        place = np.uint64(np.int32(j * line + i))
+        a = ZERO if peek(shadow, place) > h else UNIT - fx
+        b = ZERO if peek(shadow, place + np.uint64(1)) > h else fx
+        c = ZERO if peek(shadow, place + below) > h else UNIT - fx
+        d = ZERO if peek(shadow, place + below + np.uint64(1)) > h else fx
+        share = (a + b) * (UNIT - fy) + (c + d) * fy
+        share = share if inside else UNIT
+        poke(left, x, peek(sun, x) * (UNIT - shade * (UNIT - share)))
+
+
+@kernel
+def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
+    """The same with ``TAPS`` + 1 comparisons both ways, those at the rim weighted so that it changes smoothly."""
+    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
+    taps = np.int32(light[TAPS])
+    back = taps >> np.int32(1)
+    norm = light[SHADE] / np.float32(taps * taps)
+    for x in range(width):
+        left[x] = sun[x]
+        if sun[x] <= ZERO:
+            continue
+        ry = np.float32((camera[CX] - x - 0.5) / camera[FX])
+        tx = shadow_eye[0] + far[x] * (shadow_rays[0] + shadow_rays[1] * ry + shadow_rays[2] * rz)
+        ty = shadow_eye[1] + far[x] * (shadow_rays[3] + shadow_rays[4] * ry + shadow_rays[5] * rz)
+        h = shadow_eye[2] + far[x] * (shadow_rays[6] + shadow_rays[7] * ry + shadow_rays[8] * rz)
+        if not (tx >= back and ty >= back and tx < size - taps - 1 and ty < size - taps - 1):
+            continue
+        i, j = np.int32(tx), np.int32(ty)
+        fx, fy = tx - np.float32(i), ty - np.float32(j)
+        total = ZERO
+        for b in range(taps + 1):
+            place = np.uint64((j - back + b) * size + i - back)
+            along = ZERO
+            for a in range(taps + 1):
+                weight = (UNIT - fx) if a == 0 else (fx if a == taps else UNIT)
+                along += weight if peek(shadow, place + np.uint64(a)) > h else ZERO
+            total += along * ((UNIT - fy) if b == 0 else (fy if b == taps else UNIT))
+        left[x] *= UNIT - norm * total
+
+
+@kernel
+def light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b):
+    """Light that leaves each surface: its colour times sky and sun. Near the ground, what does not face up is darker."""
+    ry0, ry1 = (camera[CX] - 0.5) / camera[FX], -1.0 / camera[FX]
+    rz = (camera[CY] - row - 0.5) / camera[FY]
+    up0 = np.float32(camera[TURN + 2] + camera[TURN + 8] * rz + camera[TURN + 5] * ry0)
+    up1 = np.float32(camera[TURN + 5] * ry1)
+    eye_z, contact = np.float32(camera[EYE + 2]), light[CONTACT]
+    sun_r, sun_g, sun_b = light[SUN_RGB], light[SUN_RGB + 1], light[SUN_RGB + 2]
+    low_r, low_g, low_b = light[BOUNCE_RGB], light[BOUNCE_RGB + 1], light[BOUNCE_RGB + 2]
+    high_r, high_g, high_b = light[SKY_RGB] - low_r, light[SKY_RGB + 1] - low_g, light[SKY_RGB + 2] - low_b
+    for x in range(np.uint64(width)):
+        k = np.float32(np.int32(x))
+        open_ = peek(sky, x)
+        open_ = open_ if open_ > ZERO else ZERO
+        open_ = open_ if open_ < UNIT else UNIT
+        bright = peek(sun, x)
+        bright = bright if bright > ZERO else ZERO
+        low = UNIT - (eye_z + peek(far, x) * (up0 + up1 * k)) * FOOT
+        low = low if low > ZERO else ZERO
+        low = low if low < UNIT else UNIT
+        dark = UNIT - contact * low * low * (UNIT - open_)
+        poke(out_r, x, peek(red, x) * (dark * (low_r + high_r * open_) + bright * sun_r))
+        poke(out_g, x, peek(green, x) * (dark * (low_g + high_g * open_) + bright * sun_g))
+        poke(out_b, x, peek(blue, x) * (dark * (low_b + high_b * open_) + bright * sun_b))
+
+
+@inlined
+def _tone(tones, value, fog, thin):
+    value = (fog + (value - fog) * thin) * TO_TONE
+    value = value if value < MOST_TONE else MOST_TONE
+    value = value if value > ZERO else ZERO
+    return peek(tones, np.uint64(np.int32(value)))
+
+
+@kernel
+def finish_row(light, width, far, red, green, blue, tones, packed, begin, rgb):
+    """Fog, exposure and film curve, 8 bits. Fog is exp(-k d) by 1 / (1 + x + x² / 2); the sky has depth 0 here."""
+    fog, fog_r, fog_g, fog_b = light[FOG], light[FOG_RGB], light[FOG_RGB + 1], light[FOG_RGB + 2]
+    for x in range(np.uint64(width)):
+        thin = peek(far, x) * fog
+        thin = UNIT / (UNIT + thin * (UNIT + HALF * thin))
+        r = _tone(tones, peek(red, x), fog_r, thin)
+        g = _tone(tones, peek(green, x), fog_g, thin)
+        b = _tone(tones, peek(blue, x), fog_b, thin)
+        poke(packed, x, np.int32(r | np.int32(g << np.int32(8)) | np.int32(b << np.int32(16))))
+    for x in range(np.uint64(width)):
+        value = packed[x]
+        place = np.uint64(3) * (begin + x)
+        rgb[place] = np.uint8(value)
+        rgb[place + np.uint64(1)] = np.uint8(value >> np.int32(8))
+        rgb[place + np.uint64(2)] = np.uint8(value >> np.int32(16))

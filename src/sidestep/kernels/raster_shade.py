@@ -1,0 +1,179 @@
+"""The colour of every pixel, once, from the visibility buffer, row by row.
+
+Runs of pixels of one face are laid out as plain rows (depth, sun, sky, colour of the surface); light falls on the whole
+row at once (``raster_light``); faces with more to them are finished one by one (``raster_surface``), as is the sky.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.raster_bits import peek, poke, to_float
+from sidestep.kernels.raster_layout import (
+    AMBIENT,
+    BLUE,
+    CX,
+    CY,
+    FACE_COLUMN,
+    FACE_ROW,
+    FX,
+    FY,
+    GREEN,
+    IDENTITY,
+    INT_COLUMNS,
+    MATERIAL,
+    PLAIN,
+    RED,
+    SEMANTIC,
+    SHADE,
+    SUN,
+    TAPS,
+    TURN,
+    U,
+    V,
+)
+from sidestep.kernels.raster_light import finish_row, lay_depth, lay_plane, light_row, shade_sun, shade_sun_softly
+from sidestep.kernels.raster_sky import sky_colour
+from sidestep.kernels.raster_surface import finish_face, is_special
+from sidestep.kernels.raster_texture import choose_picture_level, lay_texels
+
+WANT_RGB, WANT_DEPTH, WANT_SEMANTIC, WANT_INSTANCE = 1, 2, 4, 8
+SKY = 1  # Semantic.SKY
+SEGMENT = 32  # pixels that share a mip level
+ZERO, UNIT = np.float32(0.0), np.float32(1.0)
+FACE_BITS = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def prepare_sky_face(ints):
+    """The 0th face stands for the sky."""
+    ints[0, IDENTITY] = 0
+    ints[0, SEMANTIC] = SKY
+
+
+@kernel
+def write_ids(seen, ints, begin, width, want, depth, semantic, instance):
+    """Depth, class and number of a row that starts at ``begin``, straight from the visibility buffer."""
+    columns = np.uint64(INT_COLUMNS)
+    if want & WANT_DEPTH:
+        for x in range(np.uint64(width)):
+            value = peek(seen, begin + x)
+            far = UNIT / to_float(np.uint32(value >> np.uint64(32)))
+            poke(depth, begin + x, far if value & FACE_BITS else np.float32(np.inf))
+    if want & WANT_SEMANTIC:
+        for x in range(np.uint64(width)):
+            face = peek(seen, begin + x) & FACE_BITS
+            poke(semantic, begin + x, np.uint8(peek(ints, face * columns + np.uint64(SEMANTIC))))
+    if want & WANT_INSTANCE:
+        for x in range(np.uint64(width)):
+            face = peek(seen, begin + x) & FACE_BITS
+            poke(instance, begin + x, peek(ints, face * columns + np.uint64(IDENTITY)))
+
+
+@kernel
+def fill_sky(camera, light, noise, row, begin, end, far, red, green, blue):
+    """Pixels of one row that show no face; depth 0, so that there is no fog before them."""
+    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
+    ax = np.float32(camera[TURN]) + np.float32(camera[TURN + 6]) * rz
+    ay = np.float32(camera[TURN + 1]) + np.float32(camera[TURN + 7]) * rz
+    az = np.float32(camera[TURN + 2]) + np.float32(camera[TURN + 8]) * rz
+    bx, by, bz = np.float32(camera[TURN + 3]), np.float32(camera[TURN + 4]), np.float32(camera[TURN + 5])
+    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
+    for x in range(np.uint64(begin), np.uint64(end)):
+        ry = ry0 + ry1 * np.float32(np.int32(x))
+        dx, dy, dz = ax + bx * ry, ay + by * ry, az + bz * ry
+        scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
+        r, g, b = sky_colour(light, noise, dx * scale, dy * scale, dz * scale)
+        poke(red, x, r)
+        poke(green, x, g)
+        poke(blue, x, b)
+        poke(far, x, ZERO)
+
+
+@kernel
+def lay_face(materials, pictures, texels, ints, floats, planes, face, row, begin, end, far, sun, sky, red, green, blue):
+    """Lay out the pixels ``begin`` … ``end`` of a row, all of one face."""
+    material = ints[face, MATERIAL]
+    down = np.float32(row - ints[face, FACE_ROW])
+    across = np.float32(begin - ints[face, FACE_COLUMN])
+    start, count = np.uint64(begin), end - begin
+    step = floats[face, SUN + 1]
+    lay_plane(floats[face, SUN] + floats[face, SUN + 2] * down + step * across, step, far, start, count, sun)
+    step = floats[face, AMBIENT + 1]
+    lay_plane(floats[face, AMBIENT] + floats[face, AMBIENT + 2] * down + step * across, step, far, start, count, sky)
+    if material < 0 or materials[material, PLAIN] != 0:
+        r, g, b = floats[face, RED], floats[face, GREEN], floats[face, BLUE]
+        for k in range(np.uint64(count)):
+            red[start + k] = r
+            green[start + k] = g
+            blue[start + k] = b
+        return
+    u1, v1, uy, vy = floats[face, U + 1], floats[face, V + 1], floats[face, U + 2], floats[face, V + 2]
+    u0, v0 = floats[face, U] + uy * down + u1 * across, floats[face, V] + vy * down + v1 * across
+    wx, wy = np.float32(planes[face, 1]), np.float32(planes[face, 2])
+    for segment in range(begin, end, SEGMENT):
+        last = min(segment + SEGMENT, end)
+        middle = (segment + last) >> 1
+        depth = far[middle]
+        k = np.float32(middle - begin)
+        u, v = (u0 + u1 * k) * depth, (v0 + v1 * k) * depth
+        level = choose_picture_level(
+            pictures, material, (u1 - u * wx) * depth, (v1 - v * wx) * depth, (uy - u * wy) * depth, (vy - v * wy) * depth
+        )
+        k = np.float32(segment - begin)
+        lay_texels(
+            texels, pictures[material, 1 + level], np.int32(pictures[material, 0] - level), u0 + u1 * k, u1, v0 + v1 * k,
+            v1, far, np.uint64(segment), last - segment, red, green, blue,
+        )  # fmt: skip
+
+
+@kernel
+def shade_row(
+    camera, width, row, shadow_rays, shadow_eye, shadow_size, mirror_width, surfaces, lights, frame, thread, rgb
+):
+    """Colours of one row of the picture."""
+    seen = frame.seen
+    light, materials = lights.light, surfaces.materials
+    far, sun, sky = thread.far, thread.sun, thread.sky
+    red, green, blue = thread.red, thread.green, thread.blue
+    out_r, out_g, out_b, runs = thread.out_r, thread.out_g, thread.out_b, thread.runs
+    place = np.uint64(row * width)
+    lay_depth(seen, place, width, far)
+    begin, special = 0, 0
+    while begin < width:
+        face = np.int64(seen[place + np.uint64(begin)] & FACE_BITS)
+        end = begin + 1
+        while end < width and np.int64(seen[place + np.uint64(end)] & FACE_BITS) == face:
+            end += 1
+        if face > 0:
+            lay_face(
+                materials, surfaces.pictures, surfaces.texels, frame.ints, frame.floats, frame.depths, face, row,
+                begin, end, far, sun, sky, red, green, blue,
+            )  # fmt: skip
+        if face == 0 or is_special(light, materials, surfaces.soak, frame.ints, face):
+            runs[special, 0], runs[special, 1], runs[special, 2] = face, begin, end
+            special += 1
+        begin = end
+    if light[SHADE] > ZERO:
+        left = thread.left_of_sun
+        if light[TAPS] <= UNIT:
+            shade_sun(camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left)
+        else:
+            shade_sun_softly(
+                camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left
+            )
+        sun = left
+    light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
+    for k in range(special):
+        face, begin, end = runs[k, 0], runs[k, 1], runs[k, 2]
+        if face == 0:
+            fill_sky(camera, light, lights.noise, row, begin, end, far, out_r, out_g, out_b)
+        else:
+            finish_face(
+                camera, light, lights.lamps, lights.noise, surfaces.soak, lights.mirror, mirror_width, materials,
+                frame.ints, frame.depths, face, row, begin, end, far, red, green, blue, out_r, out_g, out_b,
+            )  # fmt: skip
+    finish_row(light, width, far, out_r, out_g, out_b, lights.tones, thread.packed, place, rgb)

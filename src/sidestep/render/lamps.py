@@ -1,0 +1,82 @@
+"""Lamps that light their surroundings: those of the scene, found from what glows, and head lamps given by pose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.kernels.raster_layout import LAMP_COLUMNS
+from sidestep.render.camera_model import CameraPose
+from sidestep.render.light import Light
+from sidestep.render.mesh import Scene3D, Semantic
+from sidestep.types.base import FloatArray
+
+MOST_LAMPS = 8  # of one frame: the nearest
+CELL = 2.0  # m: glowing faces closer together than about this are one lamp
+STREET_RGB = (16.0, 11.5, 6.5)
+STREET_REACH = 14.0
+STREET_COS = math.cos(math.radians(78.0))
+LOWEST_STREET_LAMP = 2.0  # m
+
+
+@dataclass(frozen=True)
+class Lamp:
+    """A lamp at a place, shining along a direction in a cone. ``rgb`` is the light at 1 m."""
+
+    x: float
+    y: float
+    z: float
+    yaw: float = 0.0
+    pitch: float = 0.0
+    cone_rad: float = math.radians(32.0)
+    """From the axis to where nothing is lit any more."""
+    rgb: tuple[float, float, float] = (45.0, 42.0, 36.0)
+    reach_m: float = 25.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.cone_rad <= math.pi or not self.reach_m > 0.0:
+            raise BadInput(f"lamp: cone must be within (0, π] rad and reach positive, got {self}")
+
+    def row(self) -> list[float]:
+        """As the rasteriser wants it."""
+        flat = math.cos(self.pitch)
+        along = [flat * math.cos(self.yaw), flat * math.sin(self.yaw), -math.sin(self.pitch)]
+        return [self.x, self.y, self.z, *along, min(math.cos(self.cone_rad), 0.9999), *self.rgb, self.reach_m]
+
+
+def find_lamps(scene: Scene3D) -> FloatArray:
+    """(K, LAMP_COLUMNS): one lamp for each cluster of faces that glow and are no windows, shining down."""
+    mesh = scene.mesh
+    glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
+    faces = np.flatnonzero(glows[mesh.material] & (mesh.semantic != Semantic.WINDOW)) if len(mesh.material) else []
+    if not len(faces) or scene.indoor:
+        return np.zeros((0, LAMP_COLUMNS), np.float32)
+    middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)
+    middles = middles[middles[:, 2] > LOWEST_STREET_LAMP]
+    if not len(middles):
+        return np.zeros((0, LAMP_COLUMNS), np.float32)
+    _, cluster = np.unique(np.round(middles / CELL).astype(int), axis=0, return_inverse=True)
+    cluster = cluster.reshape(-1)
+    count = np.bincount(cluster)
+    centre = np.stack([np.bincount(cluster, middles[:, axis]) / count for axis in range(3)], axis=1)
+    rows = np.zeros((len(centre), LAMP_COLUMNS), np.float32)
+    rows[:, :3] = centre - [0.0, 0.0, 0.1]
+    rows[:, 5] = -1.0
+    rows[:, 6:] = STREET_COS, *STREET_RGB, STREET_REACH
+    return rows
+
+
+def pack_lamps(found: FloatArray, given: Sequence[Lamp], pose: CameraPose, light: Light) -> FloatArray:
+    """The lamps that matter from ``pose``: all that are given, then the scene's nearest; none by day."""
+    if light.lamps <= 0.0 or not (len(found) or len(given)):
+        return np.zeros((0, LAMP_COLUMNS), np.float32)
+    rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, LAMP_COLUMNS)
+    ahead = [pose.x + 8.0 * math.cos(pose.yaw), pose.y + 8.0 * math.sin(pose.yaw)]
+    order = np.argsort(np.hypot(*(found[:, :2] - ahead).T), kind="stable") if len(found) else np.zeros(0, int)
+    packed = np.concatenate([rows, found[order]])[: max(MOST_LAMPS, len(given))]
+    packed[:, 7:10] *= light.lamps
+    return packed

@@ -1,0 +1,265 @@
+"""Weather and time of day: the sun, the sky, fog, wet ground and rain, by name or by parameter.
+
+Light is linear RGB on one scale: 1 is a white wall in open shade at noon. ``exposure`` brings it onto the picture's
+scale, a filmic curve bends it, and the sRGB curve makes it 8 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.kernels import raster_layout as layout
+from sidestep.kernels.raster_light import TONE_RANGE, TONES
+from sidestep.types.base import FloatArray, IntArray
+
+Rgb = tuple[float, float, float]
+WEATHERS = ("clear", "cloudy", "wet", "rain")
+TIMES = ("noon", "sunset", "night")
+NOISE_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Light:
+    """Everything about light that is the same for a whole frame."""
+
+    sun_azimuth_rad: float = math.radians(140.0)
+    """Direction toward the sun in the ground plane, from x toward y."""
+    sun_elevation_rad: float = math.radians(50.0)
+    sun_rgb: Rgb = (3.3, 3.05, 2.65)
+    sky_rgb: Rgb = (0.62, 0.76, 1.0)
+    """What falls on a surface that faces up, from everywhere but the sun."""
+    bounce_rgb: Rgb = (0.36, 0.33, 0.30)
+    """What falls on a surface that faces down."""
+    zenith_rgb: Rgb = (0.32, 0.74, 1.75)
+    horizon_rgb: Rgb = (1.75, 2.05, 2.4)
+    fog_rgb: Rgb = (1.35, 1.6, 1.9)
+    fog_per_m: float = 0.0035
+    cloud_cover: float = 0.45
+    """Share 0 … 1 of the sky."""
+    cloud_rgb: Rgb = (2.7, 2.7, 2.75)
+    shadow: float = 0.96
+    """Share of the sun's light that a shadow takes away."""
+    shadow_softness: int = 1
+    """Texels of the shadow map over which a shadow's edge runs."""
+    disc: float = 1.0
+    """Brightness of the sun's disc and glow; 0 when it is behind clouds or down."""
+    contact: float = 0.9
+    """How much darker walls and legs are at the ground, where they see less of the sky."""
+    wetness: float = 0.0
+    """0 dry … 1 puddles."""
+    rain: float = 0.0
+    """0 none … 1 heavy."""
+    glow: float = 0.0
+    """Factor of the light that glowing materials give: lamps and windows are lit at dusk."""
+    lamps: float = 0.0
+    """Light of street lamps and head lamps on their surroundings."""
+    exposure: float = 0.38
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = np.asarray(getattr(self, field.name), float)
+            if not np.isfinite(value).all() or (field.name.endswith("_rgb") and (value.shape != (3,) or value.min() < 0)):
+                raise BadInput(f"light: {field.name} cannot be {getattr(self, field.name)}")
+        for name in ("cloud_cover", "shadow", "contact", "wetness", "rain"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise BadInput(f"light: {name} must be between 0 and 1, got {getattr(self, name)}")
+        if not 1 <= self.shadow_softness <= 8:
+            raise BadInput(f"light: shadow_softness must be 1 to 8 texels, got {self.shadow_softness}")
+        if not self.exposure > 0.0 or self.fog_per_m < 0.0:
+            raise BadInput("light: exposure must be positive and fog_per_m not negative")
+        if not math.radians(3.0) <= self.sun_elevation_rad <= math.pi / 2:
+            raise BadInput("light: the sun must be 3° to 90° above the horizon; for night set sun_rgb instead")
+
+    @property
+    def direction(self) -> FloatArray:
+        """Unit vector (3,) toward the sun."""
+        flat = math.cos(self.sun_elevation_rad)
+        return np.array(
+            [
+                flat * math.cos(self.sun_azimuth_rad),
+                flat * math.sin(self.sun_azimuth_rad),
+                math.sin(self.sun_elevation_rad),
+            ]
+        )
+
+
+_SUNSET: dict[str, Any] = {
+    "sun_elevation_rad": math.radians(9.0),
+    "sun_azimuth_rad": math.radians(25.0),
+    "sun_rgb": (4.4, 2.15, 0.85),
+    "sky_rgb": (0.56, 0.55, 0.80),
+    "bounce_rgb": (0.32, 0.24, 0.22),
+    "zenith_rgb": (0.20, 0.32, 0.78),
+    "horizon_rgb": (2.5, 1.25, 0.66),
+    "fog_rgb": (1.45, 0.88, 0.62),
+    "fog_per_m": 0.006,
+    "cloud_cover": 0.52,
+    "cloud_rgb": (1.9, 1.05, 0.85),
+    "glow": 0.9,
+    "lamps": 0.25,
+    "exposure": 0.46,
+}
+_NIGHT: dict[str, Any] = {
+    "sun_elevation_rad": math.radians(48.0),
+    "sun_rgb": (0.055, 0.07, 0.11),
+    "sky_rgb": (0.055, 0.068, 0.11),
+    "bounce_rgb": (0.042, 0.036, 0.034),
+    "zenith_rgb": (0.008, 0.014, 0.036),
+    "horizon_rgb": (0.075, 0.072, 0.095),
+    "fog_rgb": (0.055, 0.054, 0.075),
+    "fog_per_m": 0.006,
+    "cloud_cover": 0.4,
+    "cloud_rgb": (0.045, 0.045, 0.06),
+    "disc": 0.0,
+    "glow": 2.6,
+    "lamps": 1.0,
+    "exposure": 1.0,
+}
+_INDOOR: dict[str, Any] = {
+    "sun_elevation_rad": math.radians(78.0),
+    "sun_rgb": (0.85, 0.80, 0.72),
+    "sky_rgb": (0.95, 0.92, 0.88),
+    "bounce_rgb": (0.62, 0.58, 0.53),
+    "shadow": 0.6,
+    "shadow_softness": 5,
+    "disc": 0.0,
+    "fog_per_m": 0.0,
+    "cloud_cover": 0.0,
+    "glow": 2.0,
+    "contact": 0.75,
+    "exposure": 0.62,
+}
+_BASES: dict[str, dict[str, Any]] = {"noon": {}, "sunset": _SUNSET, "night": _NIGHT}
+_OVERCAST = (1.0, 1.06, 1.15)
+"""Tint of light through clouds."""
+
+
+def make_light(weather: str = "clear", time: str = "noon", indoor: bool = False, **overrides: Any) -> Light:
+    """The light of a named weather and time; ``overrides`` are fields of :class:`Light`."""
+    if weather not in WEATHERS:
+        raise UnknownName("weather", weather, WEATHERS)
+    if time not in TIMES:
+        raise UnknownName("time of day", time, TIMES)
+    known = {field.name for field in fields(Light)}
+    for name in overrides:
+        if name not in known:
+            raise UnknownName("light setting", name, known)
+    light = Light(**_BASES[time])
+    if indoor:
+        light = replace(light, **_INDOOR)
+        if time == "night":
+            light = replace(light, exposure=0.55)
+    elif weather != "clear":
+        light = _cloud_over(light, weather, time)
+    return replace(light, **overrides)
+
+
+def _cloud_over(light: Light, weather: str, time: str) -> Light:
+    """The same time of day under clouds: less sun, more and greyer sky, soft shadows from above."""
+    dusk = time == "sunset"
+    sun = {"cloudy": 0.16, "wet": 0.42, "rain": 0.10}[weather]
+    tint = np.array(_OVERCAST) if not dusk else np.array([1.12, 0.95, 0.95])
+    sky = float(np.mean(light.sky_rgb)) * {"cloudy": 1.45, "wet": 1.2, "rain": 1.1}[weather]
+    horizon = float(np.mean(light.horizon_rgb)) * {"cloudy": 0.95, "wet": 0.9, "rain": 0.72}[weather]
+    blend = {"cloudy": 0.85, "wet": 0.45, "rain": 0.95}[weather]
+    grey = {name: _mix(getattr(light, name), _grey(horizon * factor, tint), blend) for name, factor in _GREYS.items()}
+    return replace(
+        light,
+        sun_rgb=_mix(tuple(sun * c for c in light.sun_rgb), _grey(sun * 3.0 * _mean(light.sun_rgb) / 3.0, tint), blend),
+        sun_elevation_rad=light.sun_elevation_rad if weather == "wet" else math.radians(72.0),
+        sky_rgb=_mix(light.sky_rgb, _grey(sky, tint), blend),
+        bounce_rgb=_grey(_mean(light.bounce_rgb) * 1.15, tint),
+        cloud_cover={"cloudy": 0.9, "wet": 0.62, "rain": 0.97}[weather],
+        shadow=0.9 if weather == "wet" else 0.85,
+        shadow_softness=2 if weather == "wet" else 5,
+        disc=0.5 * light.disc if weather == "wet" else 0.0,
+        fog_per_m={"cloudy": 0.005, "wet": 0.006, "rain": 0.016}[weather],
+        wetness={"cloudy": 0.0, "wet": 0.85, "rain": 1.0}[weather],
+        rain=1.0 if weather == "rain" else 0.0,
+        glow=max(light.glow, 0.5 if weather == "rain" else 0.0),
+        exposure=light.exposure * {"cloudy": 1.25, "wet": 1.15, "rain": 1.35}[weather],
+        **grey,
+    )
+
+
+_GREYS = {"zenith_rgb": 0.62, "horizon_rgb": 1.0, "fog_rgb": 0.85, "cloud_rgb": 0.98}
+"""Brightness under clouds, as a share of the horizon's."""
+
+
+def _mean(rgb: Rgb) -> float:
+    return sum(rgb) / 3.0
+
+
+def _grey(value: float, tint: FloatArray) -> Rgb:
+    r, g, b = (value * tint / tint.mean()).tolist()
+    return r, g, b
+
+
+def _mix(a: Rgb, b: Rgb, share: float) -> Rgb:
+    r, g, b_ = (x + (y - x) * share for x, y in zip(a, b, strict=True))
+    return r, g, b_
+
+
+def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> FloatArray:
+    """The numbers that the rasteriser wants (see ``raster_layout``)."""
+    packed = np.zeros(layout.LIGHT_SIZE, np.float32)
+    packed[layout.SUN_X : layout.SUN_X + 3] = light.direction
+    for place, value in (
+        (layout.SUN_RGB, light.sun_rgb),
+        (layout.SKY_RGB, light.sky_rgb),
+        (layout.BOUNCE_RGB, light.bounce_rgb),
+        (layout.ZENITH_RGB, light.zenith_rgb),
+        (layout.HORIZON_RGB, light.horizon_rgb),
+        (layout.FOG_RGB, light.fog_rgb),
+        (layout.CLOUD_RGB, light.cloud_rgb),
+    ):
+        packed[place : place + 3] = value
+    packed[layout.FOG] = light.fog_per_m
+    packed[layout.CLOUDS] = light.cloud_cover
+    packed[layout.SHADE] = light.shadow if shadows else 0.0
+    packed[layout.TAPS] = light.shadow_softness
+    packed[layout.WET] = light.wetness
+    packed[layout.GLOWING] = light.glow
+    packed[layout.CONTACT] = light.contact
+    packed[layout.DISC] = light.disc
+    packed[layout.LAMPS] = lamp_count
+    return packed
+
+
+def tone_table(light: Light) -> IntArray:
+    """(TONES,) int32: sRGB of linear light 0 … ``TONE_RANGE`` after exposure, bent by K. Narkowicz's fit of the ACES
+    film curve, ``x (2.51 x + 0.03) / (x (2.43 x + 0.59) + 0.14)``."""
+    x = (np.arange(TONES) + 0.5) / TONES * TONE_RANGE * light.exposure
+    film = np.clip(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
+    srgb = np.where(film <= 0.0031308, 12.92 * film, 1.055 * film ** (1 / 2.4) - 0.055)
+    return (srgb * 255.0 + 0.5).astype(np.int32)
+
+
+def root_table() -> IntArray:
+    """(TONES,) int32: square roots, for pictures that are read again (reflections)."""
+    return (np.sqrt((np.arange(TONES) + 0.5) / TONES) * 255.0 + 0.5).astype(np.int32)
+
+
+def make_noise(seed: int = 7) -> FloatArray:
+    """(256, 256) float32 in 0 … 1 that repeats: clouds and puddles. Five octaves of smooth value noise, flattened so
+    that every value is equally frequent: a threshold then covers the share it says."""
+    rng = np.random.default_rng(seed)
+    total = np.zeros((NOISE_SIZE, NOISE_SIZE))
+    for octave in range(2, 7):
+        cells = 2**octave
+        values = rng.random((cells, cells))
+        place = np.arange(NOISE_SIZE) * cells / NOISE_SIZE
+        low = place.astype(int)
+        t = place - low
+        t = t * t * (3 - 2 * t)
+        high = (low + 1) % cells
+        rows = values[low] * (1 - t[:, None]) + values[high] * t[:, None]
+        total += (rows[:, low] * (1 - t) + rows[:, high] * t) * 0.55**octave
+    ranks = np.empty(total.size)
+    ranks[np.argsort(total, axis=None, kind="stable")] = np.linspace(0.0, 1.0, total.size)
+    return ranks.reshape(total.shape).astype(np.float32)
