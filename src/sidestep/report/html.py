@@ -10,9 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from sidestep.benchmark.folder import RUN_FILE, load_run
 from sidestep.benchmark.score import ScoredRun, read_run
 from sidestep.drawing import palette
@@ -20,10 +17,11 @@ from sidestep.errors import BadInput
 from sidestep.records import atomic
 from sidestep.report.choice import Labelled, choose_replays
 from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
-from sidestep.report.replays import pack_replays
 from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
 from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
 from sidestep.report.tables import markdown_table, write_tables
+from sidestep.report.viewer.bundle import script, style, templates
+from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
@@ -90,23 +88,15 @@ def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
 def _render(
     summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], socnav: SocnavOutputs | None
 ) -> str:
-    environment = Environment(
-        loader=PackageLoader("sidestep.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    files = {name: _template_text(environment, name) for name in ("style.css", "player.js")}
     chosen = choose_replays(labelled)
     replays = pack_replays(chosen)
     marks = [Mark(name, palette.hexadecimal(_policy_colour(k))) for k, name in enumerate(summary.policies)]
-    return environment.get_template("report.html.j2").render(
+    return templates().get_template("report.html.j2").render(
         title=" + ".join(dict.fromkeys(run.suite for run in runs)),
         version=__version__,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        style=files["style.css"],
-        script=files["player.js"],
+        style=style(["report.css"]),
+        script=script(),
         facts=_facts(summary, runs),
         policies=[_policy(summary, mark) for mark in marks],
         outcome_legend=_legend(summary),
@@ -125,12 +115,6 @@ def _render(
             if record.error
         ],
     )
-
-
-def _template_text(environment: Environment, name: str) -> Markup:
-    """A file of our own, put into the page as it is."""
-    assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, name)[0])
 
 
 def _policy_colour(index: int) -> palette.Colour:
