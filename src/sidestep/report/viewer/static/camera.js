@@ -40,6 +40,7 @@ const steer = (element, camera, { isTop, wheel, moved, tap }) => {
   let travelled = 0;
   const spread = () => { const [a, b] = [...pointers.values()]; return Math.hypot(a.x - b.x, a.y - b.y); };
   element.addEventListener("pointerdown", (e) => {
+    if (e.target.closest("button")) return;
     element.setPointerCapture(e.pointerId);
     pointers.set(e.pointerId, { x: e.clientX, y: e.clientY });
     travelled = 0;

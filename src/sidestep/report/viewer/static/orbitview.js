@@ -1,7 +1,7 @@
 // The episode in 3D. Order of drawing: ground, shadows and marks (none of which needs depth), then everything that stands.
 
 const WALL_HEIGHT_M = 1.3, HIGHEST_M = 2.6, WALL_THICKNESS_M = 0.12; // lower than real, so that one looks over the walls
-const TEXTURE = 2048;
+const GROUND_PX = 2048, ROOF_PX = 1024; // across a painting
 
 const inRing = (ring, x, y) => {
   let inside = false;
@@ -39,6 +39,9 @@ class OrbitView {
     this.robot.fill(machineMesh(episode.footprint, episode.height, this.rgb.robot, dark));
     for (const other of this.others) gl.deleteBuffer(other.buffer);
     this.others = episode.other_radius.map((radius) => new Vertices(gl, solid).fill(machineMesh({ radius }, 1.2 * Math.max(radius, 0.4), this.rgb.quiet, dark)));
+    const place = [episode.scene, colours["g-solid"], ...episode.view];
+    if (this.place?.every((value, k) => value === place[k])) return;
+    this.place = place;
     this.walls.fill(this.#wallMesh());
     this.#paintPlanes();
   }
@@ -68,18 +71,19 @@ class OrbitView {
   // The ground, and one plane for every height of roof, each with its own painting.
   #paintPlanes() {
     const { gl, episode, colours } = this, { scene, view: [x0, y0, x1, y1] } = episode, size = Math.max(x1 - x0, y1 - y0), more = 6 + 0.5 * size;
-    const half = size / 2 + more, [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2], v = { scale: TEXTURE / (2 * half), left: x - half, top: y + half };
+    const half = size / 2 + more, [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2], map = (across) => ({ scale: across / (2 * half), left: x - half, top: y + half });
     for (const plane of this.planes) { gl.deleteTexture(plane.texture); gl.deleteBuffer(plane.corners.buffer); }
     this.planes = [];
     const canvas = document.createElement("canvas");
-    canvas.width = canvas.height = TEXTURE;
-    const c = canvas.getContext("2d"), add = (height, bright) => this.planes.push(this.#plane(canvas, v, 2 * half, height, bright));
-    paintGround(c, v, scene, colours);
+    canvas.width = canvas.height = GROUND_PX;
+    const c = canvas.getContext("2d"), add = (height, bright) => this.planes.push(this.#plane(canvas, map(1), 2 * half, height, bright));
+    paintGround(c, map(GROUND_PX), scene, colours);
     add(0, 1);
+    canvas.width = canvas.height = ROOF_PX;
     const solids = scene.layers.filter(isSolid), heights = new Set(solids.map(shownHeight));
     for (const height of [...heights].sort((a, b) => a - b)) {
-      c.clearRect(0, 0, TEXTURE, TEXTURE);
-      for (const layer of solids.filter((l) => shownHeight(l) === height)) fillLayer(c, v, layer, colours);
+      c.clearRect(0, 0, ROOF_PX, ROOF_PX);
+      for (const layer of solids.filter((l) => shownHeight(l) === height)) fillLayer(c, map(ROOF_PX), layer, colours);
       add(height, isDark() ? 1.25 : 1.07);
     }
   }
