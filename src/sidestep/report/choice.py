@@ -1,4 +1,4 @@
-"""Which episodes a report embeds: of every policy the worst and the best, then failures, then others of their scenarios."""
+"""Which episodes a report embeds: each policy's worst and best, then failures, then others of their scenarios."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A record as an MCAP file of ROS 2 messages, for Foxglove, RViz and ``ros2 bag``.
 
-Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events`` and, where the policy had
-a lidar, ``/scan``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot. Time 0 is the start of the
-episode. Needs the extra ``export``.
+Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events`` and, where the policy
+had a lidar, ``/scan``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot. Time 0 is the start
+of the episode. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -47,12 +47,11 @@ def export_mcap(record: EpisodeRecord, path: Path) -> None:
     except ImportError:
         raise MissingExtra("writing an MCAP file", "export") from None
     try:
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            with Writer(file) as writer:
-                schemas = {kind: writer.register_msgdef(full_name(kind), definition(kind)) for kind in TYPES.values()}
-                for time, topic, message in messages(record):
-                    stamp = _nanoseconds(time)
-                    writer.write_message(topic, schemas[TYPES[topic]], message, stamp, stamp)
+        with atomic(path) as temporary, temporary.open("wb") as file, Writer(file) as writer:
+            schemas = {kind: writer.register_msgdef(full_name(kind), definition(kind)) for kind in TYPES.values()}
+            for time, topic, message in messages(record):
+                stamp = _nanoseconds(time)
+                writer.write_message(topic, schemas[TYPES[topic]], message, stamp, stamp)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -163,7 +162,7 @@ def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> 
                 color={"r": red, "g": green, "b": blue, "a": 1.0},
             )
         )
-    gone = np.flatnonzero(there[step - 1] & ~there[step]) if step else []
+    gone = np.flatnonzero(there[max(step - 1, 0)] & ~there[step])
     return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
 
 

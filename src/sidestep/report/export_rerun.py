@@ -57,7 +57,7 @@ def _still(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
     stream.log("world", rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     ends = record.walls.reshape(-1, 2, 2).astype(np.float64)
     low = np.concatenate([ends, np.zeros((*ends.shape[:2], 1))], axis=-1)
-    high = low + (0.0, 0.0, WALL_HEIGHT_M)
+    high = low + np.array([0.0, 0.0, WALL_HEIGHT_M])
     outlines = np.stack([low[:, 0], low[:, 1], high[:, 1], high[:, 0], low[:, 0]], axis=1)
     if len(outlines):
         stream.log("world/walls", rerun.LineStrips3D(outlines, colors=palette.WALL_EDGE, radii=0.02), static=True)

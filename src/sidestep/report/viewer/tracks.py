@@ -24,7 +24,7 @@ def encode_tracks(values: FloatArray, units: Sequence[float]) -> str:
     channel by channel the second differences, v_k - 2 v_(k-1) + v_(k-2) with v = 0 before the span.
     """
     numbers: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-    known = np.isfinite(values).all(axis=-1)
+    known: BoolArray = np.asarray(np.isfinite(values).all(axis=-1))
     for track in range(values.shape[1]):
         spans = list(_spans(known[:, track]))
         numbers.append(np.array([len(spans), *(n for a, b in spans for n in (a, b - a))], dtype=np.int64))
@@ -47,4 +47,4 @@ def _variable_length(numbers: IntArray) -> bytes:
     length = 1 + (unsigned[:, None] >> shifts[1:] > 0).sum(axis=1)
     place = np.arange(LONGEST)
     groups[place < length[:, None] - 1] |= 128
-    return groups[place < length[:, None]].tobytes()
+    return bytes(groups[place < length[:, None]])

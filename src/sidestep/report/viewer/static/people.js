@@ -4,7 +4,7 @@ const SKIN = ["#f1c9a5", "#d9a06f", "#a8703f", "#7a4a2b", "#e8b48a"].map(rgb);
 const HAIR = ["#2a211c", "#5b3a21", "#8c6a3f", "#1c1c22", "#b8b2a8"].map(rgb);
 const TROUSERS = ["#39424f", "#4b5563", "#5b5346", "#2f3b52", "#6b6f78"].map(rgb);
 const STRIDE_M = 1.45; // two steps
-const pick = (list, index, salt) => list[(index * 7 + salt * 13 + ((index * salt) % 5)) % list.length];
+const pick = (list, index, salt) => list[(Math.imul(index + 1, 0x9e3779b1) >>> (5 * salt)) % list.length]; // a hash: the same person, the same looks
 
 // `walked`: metres so far, the phase of the gait, so that feet keep pace with the ground. `speed` in m/s.
 const addPerson = (out, [x, y, heading], index, walked, speed, shirt) => {
