@@ -9,7 +9,7 @@ class Camera {
   reset([x0, y0, x1, y1], aspect) {
     this.x = (x0 + x1) / 2; this.y = (y0 + y1) / 2;
     const tall = Math.max(y1 - y0, (x1 - x0) / aspect);
-    this.distance = (0.46 * tall) / Math.tan(FIELD_OF_VIEW / 2);
+    this.distance = ((aspect < 1.3 ? 0.56 : 0.46) * tall) / Math.tan(FIELD_OF_VIEW / 2);
     this.azimuth = -Math.PI / 2 - 0.2; this.elevation = 0.82; // from the south, a little to the west
   }
 

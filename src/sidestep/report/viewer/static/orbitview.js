@@ -9,6 +9,14 @@ const inRing = (ring, x, y) => {
     if (ring[i + 1] > y !== ring[j + 1] > y && x < ((ring[j] - ring[i]) * (y - ring[i + 1])) / (ring[j + 1] - ring[i + 1]) + ring[i]) inside = !inside;
   return inside;
 };
+
+// What stands: solid layers and, in a floor plan, holes of a floor that no other floor fills.
+const solidsOf = (scene) => {
+  const solids = scene.layers.filter(isSolid), floors = scene.layers.filter((layer) => !isSolid(layer));
+  const filled = (hole, own) => floors.some((floor) => floor !== own && inRing(floor.rings[0], hole[0], hole[1]));
+  const holes = scene.outside_solid ? floors.flatMap((floor) => floor.rings.slice(1).filter((hole) => !filled(hole, floor))) : [];
+  return [...solids, ...holes.map((ring) => ({ kind: "obstacle", rings: [ring], height: WALL_HEIGHT_M }))];
+};
 const shownHeight = (layer) => Math.min(layer.height, HIGHEST_M);
 
 class OrbitView {
@@ -49,7 +57,7 @@ class OrbitView {
   // Solid lies to the left of a wall's edge. Solids get one face; what bounds a floor plan gets a board that is left out
   // from behind; edges of no area get a board of two faces.
   #wallMesh() {
-    const { scene } = this.episode, solids = scene.layers.filter(isSolid), out = [];
+    const { scene } = this.episode, solids = solidsOf(scene), out = [];
     const w = scene.walls, corner = (p, normal, colour, open) => out.push(...p, ...normal, ...colour, ...open);
     const quad = (a, b, c, d, ...rest) => { for (const p of [a, b, c, a, c, d]) corner(p, ...rest); };
     for (let i = 0; i < w.length; i += 4) {
@@ -80,7 +88,7 @@ class OrbitView {
     paintGround(c, map(GROUND_PX), scene, colours);
     add(0, 1);
     canvas.width = canvas.height = ROOF_PX;
-    const solids = scene.layers.filter(isSolid), heights = new Set(solids.map(shownHeight));
+    const solids = solidsOf(scene), heights = new Set(solids.map(shownHeight));
     for (const height of [...heights].sort((a, b) => a - b)) {
       c.clearRect(0, 0, ROOF_PX, ROOF_PX);
       for (const layer of solids.filter((l) => shownHeight(l) === height)) fillLayer(c, map(ROOF_PX), layer, colours);

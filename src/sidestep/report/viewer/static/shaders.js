@@ -10,7 +10,7 @@ vec3 flattened(vec3 p) { vec3 sun = vec3(${SUN.map((v) => v.toFixed(4)).join(","
 vec3 lit(vec3 colour, vec3 normal, float z) {
   vec3 sun = vec3(${SUN.map((v) => v.toFixed(4)).join(",")});
   float direct = max(dot(normal, sun), 0.0), sky = 0.5 + 0.5 * normal.z, foot = 0.8 + 0.2 * smoothstep(0.0, 0.7, z);
-  return colour * foot * (0.52 + 0.24 * sky + mix(0.34, 0.26, night) * direct);
+  return colour * foot * (1.0 + 0.4 * night) * (0.52 + 0.24 * sky + mix(0.34, 0.26, night) * direct);
 }`;
 
 const SHADE = `
