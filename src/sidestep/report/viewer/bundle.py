@@ -38,11 +38,11 @@ def script() -> Markup:
 def style(extra: Sequence[str] = ()) -> Markup:
     """Theme, player and ``extra`` sheets, for a ``<style>`` element.
 
-    Dark is what the system prefers unless the page's ``data-theme`` says otherwise.
+    Dark is what the system prefers unless the page's ``data-theme`` says otherwise; paper is always light.
     """
     dark = _text("theme_dark.css")
-    themes = f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{\n{dark}}} }}\n"
-    themes += f":root[data-theme=dark] {{\n{dark}}}\n"
+    themes = f"@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{\n{dark}}} }}\n"
+    themes += f"@media screen {{ :root[data-theme=dark] {{\n{dark}}} }}\n"
     return Markup("\n".join([_text("theme.css"), themes, *map(_text, extra), _text("player.css")]))
 
 
