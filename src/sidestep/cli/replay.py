@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
@@ -18,42 +18,93 @@ if TYPE_CHECKING:
 @verb
 def replay(
     record: Annotated[Path, typer.Argument(help="Episode record (*.parquet).")],
+    serve: Annotated[bool, typer.Option("--serve", help="Play it in the browser, until Ctrl-C.")] = False,
+    port: Annotated[int | None, typer.Option(help="Of the page on 127.0.0.1; default any free one.")] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="With --serve: do not open a browser.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write the same page as a file that needs no server.")] = None,
     png: Annotated[Path | None, typer.Option(help="Draw a top view into this file.")] = None,
     time: Annotated[float | None, typer.Option(help="Of which moment, s; default the whole episode.")] = None,
     video: Annotated[Path | None, typer.Option(help="Make a video into this file.")] = None,
+    rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
+    mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Describe RECORD, tell what happened in it, draw it, or make a video of it."""
+    """Describe RECORD, tell what happened in it, play it, draw it, make a video of it, or export it."""
     from sidestep.records import load_record
 
+    if not serve and (port is not None or no_open):
+        raise BadInput("--port and --no-open belong to --serve; give --serve too")
     with quiet_stdout(as_json):
         loaded = load_record(record)
         if time is not None and png is None:
             raise BadInput("--time says which moment --png draws; give --png FILE too")
         if time is not None and not 0 <= time <= loaded.duration:
             raise BadInput(f"--time {time:g}: the episode lasts from 0 to {loaded.duration:g} s")
-        if png is not None:
-            from sidestep.report import draw_png
-
-            draw_png(loaded, png, time)
-        if video is not None:
-            from sidestep.report import draw_video
-
-            draw_video(loaded, video)
+        _write(loaded, png, time, video, html, rrd, mcap)
+    files = [path for path in (png, video, html, rrd, mcap) if path is not None]
     about = describe(loaded)
     lines = _log(loaded) if log else []
     if as_json:
-        extra: dict[str, Any] = {"files": [str(path) for path in (png, video) if path is not None]}
+        extra: dict[str, Any] = {"files": [str(path) for path in files]}
         print_json({"record": about | extra | ({"log": lines} if log else {})})
-        return
-    for key, value in about.items():
-        typer.echo(f"{key:>10}  {value}")
-    for line in lines:
-        typer.echo(f"{line['time']:8.2f} s  {line['text']}")
-    for path in (png, video):
-        if path is not None:
+    else:
+        for key, value in about.items():
+            typer.echo(f"{key:>10}  {value}")
+        for line in lines:
+            typer.echo(f"{line['time']:8.2f} s  {line['text']}")
+        for path in files:
             typer.echo(f"wrote {path}")
+    if serve:
+        _serve(loaded, port or 0, open_browser=not no_open)
+
+
+def _write(
+    record: EpisodeRecord,
+    png: Path | None,
+    time: float | None,
+    video: Path | None,
+    html: Path | None,
+    rrd: Path | None,
+    mcap: Path | None,
+) -> None:
+    """Every file that was asked for."""
+    if png is not None:
+        from sidestep.report import draw_png
+
+        draw_png(record, png, time)
+    if video is not None:
+        from sidestep.report import draw_video
+
+        draw_video(record, video)
+    if html is not None:
+        from sidestep.report.viewer import write_viewer
+
+        write_viewer(record, html)
+    if rrd is not None:
+        from sidestep.report.export_rerun import export_rerun
+
+        export_rerun(record, rrd)
+    if mcap is not None:
+        from sidestep.report.export_mcap import export_mcap
+
+        export_mcap(record, mcap)
+
+
+def _serve(record: EpisodeRecord, port: int, open_browser: bool) -> None:
+    """Until Ctrl-C, which is how this ends and no failure."""
+    from sidestep.report.viewer import make_server, viewer_page
+
+    with make_server(viewer_page(record), port) as server:
+        say(f"playing at {server.address}; Ctrl-C stops")
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("stopped")
 
 
 def _log(record: EpisodeRecord) -> list[dict[str, Any]]:

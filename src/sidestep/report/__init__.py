@@ -1,8 +1,8 @@
 """What a person looks at: pictures and videos of episodes, tables, and the HTML report.
 
 Only reads records and results. ``topview`` draws a record (the painting itself is in ``sidestep.drawing``);
-``html`` writes the report from ``summary`` (numbers), ``plots`` (SVG), ``replays`` (the player's data) and
-``templates/``.
+``html`` writes the report from ``summary`` (numbers), ``plots`` (SVG), ``viewer`` (the player, which also stands alone)
+and ``templates/``. ``export_rerun`` and ``export_mcap`` write a record for other people's viewers.
 """
 
 from sidestep.report.html import write_report

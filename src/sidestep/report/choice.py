@@ -1,4 +1,4 @@
-"""Which episodes a report embeds: of every policy the worst and the best, then others of their scenarios."""
+"""Which episodes a report embeds: each policy's worst and best, then failures, then others of their scenarios."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sidestep.benchmark.folder import RUN_FILE, episode_path
 from sidestep.benchmark.score import ScoredRun, record_paths
 from sidestep.errors import RecordError
 from sidestep.records import load_record
-from sidestep.types.outcome import PRECEDENCE
+from sidestep.types.outcome import PRECEDENCE, Outcome
 from sidestep.types.record import EpisodeRecord
 
-MOST = 12
+MOST = 40
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,14 @@ def _in_order_of_interest(episodes: Sequence[Labelled]) -> list[Labelled]:
     scenarios = {(item.scores.scenario, item.scores.seed) for item in ordered}
     rest = [item for item in episodes if id(item) not in taken]
     rest.sort(key=lambda item: (item.scores.scenario, item.scores.seed) not in scenarios)
-    return ordered + rest
+    failures = [
+        ranked[k] for k in range(1, MOST) for ranked in by_policy.values() if k < len(ranked) and _failed(ranked[k])
+    ]
+    return list({id(item): item for item in (*ordered, *failures, *rest)}.values())
+
+
+def _failed(item: Labelled) -> bool:
+    return item.scores.outcome != Outcome.SUCCESS
 
 
 def load_episodes(chosen: Sequence[Labelled]) -> Iterator[tuple[str, EpisodeRecord]]:

@@ -9,9 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from urllib.parse import quote
 
 from sidestep.benchmark.folder import RUN_FILE, load_run
 from sidestep.benchmark.score import ScoredRun, read_run
@@ -19,11 +17,14 @@ from sidestep.drawing import palette
 from sidestep.errors import BadInput
 from sidestep.records import atomic
 from sidestep.report.choice import Labelled, choose_replays
+from sidestep.report.failures import failure_cards
 from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
-from sidestep.report.replays import pack_replays
+from sidestep.report.references import metric_references, policy_references
 from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
 from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
 from sidestep.report.tables import markdown_table, write_tables
+from sidestep.report.viewer.bundle import script, style, templates
+from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
@@ -54,7 +55,7 @@ def write_report(
     summary = summarise([replace(item.scores, policy=item.label) for item in labelled])
     colours = {name: palette.hexadecimal(_policy_colour(k)) for k, name in enumerate(summary.policies)}
     socnav = socnav_outputs(labelled, colours, strip)
-    page = _render(summary, labelled, runs, socnav)
+    page = _render(summary, labelled, runs, socnav, out)
     try:
         with atomic(out) as temporary:
             temporary.write_text(page, encoding="utf-8")
@@ -88,49 +89,44 @@ def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
 
 
 def _render(
-    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], socnav: SocnavOutputs | None
+    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], socnav: SocnavOutputs | None, out: Path
 ) -> str:
-    environment = Environment(
-        loader=PackageLoader("sidestep.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    files = {name: _template_text(environment, name) for name in ("style.css", "player.js")}
     chosen = choose_replays(labelled)
     replays = pack_replays(chosen)
     marks = [Mark(name, palette.hexadecimal(_policy_colour(k))) for k, name in enumerate(summary.policies)]
-    return environment.get_template("report.html.j2").render(
-        title=" + ".join(dict.fromkeys(run.suite for run in runs)),
-        version=__version__,
-        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        style=files["style.css"],
-        script=files["player.js"],
-        facts=_facts(summary, runs),
-        policies=[_policy(summary, mark) for mark in marks],
-        outcome_legend=_legend(summary),
-        key_columns=summary.key_columns,
-        all_columns=summary.columns,
-        dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
-        tradeoff=_tradeoff(summary, marks),
-        distributions=_distributions(summary, marks),
-        heat=_heat(summary, replays["episodes"]),
-        replays=replays,
-        socnav=socnav,
-        runs=[_provenance(run) for run in runs],
-        errors=[
-            {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
-            for label, record in chosen
-            if record.error
-        ],
+    return (
+        templates()
+        .get_template("report.html.j2")
+        .render(
+            title=" + ".join(dict.fromkeys(run.suite for run in runs)),
+            version=__version__,
+            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            style=style(["report.css"]),
+            script=script(),
+            facts=_facts(summary, runs),
+            policies=[_policy(summary, mark) for mark in marks],
+            outcome_legend=_legend(summary),
+            key_columns=summary.key_columns,
+            all_columns=summary.columns,
+            dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
+            tradeoff=_tradeoff(summary, marks),
+            distributions=_distributions(summary, marks),
+            heat=_heat(summary, replays["episodes"]),
+            replays=replays,
+            failures=failure_cards(labelled, replays["episodes"]),
+            failed=sum(episode.outcome != Outcome.SUCCESS for episode in summary.episodes),
+            citations=policy_references(episode.scores.policy for episode in labelled),
+            definers=metric_references(summary.columns),
+            beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
+            socnav=socnav,
+            runs=[_provenance(run) for run in runs],
+            errors=[
+                {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
+                for label, record in chosen
+                if record.error
+            ],
+        )
     )
-
-
-def _template_text(environment: Environment, name: str) -> Markup:
-    """A file of our own, put into the page as it is."""
-    assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, name)[0])
 
 
 def _policy_colour(index: int) -> palette.Colour:
@@ -260,7 +256,9 @@ def _provenance(run: ScoredRun) -> dict[str, Any]:
             for policy in file.plan.policies
         ]
         skipped = file.skipped
-    return {"name": run.folder.resolve().name, "facts": facts, "policies": policies, "skipped": skipped}
+    digests = [(e.policy, e.scenario, e.seed, e.outcome.replace("_", " "), e.digest) for e in run.episodes]
+    name = run.folder.resolve().name
+    return {"name": name, "facts": facts, "policies": policies, "skipped": skipped, "digests": digests}
 
 
 def _plain(value: Any) -> str:

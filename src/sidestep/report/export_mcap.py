@@ -1,0 +1,189 @@
+"""A record as an MCAP file of ROS 2 messages, for Foxglove, RViz and ``ros2 bag``.
+
+Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events`` and, where the policy
+had a lidar, ``/scan``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot. Time 0 is the start
+of the episode. Needs the extra ``export``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import cos, sin
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep.drawing import palette
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.metrics.series import present
+from sidestep.records import atomic
+from sidestep.report.episode_log import episode_log
+from sidestep.report.ros_messages import definition, full_name
+from sidestep.report.scans import has_lidar, lidar_scans
+from sidestep.types.base import BoolArray
+from sidestep.types.record import EpisodeRecord
+
+Message = dict[str, Any]
+PERSON_HEIGHT_M = 1.7
+CYLINDER, LINE_LIST = 3, 5
+ADD, DELETE = 0, 2
+TYPES = {
+    "/tf": "tf2_msgs/TFMessage",
+    "/tf_static": "tf2_msgs/TFMessage",
+    "/odom": "nav_msgs/Odometry",
+    "/goal_pose": "geometry_msgs/PoseStamped",
+    "/people": "visualization_msgs/MarkerArray",
+    "/walls": "visualization_msgs/MarkerArray",
+    "/scan": "sensor_msgs/LaserScan",
+    "/events": "std_msgs/String",
+}
+
+
+def export_mcap(record: EpisodeRecord, path: Path) -> None:
+    """Write ``record`` to ``path``, every state of it."""
+    try:
+        from mcap_ros2.writer import Writer
+    except ImportError:
+        raise MissingExtra("writing an MCAP file", "export") from None
+    try:
+        with atomic(path) as temporary, temporary.open("wb") as file, Writer(file) as writer:
+            schemas = {kind: writer.register_msgdef(full_name(kind), definition(kind)) for kind in TYPES.values()}
+            for time, topic, message in messages(record):
+                stamp = _nanoseconds(time)
+                writer.write_message(topic, schemas[TYPES[topic]], message, stamp, stamp)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
+    """(time in s, topic, message), in order of time."""
+    yield 0.0, "/tf_static", {"transforms": [_transform(0.0, "map", "odom", (0.0, 0.0, 0.0))]}
+    yield 0.0, "/goal_pose", {"header": _header(0.0, "map"), "pose": _pose((*record.scenario.ego.goal, 0.0))}
+    yield 0.0, "/walls", {"markers": [_walls(record)]}
+    steps = np.arange(record.steps + 1)
+    scans = lidar_scans(record, steps) if has_lidar(record) else None
+    told = episode_log(record)
+    there = present(record)
+    for step in steps:
+        time = float(record.time[step])
+        while told and told[0].time <= time + 1e-9:
+            line = told.pop(0)
+            yield time, "/events", {"data": f"{line.time:.3f} s: {line.text}"}
+        pose = tuple(float(value) for value in record.robot_pose[step])
+        yield time, "/tf", {"transforms": [_transform(time, "odom", "base_link", pose)]}
+        yield time, "/odom", _odometry(time, pose, record.robot_velocity[step].tolist())
+        yield time, "/people", {"markers": _people(record, int(step), time, there)}
+        if scans is not None:
+            yield time, "/scan", _scan(time, next(scans), record.step_s)
+
+
+def _nanoseconds(time: float) -> int:
+    return round(time * 1e9)
+
+
+def _header(time: float, frame: str) -> Message:
+    seconds, rest = divmod(_nanoseconds(time), 10**9)
+    return {"stamp": {"sec": seconds, "nanosec": rest}, "frame_id": frame}
+
+
+def _vector(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Message:
+    return {"x": x, "y": y, "z": z}
+
+
+def _turned(heading: float) -> Message:
+    return {"x": 0.0, "y": 0.0, "z": sin(heading / 2), "w": cos(heading / 2)}
+
+
+def _pose(pose: tuple[float, ...], height: float = 0.0) -> Message:
+    return {"position": _vector(pose[0], pose[1], height), "orientation": _turned(pose[2])}
+
+
+def _transform(time: float, parent: str, child: str, pose: tuple[float, ...]) -> Message:
+    transform = {"translation": _vector(pose[0], pose[1]), "rotation": _turned(pose[2])}
+    return {"header": _header(time, parent), "child_frame_id": child, "transform": transform}
+
+
+def _odometry(time: float, pose: tuple[float, ...], velocity: list[float]) -> Message:
+    """The twist is in the robot's own frame, as ROS has it."""
+    vx, vy, turn = velocity
+    ahead, left = cos(pose[2]) * vx + sin(pose[2]) * vy, cos(pose[2]) * vy - sin(pose[2]) * vx
+    return {
+        "header": _header(time, "odom"),
+        "child_frame_id": "base_link",
+        "pose": {"pose": _pose(pose), "covariance": [0.0] * 36},
+        "twist": {
+            "twist": {"linear": _vector(ahead, left), "angular": _vector(z=turn)},
+            "covariance": [0.0] * 36,
+        },
+    }
+
+
+def _marker(time: float, name: str, number: int, **fields: Any) -> Message:
+    blank: Message = {
+        "header": _header(time, "map"),
+        "ns": name,
+        "id": number,
+        "type": CYLINDER,
+        "action": ADD,
+        "pose": _pose((0.0, 0.0, 0.0)),
+        "scale": _vector(),
+        "color": {"r": 0.0, "g": 0.0, "b": 0.0, "a": 1.0},
+        "lifetime": {"sec": 0, "nanosec": 0},
+        "frame_locked": False,
+        "points": [],
+        "colors": [],
+        "texture_resource": "",
+        "texture": {"header": _header(0.0, ""), "format": "", "data": b""},
+        "uv_coordinates": [],
+        "text": "",
+        "mesh_resource": "",
+        "mesh_file": {"filename": "", "data": b""},
+        "mesh_use_embedded_materials": False,
+    }
+    return blank | fields
+
+
+def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:
+    """A cylinder for everybody who is there; whoever has just left is deleted. The marker's id is the person's."""
+    markers = []
+    for who in np.flatnonzero(there[step]):
+        x, y = record.person_position[step, who].tolist()
+        across = 2 * float(record.person_radius[who])
+        red, green, blue = (part / 255 for part in palette.person_colour(int(who)))
+        heading = float(np.nan_to_num(record.person_heading[step, who]))
+        markers.append(
+            _marker(
+                time,
+                "people",
+                int(record.person_id[who]),
+                pose=_pose((x, y, heading), PERSON_HEIGHT_M / 2),
+                scale=_vector(across, across, PERSON_HEIGHT_M),
+                color={"r": red, "g": green, "b": blue, "a": 1.0},
+            )
+        )
+    gone = np.flatnonzero(there[max(step - 1, 0)] & ~there[step])
+    return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
+
+
+def _walls(record: EpisodeRecord) -> Message:
+    ends = record.walls.reshape(-1, 2).tolist()
+    grey = {"r": 0.45, "g": 0.49, "b": 0.56, "a": 1.0}
+    points = [_vector(x, y) for x, y in ends]
+    return _marker(0.0, "walls", 0, type=LINE_LIST, scale=_vector(x=0.05), color=grey, points=points)
+
+
+def _scan(time: float, scan: Any, period: float) -> Message:
+    count = len(scan.ranges)
+    return {
+        "header": _header(time, "base_link"),
+        "angle_min": scan.angle_min,
+        "angle_max": scan.angle_min + (count - 1) * scan.angle_increment,
+        "angle_increment": scan.angle_increment,
+        "time_increment": 0.0,
+        "scan_time": period,
+        "range_min": 0.0,
+        "range_max": scan.max_range,
+        "ranges": scan.ranges.tolist(),
+        "intensities": [],
+    }

@@ -1,0 +1,134 @@
+"""A record as a Rerun recording (``.rrd``): open it with ``rerun FILE``.
+
+Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/walls`` and ``world/goal``
+stand; ``curves/…`` are the series of the viewer; ``events`` is a text log. Needs the extra ``export``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep.drawing import palette
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.metrics.series import present
+from sidestep.records import atomic
+from sidestep.report.episode_log import episode_log
+from sidestep.report.scans import has_lidar, lidar_scans
+from sidestep.report.viewer.pack import CURVES
+from sidestep.types.base import FloatArray
+from sidestep.types.record import EpisodeRecord
+
+TIMELINE = "episode"
+PERSON_HEIGHT_M = 1.7
+WALL_HEIGHT_M = 2.0
+
+
+def export_rerun(record: EpisodeRecord, path: Path) -> None:
+    """Write ``record`` to ``path``, every state of it."""
+    try:
+        import rerun
+    except ImportError:
+        raise MissingExtra("writing a Rerun recording", "export") from None
+    try:
+        with atomic(path) as temporary:
+            temporary.touch()
+            stream = rerun.RecordingStream("sidestep", recording_id=record.digest)
+            stream.save(str(temporary))
+            _still(rerun, stream, record)
+            _robot(rerun, stream, record)
+            _people(rerun, stream, record)
+            _scans(rerun, stream, record)
+            _curves(rerun, stream, record)
+            _events(rerun, stream, record)
+            stream.flush()
+            stream.disconnect()
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _time(rerun: Any, seconds: FloatArray) -> list[Any]:
+    return [rerun.TimeColumn(TIMELINE, duration=np.asarray(seconds))]
+
+
+def _still(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    stream.log("world", rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+    ends = record.walls.reshape(-1, 2, 2).astype(np.float64)
+    low = np.concatenate([ends, np.zeros((*ends.shape[:2], 1))], axis=-1)
+    high = low + np.array([0.0, 0.0, WALL_HEIGHT_M])
+    outlines = np.stack([low[:, 0], low[:, 1], high[:, 1], high[:, 0], low[:, 0]], axis=1)
+    if len(outlines):
+        stream.log("world/walls", rerun.LineStrips3D(outlines, colors=palette.WALL_EDGE, radii=0.02), static=True)
+    x, y = record.scenario.ego.goal
+    radius = record.scenario.rules.goal_radius_m
+    stream.log("world/goal", rerun.Points3D([(x, y, 0.0)], colors=palette.GOAL, radii=radius), static=True)
+    robot = record.robot.footprint
+    half = (robot.enclosing_radius, robot.enclosing_radius, record.robot.height / 2)
+    if robot.polygon is not None:
+        reach = np.abs(np.array(robot.polygon)).max(axis=0)
+        half = (float(reach[0]), float(reach[1]), record.robot.height / 2)
+    body = rerun.Boxes3D(half_sizes=[half], centers=[(0.0, 0.0, half[2])], colors=palette.ROBOT)
+    stream.log("world/robot", body, static=True)
+
+
+def _robot(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    x, y, heading = record.robot_pose.T
+    nought = np.zeros_like(x)
+    moved = rerun.Transform3D.columns(
+        translation=np.column_stack([x, y, nought]),
+        quaternion=np.column_stack([nought, nought, np.sin(heading / 2), np.cos(heading / 2)]),
+    )
+    stream.send_columns("world/robot", _time(rerun, record.time), moved)
+    way = rerun.LineStrips3D([np.column_stack([x, y, nought + 0.02])], colors=palette.ROBOT, radii=0.02)
+    stream.log("world/robot_path", way, static=True)
+
+
+def _people(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    """Everybody who is there as a capsule with its id, state by state."""
+    there = present(record)
+    steps, who = np.nonzero(there)
+    if not len(steps):
+        return
+    position = record.person_position[steps, who].astype(np.float64)
+    radius = record.person_radius[who].astype(np.float64)
+    columns = rerun.Capsules3D.columns(
+        translations=np.column_stack([position, radius]),
+        lengths=np.maximum(PERSON_HEIGHT_M - 2 * radius, 0.1),
+        radii=radius,
+        colors=np.array([palette.person_colour(int(index)) for index in who], dtype=np.uint8),
+        labels=[str(number) for number in record.person_id[who]],
+    )
+    stream.send_columns("world/people", _time(rerun, record.time), columns.partition(there.sum(axis=1)))
+
+
+def _scans(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    """What the lidar hit, in the robot's frame; nothing where no policy had one."""
+    if not has_lidar(record):
+        return
+    points, counts = [], []
+    for scan in lidar_scans(record, np.arange(record.steps + 1)):
+        angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
+        hit = scan.ranges < scan.max_range
+        reach, angles = scan.ranges[hit], angles[hit]
+        points.append(np.column_stack([reach * np.cos(angles), reach * np.sin(angles), np.full(len(reach), 0.2)]))
+        counts.append(len(reach))
+    columns = rerun.Points3D.columns(positions=np.concatenate(points))
+    stream.send_columns("world/robot/lidar", _time(rerun, record.time), columns.partition(counts))
+
+
+def _curves(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    for title, (series, _, _) in CURVES.items():
+        values = series(record)
+        known = np.isfinite(values)
+        if known.any():
+            name = title.lower().replace(" ", "_")
+            columns = rerun.Scalars.columns(scalars=values[known])
+            stream.send_columns(f"curves/{name}", _time(rerun, record.time[known]), columns)
+
+
+def _events(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    lines = episode_log(record)
+    columns = rerun.TextLog.columns(text=[line.text for line in lines])
+    stream.send_columns("events", _time(rerun, np.array([line.time for line in lines])), columns)

@@ -1,0 +1,192 @@
+"""What the player needs of episode records, as plain JSON: poses, curves, events, and the scene about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sidestep.drawing import palette
+from sidestep.drawing.ground import crossing_stripes, ground_of
+from sidestep.drawing.viewport import Bounds
+from sidestep.metrics import series
+from sidestep.report.contacts import contacts_of
+from sidestep.report.episode_log import episode_log
+from sidestep.report.topview import view_of
+from sidestep.report.viewer.tracks import encode_tracks
+from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.scene import SceneSpec
+
+RATE_HZ = 10
+POSITION_UNIT = 1e-3  # m
+ANGLE_UNIT = 1e-3  # rad
+CURVE_UNIT = 1e-2  # in the curve's own unit
+POSE_UNITS = (POSITION_UNIT, POSITION_UNIT, ANGLE_UNIT)
+NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are left out
+HEIGHTS = {"building": 3.0, "obstacle": 1.0, "furniture": 0.75}
+"""Of solids that do not say their own, m."""
+SHOWN_EVENTS = frozenset(
+    {
+        "collision_start",
+        "goal_reached",
+        "timeout",
+        "frozen",
+        "off_route",
+        "lane_invasion",
+        "policy_error",
+        "trigger",
+    }
+)
+CURVES: dict[str, tuple[series.Series, str, float]] = {
+    "Speed": (series.speed, "m/s", np.inf),
+    "Closest person": (series.closest_pedestrian_distance, "m", 5.0),
+    "Wall clearance": (series.obstacle_clearance, "m", 5.0),
+    "Time to collision": (series.time_to_collision, "s", series.MAX_TIME_TO_COLLISION_S),
+    "Distance to goal": (series.goal_distance, "m", np.inf),
+}
+"""Title → series, unit, and the value above which the curve is cut off."""
+
+
+def pack_replays(
+    episodes: list[tuple[str, EpisodeRecord]], budget: int = 4_500_000, rate_hz: float = RATE_HZ
+) -> dict[str, Any]:
+    """What the player needs of (policy label, record) pairs; those beyond ``budget`` bytes are left out."""
+    scenes: list[dict[str, Any]] = []
+    packed: list[dict[str, Any]] = []
+    spent = 0
+    for label, record in episodes:
+        episode = _pack_episode(label, record, rate_hz)
+        scene = _pack_scene(record, episode["view"])
+        spent += len(str(episode)) + (0 if scene in scenes else len(str(scene)))
+        if packed and spent > budget:
+            break
+        if scene not in scenes:
+            scenes.append(scene)
+        packed.append(episode | {"scene": scenes.index(scene)})
+    return {
+        "units": POSE_UNITS,
+        "curve_unit": CURVE_UNIT,
+        "people": [palette.hexadecimal(colour) for colour in palette.PEOPLE],
+        "outcomes": {str(name): palette.hexadecimal(colour) for name, colour in palette.OUTCOMES.items()},
+        "scenes": scenes,
+        "episodes": packed,
+    }
+
+
+def frames_of(record: EpisodeRecord, rate_hz: float = RATE_HZ) -> IntArray:
+    """(K,) steps that are shown: about ``rate_hz`` a second, the first and the last always."""
+    every = max(1, round(1 / (rate_hz * record.step_s)))
+    return np.unique(np.append(np.arange(0, record.steps + 1, every), record.steps))
+
+
+def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str, Any]:
+    frames = frames_of(record, rate_hz)
+    view = view_of(record)
+    who = np.flatnonzero(_comes_near(record.person_position[frames], view))
+    footprint = record.robot.footprint
+    return {
+        "policy": label,
+        "scenario": record.scenario.name,
+        "seed": record.seed,
+        "outcome": str(record.outcome),
+        "source": record.source,
+        "digest": record.digest[:12],
+        "times": encode_tracks(record.time[frames].reshape(-1, 1, 1), [1e-3]),
+        "frames": len(frames),
+        "view": [round(float(edge), 3) for edge in view],
+        "goal": record.scenario.ego.goal,
+        "goal_radius": record.scenario.rules.goal_radius_m,
+        "footprint": {"radius": footprint.radius, "polygon": footprint.polygon},
+        "height": record.robot.height,
+        "radius": [round(float(radius), 3) for radius in record.person_radius[who]],
+        "group": record.person_group[who].tolist(),
+        "person": record.person_id[who].tolist(),
+        "colour": who.tolist(),
+        "other_radius": record.other_radius.tolist(),
+        "robot": _poses(record.robot_pose[frames][:, None]),
+        "people": _poses(_people(record, frames, who)),
+        "others": _poses(record.other_pose[frames]),
+        "curves": _curves(record, frames),
+        "events": _events(record),
+    }
+
+
+def _people(record: EpisodeRecord, frames: IntArray, who: IntArray) -> FloatArray:
+    """(K, N, 3) x, y, heading; a heading that is not known is 0, absent people are NaN."""
+    position = np.where(series.present(record)[..., None], record.person_position, np.nan)[frames][:, who]
+    heading = np.nan_to_num(record.person_heading[frames][:, who])
+    return np.concatenate([position, heading[..., None]], axis=-1).astype(np.float64)
+
+
+def _comes_near(position: FloatArray, view: Bounds) -> BoolArray:
+    """(N,) who is ever in or near the picture."""
+    x0, y0, x1, y1 = view
+    x, y = position[..., 0], position[..., 1]
+    reach_x, reach_y = NEAR_VIEW_M + (y1 - y0) / 4, NEAR_VIEW_M + (x1 - x0) / 4
+    near = ((x > x0 - reach_x) & (x < x1 + reach_x) & (y > y0 - reach_y) & (y < y1 + reach_y)).any(axis=0)
+    return np.asarray(near)
+
+
+def _poses(poses: FloatArray) -> str:
+    """(K, N, 3) x, y, heading. Headings are unwound, so that they change little from frame to frame."""
+    unwound = poses.copy()
+    unwound[..., 2] = np.unwrap(np.nan_to_num(poses[..., 2]), axis=0)
+    return encode_tracks(unwound, POSE_UNITS)
+
+
+def _curves(record: EpisodeRecord, frames: IntArray) -> list[dict[str, Any]]:
+    """The series that have any value, each with the top of its scale."""
+    packed = []
+    for title, (function, unit, most) in CURVES.items():
+        values = function(record)[frames]
+        if np.isfinite(values).any():
+            values = np.minimum(values, most)
+            data = encode_tracks(values.reshape(-1, 1, 1), [CURVE_UNIT])
+            packed.append({"title": title, "unit": unit, "top": max(float(np.nanmax(values)), 0.1), "values": data})
+    return packed
+
+
+def _events(record: EpisodeRecord) -> list[dict[str, Any]]:
+    places = {(contact.time, contact.subject): contact for contact in contacts_of(record)}
+    shown = [event for event in sorted(record.events, key=lambda event: event.time) if event.kind in SHOWN_EVENTS]
+    told = [line.text for line in episode_log(record) if line.kind in SHOWN_EVENTS]
+    listed = []
+    for event, text in zip(shown, told, strict=True):
+        entry: dict[str, Any] = {"time": round(event.time, 3), "kind": event.kind, "subject": event.subject}
+        entry["text"] = text
+        if event.kind == "collision_start":
+            contact = places[event.time, event.subject]
+            ends = (e.time for e in record.events if e.kind == "collision_end" and e.subject == event.subject)
+            until = next((time for time in ends if time >= event.time), record.duration)
+            entry |= {"x": round(contact.x, 3), "y": round(contact.y, 3), "until": round(until, 3)}
+        listed.append(entry)
+    return listed
+
+
+def _pack_scene(record: EpisodeRecord, view: Bounds) -> dict[str, Any]:
+    scene = record.scenario.scene
+    spec = scene if isinstance(scene, SceneSpec) else None
+    ground = ground_of(spec, record.walls)
+    heights = {np.array(r.polygon).tobytes(): r.height for r in spec.regions if r.height} if spec else {}
+    layers = []
+    for layer in ground.layers:
+        entry: dict[str, Any] = {
+            "kind": layer.kind,
+            "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)],
+        }
+        if layer.kind == "crosswalk":
+            entry["stripes"] = [_flat(bar) for bar in crossing_stripes(layer.ring)]
+        if layer.solid:
+            entry["height"] = heights.get(np.asarray(layer.ring).tobytes()) or HEIGHTS.get(layer.kind, 1.0)
+        layers.append(entry)
+    x0, y0, x1, y1 = view
+    size = max(x1 - x0, y1 - y0)
+    xs, ys = ground.walls[:, 0::2], ground.walls[:, 1::2]
+    seen = (xs.max(axis=1, initial=-np.inf) > x0 - size) & (xs.min(axis=1, initial=np.inf) < x1 + size)
+    seen &= (ys.max(axis=1, initial=-np.inf) > y0 - size) & (ys.min(axis=1, initial=np.inf) < y1 + size)
+    return {"layers": layers, "outside_solid": ground.outside_solid, "walls": _flat(ground.walls[seen])}
+
+
+def _flat(points: FloatArray) -> list[float]:
+    return [round(float(value), 2) for value in np.asarray(points).ravel()]

@@ -1,0 +1,123 @@
+// Packed episodes → typed arrays. The encoder is tracks.py; poses are [x, y, heading], NaN where absent.
+
+const bytesOf = (text) => {
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+};
+
+// (frames × tracks × channels) values, frame by frame.
+const decodeTracks = (text, frames, tracks, units) => {
+  const bytes = bytesOf(text), channels = units.length;
+  const values = new Float32Array(frames * tracks * channels).fill(NaN);
+  let at = 0;
+  const next = () => {
+    let number = 0, factor = 1, byte;
+    do { byte = bytes[at++]; number += (byte & 127) * factor; factor *= 128; } while (byte & 128);
+    return number % 2 ? -(number + 1) / 2 : number / 2;
+  };
+  for (let track = 0; track < tracks; track++) {
+    const spans = Array.from({ length: next() }, () => [next(), next()]);
+    for (const [start, length] of spans)
+      for (let channel = 0; channel < channels; channel++) {
+        let last = 0, before = 0;
+        for (let k = start; k < start + length; k++) {
+          const now = next() + 2 * last - before;
+          values[(k * tracks + track) * channels + channel] = now * units[channel];
+          before = last; last = now;
+        }
+      }
+  }
+  return values;
+};
+
+class Episode {
+  constructor(packed, data) {
+    Object.assign(this, packed);
+    const n = packed.frames;
+    this.scene = data.scenes[packed.scene];
+    this.times = decodeTracks(packed.times, n, 1, [1e-3]);
+    this.duration = this.times[n - 1];
+    this.crowd = packed.radius.length;
+    this.robot = decodeTracks(packed.robot, n, 1, data.units);
+    this.people = decodeTracks(packed.people, n, this.crowd, data.units);
+    this.others = decodeTracks(packed.others, n, packed.other_radius.length, data.units);
+    this.curves = packed.curves.map((c) => ({ ...c, values: decodeTracks(c.values, n, 1, [data.curve_unit]) }));
+    this.colours = packed.colour.map((c) => data.people[c % data.people.length]);
+    this.walked = this.#walked();
+  }
+
+  get title() { return `${this.scenario} · seed ${this.seed} · ${this.outcome.replaceAll("_", " ")}`; }
+
+  // The frames before and after a moment, and how far it lies between them.
+  frameAt(time) {
+    const times = this.times;
+    let low = 0, high = times.length - 1;
+    while (high - low > 1) { const middle = (low + high) >> 1; if (times[middle] <= time) low = middle; else high = middle; }
+    const span = times[high] - times[low];
+    return { k: low, next: high, share: span > 0 ? Math.min(Math.max((time - times[low]) / span, 0), 1) : 0, time };
+  }
+
+  // A pose between two frames; absent where it is absent in the frame shown.
+  #poseAt(array, count, index, f) {
+    const a = 3 * (f.k * count + index), b = 3 * (f.next * count + index);
+    if (Number.isNaN(array[a])) return f.share > 0.999 && !Number.isNaN(array[b]) ? [array[b], array[b + 1], array[b + 2]] : null;
+    if (Number.isNaN(array[b])) return f.share > 0.999 ? null : [array[a], array[a + 1], array[a + 2]];
+    return [0, 1, 2].map((i) => array[a + i] + (array[b + i] - array[a + i]) * f.share);
+  }
+  robotAt(f) { return this.#poseAt(this.robot, 1, 0, f); }
+  personAt(i, f) { return this.#poseAt(this.people, this.crowd, i, f); }
+  otherAt(i, f) { return this.#poseAt(this.others, this.other_radius.length, i, f); }
+  peopleAt(f) { return Array.from({ length: this.crowd }, (_, i) => this.personAt(i, f)); }
+
+  // Velocity in m/s between the frames about a moment.
+  #velocity(array, count, index, f) {
+    const a = 3 * (f.k * count + index), b = 3 * (f.next * count + index), dt = this.times[f.next] - this.times[f.k];
+    const v = [(array[b] - array[a]) / dt, (array[b + 1] - array[a + 1]) / dt];
+    return dt > 0 && Number.isFinite(v[0] + v[1]) ? v : [0, 0];
+  }
+  robotVelocity(f) { return this.#velocity(this.robot, 1, 0, f); }
+  personVelocity(i, f) { return this.#velocity(this.people, this.crowd, i, f); }
+
+  // How far everybody has walked by each frame, m: the phase of their steps.
+  #walked() {
+    const n = this.crowd, walked = new Float32Array(this.frames * n);
+    for (let k = 1; k < this.frames; k++)
+      for (let i = 0; i < n; i++) {
+        const a = 3 * ((k - 1) * n + i), b = 3 * (k * n + i), p = this.people;
+        const way = Math.hypot(p[b] - p[a], p[b + 1] - p[a + 1]);
+        walked[k * n + i] = walked[(k - 1) * n + i] + (Number.isFinite(way) ? way : 0);
+      }
+    return walked;
+  }
+  walkedAt(i, f) {
+    const a = this.walked[f.k * this.crowd + i], b = this.walked[f.next * this.crowd + i];
+    return a + (b - a) * f.share;
+  }
+
+  // Points of a trail up to now, oldest first, each [x, y, age in s]; gaps where somebody was absent are left out.
+  #trail(array, count, index, f, seconds) {
+    const first = seconds === Infinity ? 0 : this.frameAt(Math.max(0, f.time - seconds)).k, points = [];
+    for (let k = first; k <= f.k; k++) {
+      const j = 3 * (k * count + index);
+      if (Number.isNaN(array[j])) points.length = 0; else points.push([array[j], array[j + 1], f.time - this.times[k]]);
+    }
+    const now = this.#poseAt(array, count, index, f);
+    return now ? [...points, [now[0], now[1], 0]] : [];
+  }
+  robotTrail(f) { return this.#trail(this.robot, 1, 0, f, Infinity); }
+  personTrail(i, f, seconds) { return this.#trail(this.people, this.crowd, i, f, seconds); }
+
+  contacts(time) { return this.events.filter((e) => e.kind === "collision_start" && e.time <= time + 1e-6); }
+
+  // Who is being touched, as indices of people.
+  touched(time) {
+    const now = this.contacts(time).filter((e) => time <= e.until + 0.05).map((e) => e.subject);
+    return new Set(this.person.flatMap((id, i) => (now.includes(`person:${id}`) ? [i] : [])));
+  }
+
+  valueAt(curve, f) {
+    const a = curve.values[f.k], b = curve.values[f.next];
+    return Number.isFinite(a) && Number.isFinite(b) ? a + (b - a) * f.share : a;
+  }
+}

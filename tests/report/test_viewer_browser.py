@@ -1,0 +1,210 @@
+"""The viewer and the report in a real browser: they play, they obey, they complain about nothing, they ask nobody."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidestep.report import write_report
+from sidestep.report.viewer import write_viewer
+from sidestep.types.record import EpisodeRecord
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    pytest.mark.skipif(not find_spec("playwright"), reason="playwright is not installed (extra `dev`)"),
+]
+GL = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=GL)
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, everything that it complained about, and every address that it asked for."""
+
+    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 800, "height": 600}, **options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.context.route("http*://**", lambda route: route.abort())
+        self.address = path.as_uri()
+        self.page.goto(self.address)
+
+    def part(self, name: str) -> Any:
+        return self.page.locator(f"#player [data-part='{name}']")
+
+    def state(self, name: str) -> str:
+        value: str = self.page.locator("#player").get_attribute(f"data-{name}")
+        return value
+
+    def time(self) -> float:
+        return float(self.state("time"))
+
+    def wait(self, condition: str, element: str = "#player") -> None:
+        """Until the data ``d`` of an element make ``condition`` true.
+
+        Asked again and again, for the page's own rules forbid to evaluate text.
+        """
+        for _ in range(250):
+            if self.page.evaluate(
+                f"(() => {{ const d = document.querySelector('{element}').dataset; return {condition} }})()"
+            ):
+                return
+            self.page.wait_for_timeout(40)
+        raise AssertionError(f"{condition} does not come true")
+
+    def colours(self, name: str) -> int:
+        """How many colours a canvas shows: a blank one has one."""
+        import io
+
+        from PIL import Image
+
+        picture = Image.open(io.BytesIO(self.part(name).screenshot())).convert("RGB")
+        return len(picture.getcolors(1 << 24) or [])
+
+    def close(self) -> None:
+        try:
+            assert self.complaints == []
+            assert set(self.asked) == {self.address}
+        finally:
+            self.context.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(record: EpisodeRecord, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("viewer") / "episode.html"
+    write_viewer(record, path)
+    return path
+
+
+@pytest.fixture
+def viewer(browser: Any, page_file: Path) -> Iterator[Watched]:
+    watched = Watched(browser, page_file)
+    yield watched
+    watched.close()
+
+
+def test_play_and_pause(viewer: Watched) -> None:
+    assert viewer.time() == 0
+    viewer.part("play").click()
+    viewer.wait("d.playing === 'true' && Number(d.time) > 0.2")
+    viewer.part("play").click()
+    viewer.wait("d.playing === 'false'")
+    stopped = viewer.time()
+    viewer.page.wait_for_timeout(120)
+    assert viewer.time() == stopped
+
+
+def test_scrub_moves_robot_clock_and_facts(viewer: Watched) -> None:
+    viewer.part("scrub").evaluate("e => { e.value = 500; e.dispatchEvent(new Event('input')) }")
+    viewer.wait("d.time === '4.000'")
+    assert viewer.part("clock").inner_text() == "4.00 / 8.00 s"
+    assert viewer.part("fact-place").inner_text().startswith("0.00,")
+    assert viewer.part("fact-people").inner_text() == "14"
+    viewer.part("events").locator("button").first.hover()
+    assert "touches person 105" in viewer.part("tip").inner_text()
+    viewer.part("events").locator("button").last.click()
+    viewer.wait("d.time === '8.000'")
+
+
+def test_both_views_show_the_scene(viewer: Watched) -> None:
+    assert viewer.state("view") == "orbit"
+    assert viewer.colours("deep") > 200
+    viewer.part("view-top").click()
+    viewer.wait("d.view === 'top'")
+    assert viewer.colours("flat") > 200
+    assert not viewer.part("deep").is_visible()
+    viewer.page.keyboard.press("3")
+    viewer.wait("d.view === 'chase'")
+    assert viewer.colours("deep") > 200
+
+
+def test_speed_changes_how_fast_time_runs(viewer: Watched) -> None:
+    viewer.part("speed").select_option("8")
+    viewer.part("play").click()
+    viewer.wait("d.playing === 'false' && d.time === '8.000'")
+    viewer.page.keyboard.press("-")
+    assert viewer.part("speed").input_value() == "4"
+    options = viewer.part("speed").locator("option").evaluate_all("all => all.map(o => Number(o.value))")
+    assert options == [0.25, 0.5, 1, 2, 4, 8]
+
+
+def test_keys_toggle_extras_and_drags_turn_the_camera(viewer: Watched) -> None:
+    box = viewer.part("screen").bounding_box()
+    before = viewer.part("deep").screenshot()
+    viewer.page.mouse.move(box["x"] + 200, box["y"] + 150)
+    viewer.page.mouse.down()
+    viewer.page.mouse.move(box["x"] + 320, box["y"] + 190, steps=3)
+    viewer.page.mouse.up()
+    viewer.page.wait_for_timeout(80)
+    assert viewer.part("deep").screenshot() != before
+    assert viewer.state("playing") == "false"
+    for key, part in {"f": "follow", "p": "space", "v": "arrows", "l": "lidar"}.items():
+        viewer.page.keyboard.press(key)
+        assert viewer.part(part).is_checked()
+    viewer.page.keyboard.press("t")
+    assert not viewer.part("trails").is_checked()
+    viewer.page.keyboard.press("End")
+    viewer.wait("d.time === '8.000'")
+    viewer.page.keyboard.press("Shift+ArrowLeft")
+    viewer.wait("d.time === '7.000'")
+
+
+def test_light_and_dark(viewer: Watched) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = viewer.page.evaluate(ground)
+    viewer.page.locator("#theme").click()
+    assert viewer.page.evaluate(ground) != light
+    viewer.page.emulate_media(color_scheme="dark")
+    viewer.page.locator("#theme").click()
+    assert viewer.page.evaluate(ground) == light
+
+
+def test_without_webgl_the_top_view_plays(browser: Any, page_file: Path) -> None:
+    watched = Watched(browser, page_file)
+    watched.context.add_init_script(
+        "const get = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...rest)"
+        " { return kind.startsWith('webgl') ? null : get.call(this, kind, ...rest) }"
+    )
+    watched.page.reload()
+    assert watched.state("view") == "top"
+    assert watched.part("view-orbit").is_disabled()
+    watched.part("play").click()
+    watched.wait("Number(d.time) > 0.1")
+    watched.close()
+
+
+def test_a_report_of_two_policies_plays_its_episodes(browser: Any, run_folder: Path, tmp_path: Path) -> None:
+    write_report([run_folder], tmp_path / "report.html")
+    watched = Watched(browser, tmp_path / "report.html", color_scheme="dark")
+    page = watched.page
+    page.locator(".heat [data-replay]").last.click()
+    watched.wait("Number(d.time) > 0.1")
+    watched.part("policy").select_option("orca")
+    watched.wait("d.playing === 'false' && Number(d.time) === 0")
+    card = page.locator("[data-card]").first
+    card.scroll_into_view_if_needed()
+    card.locator("canvas").click()
+    watched.wait("d.playing === 'true'", "[data-card]")
+    card.locator("[data-replay]").click()
+    watched.wait(f"d.episode === '{card.get_attribute('data-episode')}'")
+    assert watched.colours("deep") > 200
+    watched.close()
