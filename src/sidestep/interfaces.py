@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from sidestep.types.base import IntArray
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord
@@ -14,6 +15,7 @@ from sidestep.types.result import MetricResult
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 from sidestep.types.scene import CompiledScene
+from sidestep.types.sensors import CameraSettings
 from sidestep.types.tracks import Tracks
 
 
@@ -41,8 +43,9 @@ class Camera(Protocol):
         """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
 
 
-MakeCamera = Callable[[CompiledScene, RobotSpec, frozenset[str]], Camera]
-"""A camera for one episode, from the scene, the robot that carries it and which of the pictures are needed."""
+MakeCamera = Callable[[CompiledScene, RobotSpec, frozenset[str], CameraSettings, IntArray, str], Camera]
+"""A camera for one episode: the scene, the robot that carries it, which pictures are needed, the settings, everybody's
+number, and the scenario's name."""
 
 Direction = Literal["higher", "lower", "none"]
 

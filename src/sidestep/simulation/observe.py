@@ -59,7 +59,9 @@ class Observer:
         self._everybody: PedestrianDetector | None = None
         if self._pictures:
             make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
-            self._camera = make_camera(world.scene, world.robots[robot], self._pictures)
+            self._camera = make_camera(
+                world.scene, world.robots[robot], self._pictures, sensors.camera, world.person_id, world.scenario.name
+            )
             self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 

@@ -1,0 +1,72 @@
+"""One world in 3D: its scene, its people and its robots, as instances that a renderer draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from sidestep.render.figure import Figure, Motion
+from sidestep.render.mesh import Scene3D
+from sidestep.render.packing import PackedInstances
+from sidestep.render.people import Looks, PeopleState, dress_people, person_models, pose_people
+from sidestep.render.robots import robot_figure
+from sidestep.render.scene import build_scene
+from sidestep.render.scene.levels import ground_height
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.robot import RobotSpec
+from sidestep.types.scene import CompiledScene, SceneSpec
+
+ROBOT_IDS = 100_000
+"""Instance number of the first robot; people have 1 + their column."""
+
+
+@lru_cache(maxsize=8)
+def _built(spec_json: str, seed: int) -> Scene3D:
+    return build_scene(SceneSpec.model_validate_json(spec_json), seed)
+
+
+class WorldView:
+    """The people of one scenario, dressed, and its robots, in its scene. Columns are those of the record."""
+
+    def __init__(
+        self, scene: CompiledScene, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
+    ) -> None:
+        self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
+        self.looks: Looks = dress_people(scenario, person_id)
+        people = person_models()
+        models = (*people, *(figure.model for figure in self.figures))
+        self.scene = replace(_built(scene.spec.model_dump_json(), seed), models=models)
+        self._first_robot = len(people)
+        self._ground = ground_height(scene)
+        self._bones = max(model.bone_count for model in models)
+        self._slots = max(len(model.slots) for model in models)
+
+    def instances(self, columns: IntArray, people: PeopleState, motions: Sequence[Motion | None]) -> PackedInstances:
+        """Everybody of ``columns`` in the pose of ``people``, and the robots that have a motion (None: not drawn)."""
+        shown = [k for k, motion in enumerate(motions) if motion is not None]
+        n, count = len(columns), len(columns) + len(shown)
+        bones = np.zeros((count, self._bones, 3, 4), np.float32)
+        colours = np.zeros((count, self._slots, 3), np.float32)
+        model, ids = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        if n:
+            posed = pose_people(people)
+            posed[:, :, 2, 3] += self.heights(people.position)[:, None]
+            bones[:n, : posed.shape[1]] = posed
+            colours[:n, : self.looks.colours.shape[1]] = self.looks.colours[columns]
+            model[:n], ids[:n] = self.looks.model[columns], 1 + columns
+        for row, k in enumerate(shown, start=n):
+            figure, motion = self.figures[k], motions[k]
+            assert motion is not None
+            own = figure.bones(motion)
+            bones[row, : len(own)] = own
+            bones[row, : len(own), 2, 3] += self.heights(np.array([[motion.x, motion.y]]))[0]
+            colours[row, : len(figure.colours)] = figure.colours
+            model[row], ids[row] = self._first_robot + k, ROBOT_IDS + k
+        return PackedInstances(model, bones, colours, ids)
+
+    def heights(self, points: FloatArray) -> FloatArray:
+        """Height of the ground at points (N, 2), m."""
+        return self._ground.at(points)
