@@ -18,10 +18,18 @@ from sidestep.render.scene.layout import Footprint, Layout, read_layout
 from sidestep.render.scene.levels import GroundHeight, layout_height
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.solids import Frame, disc
-from sidestep.render.scene.surroundings import REACH, add_far_houses, continue_ground, tree_places, verge_places
+from sidestep.render.scene.surroundings import (
+    REACH,
+    add_far_house,
+    add_far_houses,
+    continue_ground,
+    tree_places,
+    verge_places,
+)
 from sidestep.types.scene import CompiledScene, SceneSpec
 
 BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
+MOST_WINDOWS = 1200  # of all buildings: those farther from the middle get pictured windows, to bound the triangles
 SHOP_WORDS = frozenset({"shop", "store", "cafe", "hotel", "market", "restaurant", "kiosk"})
 
 
@@ -81,14 +89,31 @@ def _add_all_ground(
 
 
 def _add_buildings(builder: MeshBuilder, layout: Layout, buildings: list[Footprint], rng: np.random.Generator) -> None:
+    heights = [footprint.region.height or draw_height(rng) for footprint in buildings]
+    detailed = _near_enough(layout, buildings, heights)
+    tree = shapely.STRtree([footprint.polygon for footprint in buildings])
     for index, footprint in enumerate(buildings):
-        others = shapely.union_all([f.polygon for k, f in enumerate(buildings) if k != index])
+        if index not in detailed:
+            add_far_house(builder, footprint.polygon, heights[index], rng)
+            continue
+        near = [k for k in tree.query(footprint.polygon.buffer(0.1)) if k != index]
+        neighbours = shapely.union_all([buildings[k].polygon for k in near]) if near else None
         with builder.object():
-            height = footprint.region.height or draw_height(rng)
             shop = bool(footprint.words & SHOP_WORDS)
-            add_building(
-                builder, footprint.polygon, height, rng, shop=shop, blind=others if len(buildings) > 1 else None
-            )
+            add_building(builder, footprint.polygon, heights[index], rng, shop=shop, blind=neighbours)
+
+
+def _near_enough(layout: Layout, buildings: list[Footprint], heights: list[float]) -> set[int]:
+    """The buildings nearest the middle that have ``MOST_WINDOWS`` windows together, about one per 2.7 m and storey."""
+    x0, y0, x1, y1 = layout.bounds
+    middle = shapely.Point((x0 + x1) / 2, (y0 + y1) / 2)
+    left, chosen = float(MOST_WINDOWS), set()
+    for index in sorted(range(len(buildings)), key=lambda k: buildings[k].polygon.distance(middle)):
+        left -= buildings[index].polygon.length / 2.7 * heights[index] / 3.1
+        if left < 0:
+            break
+        chosen.add(index)
+    return chosen
 
 
 def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> Thing:
