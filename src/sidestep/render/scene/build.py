@@ -30,6 +30,7 @@ from sidestep.types.scene import CompiledScene, SceneSpec
 
 BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
 MOST_WINDOWS = 1200  # of all buildings: those farther from the middle get pictured windows, to bound the triangles
+MOST_UNNAMED = 150  # solids without a name, as in the map of a robot; more than this are plain blocks
 SHOP_WORDS = frozenset({"shop", "store", "cafe", "hotel", "market", "restaurant", "kiosk"})
 
 
@@ -46,9 +47,11 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
     buildings = [f for f in layout.solids if is_building(f, layout.indoor)]
     _add_all_ground(builder, layout, height, buildings, rng)
     _add_buildings(builder, layout, buildings, rng)
+    crowded = sum(not footprint.region.name for footprint in layout.solids) > MOST_UNNAMED
     for index, footprint in enumerate(layout.solids):
         if not is_building(footprint, layout.indoor):
-            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]))
+            plain = crowded and not footprint.region.name
+            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]), plain)
     _add_beyond(builder, layout, np.random.default_rng([seed, 0xFA2]))
     return builder.finish(layout.indoor)
 
@@ -123,13 +126,19 @@ def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: boo
 
 
 def _add_thing(
-    builder: MeshBuilder, layout: Layout, footprint: Footprint, height: GroundHeight, rng: np.random.Generator
+    builder: MeshBuilder,
+    layout: Layout,
+    footprint: Footprint,
+    height: GroundHeight,
+    rng: np.random.Generator,
+    plain: bool,
 ) -> None:
     z = float(height.at(np.asarray(footprint.polygon.centroid.coords))[0])
     thing = _thing(footprint, z, rng, layout.indoor)
-    maker, usual = MAKERS[choose(footprint, thing)]
+    made = choose(footprint, thing) if not plain else ("column" if layout.indoor else "block")
+    maker, usual = MAKERS[made]
     if footprint.region.height is None:
-        tall = room_height(layout) if layout.indoor and maker.__name__ in ("add_column", "add_partition") else usual
+        tall = room_height(layout) if layout.indoor and made in ("column", "partition") else usual
         thing = Thing(thing.polygon, thing.frame, tall, rng, thing.words, thing.indoor, z)
     with builder.object():
         maker(builder, thing)
