@@ -122,6 +122,17 @@ def test_large_solids_outdoors_are_buildings_but_cars_and_low_walls_are_not():
     assert classes(polygon=car) == {Semantic.VEHICLE}
 
 
+def test_a_town_stays_within_the_budget():
+    boxes = [(20 * i, 20 * j) for i in range(9) for j in range(9)]
+    town = tuple(
+        Region(kind="building", height=12, polygon=((x, y), (x + 14, y), (x + 14, y + 14), (x, y + 14)))
+        for x, y in boxes
+    )
+    scene = build_scene(SceneSpec(name="town", regions=town))
+    assert len(scene.mesh.triangles) < 30_000
+    assert len(np.unique(scene.static_id)) > 81
+
+
 def test_a_floor_plan_of_unnamed_obstacles_gets_walls_up_to_the_ceiling():
     floor = Region(kind="walkable", polygon=((0, 0), (12, 0), (12, 8), (0, 8)))
     wall = Region(kind="obstacle", polygon=((4, 0), (4.2, 0), (4.2, 4), (8, 4), (8, 4.2), (4, 4.2)))

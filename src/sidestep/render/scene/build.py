@@ -18,10 +18,19 @@ from sidestep.render.scene.layout import Footprint, Layout, read_layout
 from sidestep.render.scene.levels import GroundHeight, layout_height
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.solids import Frame, disc
-from sidestep.render.scene.surroundings import REACH, add_far_houses, continue_ground, tree_places, verge_places
+from sidestep.render.scene.surroundings import (
+    REACH,
+    add_far_house,
+    add_far_houses,
+    continue_ground,
+    tree_places,
+    verge_places,
+)
 from sidestep.types.scene import CompiledScene, SceneSpec
 
 BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
+MOST_WINDOWS = 1200  # of all buildings: those farther from the middle get pictured windows, to bound the triangles
+MOST_UNNAMED = 150  # solids without a name, as in the map of a robot; more than this are plain blocks
 SHOP_WORDS = frozenset({"shop", "store", "cafe", "hotel", "market", "restaurant", "kiosk"})
 
 
@@ -38,9 +47,11 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
     buildings = [f for f in layout.solids if is_building(f, layout.indoor)]
     _add_all_ground(builder, layout, height, buildings, rng)
     _add_buildings(builder, layout, buildings, rng)
+    crowded = sum(not footprint.region.name for footprint in layout.solids) > MOST_UNNAMED
     for index, footprint in enumerate(layout.solids):
         if not is_building(footprint, layout.indoor):
-            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]))
+            plain = crowded and not footprint.region.name
+            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]), plain)
     _add_beyond(builder, layout, np.random.default_rng([seed, 0xFA2]))
     return builder.finish(layout.indoor)
 
@@ -81,14 +92,31 @@ def _add_all_ground(
 
 
 def _add_buildings(builder: MeshBuilder, layout: Layout, buildings: list[Footprint], rng: np.random.Generator) -> None:
+    heights = [footprint.region.height or draw_height(rng) for footprint in buildings]
+    detailed = _near_enough(layout, buildings, heights)
+    tree = shapely.STRtree([footprint.polygon for footprint in buildings])
     for index, footprint in enumerate(buildings):
-        others = shapely.union_all([f.polygon for k, f in enumerate(buildings) if k != index])
+        if index not in detailed:
+            add_far_house(builder, footprint.polygon, heights[index], rng)
+            continue
+        near = [k for k in tree.query(footprint.polygon.buffer(0.1)) if k != index]
+        neighbours = shapely.union_all([buildings[k].polygon for k in near]) if near else None
         with builder.object():
-            height = footprint.region.height or draw_height(rng)
             shop = bool(footprint.words & SHOP_WORDS)
-            add_building(
-                builder, footprint.polygon, height, rng, shop=shop, blind=others if len(buildings) > 1 else None
-            )
+            add_building(builder, footprint.polygon, heights[index], rng, shop=shop, blind=neighbours)
+
+
+def _near_enough(layout: Layout, buildings: list[Footprint], heights: list[float]) -> set[int]:
+    """The buildings nearest the middle that have ``MOST_WINDOWS`` windows together, about one per 2.7 m and storey."""
+    x0, y0, x1, y1 = layout.bounds
+    middle = shapely.Point((x0 + x1) / 2, (y0 + y1) / 2)
+    left, chosen = float(MOST_WINDOWS), set()
+    for index in sorted(range(len(buildings)), key=lambda k: buildings[k].polygon.distance(middle)):
+        left -= buildings[index].polygon.length / 2.7 * heights[index] / 3.1
+        if left < 0:
+            break
+        chosen.add(index)
+    return chosen
 
 
 def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> Thing:
@@ -98,13 +126,19 @@ def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: boo
 
 
 def _add_thing(
-    builder: MeshBuilder, layout: Layout, footprint: Footprint, height: GroundHeight, rng: np.random.Generator
+    builder: MeshBuilder,
+    layout: Layout,
+    footprint: Footprint,
+    height: GroundHeight,
+    rng: np.random.Generator,
+    plain: bool,
 ) -> None:
     z = float(height.at(np.asarray(footprint.polygon.centroid.coords))[0])
     thing = _thing(footprint, z, rng, layout.indoor)
-    maker, usual = MAKERS[choose(footprint, thing)]
+    made = choose(footprint, thing) if not plain else ("column" if layout.indoor else "block")
+    maker, usual = MAKERS[made]
     if footprint.region.height is None:
-        tall = room_height(layout) if layout.indoor and maker.__name__ in ("add_column", "add_partition") else usual
+        tall = room_height(layout) if layout.indoor and made in ("column", "partition") else usual
         thing = Thing(thing.polygon, thing.frame, tall, rng, thing.words, thing.indoor, z)
     with builder.object():
         maker(builder, thing)

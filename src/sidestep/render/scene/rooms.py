@@ -21,6 +21,7 @@ DOOR_WIDTH, DOOR_HEIGHT = 0.95, 2.1  # m
 DOOR_EVERY = 5.0  # m along a wall
 SKIRTING = 0.1  # m
 LAMP_PITCH = 2.4  # m
+MOST_LAMPS = 300  # in one room: larger ones have them farther apart
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def _add_ceiling(builder: MeshBuilder, area: Any, height: float) -> None:
         frame = Frame.about(part)
         inner = part.buffer(-0.35)
         pitch = LAMP_PITCH if height < 3.5 else 1.6 * LAMP_PITCH
+        pitch = max(pitch, (frame.length * frame.width / MOST_LAMPS) ** 0.5)
         nx, ny = (max(round(size / pitch), 1) for size in (frame.length, frame.width))
         for i in range(nx):
             for j in range(ny):
@@ -142,7 +144,7 @@ def _add_ceiling(builder: MeshBuilder, area: Any, height: float) -> None:
                 panel = shapely.set_precision(frame.rectangle(x - 0.6, x + 0.6, y - 0.15, y + 0.15), SNAP)
                 if inner.contains(panel):
                     lamps.append(panel)
-    panels = shapely.union_all(lamps)
+    panels = shapely.MultiPolygon(lamps)
     for part in polygon_parts(minus(area, panels)):
         flat(builder, part, height, "ceiling", Semantic.CEILING, down=True)
     for panel in polygon_parts(panels):

@@ -99,14 +99,18 @@ def _house_row(
         at += width + (rng.uniform(2, 9) if rng.random() < 0.5 else 0.05)
         storeys = int(rng.integers(3, 6)) + 2 * row
         shape = shapely.Polygon([near + outside * depth, far + outside * depth, far, near])
-        material, roof = f"facade_far_{rng.integers(1, 4)}", str(rng.choice(["gravel", "roof_slate"]))
         if any(other.intersects(shape) for other in taken):
             continue
         taken.append(shape)
-        with builder.object():
-            shape = shapely.geometry.polygon.orient(shapely.set_precision(shape, SNAP), 1.0)
-            sides(builder, shape, -0.2, STOREY * storeys, material, Semantic.BUILDING)
-            flat(builder, shape, STOREY * storeys, roof, Semantic.BUILDING, turn=Frame.about(shape).angle)
+        add_far_house(builder, shapely.set_precision(shape, SNAP), STOREY * storeys, rng)
+
+
+def add_far_house(builder: MeshBuilder, footprint: Any, height: float, rng: np.random.Generator) -> None:
+    """A plain block with its windows in the picture of its walls."""
+    material, roof = f"facade_far_{rng.integers(1, 4)}", str(rng.choice(["gravel", "roof_slate"]))
+    with builder.object():
+        sides(builder, footprint, -0.2, height, material, Semantic.BUILDING)
+        flat(builder, footprint, height, roof, Semantic.BUILDING, turn=Frame.about(footprint).angle)
 
 
 def verge_places(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> list[tuple[float, float]]:
