@@ -9,8 +9,7 @@ stops with the feet apart takes a step to bring them together.
 import numpy as np
 
 from sidestep.kernels.approx import atan2_64, sincos64, wrap_angle
-from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.skeleton_pose import (
+from sidestep.kernels.gait_steps import (
     STANCE_AHEAD,
     STAND_WIDTH,
     gait_shape,
@@ -19,6 +18,7 @@ from sidestep.kernels.skeleton_pose import (
     stance_point,
     stride_length,
 )
+from sidestep.kernels.jit import inlined, kernel
 
 X, Y, HEADING, SPEED, TRAVEL, TURN_RATE, PHASE, HEAD_YAW, VX, VY, PRESENT, FEET = range(12)
 COLUMNS = FEET + 6  # FEET: x, y, yaw of the left foot, then of the right one, in the world
@@ -30,7 +30,7 @@ MAX_TURN = 4.0  # rad/s
 MAX_CADENCE = 2.2  # cycles/s: a jump in the record is no dance
 SETTLE_CADENCE = 0.8  # cycles/s of a step that only closes the feet
 SETTLE_FROM = 0.06  # m that a foot may be from where it belongs
-MAX_DRIFT = 0.30  # m, at 1.75 m tall: a body that jumps drags its feet along
+MAX_DRIFT = 0.50  # m, at 1.75 m tall: a body that jumps drags its feet along
 MAX_LEAD = 1.0  # rad, that the head looks ahead of a turning body
 
 
@@ -64,9 +64,9 @@ def plant_feet(row, before, scale):
 
 
 @inlined
-def settling(row, scale):
-    """Cadence in cycles/s of the step that closes the feet of somebody who has stopped; 0 if they are together."""
-    still = 1.0 - smooth((gait_speed(row[SPEED] / scale, row[TURN_RATE]) - 0.05) / 0.15)
+def settling(row, pace, scale):
+    """Cadence in cycles/s of the step that closes the feet of somebody who moves no more; 0 if they are together."""
+    still = 1.0 - smooth((pace - 0.05) / 0.15)
     s, c = sincos64(row[HEADING])
     worst = 0.0
     for k in range(2):
@@ -107,7 +107,7 @@ def advance_gait(state, position, velocity, heading, present, dt, scale, start_p
             row[HEAD_YAW] += dt / (HEAD_TIME + dt) * (lead - row[HEAD_YAW])
             moved = gait_speed(np.sqrt((x - row[X]) ** 2 + (y - row[Y]) ** 2) / s, turn_step)
             stride = stride_length(gait_speed(speed / s, row[TURN_RATE]))
-            row[PHASE] += min(max(moved / stride, settling(row, s) * dt), MAX_CADENCE * dt)
+            row[PHASE] += min(max(moved / stride, settling(row, moved / dt, s) * dt), MAX_CADENCE * dt)
         row[X], row[Y], row[SPEED] = x, y, speed
         row[TRAVEL] = wrap_angle(atan2_64(row[VY], row[VX]) - row[HEADING]) if speed > 1e-6 else 0.0
         plant_feet(row, before, s)

@@ -48,9 +48,10 @@ class PeopleState:
         defaults: dict[str, tuple[Any, Any]] = {
             "position": (np.float64, None), "heading": (np.float64, None), "speed": (np.float64, None),
             "phase": (np.float64, None), "model": (np.int64, None), "scale": (np.float64, 1.0),
-            "travel": (np.float64, 0.0),
-            "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0), "gesture": (np.int64, 0),
-            "gesture_time": (np.float64, 0.0), "gesture_left": (np.float64, 1e9), "idle": (np.float64, 0.0), "feet": (np.float64, np.nan),
+            "travel": (np.float64, 0.0), "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0),
+            "gesture": (np.int64, 0),
+            "gesture_time": (np.float64, 0.0), "gesture_left": (np.float64, 1e9), "idle": (np.float64, 0.0),
+            "feet": (np.float64, np.nan),
         }  # fmt: skip
         for name, (dtype, default) in defaults.items():
             value = getattr(self, name)
