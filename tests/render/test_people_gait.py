@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.kernels.skeleton_pose import STRIDE
+from sidestep.kernels.gait_steps import STRIDE
+from sidestep.kernels.gait_track import FEET
 from sidestep.render.people import PeopleAnimator, PeopleState, dress_people, person_models, pose_people, track_gait
 from sidestep.render.people.skeleton import FOOT_L, FOOT_R, HEAD
 from tests.render.skinning import check_rotations, skin, slip
@@ -50,6 +51,37 @@ def test_turning_and_sidestepping_feet_do_not_slide(speed, turn_rate, travel):
     feet = steady(speed, turn_rate, travel)
     assert slip(feet, 0.004) < 0.02
     assert np.abs(feet[:, :, 2].min(axis=1)).max() < 0.01
+
+
+CLOCK = np.arange(0.0, 5.0, 0.05)
+WALKS = {
+    "start": (1.4 * np.clip(CLOCK - 1, 0, 1), 0 * CLOCK),
+    "stop": (1.4 * np.clip((2 - CLOCK) / 0.5, 0, 1), 0 * CLOCK),
+    "stop at once": (1.3 * (CLOCK < 2), 0 * CLOCK),
+    "slower and faster": (1.3 + 0.3 * np.sin(2 * CLOCK), 0 * CLOCK),
+    "round a corner": (1.3 + 0 * CLOCK, np.clip(1.5 * (CLOCK - 2), 0, 1.57)),
+    "turn round on the spot": (0 * CLOCK, np.clip(1.5 * (CLOCK - 2), 0, 3.1)),
+}
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_planted_feet_stay_when_speed_changes(walk):
+    speed, heading = WALKS[walk]
+    velocity = (speed[:, None] * np.stack([np.cos(heading), np.sin(heading)], axis=1))[:, None]
+    looks = dress_people("walk", [2])
+    track = track_gait(
+        CLOCK, np.cumsum(velocity, axis=0) * 0.05, velocity, heading[:, None], np.ones((len(CLOCK), 1), bool), looks
+    )  # fmt: skip
+    body = person_models()[looks.model[0]]
+    feet = np.isin(body.bones[0][:, 0], (FOOT_L, FOOT_R)) & (body.weights[0][:, 0] == 1)
+    times = np.arange(0.0, CLOCK[-1], 0.02)
+    paths = np.stack([skin(body, pose_people(track.state_at(t)[1])[0])[feet] for t in times])
+    assert slip(paths, 0.003) < (0.06 if walk == "stop at once" else 0.03)
+    assert np.abs(paths[:, :, 2].min(axis=1)).max() < 0.01
+    if walk.startswith("stop"):
+        left, right = (track.columns[-1, 0, first : first + 2] for first in (FEET, FEET + 3))
+        assert np.hypot(*(left - right)) < 0.26, "the feet come together"
+        assert track.phase[-1, 0] == pytest.approx(track.phase[-8, 0], abs=1e-4), "and then rest"
 
 
 def test_running_leaves_the_ground_and_lands():

@@ -1,113 +1,19 @@
 """Bone matrices of many people at once: legs by inverse kinematics over the gait, arms and head by angles.
 
-Lengths inside are those of a body of 1.75 m; a person's scale multiplies the result. A cycle of the gait begins when
-the left heel meets the ground; the right leg is half a cycle later. A leg stands for the share ``duty`` of the cycle.
-While it does, its foot moves in the frame of the body exactly against the motion of the body (along, sideways and
-turning), so it stays where it is in the world; it lands on the heel, lies flat, and rolls over ball and toe, none of
-which slides.
-The pelvis is as high as both legs can reach.
+Lengths inside are those of a body of 1.75 m; a person's scale multiplies the result. The feet follow
+``kernels.gait_steps``; the pelvis is as high as both legs can reach.
 """
 
 import numpy as np
 
-from sidestep.kernels.approx import PI, sincos64
+from sidestep.kernels.approx import PI, sincos64, wrap_angle
+from sidestep.kernels.gait_steps import RUN_FROM, foot_place, gait_shape, gait_speed, smooth
 from sidestep.kernels.jit import inlined, kernel
 
-ANKLE = 0.085
-HEEL_X, BALL_X, TOE_X, TOE_LIFT = -0.075, 0.125, 0.180, 0.020
 THIGH, SHIN = 0.430, 0.400
 REACH = 0.996 * (THIGH + SHIN)
-STRIDE = 1.184  # m at 1 m/s; stride = STRIDE · sqrt(speed): 1.35 m at 1.3 m/s, 2.05 m at 3 m/s
-TURN_RADIUS = 0.22  # m; turning on the spot at ω steps like walking at ω · this
-RUN_FROM = 2.2  # m/s of a body of 1.75 m
-STANCE_AHEAD = 0.45  # share of the stance before the foot is under the body
 CHANNELS = 17  # of a gesture: six of the left arm, six of the right arm, head yaw, pitch, roll, trunk yaw, pitch
 MAX_HEAD_YAW = 80.0 * PI / 180.0
-
-
-@inlined
-def smooth(x):
-    """0 below 0, 1 above 1, x² (3 - 2 x) between."""
-    t = 0.0 if x < 0.0 else (1.0 if x > 1.0 else x)
-    return t * t * (3.0 - 2.0 * t)
-
-
-@inlined
-def gait_speed(speed, turn_rate):
-    """The speed that sets the gait, m/s: walking and turning together."""
-    turning = TURN_RADIUS * turn_rate
-    return np.sqrt(speed * speed + turning * turning) + 1e-9
-
-
-@inlined
-def stride_length(speed):
-    """Length of two steps in m of a body of 1.75 m."""
-    return STRIDE * np.sqrt(speed)
-
-
-@inlined
-def roll(pitch):
-    """(x, z) of the ankle from where it is when the foot lies flat, as the sole rolls by ``pitch`` (toes down > 0)."""
-    if pitch <= 0.0:
-        s, c = sincos64(pitch)
-        return HEEL_X - (HEEL_X * c - ANKLE * s), -ANKLE - (-HEEL_X * s - ANKLE * c)
-    edge = 0.3488  # atan(TOE_LIFT / (TOE_X - BALL_X)): from here on the toe touches
-    first = pitch if pitch < edge else edge
-    s, c = sincos64(first)
-    x = BALL_X - (BALL_X * c - ANKLE * s)
-    z = -ANKLE - (-BALL_X * s - ANKLE * c)
-    if pitch > edge:
-        toe = TOE_LIFT - ANKLE
-        s2, c2 = sincos64(pitch)
-        x += (TOE_X * c + toe * s) - (TOE_X * c2 + toe * s2)
-        z += (-TOE_X * s + toe * c) - (-TOE_X * s2 + toe * c2)
-    return x, z
-
-
-@inlined
-def stance_point(tau, side, width, speed, travel, turn_rate):
-    """(x, y, yaw) of the flat foot in the body's frame, ``tau`` s after it was beside the body."""
-    s, c = sincos64(-turn_rate * tau)
-    st, ct = sincos64(travel - 0.5 * turn_rate * tau)
-    x = -s * side * width - speed * tau * ct
-    y = c * side * width - speed * tau * st
-    return x, y, -turn_rate * tau + side * 0.10
-
-
-@inlined
-def foot_place(phase, side, width, speed, travel, turn_rate, period, duty, heel, push, clear, run):
-    """(x, y, z of the ankle, yaw, pitch of the foot) in the body's frame."""
-    if phase < duty:
-        share = phase / duty
-        pitch = -heel * (1.0 - share / 0.14) if share < 0.14 else 0.0
-        if share > 0.55:
-            late = (share - 0.55) / 0.45
-            pitch = push * late * np.sqrt(late)
-        x, y, yaw = stance_point((phase - STANCE_AHEAD * duty) * period, side, width, speed, travel, turn_rate)
-        dx, dz = roll(pitch)
-        s, c = sincos64(yaw)
-        return x + c * dx, y + s * dx, ANKLE + dz, yaw, pitch
-    t = (phase - duty) / (1.0 - duty)
-    x0, y0, yaw0 = stance_point((1.0 - STANCE_AHEAD) * duty * period, side, width, speed, travel, turn_rate)
-    x1, y1, yaw1 = stance_point(-STANCE_AHEAD * duty * period, side, width, speed, travel, turn_rate)
-    d0, _ = roll(push)
-    d1, _ = roll(-heel)
-    s, c = sincos64(yaw0)
-    x0, y0 = x0 + c * d0, y0 + s * d0
-    s, c = sincos64(yaw1)
-    x1, y1 = x1 + c * d1, y1 + s * d1
-    s, c = sincos64(travel)
-    early = 1.0 - t
-    ease = t * t * (3.0 - 2.0 * t)
-    leave, land = t * early * early, -0.8 * t * t * early  # Hermite: from rest in the world, and nearly to rest
-    swing = period * (1.0 - duty)
-    x = x0 + (x1 - x0) * ease + swing * (leave * (turn_rate * y0 - speed * c) + land * (turn_rate * y1 - speed * c))
-    y = y0 + (y1 - y0) * ease - swing * (leave * (turn_rate * x0 + speed * s) + land * (turn_rate * x1 + speed * s))
-    pitch = push * (1.0 - smooth(t / 0.65)) - heel * smooth((t - 0.45) / 0.55)
-    pitch += run * 0.55 * 16.0 * t * t * early * early * early
-    _, dz = roll(pitch)
-    height = clear * 4.0 * t * early + run * 0.16 * 28.0 * t * t * early * early * early * early
-    return x, y, ANKLE + dz + height, yaw0 + (yaw1 - yaw0) * ease - turn_rate * swing * (leave + land), pitch
 
 
 @inlined
@@ -200,28 +106,26 @@ def solve_leg(frame, thigh, ax, ay, az, yaw, pitch):
 
 
 @kernel
-def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway):
-    """Pelvis and both legs of one person in the frame of the body."""
-    pace = gait_speed(speed, turn_rate)
-    period = stride_length(pace) / pace
-    active = smooth((pace - 0.03) / 0.45)
-    run = smooth((pace - RUN_FROM) / 0.4)
-    fast = min(pace, 2.2)
-    duty = 0.64 - 0.03 * fast + run * (0.38 - 0.57)
+def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway, feet):
+    """Pelvis and both legs of one person in the frame of the body. ``feet`` (2, 3): x, y, yaw of the planted feet in
+    that frame, NaN for those of steady motion."""
+    pace, period, active, run, duty, width = gait_shape(speed, turn_rate)
+    fast = min(pace, RUN_FROM)
     _, forward = sincos64(travel)
     onward = max(forward, 0.0) * (speed / pace)
     heel = active * onward * (0.12 + 0.13 * fast) * (1.0 - 0.8 * run)
     push = active * onward * (0.40 + 0.24 * fast) + run * 0.1
     clear = active * (0.035 + 0.012 * fast)
-    width = 0.100 - 0.030 * active - 0.025 * run
     left = phase - np.floor(phase)
     right = left + 0.5 - np.floor(left + 0.5)
     lx, ly, lz, lyaw, lpitch = foot_place(
-        left, 1.0, width, speed, travel, turn_rate, period, duty, heel, push, clear, run
-    )
+        left, 1.0, speed, travel, turn_rate, period, duty, width, heel, push, clear, run,
+        feet[0, 0] == feet[0, 0], feet[0, 0], feet[0, 1], feet[0, 2],
+    )  # fmt: skip
     rx, ry, rz, ryaw, rpitch = foot_place(
-        right, -1.0, width, speed, travel, turn_rate, period, duty, heel, push, clear, run
-    )
+        right, -1.0, speed, travel, turn_rate, period, duty, width, heel, push, clear, run,
+        feet[1, 0] == feet[1, 0], feet[1, 0], feet[1, 1], feet[1, 2],
+    )  # fmt: skip
     _, c1 = sincos64(2.0 * PI * left)
     _, c3 = sincos64(2.0 * PI * (left - 0.5 * duty))
     _, c4 = sincos64(4.0 * PI * (left - 0.5 * duty))
@@ -251,10 +155,8 @@ def pose_upper(
 ):
     """Trunk, head and arms of one person in the frame of the body. ``table`` (gestures, 5, CHANNELS): angle, amplitude,
     frequency in Hz, phase and weight of each channel; ``fade`` is how far the gesture has come in."""
-    pace = gait_speed(speed, turn_rate)
-    active = smooth((pace - 0.03) / 0.45)
-    run = smooth((pace - RUN_FROM) / 0.4)
-    fast = min(pace, 2.2)
+    pace, _, active, run, _, _ = gait_shape(speed, turn_rate)
+    fast = min(pace, RUN_FROM)
     _, forward = sincos64(travel)
     _, c1 = sincos64(2.0 * PI * phase)
     idle, _ = sincos64(1.3 * clock)
@@ -316,10 +218,11 @@ def pose_upper(
 
 @kernel
 def pose_people(
-    bones, frame, angles, joints, model, scale, position, heading, speed, travel, turn_rate, phase, head_yaw,
-    gesture, gesture_time, gesture_left, idle, clock, table,
+    bones, frame, angles, local, joints, model, scale, position, heading, speed, travel, turn_rate, phase, head_yaw,
+    gesture, gesture_time, gesture_left, idle, feet, clock, table,
 ):  # fmt: skip
-    """Write ``bones`` (N, 17, 3, 4): rest pose → world. ``frame`` (17, 3, 4) and ``angles`` (12,) are scratch."""
+    """Write ``bones`` (N, 17, 3, 4): rest pose → world. ``frame`` (17, 3, 4), ``angles`` (12,) and ``local`` (2, 3)
+    are scratch; ``feet`` (N, 2, 3) are planted feet in the world, NaN where unknown."""
     for n in range(len(model)):
         rest = joints[model[n]]
         s = scale[n]
@@ -327,13 +230,17 @@ def pose_people(
         wave, _ = sincos64(0.8 * moment)
         still = 1.0 - smooth((gait_speed(speed[n] / s, turn_rate[n]) - 0.03) / 0.45)
         sway = 0.012 * still * wave
-        pose_legs(frame, rest, phase[n], speed[n] / s, travel[n], turn_rate[n], sway)
+        sine, cosine = sincos64(heading[n])
+        for k in range(2):
+            x, y = (feet[n, k, 0] - position[n, 0]) / s, (feet[n, k, 1] - position[n, 1]) / s
+            local[k, 0], local[k, 1] = cosine * x + sine * y, cosine * y - sine * x
+            local[k, 2] = wrap_angle(feet[n, k, 2] - heading[n])
+        pose_legs(frame, rest, phase[n], speed[n] / s, travel[n], turn_rate[n], sway, local)
         fade = smooth(gesture_time[n] / 0.4) * smooth(gesture_left[n] / 0.4)
         pose_upper(
             frame, angles, rest, phase[n], speed[n] / s, travel[n], turn_rate[n], head_yaw[n],
             gesture[n], gesture_time[n], fade, table, sway, moment,
         )  # fmt: skip
-        sine, cosine = sincos64(heading[n])
         for b in range(17):
             x, y, z = rest[b, 0], rest[b, 1], rest[b, 2]
             for k in range(3):

@@ -46,7 +46,7 @@ def _state(rows: IntArray, track: FloatArray, looks: Looks, time: float, gesture
         None if gestures.code is None else np.asarray(gestures.code, np.int64)[rows],
         None if gestures.time is None else np.asarray(gestures.time, np.float64)[rows],
         None if gestures.left is None else np.asarray(gestures.left, np.float64)[rows],
-        looks.idle[rows], time,
+        looks.idle[rows], now[:, kernel.FEET :].reshape(-1, 2, 3), time,
     )  # fmt: skip
 
 
@@ -127,6 +127,10 @@ class GaitTrack:
         stays = (after[:, kernel.PRESENT] > 0)[:, None]
         rows = self.present(low)
         between = np.where(stays, before + share * change, before)
+        for k in range(2):  # a planted foot does not move between steps: it stands at the old or at the new place
+            foot = slice(kernel.FEET + 3 * k, kernel.FEET + 3 * k + 3)
+            landed = np.floor(between[:, kernel.PHASE] + 0.5 * k) > np.floor(before[:, kernel.PHASE] + 0.5 * k)
+            between[:, foot] = np.where(landed[:, None] & stays, after[:, foot], before[:, foot])
         return rows, _state(rows, between, self.looks, float(time), gestures or Gestures())
 
 

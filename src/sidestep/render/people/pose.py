@@ -40,6 +40,7 @@ class PeopleState:
     gesture_time: FloatArray | None = None  # (N,) s
     gesture_left: FloatArray | None = None  # (N,) s
     idle: FloatArray | None = None  # (N,) s
+    feet: FloatArray | None = None  # (N, 2, 3) x, y, yaw of the planted left and right foot in the world, or NaN
     time: float = 0.0  # s
 
     def __post_init__(self) -> None:
@@ -47,14 +48,15 @@ class PeopleState:
         defaults: dict[str, tuple[Any, Any]] = {
             "position": (np.float64, None), "heading": (np.float64, None), "speed": (np.float64, None),
             "phase": (np.float64, None), "model": (np.int64, None), "scale": (np.float64, 1.0),
-            "travel": (np.float64, 0.0),
-            "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0), "gesture": (np.int64, 0),
+            "travel": (np.float64, 0.0), "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0),
+            "gesture": (np.int64, 0),
             "gesture_time": (np.float64, 0.0), "gesture_left": (np.float64, 1e9), "idle": (np.float64, 0.0),
+            "feet": (np.float64, np.nan),
         }  # fmt: skip
         for name, (dtype, default) in defaults.items():
             value = getattr(self, name)
-            array = np.full(n, default, dtype) if value is None else np.ascontiguousarray(value, dtype)
-            shape = (n, 2) if name == "position" else (n,)
+            shape = {"position": (n, 2), "feet": (n, 2, 3)}.get(name, (n,))
+            array = np.full(shape, default, dtype) if value is None else np.ascontiguousarray(value, dtype)
             if array.shape != shape:
                 raise BadInput(f"PeopleState.{name} has shape {array.shape}, want {shape}: one row per person")
             object.__setattr__(self, name, array)
@@ -72,10 +74,10 @@ def pose_people(state: PeopleState, out: FloatArray | None = None, joints: Float
     gesture = state.gesture
     if gesture is not None and len(gesture) and not (gesture.min() >= 0 and gesture.max() < len(GESTURES)):
         raise BadInput(f"PeopleState.gesture must lie in 0 … {len(GESTURES) - 1}: {', '.join(GESTURES)}")
-    scratch = np.empty((BONE_COUNT, 3, 4)), np.empty(12)
+    scratch = np.empty((BONE_COUNT, 3, 4)), np.empty(12), np.empty((2, 3))
     _pose_people(
         bones, *scratch, joints, state.model, state.scale, state.position, state.heading, state.speed, state.travel,
         state.turn_rate, state.phase, state.head_yaw, gesture, state.gesture_time, state.gesture_left, state.idle,
-        float(state.time), table,
+        state.feet, float(state.time), table,
     )  # fmt: skip
     return bones

@@ -146,10 +146,24 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
         y = -(outfit.build.seat[2] + BULK[outfit.top] + 0.055)
         parts = [box((0.03, y, 0.93), (0.27, 0.075, 0.20), ACCESSORY, PELVIS, 0.92)]
         if level == 0:
-            front, back = outfit.build.chest[0] + outfit.build.bust + BULK[outfit.top], outfit.build.chest[1] + 0.01
-            left = outfit.build.shoulder * 0.6
-            for x, z_mid in ((front + 0.006, 1.28), (-back, 1.28)):
-                parts.append(limb((0.0, left, 1.474), (x, left * 0.2, z_mid), (0.012, 0.014), ACCESSORY, CHEST, 3))
-                parts.append(limb((x, left * 0.2, z_mid), (x * 0.25, y, 1.02), (0.014, 0.012), ACCESSORY, SPINE, 3))
+            parts += _satchel_strap(outfit, y)
         return parts
     return []
+
+
+def _satchel_strap(outfit: Outfit, bag_y: float) -> list[Part]:
+    """Over the left shoulder, before and behind the chest, down to the bag."""
+    build, bulk = outfit.build, BULK[outfit.top] + 0.010
+    front, back = build.chest[0] + build.bust + bulk, build.chest[1] + bulk
+    left, width = build.shoulder * 0.6, (0.014, 0.014)
+    parts = []
+    for high, middle in ((front * 0.84, front), (-back * 0.92, -back)):
+        points = (
+            (0.0, left, 1.474),
+            (high, left * 0.85, 1.405),
+            (middle, -left * 0.1, 1.25),
+            (middle * 0.3, bag_y, 1.02),
+        )
+        for a, b, bone in zip(points[:-1], points[1:], (CHEST, CHEST, SPINE), strict=True):
+            parts.append(limb(a, b, width, ACCESSORY, bone, 3))
+    return parts

@@ -19,7 +19,7 @@ from sidestep.types.base import FloatArray, IntArray
 # sRGB, chosen to look like a street; a colour that stands twice is twice as frequent.
 SKIN = "f1cdb0 e8b996 e0ac87 d59f78 c68a62 a9714b 8a5a3c 6b432d 51321f f4d6c0 dba582"
 DARK_HAIR = "17120f 17120f 2a1d15 2a1d15 3d2818"
-HAIR = DARK_HAIR + " 553820 7a5330 a67c46 c9a566 8b8782 c9c6c0 6e2f1a"
+HAIR = DARK_HAIR + " 553820 7a5330 a67c46 c9a566 8b8782 b0aca6 6e2f1a"
 TOPS = (
     "f2f1ec e8e6df 2b2e35 1d1f24 3b4a63 27406b 4f6f96 8aa5c2 6d7278 9a9c9c 7a2f33 a8433c c9873f d7b46a 5d6b47 "
     "3f5a47 7f9a80 b9a58c 8c6b4f c7a3b0 6a4a6c 3f7d86 d8d3c4 b5b9bd"

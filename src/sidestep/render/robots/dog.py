@@ -6,7 +6,7 @@ from math import cos, floor, sin, sqrt
 
 import numpy as np
 
-from sidestep.kernels.skeleton_pose import STRIDE
+from sidestep.kernels.gait_steps import STRIDE
 from sidestep.render.colours import palette
 from sidestep.render.figure import Figure, Motion, body_matrix, build_model, pack
 from sidestep.render.loft import Part, Ring, box, limb, tube
