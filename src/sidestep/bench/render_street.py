@@ -29,22 +29,25 @@ class Builder:
         self.ids: list[int] = []
 
     def add(self, points: FloatArray, faces: FloatArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
-        """Flat-shaded triangles: every face has its own corners."""
-        corners = np.asarray(points, float)[np.asarray(faces)]
+        """Flat-shaded: the faces in one plane share corners, so give one plane at a time, or accept soft edges."""
+        points, faces = np.asarray(points, float), np.asarray(faces)
+        corners = points[faces]
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
-        count = len(corners)
+        total = np.zeros_like(points)
+        for k in range(3):
+            np.add.at(total, faces[:, k], normal)
+        total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
         self.meshes.append(
             Mesh(
-                corners.reshape(-1, 3).astype(np.float32),
-                np.arange(3 * count, dtype=np.int32).reshape(-1, 3),
-                np.repeat(normal, 3, axis=0).astype(np.float32),
-                np.asarray(uv, np.float32)[np.asarray(faces)].reshape(-1, 2),
-                np.full(count, self.names[name], np.int32),
-                np.full(count, semantic, np.uint8),
+                points.astype(np.float32),
+                faces.astype(np.int32),
+                total.astype(np.float32),
+                np.asarray(uv, np.float32),
+                np.full(len(faces), self.names[name], np.int32),
+                np.full(len(faces), semantic, np.uint8),
             )
         )
-        self.ids += [number] * count
+        self.ids += [number] * len(faces)
 
     def quad(self, corners: FloatArray, name: str, semantic: int, number: int = 0) -> None:
         """Four corners, counter-clockwise from outside; the picture runs along the first edge."""

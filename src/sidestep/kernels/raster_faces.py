@@ -68,7 +68,7 @@ MIRRORED_FROM = 0.02  # m: nothing lower is seen in wet ground, least of all the
 
 @inlined
 def _put(floats, face, plane, cross, fx, fy, ry, rz, a, b, c):
-    """Store a quantity with values a, b, c at the corners as a plane anchored at the face's first pixel."""
+    """Store a quantity with values a, b, c at the corners as a plane anchored at the pixel with ray (1, ry, rz)."""
     gx = cross[0] * a + cross[3] * b + cross[6] * c
     gy = cross[1] * a + cross[4] * b + cross[7] * c
     gz = cross[2] * a + cross[5] * b + cross[8] * c
@@ -89,7 +89,7 @@ def _crosses(points, a, b, c, cross):
     return ax * cross[0] + ay * cross[1] + az * cross[2]
 
 
-@kernel
+@kernel(forceinline=True)
 def prepare_face(
     camera, width, height, two_sided, a, b, c, face, points, screen, flags, lights,
     ints, floats, planes, polygons, counts, cross, corners,
@@ -159,7 +159,7 @@ def prepare_face(
     gx, gy, gz = cross[0] + cross[3] + cross[6], cross[1] + cross[4] + cross[7], cross[2] + cross[5] + cross[8]
     planes[face, 0] = gx + gy * (camera[CX] - 0.5) / fx + gz * (camera[CY] - 0.5) / fy
     planes[face, 1], planes[face, 2] = -gy / fx, -gz / fy
-    ry, rz = (camera[CX] - column - 0.5) / fx, (camera[CY] - row - 0.5) / fy
+    ry, rz = (camera[CX] - 0.5) / fx, (camera[CY] - 0.5) / fy
     _put(floats, face, SUN, cross, fx, fy, ry, rz, lights[a, 0], lights[b, 0], lights[c, 0])
     _put(floats, face, AMBIENT, cross, fx, fy, ry, rz, lights[a, 1], lights[b, 1], lights[c, 1])
     return True

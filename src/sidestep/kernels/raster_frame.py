@@ -167,7 +167,7 @@ def plan_frame(camera, width, height, with_shadow, static, models, instances, li
     counts = frame.counts
     counts[:] = 0
     counts[ALL_FACES] = 1
-    prepare_sky_face(frame.ints)
+    prepare_sky_face(frame.ints, frame.floats)
     view_planes(camera, width, height, frame.planes)
     cull_chunks(frame.planes, static.chunks, static.boxes, frame.objects, counts)
     cull_instances(

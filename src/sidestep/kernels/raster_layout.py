@@ -59,7 +59,8 @@ SEMANTIC = 12
 FLIPPED = 13
 INT_COLUMNS = 14
 
-# faces of a frame: floats (T, FLOAT_COLUMNS) float32; planes are (value at the anchor, step per column, step per row)
+# faces of a frame: floats (T, FLOAT_COLUMNS) float32; planes are (value, step per column, step per row); of sun and
+# sky the value is at pixel (0, 0), of u and v at (FACE_COLUMN, FACE_ROW), as textures need more digits
 SUN, AMBIENT, U, V = 0, 3, 6, 9
 RED, GREEN, BLUE = 12, 13, 14
 LEAST, MOST = 15, 16  # of the inverse depth

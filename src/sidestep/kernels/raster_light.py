@@ -11,17 +11,23 @@ import numpy as np
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.raster_bits import peek, poke, to_float
 from sidestep.kernels.raster_layout import (
+    AMBIENT,
+    BLUE,
     BOUNCE_RGB,
     CONTACT,
     CX,
     CY,
     EYE,
+    FLOAT_COLUMNS,
     FOG,
     FOG_RGB,
     FX,
     FY,
+    GREEN,
+    RED,
     SHADE,
     SKY_RGB,
+    SUN,
     SUN_RGB,
     TAPS,
     TURN,
@@ -32,6 +38,7 @@ TONES = 4096
 TONE_RANGE = 4.0  # linear light above this is white
 TO_TONE = np.float32(TONES / TONE_RANGE)
 MOST_TONE = np.float32(TONES - 1)
+FACE_BITS = np.uint64(0xFFFFFFFF)
 FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
 
 
@@ -43,18 +50,30 @@ def floor32(x):
 
 
 @kernel
-def lay_depth(seen, begin, width, far):
-    """Depth of every pixel of the row that starts at ``begin`` of the visibility buffer."""
+def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue):
+    """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the visibility
+    buffer. What is linear on the picture is divided by depth, so it is multiplied by it here."""
+    down = np.float32(row)
     for x in range(np.uint64(width)):
-        poke(far, x, UNIT / to_float(np.uint32(peek(seen, begin + x) >> np.uint64(32))))
+        value = peek(seen, begin + x)
+        across = np.float32(np.int32(x))
+        place = np.int32(np.int32(value & FACE_BITS) * np.int32(FLOAT_COLUMNS))
+        depth = UNIT / to_float(np.uint32(value >> np.uint64(32)))
+        poke(far, x, depth)
+        bright = _field(floats, place, SUN)
+        bright += _field(floats, place, SUN + 1) * across + _field(floats, place, SUN + 2) * down
+        poke(sun, x, bright * depth)
+        open_ = _field(floats, place, AMBIENT)
+        open_ += _field(floats, place, AMBIENT + 1) * across + _field(floats, place, AMBIENT + 2) * down
+        poke(sky, x, open_ * depth)
+        poke(red, x, _field(floats, place, RED))
+        poke(green, x, _field(floats, place, GREEN))
+        poke(blue, x, _field(floats, place, BLUE))
 
 
-@kernel
-def lay_plane(value, step, far, begin, count, out):
-    """A quantity that, divided by depth, is linear along the row."""
-    for k in range(np.uint64(count)):
-        place = begin + k
-        poke(out, place, (value + step * np.float32(np.int32(k))) * peek(far, place))
+@inlined
+def _field(floats, place, column):
+    return peek(floats, np.uint64(np.int32(place + np.int32(column))))
 
 
 @kernel

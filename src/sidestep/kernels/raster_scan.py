@@ -70,7 +70,7 @@ def _edge(xa, ya, xb, yb, flipped, row, row_end, left, right):
         scan_edge(xb, yb, xa, ya, row, row_end, left if flipped else right)
 
 
-@kernel
+@kernel(forceinline=True)
 def scan_face(ints, polygons, face, row, row_end, left, right):
     """Fill ``left`` and ``right`` (one past the last pixel) for the rows of one face."""
     flipped = ints[face, FLIPPED] != 0
@@ -105,7 +105,7 @@ def _fill_row(seen, begin, count, value, step, least, most, face):
         seen[place] = key if key > old else old
 
 
-@kernel
+@kernel(forceinline=True)
 def draw_face(ints, floats, planes, polygons, face, width, band, band_end, left, right, seen):
     """Put one face into the rows ``band`` … ``band_end`` of the visibility buffer (rows × width, flat)."""
     row, row_end = max(ints[face, FACE_ROW], band), min(ints[face, FACE_ROW_END], band_end)

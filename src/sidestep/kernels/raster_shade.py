@@ -13,43 +13,41 @@ import numpy as np
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.raster_bits import peek, poke, to_float
 from sidestep.kernels.raster_layout import (
-    AMBIENT,
-    BLUE,
     CX,
     CY,
     FACE_COLUMN,
     FACE_ROW,
     FX,
     FY,
-    GREEN,
     IDENTITY,
     INT_COLUMNS,
+    LAMPS,
     MATERIAL,
     PLAIN,
-    RED,
     SEMANTIC,
     SHADE,
-    SUN,
     TAPS,
     TURN,
     U,
     V,
+    WET,
 )
-from sidestep.kernels.raster_light import finish_row, lay_depth, lay_plane, light_row, shade_sun, shade_sun_softly
+from sidestep.kernels.raster_light import FACE_BITS, finish_row, lay_row, light_row, shade_sun, shade_sun_softly
 from sidestep.kernels.raster_sky import sky_colour
-from sidestep.kernels.raster_surface import finish_face, is_special
+from sidestep.kernels.raster_surface import finish_face, is_special, mirror_sky
 from sidestep.kernels.raster_texture import choose_picture_level, lay_texels
 
 WANT_RGB, WANT_DEPTH, WANT_SEMANTIC, WANT_INSTANCE = 1, 2, 4, 8
 SKY = 1  # Semantic.SKY
 SEGMENT = 32  # pixels that share a mip level
 ZERO, UNIT = np.float32(0.0), np.float32(1.0)
-FACE_BITS = np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def prepare_sky_face(ints):
+def prepare_sky_face(ints, floats):
     """The 0th face stands for the sky."""
+    floats[0] = 0.0
+    ints[0, MATERIAL] = -1
     ints[0, IDENTITY] = 0
     ints[0, SEMANTIC] = SKY
 
@@ -93,24 +91,12 @@ def fill_sky(camera, light, noise, row, begin, end, far, red, green, blue):
         poke(far, x, ZERO)
 
 
-@kernel
-def lay_face(materials, pictures, texels, ints, floats, planes, face, row, begin, end, far, sun, sky, red, green, blue):
-    """Lay out the pixels ``begin`` … ``end`` of a row, all of one face."""
+@kernel(forceinline=True)
+def lay_picture(pictures, texels, ints, floats, planes, face, row, begin, end, far, red, green, blue):
+    """Colours of the pixels ``begin`` … ``end`` of a row, all of one face with a picture on it."""
     material = ints[face, MATERIAL]
     down = np.float32(row - ints[face, FACE_ROW])
     across = np.float32(begin - ints[face, FACE_COLUMN])
-    start, count = np.uint64(begin), end - begin
-    step = floats[face, SUN + 1]
-    lay_plane(floats[face, SUN] + floats[face, SUN + 2] * down + step * across, step, far, start, count, sun)
-    step = floats[face, AMBIENT + 1]
-    lay_plane(floats[face, AMBIENT] + floats[face, AMBIENT + 2] * down + step * across, step, far, start, count, sky)
-    if material < 0 or materials[material, PLAIN] != 0:
-        r, g, b = floats[face, RED], floats[face, GREEN], floats[face, BLUE]
-        for k in range(np.uint64(count)):
-            red[start + k] = r
-            green[start + k] = g
-            blue[start + k] = b
-        return
     u1, v1, uy, vy = floats[face, U + 1], floats[face, V + 1], floats[face, U + 2], floats[face, V + 2]
     u0, v0 = floats[face, U] + uy * down + u1 * across, floats[face, V] + vy * down + v1 * across
     wx, wy = np.float32(planes[face, 1]), np.float32(planes[face, 2])
@@ -141,17 +127,18 @@ def shade_row(
     red, green, blue = thread.red, thread.green, thread.blue
     out_r, out_g, out_b, runs = thread.out_r, thread.out_g, thread.out_b, thread.runs
     place = np.uint64(row * width)
-    lay_depth(seen, place, width, far)
+    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue)
     begin, special = 0, 0
     while begin < width:
         face = np.int64(seen[place + np.uint64(begin)] & FACE_BITS)
         end = begin + 1
         while end < width and np.int64(seen[place + np.uint64(end)] & FACE_BITS) == face:
             end += 1
-        if face > 0:
-            lay_face(
-                materials, surfaces.pictures, surfaces.texels, frame.ints, frame.floats, frame.depths, face, row,
-                begin, end, far, sun, sky, red, green, blue,
+        material = frame.ints[face, MATERIAL]
+        if material >= 0 and materials[material, PLAIN] == 0:
+            lay_picture(
+                surfaces.pictures, surfaces.texels, frame.ints, frame.floats, frame.depths, face, row,
+                begin, end, far, red, green, blue,
             )  # fmt: skip
         if face == 0 or is_special(light, materials, surfaces.soak, frame.ints, face):
             runs[special, 0], runs[special, 1], runs[special, 2] = face, begin, end
@@ -171,6 +158,11 @@ def shade_row(
         face, begin, end = runs[k, 0], runs[k, 1], runs[k, 2]
         if face == 0:
             fill_sky(camera, light, lights.noise, row, begin, end, far, out_r, out_g, out_b)
+        elif light[LAMPS] == ZERO and light[WET] == ZERO:
+            mirror_sky(
+                camera, light, lights.noise, materials, frame.ints, frame.depths, face, row, begin, end,
+                red, green, blue, out_r, out_g, out_b,
+            )  # fmt: skip
         else:
             finish_face(
                 camera, light, lights.lamps, lights.noise, surfaces.soak, lights.mirror, mirror_width, materials,

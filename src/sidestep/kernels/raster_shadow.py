@@ -36,7 +36,7 @@ def _row_of(view, k, x, y, z):
     return view[4 * k] * x + view[4 * k + 1] * y + view[4 * k + 2] * z + view[4 * k + 3]
 
 
-@kernel
+@kernel(forceinline=True)
 def draw_shadow(xa, ya, ha, xb, yb, hb, xc, yc, hc, row, row_end, size, shadow):
     """One triangle, corners in texels and height, into the rows ``row`` … ``row_end`` of the map. One that faces the
     light is drawn lower by what its height changes over two texels, so that it does not shade itself."""

@@ -115,6 +115,38 @@ def _mirrored(light, noise, mirror, mirror_width, puddle, watery, row, x, dx, dy
 
 
 @kernel
+def mirror_sky(
+    camera, light, noise, materials, ints, planes, face, row, begin, end, red, green, blue, out_r, out_g, out_b
+):
+    """What :func:`finish_face` does by day in dry weather, in vector instructions: glow, and the sky in window panes."""
+    material = ints[face, MATERIAL]
+    gloss, glow = materials[material, GLOSS], materials[material, GLOW] * light[GLOWING]
+    nx, ny, nz = face_normal(camera, planes, face)
+    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
+    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
+    ax = np.float32(camera[TURN]) + np.float32(camera[TURN + 6]) * rz
+    ay = np.float32(camera[TURN + 1]) + np.float32(camera[TURN + 7]) * rz
+    az = np.float32(camera[TURN + 2]) + np.float32(camera[TURN + 8]) * rz
+    bx, by, bz = np.float32(camera[TURN + 3]), np.float32(camera[TURN + 4]), np.float32(camera[TURN + 5])
+    for x in range(np.uint64(begin), np.uint64(end)):
+        ry = ry0 + ry1 * np.float32(np.int32(x))
+        dx, dy, dz = ax + bx * ry, ay + by * ry, az + bz * ry
+        scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
+        dx, dy, dz = dx * scale, dy * scale, dz * scale
+        facing = -(dx * nx + dy * ny + dz * nz)
+        facing = facing if facing > ZERO else ZERO
+        rest = UNIT - facing
+        rest2 = rest * rest
+        fresnel = gloss * (MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest)
+        twice = TWO * facing
+        mr, mg, mb = sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
+        r, g, b = out_r[x] + glow * red[x], out_g[x] + glow * green[x], out_b[x] + glow * blue[x]
+        out_r[x] = r + (mr - r) * fresnel
+        out_g[x] = g + (mg - g) * fresnel
+        out_b[x] = b + (mb - b) * fresnel
+
+
+@kernel
 def finish_face(
     camera, light, lamps, noise, soak, mirror, mirror_width, materials, ints, planes, face, row, begin, end,
     far, red, green, blue, out_r, out_g, out_b,

@@ -44,7 +44,7 @@ def choose_picture_level(pictures, material, ux, vx, uy, vy):
     return min(max(level, np.int32(0)), np.int32(min(size, PICTURE_LEVELS - 1)))
 
 
-@kernel
+@kernel(forceinline=True)
 def lay_texels(texels, offset, edge, u0, u1, v0, v1, far, begin, count, red, green, blue):
     """Bilinear linear RGB along a stretch of a row from the level that begins at ``offset`` and is 2^edge texels wide;
     u and v, divided by depth, are linear along it."""

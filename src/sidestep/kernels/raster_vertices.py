@@ -6,11 +6,10 @@ camera's frame first, and the sun and the zenith into each bone's, so that a ver
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.raster_bits import peek, poke
 from sidestep.kernels.raster_layout import (
     CHUNK_VERTEX,
     CHUNK_VERTEX_END,
@@ -39,37 +38,48 @@ BONE_COLUMNS = 18  # of the scratch: 12 of the matrix, then the sun's and the ze
 
 
 @inlined
+def _fixed(value):
+    """A coordinate of the picture in whole numbers of 1/16384 pixel, rounded."""
+    scaled = value * ONE + 0.5
+    whole = np.int64(scaled)
+    return np.int32(whole - np.int64(np.float64(whole) > scaled))
+
+
+@inlined
 def _project(camera, k, x, y, z, points, screen, flags):
-    points[k, 0], points[k, 1], points[k, 2] = x, y, z
-    if x < camera[NEAR]:
-        flags[k] = BEHIND
-        return
-    inverse = 1.0 / x
-    u = camera[CX] - camera[FX] * y * inverse
-    v = camera[CY] - camera[FY] * z * inverse
-    if abs(u) < GUARD and abs(v) < GUARD:
-        screen[k, 0] = np.int32(math.floor(u * ONE + 0.5))
-        screen[k, 1] = np.int32(math.floor(v * ONE + 0.5))
-        flags[k] = 0
-    else:
-        flags[k] = OUTSIDE
+    """Without a branch, so that loops over vertices compile to vector instructions."""
+    ahead = x >= peek(camera, np.uint64(NEAR))
+    inverse = 1.0 / (x if ahead else 1.0)
+    u = peek(camera, np.uint64(CX)) - peek(camera, np.uint64(FX)) * y * inverse
+    v = peek(camera, np.uint64(CY)) - peek(camera, np.uint64(FY)) * z * inverse
+    near = (abs(u) < GUARD) & (abs(v) < GUARD)
+    poke(points, np.uint64(3) * k, x)
+    poke(points, np.uint64(3) * k + np.uint64(1), y)
+    poke(points, np.uint64(3) * k + np.uint64(2), z)
+    poke(screen, np.uint64(2) * k, _fixed(u if near else 0.0))
+    poke(screen, np.uint64(2) * k + np.uint64(1), _fixed(v if near else 0.0))
+    poke(flags, k, np.uint8(0 if near else OUTSIDE) if ahead else np.uint8(BEHIND))
 
 
 @kernel
 def move_chunk(camera, row, chunks, vertices, lit, points, screen, flags, lights):
     """The vertices of one static chunk; ``lit`` (V, 2): the sun's and the sky's share, known before the frame."""
-    k = row[FIRST_VERTEX]
     chunk = row[SOURCE]
-    for v in range(chunks[chunk, CHUNK_VERTEX], chunks[chunk, CHUNK_VERTEX_END]):
-        dx = np.float64(vertices[v, 0]) - camera[EYE]
-        dy = np.float64(vertices[v, 1]) - camera[EYE + 1]
-        dz = np.float64(vertices[v, 2]) - camera[EYE + 2]
-        x = camera[TURN] * dx + camera[TURN + 1] * dy + camera[TURN + 2] * dz
-        y = camera[TURN + 3] * dx + camera[TURN + 4] * dy + camera[TURN + 5] * dz
-        z = camera[TURN + 6] * dx + camera[TURN + 7] * dy + camera[TURN + 8] * dz
-        _project(camera, k, x, y, z, points, screen, flags)
-        lights[k, 0], lights[k, 1] = lit[v, 0], lit[v, 1]
-        k += 1
+    first, begin = np.uint64(row[FIRST_VERTEX]), np.uint64(chunks[chunk, CHUNK_VERTEX])
+    ex, ey, ez = camera[EYE], camera[EYE + 1], camera[EYE + 2]
+    ax, ay, az = camera[TURN], camera[TURN + 1], camera[TURN + 2]
+    bx, by, bz = camera[TURN + 3], camera[TURN + 4], camera[TURN + 5]
+    cx, cy, cz = camera[TURN + 6], camera[TURN + 7], camera[TURN + 8]
+    for n in range(np.uint64(chunks[chunk, CHUNK_VERTEX_END] - chunks[chunk, CHUNK_VERTEX])):
+        place = np.uint64(3) * (begin + n)
+        dx = np.float64(peek(vertices, place)) - ex
+        dy = np.float64(peek(vertices, place + np.uint64(1))) - ey
+        dz = np.float64(peek(vertices, place + np.uint64(2))) - ez
+        x, y, z = ax * dx + ay * dy + az * dz, bx * dx + by * dy + bz * dz, cx * dx + cy * dy + cz * dz
+        _project(camera, first + n, x, y, z, points, screen, flags)
+        twice, there = np.uint64(2) * (first + n), np.uint64(2) * (begin + n)
+        poke(lights, twice, peek(lit, there))
+        poke(lights, twice + np.uint64(1), peek(lit, there + np.uint64(1)))
 
 
 @kernel
@@ -114,6 +124,6 @@ def move_instance(
                 z += weight * (scratch[b, 8] * px + scratch[b, 9] * py + scratch[b, 10] * pz + scratch[b, 11])
                 sun += weight * (scratch[b, 12] * nx + scratch[b, 13] * ny + scratch[b, 14] * nz)
                 up += weight * (scratch[b, 15] * nx + scratch[b, 16] * ny + scratch[b, 17] * nz)
-        _project(camera, k, x, y, z, points, screen, flags)
+        _project(camera, np.uint64(k), x, y, z, points, screen, flags)
         lights[k, 0], lights[k, 1] = sun, 0.5 + 0.5 * up
         k += 1

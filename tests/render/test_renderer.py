@@ -1,0 +1,212 @@
+"""The renderer as a whole: the same pictures on any number of threads, light that behaves, input that is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sidestep.bench.render_street import make_street
+from sidestep.bench.render_walkers import Walkers, make_walker
+from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.render.camera_model import CameraModel, CameraPose
+from sidestep.render.lamps import Lamp, find_lamps
+from sidestep.render.light import TIMES, WEATHERS, Light, make_light, make_noise
+from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
+from sidestep.render.packing import PackedInstances
+from sidestep.render.renderer import Images, Renderer, make_renderer, render_many
+from sidestep.render.textures import mip_levels, pack_texels
+from tests.render.exact import make_scene
+from tests.render.test_raster_exact import GROUND, box
+
+CAMERA = CameraModel(96, 72, math.radians(80.0))
+POSE = CameraPose(2.0, 5.5, 1.5, -0.12, 0.05)
+
+
+@pytest.fixture(scope="module")
+def street() -> Scene3D:
+    return make_street((make_walker(),))
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Walkers:
+    return Walkers(30)
+
+
+def same(a: Images, b: Images) -> None:
+    for name in ("rgb", "depth", "semantic", "instance"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+@pytest.mark.parametrize("weather", ["clear", "rain"])
+@pytest.mark.parametrize("supersample", [1, 2])
+def test_threads_change_nothing(street: Scene3D, crowd: Walkers, weather: str, supersample: int) -> None:
+    options = {"light": make_light(weather), "supersample": supersample}
+    one = Renderer(street, CAMERA, threads=1, **options)
+    three = Renderer(street, CAMERA, threads=3, **options)
+    for time in (0.0, 0.7):
+        same(one.render(POSE, crowd.at(time), time_s=time), three.render(POSE, crowd.at(time), time_s=time))
+
+
+def test_a_picture_does_not_depend_on_the_pictures_before_it(street: Scene3D, crowd: Walkers) -> None:
+    used = Renderer(street, CAMERA)
+    for k in range(4):
+        used.render(CameraPose(5.0 + 9.0 * k, 0.0, 1.2, 0.4 * k), crowd.at(float(k)))
+    used.set_light(make_light("cloudy"))
+    used.render(POSE, crowd.at(9.0))
+    used.set_light(make_light())
+    same(used.render(POSE, crowd.at(1.0)), Renderer(street, CAMERA).render(POSE, crowd.at(1.0)))
+
+
+def test_many_environments_at_once(street: Scene3D, crowd: Walkers) -> None:
+    renderers = [Renderer(street, CAMERA) for _ in range(3)]
+    poses = [CameraPose(3.0 * k, 1.0, 1.4) for k in range(3)]
+    people = [crowd.at(0.5 * k) for k in range(3)]
+    for k, images in enumerate(render_many(renderers, poses, people, threads=2)):
+        same(images, Renderer(street, CAMERA).render(poses[k], people[k]))
+
+
+def test_packed_and_single_instances_are_the_same(street: Scene3D, crowd: Walkers) -> None:
+    packed = crowd.at(0.0)
+    single = [Instance(0, packed.bones[k], packed.colours[k], int(packed.ids[k])) for k in range(len(packed.ids))]
+    renderer = Renderer(street, CAMERA)
+    same(renderer.render(POSE, packed), renderer.render(POSE, single))
+
+
+def test_only_what_is_asked_for(street: Scene3D) -> None:
+    images = Renderer(street, CAMERA).render(POSE, (), {"semantic"})
+    assert images.rgb is None
+    assert images.depth is None
+    assert images.semantic is not None
+    assert {Semantic.SKY, Semantic.SIDEWALK, Semantic.BUILDING, Semantic.ROAD} <= set(np.unique(images.semantic))
+
+
+def test_finer_samples_keep_depth_and_numbers(street: Scene3D, crowd: Walkers) -> None:
+    coarse = Renderer(street, CAMERA).render(POSE, crowd.at(0.0))
+    fine = Renderer(street, CAMERA, supersample=2).render(POSE, crowd.at(0.0))
+    assert coarse.depth is not None
+    assert fine.depth is not None
+    assert coarse.rgb is not None
+    assert fine.rgb is not None
+    near = np.isclose(coarse.depth, fine.depth, rtol=1e-5)  # people may be of another level of detail
+    assert near.mean() > 0.97
+    assert np.abs(coarse.rgb.astype(int) - fine.rgb).mean() < 12
+
+
+def test_a_box_casts_a_shadow_away_from_the_sun() -> None:
+    scene = make_scene(np.concatenate([GROUND, box((-0.5, -0.5, 0), (0.5, 0.5, 2.0))]))
+    light = make_light(sun_azimuth_rad=0.0, sun_elevation_rad=math.radians(45))
+    scene = replace(scene, mesh=replace(scene.mesh, semantic=np.r_[np.full(2, Semantic.ROAD), np.full(12, Semantic.OTHER)]))
+    camera = CameraModel(80, 80, math.radians(60))
+    pose = CameraPose(0, 0, 12.0, 0.0, math.pi / 2)  # looks down: up on the picture is +x
+    lit = Renderer(scene, camera, light=light, shadows=False).render(pose).rgb
+    dark = Renderer(scene, camera, light=light).render(pose).rgb
+    assert lit is not None
+    assert dark is not None
+    change = lit.astype(int).sum(axis=2) - dark.astype(int).sum(axis=2)
+    rows, columns = np.nonzero(change > 60)
+    assert len(rows) > 20
+    per_metre = camera.fx / 12.0
+    x, y = (40 - rows - 0.5) / per_metre, (40 - columns - 0.5) / per_metre
+    assert x.max() < 0.0
+    assert -2.9 < x.min() < -2.2  # 0.5 + 2.0 m, and a texel
+    assert np.abs(y).max() < 0.7
+    assert abs(change[:30]).max() == 0
+
+
+def test_weathers_and_times(street: Scene3D, crowd: Walkers) -> None:
+    renderer = Renderer(street, CameraModel(64, 48))
+    bright = {}
+    for weather in WEATHERS:
+        for time in TIMES:
+            renderer.set_light(make_light(weather, time))
+            rgb = renderer.render(POSE, crowd.at(0.0), {"rgb"}).rgb
+            assert rgb is not None
+            bright[weather, time] = rgb.mean()
+            assert rgb.std() > 8
+    assert all(bright[weather, "night"] < 0.7 * bright[weather, "noon"] for weather in WEATHERS)
+    assert all(90 < bright[weather, "noon"] < 200 for weather in WEATHERS), bright
+
+
+def test_rain_moves_with_time_and_only_with_time(street: Scene3D) -> None:
+    renderer = Renderer(street, CAMERA, light=make_light("rain"))
+    first, again, later = (renderer.render(POSE, (), {"rgb"}, time_s=t).rgb for t in (1.0, 1.0, 1.05))
+    np.testing.assert_array_equal(first, again)
+    assert (first != later).any()
+
+
+def test_head_lamps_light_what_they_shine_on(street: Scene3D) -> None:
+    renderer = Renderer(street, CAMERA, light=make_light("clear", "night"))
+    pose = CameraPose(40.0, 0.0, 1.4)
+    off = renderer.render(pose, (), {"rgb"}).rgb
+    on = renderer.render(pose, (), {"rgb"}, lamps=[Lamp(40.0, 0.0, 0.8, 0.0, 0.05)]).rgb
+    assert on is not None
+    assert off is not None
+    assert on[50:].mean() > off[50:].mean() + 5
+    assert len(find_lamps(street)) == 24
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"width": 0, "height": 10}, {"width": 5000, "height": 5000}, {"width": 20_000, "height": 1},
+        {"width": 10, "height": 10, "fov_h_rad": 3.0}, {"width": 10, "height": 10, "fov_h_rad": 0.0},
+        {"width": 10, "height": 10, "fov_h_rad": 90.0}, {"width": 10, "height": 10, "near_m": 0.0},
+        {"width": 10, "height": 10, "far_m": math.inf}, {"width": 10, "height": 10, "fx": -4.0},
+    ],
+)  # fmt: skip
+def test_cameras_that_cannot_be(bad: dict[str, float]) -> None:
+    with pytest.raises(BadInput, match="camera"):
+        CameraModel(**bad)  # type: ignore[arg-type]
+
+
+def test_bad_input_is_refused(street: Scene3D, crowd: Walkers) -> None:
+    renderer = Renderer(street, CAMERA)
+    with pytest.raises(UnknownName, match="did you mean 'depth'"):
+        renderer.render(POSE, (), {"dept"})
+    with pytest.raises(BadInput, match="at least one"):
+        renderer.render(POSE, (), set())
+    people = crowd.at(0.0)
+    with pytest.raises(BadInput, match="does not exist"):
+        renderer.render(POSE, PackedInstances(people.model + 1, people.bones, people.colours, people.ids))
+    with pytest.raises(BadInput, match="finite"):
+        renderer.render(POSE, PackedInstances(people.model, people.bones * np.nan, people.colours, people.ids))
+    with pytest.raises(BadInput, match="fewer bones"):
+        renderer.render(POSE, PackedInstances(people.model, people.bones[:, :3], people.colours, people.ids))
+    with pytest.raises(BadInput, match="finite"):
+        CameraPose(math.nan, 0, 0)
+    with pytest.raises(UnknownName, match="'cloudy'"):
+        make_light("cloudi")
+    with pytest.raises(UnknownName, match="'wetness'"):
+        make_light(wetnes=1.0)
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        Light(rain=2.0)
+    with pytest.raises(SidestepError, match="not available"):
+        make_renderer("gl", street, CAMERA)
+    with pytest.raises(UnknownName, match="renderer"):
+        make_renderer("vulkan", street, CAMERA)
+
+
+def test_scenes_that_cannot_be_drawn() -> None:
+    empty = make_scene(np.zeros((0, 3, 3)))
+    with pytest.raises(BadInput, match="no faces"):
+        Renderer(empty, CAMERA)
+    with pytest.raises(BadInput, match="scale"):
+        Renderer(make_scene(GROUND * 1000.0), CAMERA)
+    with pytest.raises(BadInput, match="power of two"):
+        Renderer(replace(make_scene(GROUND), materials=(Material("odd", np.zeros((3, 3, 3), np.float32)),)), CAMERA)
+
+
+def test_mip_levels_keep_the_mean() -> None:
+    texture = np.random.default_rng(0).random((16, 16, 3))
+    levels = mip_levels(texture)
+    assert [len(level) for level in levels] == [16, 8, 4, 2, 1]
+    np.testing.assert_allclose(levels[-1][0, 0], texture.mean(axis=(0, 1)), rtol=1e-5)
+    assert pack_texels(np.array([1.0, 0.0, 0.25])) == 255 | 0 << 8 | 128 << 16
+
+
+def test_noise_covers_what_a_threshold_says() -> None:
+    noise = make_noise()
+    assert (noise > 0.7).mean() == pytest.approx(0.3, abs=0.01)
