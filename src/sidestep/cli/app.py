@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli import bench, compare, data, doctor, listing, replay, report, run, score, serve, train, verify
+from sidestep.cli import bench, compare, data, doctor, listing, render, replay, report, run, score, serve, train, verify
 from sidestep.version import __version__
 
 app = typer.Typer(
@@ -40,6 +40,8 @@ app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("replay")(replay.replay)
+app.command("render")(render.render)
+app.command("render")(render.render)
 app.command("verify")(verify.verify)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)

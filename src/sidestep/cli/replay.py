@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,12 @@ def replay(
     png: Annotated[Path | None, typer.Option(help="Draw a top view into this file.")] = None,
     time: Annotated[float | None, typer.Option(help="Of which moment, s; default the whole episode.")] = None,
     video: Annotated[Path | None, typer.Option(help="Make a video into this file.")] = None,
+    camera: Annotated[
+        Literal["top", "first", "chase", "above"], typer.Option(help="Of --video: the plan, or what a camera sees.")
+    ] = "top",
+    picture: Annotated[
+        list[str] | None, typer.Option(help="Of a camera: rgb, depth, semantic, instance; repeatable, side by side.")
+    ] = None,
     rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
@@ -41,7 +47,11 @@ def replay(
             raise BadInput("--time says which moment --png draws; give --png FILE too")
         if time is not None and not 0 <= time <= loaded.duration:
             raise BadInput(f"--time {time:g}: the episode lasts from 0 to {loaded.duration:g} s")
-        _write(loaded, png, time, video, html, rrd, mcap)
+        _write(loaded, png, time, video if camera == "top" else None, html, rrd, mcap)
+        if video is not None and camera != "top":
+            from sidestep.report.camera_film import draw_film
+
+            draw_film(loaded, video, angle=camera, panels=picture or ["rgb"])
     files = [path for path in (png, video, html, rrd, mcap) if path is not None]
     about = describe(loaded)
     lines = _log(loaded) if log else []

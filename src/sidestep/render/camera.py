@@ -13,6 +13,7 @@ from sidestep.render.light import make_light
 from sidestep.render.people import PeopleAnimator
 from sidestep.render.renderer import Renderer
 from sidestep.render.world_view import WorldView
+from sidestep.types.base import IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
@@ -29,7 +30,7 @@ def mounted_pose(
     ahead, left, up = settings.mount or (0.0, 0.0, robot.camera_height or STANDARD_HEIGHT_M)
     c, s = cos(heading), sin(heading)
     return CameraPose(
-        x + ahead * c - left * s, y + ahead * s + left * c, z + up, heading + settings.yaw, settings.pitch, 0.0
+        x + ahead * c - left * s, y + ahead * s + left * c, z + up, heading + settings.yaw, -settings.pitch, 0.0
     )
 
 
@@ -42,11 +43,16 @@ class RobotCamera:
     """Looks from one robot at one world, step by step. People walk as they do in the pictures of the record."""
 
     def __init__(
-        self, scene: CompiledScene, robot: RobotSpec, needs: frozenset[str], settings: CameraSettings, person_id: Any,
+        self,
+        scene: CompiledScene,
+        robot: RobotSpec,
+        needs: frozenset[str],
+        settings: CameraSettings,
+        person_id: IntArray,
         scenario: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._settings, self._robot, self._needs = settings, robot, needs
-        self._view = WorldView(scene, (robot,), scenario, person_id)
+        self._view = WorldView(scene.spec, (robot,), scenario, person_id)
         self._columns = {int(person): column for column, person in enumerate(person_id)}
         self._animator = PeopleAnimator(self._view.looks)
         self._tracker = MotionTracker(self._view.figures[0].leg_scale)
@@ -81,7 +87,7 @@ def make_camera(
     robot: RobotSpec,
     needs: frozenset[str],
     settings: CameraSettings,
-    person_id: Any,
+    person_id: IntArray,
     scenario: str,
 ) -> RobotCamera:
     """What the registry knows as the camera ``raster``."""

@@ -17,7 +17,7 @@ from sidestep.render.scene import build_scene
 from sidestep.render.scene.levels import ground_height
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.robot import RobotSpec
-from sidestep.types.scene import CompiledScene, SceneSpec
+from sidestep.types.scene import SceneSpec
 
 ROBOT_IDS = 100_000
 """Instance number of the first robot; people have 1 + their column."""
@@ -32,13 +32,13 @@ class WorldView:
     """The people of one scenario, dressed, and its robots, in its scene. Columns are those of the record."""
 
     def __init__(
-        self, scene: CompiledScene, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
+        self, scene: SceneSpec, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
     ) -> None:
         self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
         self.looks: Looks = dress_people(scenario, person_id)
         people = person_models()
         models = (*people, *(figure.model for figure in self.figures))
-        self.scene = replace(_built(scene.spec.model_dump_json(), seed), models=models)
+        self.scene = replace(_built(scene.model_dump_json(), seed), models=models)
         self._first_robot = len(people)
         self._ground = ground_height(scene)
         self._bones = max(model.bone_count for model in models)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +11,9 @@ from PIL import Image
 from sidestep.drawing import TopView, palette
 from sidestep.drawing.shapes import Picture
 from sidestep.drawing.viewport import Bounds, bounds_around
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
 from sidestep.report.contacts import contacts_of, step_at
+from sidestep.report.film import film_steps, write_film
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec
 
@@ -173,37 +174,4 @@ def draw_video(
     if fps <= 0 or speed <= 0:
         raise BadInput(f"a video needs fps and speed above zero, got {fps} and {speed}")
     view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
-    frames = (view.frame(step) for step in _film_steps(record, fps, speed))
-    if str(path).lower().endswith(".gif"):
-        _write_gif(frames, path, fps)
-    else:
-        _write_mp4(frames, path, fps, size)
-
-
-def _film_steps(record: EpisodeRecord, fps: int, speed: float) -> list[int]:
-    """The state to show in each frame; the last state stays for half a second."""
-    count = int(np.ceil(record.duration * fps / speed)) + 1
-    times = np.minimum(np.arange(count) * speed / fps, record.duration)
-    steps = np.searchsorted(record.time, times + 1e-9, side="right") - 1
-    return [*steps.tolist(), *[record.steps] * (fps // 2)]
-
-
-def _write_gif(frames: Iterator[Picture], path: Path | str, fps: int) -> None:
-    pictures = [Image.fromarray(frame).quantize(96, dither=Image.Dither.NONE) for frame in frames]
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
-
-
-def _write_mp4(frames: Iterator[Picture], path: Path | str, fps: int, size: Size) -> None:
-    if size[0] % 2 or size[1] % 2:
-        raise BadInput(f"an MP4 needs even sizes, got {size[0]} × {size[1]}")
-    try:
-        import av
-    except ImportError:
-        raise MissingExtra("writing an MP4 video", "video") from None
-    with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
-        stream = container.add_stream("libx264", rate=fps, options={"crf": "20", "preset": "veryfast"})
-        stream.width, stream.height = size
-        stream.pix_fmt = "yuv420p"
-        for frame in frames:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
-        container.mux(stream.encode())
+    write_film((view.frame(step) for step in film_steps(record, fps, speed)), path, fps, size)

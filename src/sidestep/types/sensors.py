@@ -46,7 +46,7 @@ class CameraSettings(Model):
     field_of_view: Annotated[float, Field(gt=0, le=140 * pi / 180)] = pi / 2
     """Horizontal opening angle, rad."""
     mount: tuple[Finite, Finite, Positive] | None = None
-    """Ahead of the robot's centre, to its left, above the ground, m; None: at the centre, at the spec's camera height."""
+    """Ahead of the robot's centre, to its left, above ground, m; None: at the centre, at the spec's camera height."""
     yaw: Finite = 0.0
     pitch: Finite = 0.0
     """Up is positive, rad."""
