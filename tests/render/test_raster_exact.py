@@ -107,7 +107,7 @@ def plane_of_cells(cells: int, side: float, seed: int) -> np.ndarray:
     """A wobbly grid of triangles on the plane z = 0 that leaves no gap."""
     rng = np.random.default_rng(seed)
     x, y = np.meshgrid(np.linspace(-side, side, cells + 1), np.linspace(-side, side, cells + 1), indexing="ij")
-    shift = rng.uniform(-0.4, 0.4, (2, cells + 1, cells + 1)) * 2 * side / cells
+    shift = rng.uniform(-0.2, 0.2, (2, cells + 1, cells + 1)) * 2 * side / cells
     shift[:, [0, -1]] = 0
     shift[:, :, [0, -1]] = 0
     points = np.stack([x + shift[0], y + shift[1], np.zeros_like(x)], axis=2).astype(np.float32)

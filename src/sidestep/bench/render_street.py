@@ -14,7 +14,7 @@ PLAIN: dict[str, tuple[float, float, float]] = {
     "pole": (0.05, 0.06, 0.06), "lamp": (1.0, 0.85, 0.6), "bark": (0.09, 0.06, 0.04), "wood": (0.30, 0.17, 0.08),
     "kerb": (0.38, 0.37, 0.35), "paint": (0.75, 0.75, 0.72), "red": (0.45, 0.04, 0.03), "blue": (0.03, 0.10, 0.33),
     "white": (0.75, 0.75, 0.75), "tyre": (0.015, 0.015, 0.015), "glass": (0.03, 0.045, 0.055),
-    "window": (0.04, 0.055, 0.07), "lit window": (0.42, 0.30, 0.16), "frame": (0.62, 0.60, 0.56), "roof": (0.12, 0.10, 0.09),
+    "window": (0.04, 0.055, 0.07), "lit window": (0.10, 0.07, 0.035), "frame": (0.62, 0.60, 0.56), "roof": (0.12, 0.10, 0.09),
 }  # fmt: skip
 FACADES = ((0.62, 0.52, 0.40), (0.55, 0.30, 0.20), (0.66, 0.63, 0.56), (0.40, 0.42, 0.44), (0.60, 0.44, 0.28))
 
@@ -196,13 +196,13 @@ def _car(street: Builder, x: float, y: float, name: str, number: int) -> None:
 
 
 def _materials(rng: np.random.Generator) -> list[Material]:
-    gloss = {"window": 0.9, "lit window": 0.6, "glass": 0.9, "red": 0.5, "blue": 0.5, "white": 0.4}
-    glow = {"lamp": 3.0, "lit window": 1.0}
+    gloss = {"window": 0.9, "lit window": 0.9, "glass": 0.9, "red": 0.5, "blue": 0.5, "white": 0.4}
+    glow = {"lamp": 3.0, "lit window": 9.0}
     made = [
         Material(name, np.array(rgb, np.float32).reshape(1, 1, 3), gloss=gloss.get(name, 0.0), glow=glow.get(name, 0.0))
         for name, rgb in PLAIN.items()
     ]
-    made.append(Material("asphalt", _grain(rng, (0.105, 0.105, 0.11), 0.30), size_m=3.0))
+    made.append(Material("asphalt", _grain(rng, (0.115, 0.113, 0.112), 0.22), size_m=1.5))
     paving = _grain(rng, (0.36, 0.34, 0.31), 0.10)
     slabs = rng.uniform(0.88, 1.1, (4, 4)).repeat(32, axis=0).repeat(32, axis=1)[..., None]
     joints = np.ones((128, 128, 1))
@@ -226,6 +226,6 @@ def _materials(rng: np.random.Generator) -> list[Material]:
 def _grain(rng: np.random.Generator, colour: tuple[float, float, float], amount: float) -> FloatArray:
     """(128, 128, 3) of a colour with speckles of several sizes."""
     value = np.ones((128, 128))
-    for cells in (8, 32, 128):
+    for cells in (32, 64, 128):
         value += amount / 3 * rng.normal(size=(cells, cells)).repeat(128 // cells, axis=0).repeat(128 // cells, axis=1)
     return np.clip(np.array(colour) * value[..., None], 0.0, 1.0).astype(np.float32)

@@ -13,6 +13,7 @@ from sidestep.errors import BadInput, UnknownName
 
 SUITES: dict[str, tuple[str, ...]] = {
     "core": tuple(f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")),
+    "render": ("sidestep.bench.render",),
 }
 """The modules whose ``cases()`` make up each suite."""
 
