@@ -98,7 +98,9 @@ def test_finer_samples_keep_depth_and_numbers(street: Scene3D, crowd: Walkers) -
 def test_a_box_casts_a_shadow_away_from_the_sun() -> None:
     scene = make_scene(np.concatenate([GROUND, box((-0.5, -0.5, 0), (0.5, 0.5, 2.0))]))
     light = make_light(sun_azimuth_rad=0.0, sun_elevation_rad=math.radians(45))
-    scene = replace(scene, mesh=replace(scene.mesh, semantic=np.r_[np.full(2, Semantic.ROAD), np.full(12, Semantic.OTHER)]))
+    scene = replace(
+        scene, mesh=replace(scene.mesh, semantic=np.r_[np.full(2, Semantic.ROAD), np.full(12, Semantic.OTHER)])
+    )
     camera = CameraModel(80, 80, math.radians(60))
     pose = CameraPose(0, 0, 12.0, 0.0, math.pi / 2)  # looks down: up on the picture is +x
     lit = Renderer(scene, camera, light=light, shadows=False).render(pose).rgb

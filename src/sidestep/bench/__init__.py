@@ -1,6 +1,6 @@
 """How fast Sidestep is on this machine, next to other simulators where they are installed.
 
-One file per family of figures (``crowd``, ``environment``, ``lidar``, ``start``, ``memory``), each of which
+One file per family of figures (``crowd``, ``environment``, ``lidar``, ``start``, ``memory``, ``render``), each of which
 lists its cases; ``peers`` has one file per other simulator; ``measure`` says what a figure is; ``table``
 prints figures next to the ``targets``. Correctness is checked by the tests, not here.
 """

@@ -14,6 +14,7 @@ from sidestep.errors import BadInput, UnknownName
 SUITES: dict[str, tuple[str, ...]] = {
     "core": tuple(f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")),
     "run": ("sidestep.bench.runs",),
+    "render": ("sidestep.bench.render",),
 }
 """The modules whose ``cases()`` make up each suite."""
 

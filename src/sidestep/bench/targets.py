@@ -47,6 +47,13 @@ TARGETS: dict[str, Target] = {
     "plan/orca": Target(at_most=1e4 * 48.84),
     "plan/cadrl": Target(at_most=1e4 * 46.78),
     "plan/sampling": Target(at_most=1e4 * 51.12),
+    "render/96x96/people=50": Target(at_least=700),
+    "render/256x256/people=50": Target(at_least=450),
+    "render/640x480/people=50": Target(at_least=200),
+    "render/1500x650/people=50": Target(at_least=65),
+    "render_batch10/96x96/people=50": Target(at_least=1000),
+    "video/640x480": Target(at_least=80),
+    "render_start/warm": Target(at_most=2.0),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"

@@ -47,12 +47,10 @@ def halve_ids(fine, coarse):
 @inlined
 def _scatter(number, salt):
     """A number in 0 … 1 from two whole numbers, as good as random."""
-    h = np.uint32(number) * np.uint32(0x9E3779B1) + np.uint32(salt) * np.uint32(0x85EBCA77)
-    h ^= h >> np.uint32(15)
-    h *= np.uint32(0x2C1B3C6D)
-    h ^= h >> np.uint32(12)
-    h *= np.uint32(0x297A2D39)
-    h ^= h >> np.uint32(15)
+    h = np.uint32(np.uint32(number) * np.uint32(0x9E3779B1) + np.uint32(salt) * np.uint32(0x85EBCA77))
+    h = np.uint32(np.uint32(h ^ (h >> np.uint32(15))) * np.uint32(0x2C1B3C6D))
+    h = np.uint32(np.uint32(h ^ (h >> np.uint32(12))) * np.uint32(0x297A2D39))
+    h = np.uint32(h ^ (h >> np.uint32(15)))
     return np.float64(h) / 4294967296.0
 
 

@@ -107,7 +107,12 @@ def lay_picture(pictures, texels, ints, floats, planes, face, row, begin, end, f
         k = np.float32(middle - begin)
         u, v = (u0 + u1 * k) * depth, (v0 + v1 * k) * depth
         level = choose_picture_level(
-            pictures, material, (u1 - u * wx) * depth, (v1 - v * wx) * depth, (uy - u * wy) * depth, (vy - v * wy) * depth
+            pictures,
+            material,
+            (u1 - u * wx) * depth,
+            (v1 - v * wx) * depth,
+            (uy - u * wy) * depth,
+            (vy - v * wy) * depth,
         )
         k = np.float32(segment - begin)
         lay_texels(

@@ -39,7 +39,7 @@ from sidestep.kernels.raster_sky import noise_at, sky_colour
 ZERO, UNIT, HALF, TWO = np.float32(0.0), np.float32(1.0), np.float32(0.5), np.float32(2.0)
 FROM_ROOT = np.float32(TONE_RANGE / 255.0**2)
 MIRROR_OF_DRY = np.float32(0.04)  # share of light that any smooth surface mirrors straight on
-WATER = np.float32(0.06)
+WATER, ROUGH = np.float32(0.05), np.float32(0.8)
 PUDDLE = np.float32(1.0 / 0.45)  # noise cells per metre
 RIPPLE = np.float32(3.0)  # half-size pixels
 UPRIGHT = np.float32(0.8)  # less of a normal's z than this: water runs off
@@ -186,7 +186,7 @@ def finish_face(
                 puddle = noise_at(noise, px * PUDDLE, py * PUDDLE)
                 film = (puddle - np.float32(0.42)) * np.float32(6.0)
                 film = ZERO if film < ZERO else (UNIT if film > UNIT else film)
-                fresnel = (fresnel + WATER) * wet * (np.float32(0.35) + np.float32(0.65) * film)
+                fresnel = (ROUGH * fresnel + WATER) * wet * (np.float32(0.22) + np.float32(0.78) * film)
             else:
                 fresnel *= gloss
             mr, mg, mb = _mirrored(

@@ -105,16 +105,16 @@ def pack_camera(camera: CameraModel, pose: CameraPose, supersample: int = 1, mir
     With ``supersample`` 2 the picture has twice the samples in both directions, and sample (2 i, 2 j) lies on the
     centre of pixel (i, j). ``mirrored`` looks at the world as mirrored in the plane z = 0, at half the size.
     """
-    scale = 0.5 if mirrored else float(supersample)
     packed = np.empty(CAMERA_SIZE)
     turn, eye = pose.rotation.T, np.array([pose.x, pose.y, pose.z])
     if mirrored:
         turn, eye = turn * np.array([1.0, 1.0, -1.0]), eye * np.array([1.0, 1.0, -1.0])
     packed[TURN : TURN + 9] = turn.ravel()
     packed[EYE : EYE + 3] = eye
-    packed[[FX, FY]] = camera.fx * scale, camera.fy * scale
-    shift = 0.5 if supersample == 2 and not mirrored else 0.0
-    packed[[CX, CY]] = camera.cx * scale - shift, camera.cy * scale - shift
+    scale, shift = float(supersample), 0.5 if supersample == 2 else 0.0
+    half = 0.5 if mirrored else 1.0
+    packed[[FX, FY]] = camera.fx * scale * half, camera.fy * scale * half
+    packed[[CX, CY]] = (camera.cx * scale - shift) * half, (camera.cy * scale - shift) * half
     packed[[NEAR, FAR]] = camera.near_m, camera.far_m
     packed[MIRROR] = mirrored
     return packed

@@ -16,7 +16,7 @@ from sidestep.render.mesh import Scene3D, Semantic
 from sidestep.types.base import FloatArray
 
 MOST_LAMPS = 8  # of one frame: the nearest
-CELL = 2.0  # m: glowing faces closer together than about this are one lamp
+CELL = 2.0  # m: glowing faces of no counted object that are closer together than about this are one lamp
 STREET_RGB = (16.0, 11.5, 6.5)
 STREET_REACH = 14.0
 STREET_COS = math.cos(math.radians(78.0))
@@ -49,17 +49,19 @@ class Lamp:
 
 
 def find_lamps(scene: Scene3D) -> FloatArray:
-    """(K, LAMP_COLUMNS): one lamp for each cluster of faces that glow and are no windows, shining down."""
+    """(K, LAMP_COLUMNS): one lamp for each object with faces that glow and are no windows, shining down."""
     mesh = scene.mesh
     glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
     faces = np.flatnonzero(glows[mesh.material] & (mesh.semantic != Semantic.WINDOW)) if len(mesh.material) else []
     if not len(faces) or scene.indoor:
         return np.zeros((0, LAMP_COLUMNS), np.float32)
     middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)
-    middles = middles[middles[:, 2] > LOWEST_STREET_LAMP]
-    if not len(middles):
+    high = middles[:, 2] > LOWEST_STREET_LAMP
+    if not high.any():
         return np.zeros((0, LAMP_COLUMNS), np.float32)
-    _, cluster = np.unique(np.round(middles / CELL).astype(int), axis=0, return_inverse=True)
+    middles, owner = middles[high], np.asarray(scene.static_id)[faces][high]
+    cells = np.where(owner[:, None] > 0, 0, np.round(middles / CELL)).astype(int)
+    _, cluster = np.unique(np.c_[owner, cells], axis=0, return_inverse=True)
     cluster = cluster.reshape(-1)
     count = np.bincount(cluster)
     centre = np.stack([np.bincount(cluster, middles[:, axis]) / count for axis in range(3)], axis=1)

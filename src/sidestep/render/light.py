@@ -35,13 +35,13 @@ class Light:
     """What falls on a surface that faces up, from everywhere but the sun."""
     bounce_rgb: Rgb = (0.36, 0.33, 0.30)
     """What falls on a surface that faces down."""
-    zenith_rgb: Rgb = (0.32, 0.74, 1.75)
-    horizon_rgb: Rgb = (1.75, 2.05, 2.4)
-    fog_rgb: Rgb = (1.35, 1.6, 1.9)
-    fog_per_m: float = 0.0035
-    cloud_cover: float = 0.45
+    zenith_rgb: Rgb = (0.22, 0.58, 1.5)
+    horizon_rgb: Rgb = (1.02, 1.42, 2.0)
+    fog_rgb: Rgb = (0.95, 1.2, 1.55)
+    fog_per_m: float = 0.0022
+    cloud_cover: float = 0.34
     """Share 0 … 1 of the sky."""
-    cloud_rgb: Rgb = (2.7, 2.7, 2.75)
+    cloud_rgb: Rgb = (2.1, 2.15, 2.25)
     shadow: float = 0.96
     """Share of the sun's light that a shadow takes away."""
     shadow_softness: int = 1
@@ -63,7 +63,9 @@ class Light:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = np.asarray(getattr(self, field.name), float)
-            if not np.isfinite(value).all() or (field.name.endswith("_rgb") and (value.shape != (3,) or value.min() < 0)):
+            if not np.isfinite(value).all() or (
+                field.name.endswith("_rgb") and (value.shape != (3,) or value.min() < 0)
+            ):
                 raise BadInput(f"light: {field.name} cannot be {getattr(self, field.name)}")
         for name in ("cloud_cover", "shadow", "contact", "wetness", "rain"):
             if not 0.0 <= getattr(self, name) <= 1.0:
@@ -89,15 +91,15 @@ class Light:
 
 
 _SUNSET: dict[str, Any] = {
-    "sun_elevation_rad": math.radians(9.0),
-    "sun_azimuth_rad": math.radians(25.0),
-    "sun_rgb": (4.4, 2.15, 0.85),
+    "sun_elevation_rad": math.radians(8.0),
+    "sun_azimuth_rad": math.radians(12.0),
+    "sun_rgb": (4.8, 2.2, 0.8),
     "sky_rgb": (0.56, 0.55, 0.80),
     "bounce_rgb": (0.32, 0.24, 0.22),
-    "zenith_rgb": (0.20, 0.32, 0.78),
-    "horizon_rgb": (2.5, 1.25, 0.66),
-    "fog_rgb": (1.45, 0.88, 0.62),
-    "fog_per_m": 0.006,
+    "zenith_rgb": (0.16, 0.26, 0.66),
+    "horizon_rgb": (2.1, 0.95, 0.50),
+    "fog_rgb": (1.25, 0.70, 0.48),
+    "fog_per_m": 0.0045,
     "cloud_cover": 0.52,
     "cloud_rgb": (1.9, 1.05, 0.85),
     "glow": 0.9,
@@ -110,13 +112,13 @@ _NIGHT: dict[str, Any] = {
     "sky_rgb": (0.055, 0.068, 0.11),
     "bounce_rgb": (0.042, 0.036, 0.034),
     "zenith_rgb": (0.008, 0.014, 0.036),
-    "horizon_rgb": (0.075, 0.072, 0.095),
-    "fog_rgb": (0.055, 0.054, 0.075),
+    "horizon_rgb": (0.036, 0.042, 0.075),
+    "fog_rgb": (0.034, 0.037, 0.058),
     "fog_per_m": 0.006,
     "cloud_cover": 0.4,
-    "cloud_rgb": (0.045, 0.045, 0.06),
+    "cloud_rgb": (0.030, 0.032, 0.046),
     "disc": 0.0,
-    "glow": 2.6,
+    "glow": 1.7,
     "lamps": 1.0,
     "exposure": 1.0,
 }
@@ -162,10 +164,10 @@ def make_light(weather: str = "clear", time: str = "noon", indoor: bool = False,
 def _cloud_over(light: Light, weather: str, time: str) -> Light:
     """The same time of day under clouds: less sun, more and greyer sky, soft shadows from above."""
     dusk = time == "sunset"
-    sun = {"cloudy": 0.16, "wet": 0.42, "rain": 0.10}[weather]
+    sun = {"cloudy": 0.26, "wet": 0.42, "rain": 0.16}[weather]
     tint = np.array(_OVERCAST) if not dusk else np.array([1.12, 0.95, 0.95])
-    sky = float(np.mean(light.sky_rgb)) * {"cloudy": 1.45, "wet": 1.2, "rain": 1.1}[weather]
-    horizon = float(np.mean(light.horizon_rgb)) * {"cloudy": 0.95, "wet": 0.9, "rain": 0.72}[weather]
+    sky = float(np.mean(light.sky_rgb)) * {"cloudy": 1.3, "wet": 1.05, "rain": 0.95}[weather]
+    horizon = float(np.mean(light.horizon_rgb)) * {"cloudy": 1.15, "wet": 0.95, "rain": 0.85}[weather]
     blend = {"cloudy": 0.85, "wet": 0.45, "rain": 0.95}[weather]
     grey = {name: _mix(getattr(light, name), _grey(horizon * factor, tint), blend) for name, factor in _GREYS.items()}
     return replace(
@@ -178,11 +180,11 @@ def _cloud_over(light: Light, weather: str, time: str) -> Light:
         shadow=0.9 if weather == "wet" else 0.85,
         shadow_softness=2 if weather == "wet" else 5,
         disc=0.5 * light.disc if weather == "wet" else 0.0,
-        fog_per_m={"cloudy": 0.005, "wet": 0.006, "rain": 0.016}[weather],
+        fog_per_m={"cloudy": 0.0035, "wet": 0.0035, "rain": 0.011}[weather],
         wetness={"cloudy": 0.0, "wet": 0.85, "rain": 1.0}[weather],
         rain=1.0 if weather == "rain" else 0.0,
         glow=max(light.glow, 0.5 if weather == "rain" else 0.0),
-        exposure=light.exposure * {"cloudy": 1.25, "wet": 1.15, "rain": 1.35}[weather],
+        exposure=light.exposure * {"cloudy": 1.15, "wet": 1.08, "rain": 1.2}[weather],
         **grey,
     )
 

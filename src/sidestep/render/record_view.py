@@ -77,9 +77,7 @@ class RecordView:
         middle, reach = (points.min(axis=0) + points.max(axis=0)) / 2, max(float(np.ptp(points, axis=0).max()), 6.0)
         height = 0.75 * reach / np.tan(self._settings.field_of_view / 2) + 2.0
         south = 0.55 * height
-        return CameraPose(
-            float(middle[0]), float(middle[1] - south), height, pi / 2, atan2(height, south), 0.0
-        )
+        return CameraPose(float(middle[0]), float(middle[1] - south), height, pi / 2, atan2(height, south), 0.0)
 
 
 def _smooth_headings(record: EpisodeRecord) -> np.ndarray:

@@ -135,13 +135,23 @@ class Renderer:
         if self.supersample == 2:
             pictures = self._halve(pictures, asked)
         if self.light.rain > 0.0 and asked & WANTS["rgb"]:
-            colour = np.array(self._tones[np.minimum(np.array(self.light.fog_rgb) * 1.25 / 4 * len(self._tones), len(self._tones) - 1).astype(int)], np.float32)
+            colour = np.array(
+                self._tones[
+                    np.minimum(np.array(self.light.fog_rgb) * 1.25 / 4 * len(self._tones), len(self._tones) - 1).astype(
+                        int
+                    )
+                ],
+                np.float32,
+            )
             draw_rain(pictures["rgb"], float(time_s), float(self.light.rain), colour, self.camera.fy)
         return Images(**{name: pictures[name] for name, bit in WANTS.items() if asked & bit})
 
     def _draw_mirror(self, pose, arrays, light, rest, ends):  # type: ignore[no-untyped-def]
         """The world as mirrored in the ground, at half the size."""
-        width, height = (self.camera.width * self.supersample + 1) // 2, (self.camera.height * self.supersample + 1) // 2
+        width, height = (
+            (self.camera.width * self.supersample + 1) // 2,
+            (self.camera.height * self.supersample + 1) // 2,
+        )
         if self._mirrored is None:
             self._mirrored = _Target(width, height, self, self.threads)
             self._mirror_picture = np.zeros(width * height * 3, np.uint8)
@@ -350,7 +360,9 @@ class BatchRenderer:
     ) -> list[Images]:
         """One frame of every environment, in order."""
         if not len(poses) == len(instances) == len(self.renderers):
-            raise BadInput(f"batch: {len(self.renderers)} renderers, {len(poses)} poses, {len(instances)} sets of people")
+            raise BadInput(
+                f"batch: {len(self.renderers)} renderers, {len(poses)} poses, {len(instances)} sets of people"
+            )
         asked = frozenset([want] if isinstance(want, str) else want)
         images: list[Images | None] = [None] * len(poses)
         waiting = deque(range(len(poses)))

@@ -1,0 +1,167 @@
+"""Pictures per second: 50 people who move in a furnished street, RGB + depth + instance, sun and shadows.
+
+Where everyone is in each frame is known before the timed part; skinning, culling, shadows and drawing are in it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from importlib.util import find_spec
+from io import BytesIO
+from math import radians
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from sidestep.bench.measure import Case, Effort, Figure, Note, rates
+from sidestep.bench.render_street import make_street
+from sidestep.bench.render_walkers import Walkers, make_walker
+from sidestep.errors import SidestepError
+from sidestep.render.camera_model import CameraModel, CameraPose
+from sidestep.render.renderer import BatchRenderer, Renderer
+
+PEOPLE = 50
+SIZES = ((96, 96), (256, 256), (512, 288), (640, 480), (1500, 650))
+QUICK_SIZES = ((96, 96),)
+FIELD_OF_VIEW = radians(80.0)
+THREADS = 2
+BATCH = 10
+FRAMES = 40  # moments of the walk, 0.05 s apart
+WANT = ("rgb", "depth", "instance")
+COLD_REPEATS = 2
+FIRST_FRAME = """
+from sidestep.bench.render import Street
+Street(640, 480, 1).run()
+print("drawn", flush=True)
+"""
+
+
+def cases() -> list[Case]:
+    """One per size of picture, the batch, video where it can be encoded, and the first frame of a process."""
+    made = [
+        Case(
+            f"render/{width}x{height}/people={PEOPLE}",
+            partial(measure_render, width, height),
+            (width, height) in QUICK_SIZES,
+        )
+        for width, height in SIZES
+    ]
+    made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
+    if find_spec("av") is not None:
+        made.append(Case("video/640x480", measure_video))
+    made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
+    return made
+
+
+def measure_render(width: int, height: int, effort: Effort, note: Note) -> Figure:
+    """Frames per second of one camera, two threads on each frame."""
+    (values,) = rates([Street(width, height, THREADS)], effort)
+    return Figure(f"render/{width}x{height}/people={PEOPLE}", "frames/s", values)
+
+
+def measure_batch(effort: Effort, note: Note) -> Figure:
+    """Frames per second of ten environments together, one thread on each."""
+    (values,) = rates([Streets(BATCH, 96, 96)], effort)
+    return Figure(f"render_batch{BATCH}/96x96/people={PEOPLE}", "frames/s", values)
+
+
+def measure_video(effort: Effort, note: Note) -> Figure:
+    """Frames per second drawn and encoded (H.264, in memory)."""
+    (values,) = rates([Film(640, 480)], effort)
+    return Figure("video/640x480", "frames/s", values)
+
+
+def measure_warm(effort: Effort, note: Note) -> Figure:
+    """Seconds from starting Python to the first frame, with kernels that an earlier start has left in the cache."""
+    seconds_to_first_frame(dict(os.environ))
+    return Figure("render_start/warm", "s", [seconds_to_first_frame(dict(os.environ)) for _ in range(effort.repeats)])
+
+
+def measure_cold(effort: Effort, note: Note) -> Figure:
+    """The same with a new, empty cache folder each time."""
+    seconds = []
+    for _ in range(1 if effort.quick else min(effort.repeats, COLD_REPEATS)):
+        with TemporaryDirectory() as folder:
+            seconds.append(seconds_to_first_frame({**os.environ, "SIDESTEP_CACHE": folder}))
+    return Figure("render_start/cold", "s", seconds)
+
+
+def seconds_to_first_frame(environment: dict[str, str]) -> float:
+    """Start a Python process with these environment variables; the scene is made in it as well."""
+    begin = perf_counter()
+    done = subprocess.run([sys.executable, "-c", FIRST_FRAME], env=environment, capture_output=True, text=True)
+    seconds = perf_counter() - begin
+    if done.stdout.strip() != "drawn":
+        raise SidestepError(f"a new process could not draw a frame:\n{done.stderr[-2000:]}")
+    return seconds
+
+
+class Street:
+    """A run is one frame: the camera drives along the sidewalk, the people walk."""
+
+    def __init__(self, width: int, height: int, threads: int, seed: int = 0) -> None:
+        scene = make_street((make_walker(),))
+        camera = CameraModel(width, height, FIELD_OF_VIEW)
+        self.renderer = Renderer(scene, camera, threads=threads, reuse=True)
+        walkers = Walkers(PEOPLE, seed)
+        self.people = [walkers.at(0.05 * k) for k in range(FRAMES)]
+        self.poses = [CameraPose(1.0 + 0.05 * k, 5.5 - 0.3 * seed, 1.2, -0.1, 0.05) for k in range(FRAMES)]
+        self.count = 0
+
+    def prepare(self) -> None:
+        """The next moment."""
+        self.count = (self.count + 1) % FRAMES
+
+    def run(self) -> float:
+        """One frame."""
+        self.renderer.render(self.poses[self.count], self.people[self.count], WANT)
+        return 1.0
+
+
+class Streets:
+    """A run is one frame of each environment."""
+
+    def __init__(self, environments: int, width: int, height: int) -> None:
+        self._streets = [Street(width, height, 1, seed) for seed in range(environments)]
+        self._batch = BatchRenderer([street.renderer for street in self._streets], threads=THREADS)
+
+    def prepare(self) -> None:
+        """The next moment."""
+        for street in self._streets:
+            street.prepare()
+        self._poses = [street.poses[street.count] for street in self._streets]
+        self._people = [street.people[street.count] for street in self._streets]
+
+    def run(self) -> float:
+        """A frame of each."""
+        self._batch.render(self._poses, self._people, WANT)
+        return float(len(self._streets))
+
+
+class Film:
+    """A run is 20 frames, drawn and encoded."""
+
+    def __init__(self, width: int, height: int) -> None:
+        import av
+
+        self._street = Street(width, height, THREADS)
+        self._frame_of = av.VideoFrame.from_ndarray
+        self._container = av.open(BytesIO(), "w", format="mp4")
+        self._stream = self._container.add_stream("libx264", rate=20, options={"preset": "veryfast"})
+        self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+
+    def prepare(self) -> None:
+        """Nothing."""
+
+    def run(self) -> float:
+        """Twenty frames."""
+        for _ in range(20):
+            self._street.prepare()
+            images = self._street.renderer.render(
+                self._street.poses[self._street.count], self._street.people[self._street.count], ("rgb",)
+            )
+            for packet in self._stream.encode(self._frame_of(images.rgb, format="rgb24")):
+                self._container.mux(packet)
+        return 20.0
