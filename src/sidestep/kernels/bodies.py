@@ -21,14 +21,15 @@ from sidestep.kernels.sweep import clear_of_walls
 
 # rows of ``before`` (BEFORE_ROWS, M) float32: the state at the start of the step, and work space
 WAS_X, WAS_Y, WAS_HERE = 0, 1, 2
-CHANGED, ORDER, FIRST = 3, 4, 5
-BEFORE_ROWS = 6
+CHANGED, ORDER, FIRST, HERE_X, HERE_Y = 3, 4, 5, 6, 7
+PAIRS = 8  # the rows from here on: columns of two people near each other, pair after pair
+BEFORE_ROWS = 16
 
 ROUNDS = 6
 SKIN = np.float32(1e-4)  # m: the distance that a resolved contact keeps, far above the rounding of positions
 ALL_PAIRS_BELOW = 64  # people: so few are compared without sorting
 
-FIND, SHORTEN, STAY = 0, 1, 2
+SHORTEN, STAY = 1, 2
 
 ZERO = np.float32(0.0)
 
@@ -42,19 +43,24 @@ def part_bodies(agents, flags, people, before, walls, dt):
     reach = np.float32(2.0) * (longest + widest) + SKIN
     if present > ALL_PAIRS_BELOW:
         _sort_by_x(present, before, reach)
-    if _visit_pairs(agents, flags, before, reach, FIND) == 0:
+    for place in range(present):
+        i = np.int64(before[ORDER, place])
+        before[HERE_X, place], before[HERE_Y, place] = before[WAS_X, i], before[WAS_Y, i]
+    pairs = before[PAIRS:].reshape((BEFORE_ROWS - PAIRS) * before.shape[1])
+    found, count = _find_pairs(agents, before, pairs, reach)
+    if found == 0:
         return
     for i in range(people):
         before[CHANGED, i] = ZERO
     left = 1
     for _ in range(ROUNDS):
-        left = _visit_pairs(agents, flags, before, reach, SHORTEN)
+        left = _treat_pairs(agents, flags, before, pairs, count, reach, SHORTEN)
         if left == 0:
             break
     if walls[0].shape[0] > 0:
         left += _stay_off_walls(agents, people, before, walls)
     while left > 0:
-        left = _visit_pairs(agents, flags, before, reach, STAY)
+        left = _treat_pairs(agents, flags, before, pairs, count, reach, STAY)
     for i in range(people):
         if before[CHANGED, i] != ZERO:
             agents[VX, i] = (agents[PX, i] - before[WAS_X, i]) / dt
@@ -78,55 +84,88 @@ def _list_present(agents, flags, people, before):
 
 
 @kernel
-def _visit_pairs(agents, flags, before, reach, action):
-    """Treat every pair of people near each other; how many of them overlapped on their way (and could be treated)."""
-    found = 0
+def _find_pairs(agents, before, pairs, reach):
+    """How many pairs overlap on their way, and how many are near enough that they might: these are listed in ``pairs``
+    (-1: more than fit)."""
+    found, count, room = 0, 0, len(pairs) // 2
+    square = reach * reach
     bands = np.int64(before[FIRST, 0])
     for band in range(bands):
         start, middle = np.int64(before[FIRST, band + 1]), np.int64(before[FIRST, band + 2])
         end = np.int64(before[FIRST, min(band + 3, bands + 1)])
         for a in range(start, middle):
-            i = np.int64(before[ORDER, a])
+            x, y = before[HERE_X, a], before[HERE_Y, a]
             for b in range(a + 1, end):
-                found += _treat_pair(agents, flags, before, i, np.int64(before[ORDER, b]), reach, action)
-    return found
+                dx, dy = before[HERE_X, b] - x, before[HERE_Y, b] - y
+                if dx * dx + dy * dy <= square:
+                    i, j = np.int64(before[ORDER, a]), np.int64(before[ORDER, b])
+                    if _overlap(agents, before, i, j):
+                        found += 1
+                    if count < room:
+                        pairs[2 * count], pairs[2 * count + 1] = before[ORDER, a], before[ORDER, b]
+                    count += 1
+    return found, count if count <= room else -1
+
+
+@kernel
+def _treat_pairs(agents, flags, before, pairs, count, reach, action):
+    """Hold back those of the pairs that overlap on their way; how many could be."""
+    treated = 0
+    if count >= 0:
+        for k in range(count):
+            i, j = np.int64(pairs[2 * k]), np.int64(pairs[2 * k + 1])
+            if _overlap(agents, before, i, j):
+                treated += _treat_pair(agents, flags, before, i, j, action)
+        return treated
+    square = reach * reach
+    bands = np.int64(before[FIRST, 0])
+    for band in range(bands):
+        start, middle = np.int64(before[FIRST, band + 1]), np.int64(before[FIRST, band + 2])
+        end = np.int64(before[FIRST, min(band + 3, bands + 1)])
+        for a in range(start, middle):
+            x, y = before[HERE_X, a], before[HERE_Y, a]
+            for b in range(a + 1, end):
+                dx, dy = before[HERE_X, b] - x, before[HERE_Y, b] - y
+                if dx * dx + dy * dy <= square:
+                    i, j = np.int64(before[ORDER, a]), np.int64(before[ORDER, b])
+                    if _overlap(agents, before, i, j):
+                        treated += _treat_pair(agents, flags, before, i, j, action)
+    return treated
 
 
 @kernel(forceinline=True)
-def _treat_pair(agents, flags, before, i, j, reach, action):
-    """1 if i and j overlap while they move (for FIND) or could be held back (for the other actions), else 0."""
+def _overlap(agents, before, i, j):
+    """Whether i and j come nearer than their bodies allow while both move evenly to where they are now."""
     px, py = before[WAS_X, j] - before[WAS_X, i], before[WAS_Y, j] - before[WAS_Y, i]
-    square = px * px + py * py
-    if square > reach * reach:
-        return 0
-    ix, iy = agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i]
-    jx, jy = agents[PX, j] - before[WAS_X, j], agents[PY, j] - before[WAS_Y, j]
-    mx, my = jx - ix, jy - iy
-    touch = agents[RADIUS, i] + agents[RADIUS, j]
-    move = mx * mx + my * my
+    mx = agents[PX, j] - before[WAS_X, j] - (agents[PX, i] - before[WAS_X, i])
+    my = agents[PY, j] - before[WAS_Y, j] - (agents[PY, i] - before[WAS_Y, i])
     toward = -(px * mx + py * my)
     if toward <= ZERO:
-        return 0
-    part = toward / move
-    if part > np.float32(1.0):
-        part = np.float32(1.0)
+        return False
+    part = min(toward / (mx * mx + my * my), np.float32(1.0))
     qx, qy = px + part * mx, py + part * my
-    if qx * qx + qy * qy >= touch * touch:
-        return 0
-    if action == FIND:
-        return 1
-    distance = np.float32(sqrt(square))
+    touch = agents[RADIUS, i] + agents[RADIUS, j]
+    return qx * qx + qy * qy < touch * touch
+
+
+@kernel(forceinline=True)
+def _treat_pair(agents, flags, before, i, j, action):
+    """Hold i and j back so that they touch, or stay; 1 if any of them could be held back, else 0."""
+    px, py = before[WAS_X, j] - before[WAS_X, i], before[WAS_Y, j] - before[WAS_Y, i]
+    ix, iy = agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i]
+    jx, jy = agents[PX, j] - before[WAS_X, j], agents[PY, j] - before[WAS_Y, j]
+    distance = np.float32(sqrt(px * px + py * py))
     if distance < np.float32(1e-6):
         return 0
     nx, ny = px / distance, py / distance
-    gap = max(distance - touch - SKIN, ZERO)
+    gap = max(distance - agents[RADIUS, i] - agents[RADIUS, j] - SKIN, ZERO)
     i_moves = flags[MODEL, i] != MODEL_REPLAY and flags[MODEL, i] != MODEL_NONE
     j_moves = flags[MODEL, j] != MODEL_REPLAY and flags[MODEL, j] != MODEL_NONE
     i_nears = max(ix * nx + iy * ny, ZERO) if i_moves else ZERO
     j_nears = max(-(jx * nx + jy * ny), ZERO) if j_moves else ZERO
     if i_nears + j_nears <= ZERO:
         return 0
-    excess = min(-(mx * nx + my * ny) - gap, i_nears + j_nears)
+    excess = min(-((jx - ix) * nx + (jy - iy) * ny) - gap, i_nears + j_nears)
     if i_nears > ZERO:
         _hold_back(agents, before, i, ix, iy, nx, ny, excess * i_nears / (i_nears + j_nears), action)
     if j_nears > ZERO:
