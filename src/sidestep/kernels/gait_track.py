@@ -95,6 +95,9 @@ def advance_gait(state, position, velocity, heading, present, dt, scale, start_p
         speed, turn_step, s = np.sqrt(row[VX] * row[VX] + row[VY] * row[VY]), 0.0, scale[n]
         if dt > 0.0 and not appears:
             k = dt / (SPEED_TIME + dt)
+            half = 2.0 * row[PHASE] - np.floor(2.0 * row[PHASE])
+            if half > 0.70 and vx * vx + vy * vy < speed * speed:
+                k *= 0.15  # a foot is about to land: where it lands does not move any more
             row[VX] += k * (vx - row[VX])
             row[VY] += k * (vy - row[VY])
             speed = np.sqrt(row[VX] * row[VX] + row[VY] * row[VY])
