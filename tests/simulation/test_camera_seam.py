@@ -17,7 +17,7 @@ from tests.simulation.scenarios import crossing
 class Flat:
     """A camera that paints the number of people present and how far it has driven."""
 
-    def __init__(self, scene: Any, robot: Any, needs: frozenset[str]) -> None:
+    def __init__(self, scene: Any, robot: Any, needs: frozenset[str], *rest: Any) -> None:
         self.needs = needs
 
     def sense(self, robot: Any, people: Any, time_s: float) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class OnlyDepth(Looking):
 
 @pytest.fixture
 def camera(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setitem(registry.CAMERAS, "flat", f"{__name__}:Flat")
+    monkeypatch.setattr(registry, "CAMERAS", {"flat": f"{__name__}:Flat"})
     registry.table.cache_clear()
     yield
     monkeypatch.undo()
@@ -71,6 +71,9 @@ def test_only_what_was_asked_for(camera: None) -> None:
     assert policy.seen[0].depth is not None
 
 
-def test_without_a_camera_the_error_says_so() -> None:
+def test_without_a_camera_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "CAMERAS", {})
+    registry.table.cache_clear()
     with pytest.raises(BadInput, match="no camera is installed"):
         run_episode(crossing(2), Looking())
+    registry.table.cache_clear()
