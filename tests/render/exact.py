@@ -27,7 +27,9 @@ def make_mesh(corners: np.ndarray, material: int = 0, semantic: int = Semantic.O
     )
 
 
-def make_scene(corners: np.ndarray, ids: np.ndarray | None = None, two_sided: bool = True, models: tuple[Model, ...] = ()):
+def make_scene(
+    corners: np.ndarray, ids: np.ndarray | None = None, two_sided: bool = True, models: tuple[Model, ...] = ()
+):
     """A scene of triangles (F, 3, 3), each with its own number unless given."""
     count = len(corners)
     ids = np.arange(1, count + 1) if ids is None else ids

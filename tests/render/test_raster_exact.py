@@ -61,7 +61,9 @@ GROUND = np.array([[[-50, -50, 0], [50, -50, 0], [50, 50, 0]], [[-50, -50, 0], [
 
 
 def test_depth_is_within_a_millimetre_at_twenty_metres() -> None:
-    triangles = np.concatenate([GROUND, box((19.5, -9, 0), (22, -3, 5)), box((4, 1, 0), (20.5, 2, 3)), box((18, 3, 0), (19, 5, 2))])
+    triangles = np.concatenate(
+        [GROUND, box((19.5, -9, 0), (22, -3, 5)), box((4, 1, 0), (20.5, 2, 3)), box((18, 3, 0), (19, 5, 2))]
+    )
     images = compare(make_scene(triangles), [], CameraPose(0.1, 0.2, 1.3, 0.07, 0.1, 0.02))
     assert images.depth is not None
     assert ((images.depth > 15) & (images.depth < 25)).sum() > 100
@@ -100,7 +102,9 @@ def test_from_inside_a_crowd_or_under_the_floor(places, z, yaw, pitch, roll) -> 
 def test_triangles_anywhere(seed: int, fov: float) -> None:
     rng = np.random.default_rng(seed)
     triangles = rng.normal(0, 4, (12, 1, 3)) + rng.normal(0, rng.choice([0.3, 3.0, 30.0]), (12, 3, 3))
-    compare(make_scene(triangles), [], CameraPose(*rng.normal(0, 1, 3), *rng.uniform(-3, 3, 3)), CameraModel(24, 18, fov))
+    compare(
+        make_scene(triangles), [], CameraPose(*rng.normal(0, 1, 3), *rng.uniform(-3, 3, 3)), CameraModel(24, 18, fov)
+    )
 
 
 def plane_of_cells(cells: int, side: float, seed: int) -> np.ndarray:
@@ -112,7 +116,9 @@ def plane_of_cells(cells: int, side: float, seed: int) -> np.ndarray:
     shift[:, :, [0, -1]] = 0
     points = np.stack([x + shift[0], y + shift[1], np.zeros_like(x)], axis=2).astype(np.float32)
     a, b, c, d = points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]
-    return np.concatenate([np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)])
+    return np.concatenate(
+        [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)]
+    )
 
 
 @pytest.mark.parametrize(("cells", "pose"), [

@@ -11,12 +11,13 @@ import pytest
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.render.batch import render_many
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.lamps import Lamp, find_lamps
 from sidestep.render.light import TIMES, WEATHERS, Light, make_light, make_noise
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
 from sidestep.render.packing import PackedInstances
-from sidestep.render.renderer import Images, Renderer, make_renderer, render_many
+from sidestep.render.renderer import Images, Renderer, make_renderer
 from sidestep.render.textures import mip_levels, pack_texels
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND, box
@@ -98,7 +99,9 @@ def test_finer_samples_keep_depth_and_numbers(street: Scene3D, crowd: Walkers) -
 def test_a_box_casts_a_shadow_away_from_the_sun() -> None:
     scene = make_scene(np.concatenate([GROUND, box((-0.5, -0.5, 0), (0.5, 0.5, 2.0))]))
     light = make_light(sun_azimuth_rad=0.0, sun_elevation_rad=math.radians(45))
-    scene = replace(scene, mesh=replace(scene.mesh, semantic=np.r_[np.full(2, Semantic.ROAD), np.full(12, Semantic.OTHER)]))
+    scene = replace(
+        scene, mesh=replace(scene.mesh, semantic=np.r_[np.full(2, Semantic.ROAD), np.full(12, Semantic.OTHER)])
+    )
     camera = CameraModel(80, 80, math.radians(60))
     pose = CameraPose(0, 0, 12.0, 0.0, math.pi / 2)  # looks down: up on the picture is +x
     lit = Renderer(scene, camera, light=light, shadows=False).render(pose).rgb

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
-from sidestep.types.base import FloatArray
+from sidestep.render.mesh import Material, Mesh, Model, Scene3D, Semantic, join_meshes
+from sidestep.types.base import FloatArray, IntArray
 
 LENGTH, ROAD, WALK = 120.0, 4.0, 5.0  # m: of the street, half the road, width of a sidewalk
 KERB = 0.14  # m
@@ -14,7 +14,8 @@ PLAIN: dict[str, tuple[float, float, float]] = {
     "pole": (0.05, 0.06, 0.06), "lamp": (1.0, 0.85, 0.6), "bark": (0.09, 0.06, 0.04), "wood": (0.30, 0.17, 0.08),
     "kerb": (0.38, 0.37, 0.35), "paint": (0.75, 0.75, 0.72), "red": (0.45, 0.04, 0.03), "blue": (0.03, 0.10, 0.33),
     "white": (0.75, 0.75, 0.75), "tyre": (0.015, 0.015, 0.015), "glass": (0.03, 0.045, 0.055),
-    "window": (0.04, 0.055, 0.07), "lit window": (0.10, 0.07, 0.035), "frame": (0.62, 0.60, 0.56), "roof": (0.12, 0.10, 0.09),
+    "window": (0.04, 0.055, 0.07), "lit window": (0.10, 0.07, 0.035), "frame": (0.62, 0.60, 0.56),
+    "roof": (0.12, 0.10, 0.09),
 }  # fmt: skip
 FACADES = ((0.62, 0.52, 0.40), (0.55, 0.30, 0.20), (0.66, 0.63, 0.56), (0.40, 0.42, 0.44), (0.60, 0.44, 0.28))
 
@@ -28,7 +29,7 @@ class Builder:
         self.meshes: list[Mesh] = []
         self.ids: list[int] = []
 
-    def add(self, points: FloatArray, faces: FloatArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
+    def add(self, points: FloatArray, faces: IntArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
         """Flat-shaded: the faces in one plane share corners, so give one plane at a time, or accept soft edges."""
         points, faces = np.asarray(points, float), np.asarray(faces)
         corners = points[faces]
@@ -64,7 +65,9 @@ class Builder:
             self.quad(np.array([[*a, z0], [*b, z0], [*b, z1], [*a, z1]]), name, semantic, number)
         self.quad(np.array([[x0, y0, z1], [x1, y0, z1], [x1, y1, z1], [x0, y1, z1]]), top or name, semantic, number)
 
-    def post(self, x: float, y: float, z: float, height: float, radius: float, name: str, semantic: int, number: int) -> None:
+    def post(
+        self, x: float, y: float, z: float, height: float, radius: float, name: str, semantic: int, number: int
+    ) -> None:
         """A six-sided post."""
         angle = np.arange(6) * np.pi / 3
         ring = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)
@@ -77,7 +80,11 @@ class Builder:
         rings, sides = 6, 9
         polar, turn = np.linspace(0, np.pi, rings + 1), np.arange(sides) * 2 * np.pi / sides
         grid = np.stack(
-            [np.outer(np.sin(polar), np.cos(turn)), np.outer(np.sin(polar), np.sin(turn)), np.outer(np.cos(polar), np.ones(sides))],
+            [
+                np.outer(np.sin(polar), np.cos(turn)),
+                np.outer(np.sin(polar), np.sin(turn)),
+                np.outer(np.cos(polar), np.ones(sides)),
+            ],
             axis=2,
         )
         wobble = 1.0 + 0.13 * np.sin(3.7 * grid[..., :1] + 5.1 * grid[..., 1:2] + 4.3 * grid[..., 2:] + centre[0])
@@ -90,12 +97,12 @@ class Builder:
         uv = np.stack([points[:, 0] + points[:, 1], points[:, 2]], axis=1)
         self.add(points, np.array(faces), uv, name, semantic, number)
 
-    def scene(self, models: tuple = ()) -> Scene3D:  # type: ignore[type-arg]
+    def scene(self, models: tuple[Model, ...] = ()) -> Scene3D:
         """Everything so far."""
         return Scene3D(join_meshes(self.meshes), np.array(self.ids, np.int32), tuple(self.materials), models)
 
 
-def make_street(models: tuple = (), seed: int = 0) -> Scene3D:  # type: ignore[type-arg]
+def make_street(models: tuple[Model, ...] = (), seed: int = 0) -> Scene3D:
     """A straight street along x from 0 to 120 m, the road about y = 0."""
     rng = np.random.default_rng(seed)
     street = Builder(rng)
@@ -126,7 +133,9 @@ def make_street(models: tuple = (), seed: int = 0) -> Scene3D:  # type: ignore[t
 def _ground(street: Builder) -> None:
     x0, x1 = -12.0, LENGTH + 12.0
     for a in np.arange(x0, x1, 12.0):
-        street.quad(np.array([[a, -ROAD, 0], [a + 12, -ROAD, 0], [a + 12, ROAD, 0], [a, ROAD, 0]]), "asphalt", Semantic.ROAD)
+        street.quad(
+            np.array([[a, -ROAD, 0], [a + 12, -ROAD, 0], [a + 12, ROAD, 0], [a, ROAD, 0]]), "asphalt", Semantic.ROAD
+        )
         for side in (-1, 1):
             near, far = side * (ROAD + 0.2), side * (ROAD + WALK + 0.5)
             low, high = min(near, far), max(near, far)
@@ -136,10 +145,18 @@ def _ground(street: Builder) -> None:
         low, high = sorted((side * ROAD, side * (ROAD + 0.2)))
         street.box(np.array([x0, low, 0.0]), np.array([x1, high, KERB + 0.01]), "kerb", Semantic.KERB)
     for a in np.arange(0.0, LENGTH, 4.0):
-        street.quad(np.array([[a, -0.08, 0.006], [a + 2, -0.08, 0.006], [a + 2, 0.08, 0.006], [a, 0.08, 0.006]]), "paint", Semantic.LANE_MARKING)
+        street.quad(
+            np.array([[a, -0.08, 0.006], [a + 2, -0.08, 0.006], [a + 2, 0.08, 0.006], [a, 0.08, 0.006]]),
+            "paint",
+            Semantic.LANE_MARKING,
+        )
     for k in range(8):
         y = -ROAD + 0.25 + k
-        street.quad(np.array([[30, y, 0.008], [33, y, 0.008], [33, y + 0.5, 0.008], [30, y + 0.5, 0.008]]), "paint", Semantic.CROSSWALK)
+        street.quad(
+            np.array([[30, y, 0.008], [33, y, 0.008], [33, y + 0.5, 0.008], [30, y + 0.5, 0.008]]),
+            "paint",
+            Semantic.CROSSWALK,
+        )
 
 
 def _house(
@@ -147,8 +164,21 @@ def _house(
 ) -> None:
     front = side * (ROAD + WALK)
     low, high = sorted((front, side * (ROAD + WALK + 10.0)))
-    street.box(np.array([x, low, 0.0]), np.array([x + width, high, height]), f"facade {look}", Semantic.BUILDING, number, top="roof")
-    street.box(np.array([x - 0.05, low - 0.12, height]), np.array([x + width + 0.05, high + 0.12, height + 0.3]), "frame", Semantic.BUILDING, number)
+    street.box(
+        np.array([x, low, 0.0]),
+        np.array([x + width, high, height]),
+        f"facade {look}",
+        Semantic.BUILDING,
+        number,
+        top="roof",
+    )
+    street.box(
+        np.array([x - 0.05, low - 0.12, height]),
+        np.array([x + width + 0.05, high + 0.12, height + 0.3]),
+        "frame",
+        Semantic.BUILDING,
+        number,
+    )
     y = front - side * 0.04
     for z in np.arange(0.9, height - 2.0, STOREY):
         for a in np.arange(x + 0.8, x + width - 1.5, BAY):
@@ -157,11 +187,24 @@ def _house(
             if z < 1.0 and rng.random() < 0.25:
                 _pane(street, a, a + 1.1, KERB, 2.3, y, side, "wood", Semantic.DOOR, number)
                 continue
-            _pane(street, a - 0.12, a + wide + 0.12, z - 0.12, z + tall + 0.12, y, side, "frame", Semantic.BUILDING, number)
+            _pane(
+                street,
+                a - 0.12,
+                a + wide + 0.12,
+                z - 0.12,
+                z + tall + 0.12,
+                y,
+                side,
+                "frame",
+                Semantic.BUILDING,
+                number,
+            )
             _pane(street, a, a + wide, z, z + tall, y - side * 0.02, side, name, kind, number)
 
 
-def _pane(street: Builder, a: float, b: float, z0: float, z1: float, y: float, side: int, name: str, kind: int, number: int) -> None:
+def _pane(
+    street: Builder, a: float, b: float, z0: float, z1: float, y: float, side: int, name: str, kind: int, number: int
+) -> None:
     if side > 0:  # looks along -y
         corners = np.array([[a, y, z0], [b, y, z0], [b, y, z1], [a, y, z1]])
     else:
@@ -179,18 +222,33 @@ def _tree(street: Builder, x: float, y: float, number: int, rng: np.random.Gener
     street.post(x, y, KERB, 2.6, 0.13, "bark", Semantic.TREE, number)
     for k in range(4):
         shift = rng.uniform(-0.7, 0.7, 3)
-        street.ball(np.array([x, y, 3.4 + 0.35 * k]) + shift * [1, 1, 0.5], float(rng.uniform(0.8, 1.3)), "leaves", Semantic.TREE, number)
+        street.ball(
+            np.array([x, y, 3.4 + 0.35 * k]) + shift * [1, 1, 0.5],
+            float(rng.uniform(0.8, 1.3)),
+            "leaves",
+            Semantic.TREE,
+            number,
+        )
 
 
 def _bench(street: Builder, x: float, y: float, number: int) -> None:
     street.box(np.array([x, y - 0.2, 0.52]), np.array([x + 1.6, y + 0.2, 0.58]), "wood", Semantic.FURNITURE, number)
     for a in (x + 0.1, x + 1.4):
-        street.box(np.array([a, y - 0.18, KERB]), np.array([a + 0.08, y + 0.18, 0.52]), "pole", Semantic.FURNITURE, number)
+        street.box(
+            np.array([a, y - 0.18, KERB]), np.array([a + 0.08, y + 0.18, 0.52]), "pole", Semantic.FURNITURE, number
+        )
 
 
 def _car(street: Builder, x: float, y: float, name: str, number: int) -> None:
     street.box(np.array([x, y - 0.85, 0.3]), np.array([x + 4.2, y + 0.85, 0.85]), name, Semantic.VEHICLE, number)
-    street.box(np.array([x + 0.9, y - 0.75, 0.85]), np.array([x + 3.4, y + 0.75, 1.35]), "glass", Semantic.VEHICLE, number, top=name)
+    street.box(
+        np.array([x + 0.9, y - 0.75, 0.85]),
+        np.array([x + 3.4, y + 0.75, 1.35]),
+        "glass",
+        Semantic.VEHICLE,
+        number,
+        top=name,
+    )
     for a in (x + 0.5, x + 3.1):
         street.box(np.array([a, y - 0.87, 0.0]), np.array([a + 0.6, y + 0.87, 0.6]), "tyre", Semantic.VEHICLE, number)
 

@@ -68,7 +68,9 @@ def _body(sides: int, rings: int) -> tuple[Mesh, FloatArray]:
     return mesh, np.array(hangs)
 
 
-def _limb(a: FloatArray, b: FloatArray, r0: float, r1: float, sides: int, rings: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _limb(
+    a: FloatArray, b: FloatArray, r0: float, r1: float, sides: int, rings: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A closed, tapered limb: 2 · sides · rings triangles."""
     along = (b - a) / np.linalg.norm(b - a)
     side = np.cross(along, [1.0, 0.0, 0.0] if abs(along[0]) < 0.9 else [0.0, 1.0, 0.0])
@@ -131,7 +133,9 @@ class Walkers:
         rng = np.random.default_rng(seed)
         self._x = rng.uniform(4.0, 46.0, count)
         lane = rng.random(count)
-        self._y = np.where(lane < 0.15, rng.uniform(-3.0, 3.0, count), rng.uniform(4.8, 8.4, count) * rng.choice([-1, 1], count))
+        self._y = np.where(
+            lane < 0.15, rng.uniform(-3.0, 3.0, count), rng.uniform(4.8, 8.4, count) * rng.choice([-1, 1], count)
+        )
         self._ground = np.where(np.abs(self._y) < 4.0, 0.0, kerb)
         self._heading = np.where(rng.random(count) < 0.5, 0.0, math.pi)
         self._speed = rng.uniform(0.9, 1.5, count)

@@ -45,7 +45,10 @@ def noise_at(noise, x, y):
     i, j = floor32(x), floor32(y)
     fx, fy = x - np.float32(i), y - np.float32(j)
     i, j = np.int32(i & mask), np.int32(np.int32(j & mask) * line)
-    ii, jj = np.int32(np.int32(i + np.int32(1)) & mask), np.int32(np.int32(j + line) & np.int32(line * line - np.int32(1)))
+    ii, jj = (
+        np.int32(np.int32(i + np.int32(1)) & mask),
+        np.int32(np.int32(j + line) & np.int32(line * line - np.int32(1))),
+    )
     top = peek(noise, np.uint64(np.int32(j + i))) * (UNIT - fx) + peek(noise, np.uint64(np.int32(j + ii))) * fx
     low = peek(noise, np.uint64(np.int32(jj + i))) * (UNIT - fx) + peek(noise, np.uint64(np.int32(jj + ii))) * fx
     return top * (UNIT - fy) + low * fy
@@ -65,7 +68,9 @@ def sky_colour(light, noise, dx, dy, dz):
     low = UNIT - up
     low2 = low * low
     share = low2 * low2 * (HALF_ + HALF_ * low)
-    toward = dx * peek(light, np.uint64(SUN_X)) + dy * peek(light, np.uint64(SUN_Y)) + dz * peek(light, np.uint64(SUN_Z))
+    toward = (
+        dx * peek(light, np.uint64(SUN_X)) + dy * peek(light, np.uint64(SUN_Y)) + dz * peek(light, np.uint64(SUN_Z))
+    )
     p1 = toward if toward > LEAST else LEAST  # its powers stay ordinary numbers
     p2 = p1 * p1
     p4 = p2 * p2
@@ -74,9 +79,21 @@ def sky_colour(light, noise, dx, dy, dz):
     p32 = p16 * p16
     disc = peek(light, np.uint64(DISC))
     sun = (GLOW * p8 + HORIZON_GLOW * p4 * share + CORONA * p32 * p32) * disc
-    r = peek(light, np.uint64(ZENITH_RGB)) + (peek(light, np.uint64(HORIZON_RGB)) - peek(light, np.uint64(ZENITH_RGB))) * share + sun * peek(light, np.uint64(SUN_RGB))
-    g = peek(light, np.uint64(ZENITH_RGB + 1)) + (peek(light, np.uint64(HORIZON_RGB + 1)) - peek(light, np.uint64(ZENITH_RGB + 1))) * share + sun * peek(light, np.uint64(SUN_RGB + 1))
-    b = peek(light, np.uint64(ZENITH_RGB + 2)) + (peek(light, np.uint64(HORIZON_RGB + 2)) - peek(light, np.uint64(ZENITH_RGB + 2))) * share + sun * peek(light, np.uint64(SUN_RGB + 2))
+    r = (
+        peek(light, np.uint64(ZENITH_RGB))
+        + (peek(light, np.uint64(HORIZON_RGB)) - peek(light, np.uint64(ZENITH_RGB))) * share
+        + sun * peek(light, np.uint64(SUN_RGB))
+    )
+    g = (
+        peek(light, np.uint64(ZENITH_RGB + 1))
+        + (peek(light, np.uint64(HORIZON_RGB + 1)) - peek(light, np.uint64(ZENITH_RGB + 1))) * share
+        + sun * peek(light, np.uint64(SUN_RGB + 1))
+    )
+    b = (
+        peek(light, np.uint64(ZENITH_RGB + 2))
+        + (peek(light, np.uint64(HORIZON_RGB + 2)) - peek(light, np.uint64(ZENITH_RGB + 2))) * share
+        + sun * peek(light, np.uint64(SUN_RGB + 2))
+    )
     scale = CLOUD_SIZE / (up + HAZE)
     value = noise_at(noise, dx * scale + peek(light, np.uint64(CLOUD_SHIFT)), dy * scale)
     dense = _within((value - (UNIT - peek(light, np.uint64(CLOUDS)))) * SHARP)
@@ -87,4 +104,8 @@ def sky_colour(light, noise, dx, dy, dz):
     b += (peek(light, np.uint64(CLOUD_RGB + 2)) * bright - b) * dense
     round_ = _within((toward - dense * VEIL - RIM_COS) * RIM)
     round_ = round_ * round_ * disc * THREE
-    return r + round_ * peek(light, np.uint64(SUN_RGB)), g + round_ * peek(light, np.uint64(SUN_RGB + 1)), b + round_ * peek(light, np.uint64(SUN_RGB + 2))
+    return (
+        r + round_ * peek(light, np.uint64(SUN_RGB)),
+        g + round_ * peek(light, np.uint64(SUN_RGB + 1)),
+        b + round_ * peek(light, np.uint64(SUN_RGB + 2)),
+    )
