@@ -223,7 +223,19 @@ def test_whose_setting_it_is() -> None:
 
 def test_every_verb_has_help(call: Call) -> None:
     verbs = [command.name for command in app.registered_commands]
-    assert verbs == ["list", "run", "score", "compare", "report", "replay", "verify", "serve", "bench", "doctor"]
+    assert verbs == [
+        "list",
+        "run",
+        "score",
+        "compare",
+        "report",
+        "replay",
+        "render",
+        "verify",
+        "serve",
+        "bench",
+        "doctor",
+    ]
     for verb in [*verbs, "data"]:
         result = call(verb, "--help")
         assert result.exit_code == 0, verb

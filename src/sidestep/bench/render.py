@@ -14,13 +14,15 @@ from io import BytesIO
 from math import radians
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 from sidestep.bench.measure import Case, Effort, Figure, Note, rates
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
+from sidestep.render.batch import BatchRenderer
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.renderer import BatchRenderer, Renderer
+from sidestep.render.renderer import Renderer
 
 PEOPLE = 50
 SIZES = ((96, 96), (256, 256), (512, 288), (640, 480), (1500, 650))
@@ -147,7 +149,7 @@ class Film:
         import av
 
         self._street = Street(width, height, THREADS)
-        self._frame_of = av.VideoFrame.from_ndarray
+        self._frame_of: Any = av.VideoFrame.from_ndarray
         self._container = av.open(BytesIO(), "w", format="mp4")
         self._stream = self._container.add_stream("libx264", rate=20, options={"preset": "veryfast"})
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"

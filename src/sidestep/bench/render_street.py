@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
-from sidestep.types.base import FloatArray
+from sidestep.render.mesh import Material, Mesh, Model, Scene3D, Semantic, join_meshes
+from sidestep.types.base import FloatArray, IntArray
 
 LENGTH, ROAD, WALK = 120.0, 4.0, 5.0  # m: of the street, half the road, width of a sidewalk
 KERB = 0.14  # m
@@ -14,7 +14,8 @@ PLAIN: dict[str, tuple[float, float, float]] = {
     "pole": (0.05, 0.06, 0.06), "lamp": (1.0, 0.85, 0.6), "bark": (0.09, 0.06, 0.04), "wood": (0.30, 0.17, 0.08),
     "kerb": (0.38, 0.37, 0.35), "paint": (0.75, 0.75, 0.72), "red": (0.45, 0.04, 0.03), "blue": (0.03, 0.10, 0.33),
     "white": (0.75, 0.75, 0.75), "tyre": (0.015, 0.015, 0.015), "glass": (0.03, 0.045, 0.055),
-    "window": (0.04, 0.055, 0.07), "lit window": (0.10, 0.07, 0.035), "frame": (0.62, 0.60, 0.56), "roof": (0.12, 0.10, 0.09),
+    "window": (0.04, 0.055, 0.07), "lit window": (0.10, 0.07, 0.035), "frame": (0.62, 0.60, 0.56),
+    "roof": (0.12, 0.10, 0.09),
 }  # fmt: skip
 FACADES = ((0.62, 0.52, 0.40), (0.55, 0.30, 0.20), (0.66, 0.63, 0.56), (0.40, 0.42, 0.44), (0.60, 0.44, 0.28))
 
@@ -28,7 +29,7 @@ class Builder:
         self.meshes: list[Mesh] = []
         self.ids: list[int] = []
 
-    def add(self, points: FloatArray, faces: FloatArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
+    def add(self, points: FloatArray, faces: IntArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
         """Flat-shaded: the faces in one plane share corners, so give one plane at a time, or accept soft edges."""
         points, faces = np.asarray(points, float), np.asarray(faces)
         corners = points[faces]
@@ -96,12 +97,12 @@ class Builder:
         uv = np.stack([points[:, 0] + points[:, 1], points[:, 2]], axis=1)
         self.add(points, np.array(faces), uv, name, semantic, number)
 
-    def scene(self, models: tuple = ()) -> Scene3D:  # type: ignore[type-arg]
+    def scene(self, models: tuple[Model, ...] = ()) -> Scene3D:
         """Everything so far."""
         return Scene3D(join_meshes(self.meshes), np.array(self.ids, np.int32), tuple(self.materials), models)
 
 
-def make_street(models: tuple = (), seed: int = 0) -> Scene3D:  # type: ignore[type-arg]
+def make_street(models: tuple[Model, ...] = (), seed: int = 0) -> Scene3D:
     """A straight street along x from 0 to 120 m, the road about y = 0."""
     rng = np.random.default_rng(seed)
     street = Builder(rng)

@@ -32,8 +32,8 @@ to_float: Any = intrinsic(_to_float)
 
 
 def _promise(builder, kind):
-    """Metadata that tells the compiler: what ``peek`` reads, ``poke`` does not write. Only with this are loops that look
-    things up in tables turned into vector instructions."""
+    """Metadata that tells the compiler: what ``peek`` reads, ``poke`` does not write. Only with this are loops that
+    look things up in tables turned into vector instructions."""
     module = builder.module
     domain = module.add_metadata(["sidestep.raster"])
     scope = module.add_metadata(["tables", domain])

@@ -6,7 +6,7 @@ the tables, known from ``plan_frame``, so the picture does not depend on who did
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,123 +42,123 @@ from sidestep.kernels.raster_vertices import move_chunk, move_instance
 
 SHADOW_BANDS = 8
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int32]
+Array = NDArray[Any]
 
 
 class StaticArrays(NamedTuple):
     """What stands still, sorted into chunks."""
 
-    chunks: Ints
-    boxes: Floats
-    vertices: Floats
-    uv: Floats
-    triangles: Ints
-    material: Ints
-    semantic: NDArray[np.uint8]
-    identity: Ints
+    chunks: Array
+    boxes: Array
+    vertices: Array
+    uv: Array
+    triangles: Array
+    material: Array
+    semantic: Array
+    identity: Array
 
 
 class ModelArrays(NamedTuple):
     """All levels of detail of all models."""
 
-    models: Ints
-    levels: Ints
-    heights: Floats
-    spheres: Floats
-    vertices: Floats
-    normals: Floats
-    hangs: Ints
-    weights: Floats
-    triangles: Ints
-    slot: Ints
-    semantic: NDArray[np.uint8]
+    models: Array
+    levels: Array
+    heights: Array
+    spheres: Array
+    vertices: Array
+    normals: Array
+    hangs: Array
+    weights: Array
+    triangles: Array
+    slot: Array
+    semantic: Array
 
 
 class SurfaceArrays(NamedTuple):
     """Materials, their pictures, and how much water each semantic class holds."""
 
-    materials: Floats
-    pictures: Ints
-    texels: NDArray[np.uint32]
-    soak: Floats
+    materials: Array
+    pictures: Array
+    texels: Array
+    soak: Array
 
 
 class InstanceArrays(NamedTuple):
     """What moves, in this frame."""
 
-    model: Ints
-    bones: Floats
-    colours: Floats
-    ids: Ints
+    model: Array
+    bones: Array
+    colours: Array
+    ids: Array
 
 
 class LightArrays(NamedTuple):
     """Light of one frame; ``lit`` is the share of sun and sky of every static vertex."""
 
-    light: Floats
-    lamps: Floats
-    noise: Floats
-    tones: Ints
-    lit: Floats
-    shadow_view: NDArray[np.float64]
-    shadow_planes: NDArray[np.float64]
-    static_shadow: Floats
-    shadow: Floats
-    mirror: NDArray[np.uint8]
+    light: Array
+    lamps: Array
+    noise: Array
+    tones: Array
+    lit: Array
+    shadow_view: Array
+    shadow_planes: Array
+    static_shadow: Array
+    shadow: Array
+    mirror: Array
 
 
 class FrameArrays(NamedTuple):
     """Working memory of one frame."""
 
-    counts: NDArray[np.int64]
-    planes: NDArray[np.float64]
-    objects: Ints
-    points: NDArray[np.float64]
-    screen: Ints
-    flags: NDArray[np.uint8]
-    lights: Floats
-    ints: Ints
-    floats: Floats
-    depths: NDArray[np.float64]
-    polygons: Ints
-    casters: Ints
-    caster_counts: NDArray[np.int64]
-    caster_texels: Floats
-    caster_boxes: Ints
-    old_boxes: Ints
-    seen: NDArray[np.uint64]
+    counts: Array
+    planes: Array
+    objects: Array
+    points: Array
+    screen: Array
+    flags: Array
+    lights: Array
+    ints: Array
+    floats: Array
+    depths: Array
+    polygons: Array
+    casters: Array
+    caster_counts: Array
+    caster_texels: Array
+    caster_boxes: Array
+    old_boxes: Array
+    seen: Array
 
 
 class ThreadArrays(NamedTuple):
     """Scratch of one thread."""
 
-    bones: NDArray[np.float64]
-    cross: NDArray[np.float64]
-    corners: NDArray[np.float64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    far: Floats
-    sun: Floats
-    sky: Floats
-    red: Floats
-    green: Floats
-    blue: Floats
-    out_r: Floats
-    out_g: Floats
-    out_b: Floats
-    left_of_sun: Floats
-    packed: Ints
-    runs: Ints
+    bones: Array
+    cross: Array
+    corners: Array
+    left: Array
+    right: Array
+    far: Array
+    sun: Array
+    sky: Array
+    red: Array
+    green: Array
+    blue: Array
+    out_r: Array
+    out_g: Array
+    out_b: Array
+    left_of_sun: Array
+    through: Array
+    packed: Array
+    runs: Array
 
 
 class Pictures(NamedTuple):
     """Where the pictures go, flat."""
 
-    rgb: NDArray[np.uint8]
-    depth: Floats
-    semantic: NDArray[np.uint8]
-    instance: Ints
+    rgb: Array
+    depth: Array
+    semantic: Array
+    instance: Array
 
 
 @kernel

@@ -51,8 +51,8 @@ def floor32(x):
 
 @kernel
 def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue):
-    """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the visibility
-    buffer. What is linear on the picture is divided by depth, so it is multiplied by it here."""
+    """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the
+    visibility buffer. What is linear on the picture is divided by depth, so it is multiplied by it here."""
     down = np.float32(row)
     for x in range(np.uint64(width)):
         value = peek(seen, begin + x)
@@ -140,7 +140,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
 
 @kernel
 def light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b):
-    """Light that leaves each surface: its colour times sky and sun. Near the ground, what does not face up is darker."""
+    """Light that leaves a surface: its colour times sky and sun. Near the ground, what does not face up is darker."""
     ry0, ry1 = (camera[CX] - 0.5) / camera[FX], -1.0 / camera[FX]
     rz = (camera[CY] - row - 0.5) / camera[FY]
     up0 = np.float32(camera[TURN + 2] + camera[TURN + 8] * rz + camera[TURN + 5] * ry0)

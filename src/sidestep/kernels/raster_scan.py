@@ -37,8 +37,8 @@ def first_centre(coordinate):
 
 @kernel
 def scan_edge(xa, ya, xb, yb, row, row_end, out):
-    """For each row between ``row`` and ``row_end`` that the edge from (xa, ya) down to (xb, yb) crosses: the first pixel
-    whose centre is not left of the edge, stepped in whole numbers without rounding."""
+    """For each row between ``row`` and ``row_end`` that the edge from (xa, ya) down to (xb, yb) crosses: the first
+    pixel whose centre is not left of the edge, stepped in whole numbers without rounding."""
     first, last = max(first_centre(ya), row), min(first_centre(yb), row_end)
     if first >= last:
         return

@@ -28,9 +28,9 @@ from sidestep.kernels.raster_layout import (
     SHADE,
     TAPS,
     TURN,
+    WET,
     U,
     V,
-    WET,
 )
 from sidestep.kernels.raster_light import FACE_BITS, finish_row, lay_row, light_row, shade_sun, shade_sun_softly
 from sidestep.kernels.raster_sky import sky_colour
@@ -116,8 +116,8 @@ def lay_picture(pictures, texels, ints, floats, planes, face, row, begin, end, f
         )
         k = np.float32(segment - begin)
         lay_texels(
-            texels, pictures[material, 1 + level], np.int32(pictures[material, 0] - level), u0 + u1 * k, u1, v0 + v1 * k,
-            v1, far, np.uint64(segment), last - segment, red, green, blue,
+            texels, pictures[material, 1 + level], np.int32(pictures[material, 0] - level),
+            u0 + u1 * k, u1, v0 + v1 * k, v1, far, np.uint64(segment), last - segment, red, green, blue,
         )  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def shade_row(
         elif light[LAMPS] == ZERO and light[WET] == ZERO:
             mirror_sky(
                 camera, light, lights.noise, materials, frame.ints, frame.depths, face, row, begin, end,
-                red, green, blue, out_r, out_g, out_b,
+                red, green, blue, out_r, out_g, out_b, thread.sun, sky, thread.left_of_sun, thread.through,
             )  # fmt: skip
         else:
             finish_face(

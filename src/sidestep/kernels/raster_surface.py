@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.raster_bits import poke
 from sidestep.kernels.raster_layout import (
     CX,
     CY,
@@ -82,8 +83,8 @@ def _lamp_light(lamps, count, px, py, pz, nx, ny, nz):
 
 @kernel
 def face_normal(camera, planes, face):
-    """Unit normal of a face in the world, toward the camera. On the face ``c · p = 1`` in the camera's frame, where c is
-    the gradient of the inverse depth over the ray."""
+    """Unit normal of a face in the world, toward the camera. On the face ``c · p = 1`` in the camera's frame, where c
+    is the gradient of the inverse depth over the ray."""
     gy, gz = -planes[face, 1] * camera[FX], -planes[face, 2] * camera[FY]
     gx = planes[face, 0] - gy * (camera[CX] - 0.5) / camera[FX] - gz * (camera[CY] - 0.5) / camera[FY]
     scale = -1.0 / math.sqrt(gx * gx + gy * gy + gz * gz + 1e-30)
@@ -116,9 +117,11 @@ def _mirrored(light, noise, mirror, mirror_width, puddle, watery, row, x, dx, dy
 
 @kernel
 def mirror_sky(
-    camera, light, noise, materials, ints, planes, face, row, begin, end, red, green, blue, out_r, out_g, out_b
-):
-    """What :func:`finish_face` does by day in dry weather, in vector instructions: glow, and the sky in window panes."""
+    camera, light, noise, materials, ints, planes, face, row, begin, end, red, green, blue, out_r, out_g, out_b,
+    mirror_r, mirror_g, mirror_b, through,
+):  # fmt: skip
+    """What :func:`finish_face` does by day in dry weather, in vector instructions: glow, and the sky in window panes.
+    The last four rows are scratch."""
     material = ints[face, MATERIAL]
     gloss, glow = materials[material, GLOSS], materials[material, GLOW] * light[GLOWING]
     nx, ny, nz = face_normal(camera, planes, face)
@@ -139,11 +142,15 @@ def mirror_sky(
         rest2 = rest * rest
         fresnel = gloss * (MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest)
         twice = TWO * facing
-        mr, mg, mb = sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
-        r, g, b = out_r[x] + glow * red[x], out_g[x] + glow * green[x], out_b[x] + glow * blue[x]
-        out_r[x] = r + (mr - r) * fresnel
-        out_g[x] = g + (mg - g) * fresnel
-        out_b[x] = b + (mb - b) * fresnel
+        r, g, b = sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
+        poke(mirror_r, x, r * fresnel)
+        poke(mirror_g, x, g * fresnel)
+        poke(mirror_b, x, b * fresnel)
+        poke(through, x, UNIT - fresnel)
+    for x in range(np.uint64(begin), np.uint64(end)):
+        out_r[x] = (out_r[x] + glow * red[x]) * through[x] + mirror_r[x]
+        out_g[x] = (out_g[x] + glow * green[x]) * through[x] + mirror_g[x]
+        out_b[x] = (out_b[x] + glow * blue[x]) * through[x] + mirror_b[x]
 
 
 @kernel

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.raster_bits import peek, poke
+from sidestep.kernels.raster_bits import peek, poke, to_bits
 from sidestep.kernels.raster_layout import PICTURE_LEVELS
 from sidestep.kernels.raster_light import floor32
 
 TO_LINEAR = np.float32(1.0 / (255.0 * 256.0))
 PAIR, SINGLE = np.uint32(0x00FF00FF), np.uint32(0xFF)
 SIXTEEN = np.uint32(16)
-HALF = np.float32(0.5)
+HALF, QUARTER = np.float32(0.5), np.float32(0.25)
+FINER, BIAS = np.float32(1.5), np.float32(0.35)  # mip levels
+PER_OCTAVE = np.float32(1.0 / (1 << 23))
 
 
 @inlined
@@ -31,6 +31,12 @@ def _mix(a, b, c, d, wa, wb, wc, wd):
 
 
 @inlined
+def _log2(x):
+    """Logarithm of a positive float32 from its bits, within 0.09."""
+    return np.float32(np.int32(to_bits(x))) * PER_OCTAVE - np.float32(127.0)
+
+
+@inlined
 def choose_picture_level(pictures, material, ux, vx, uy, vy):
     """The mip level for a pixel over which (u, v) change by (ux, vx) along the row and (uy, vy) along the column.
 
@@ -39,8 +45,9 @@ def choose_picture_level(pictures, material, ux, vx, uy, vy):
     """
     size = pictures[material, 0]
     first, second = ux * ux + vx * vx + np.float32(1e-20), uy * uy + vy * vy + np.float32(1e-20)
-    longer, shorter = math.log2(max(first, second)), math.log2(min(first, second))
-    level = np.int32(math.floor(size + max(0.25 * (longer + shorter), 0.5 * longer - 1.5) + 0.35))
+    longer, shorter = _log2(first if first > second else second), _log2(second if first > second else first)
+    mean, least = QUARTER * (longer + shorter), HALF * longer - FINER
+    level = floor32(np.float32(size) + (mean if mean > least else least) + BIAS)
     return min(max(level, np.int32(0)), np.int32(min(size, PICTURE_LEVELS - 1)))
 
 

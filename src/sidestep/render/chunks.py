@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.raster_frame import StaticArrays
 from sidestep.kernels.raster_layout import CHUNK_COLUMNS
 from sidestep.render.mesh import Scene3D, Semantic
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 CELL = 8.0  # m, edge of the cells that chunks are cut by
 MOST_FACES = 512  # of one chunk
@@ -45,7 +47,7 @@ def pack_static(scene: Scene3D) -> tuple[StaticArrays, FloatArray]:
     chunks = np.zeros((len(starts) - 1, CHUNK_COLUMNS), np.int32)
     boxes = np.zeros((len(starts) - 1, 6), np.float32)
     first = 0
-    for c, (begin, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for c, (begin, end) in enumerate(pairwise(starts)):
         used, local = np.unique(mesh.triangles[order[begin:end]], return_inverse=True)
         triangles[begin:end] = local.reshape(-1, 3) + first
         sources.append(used)
@@ -68,7 +70,7 @@ def pack_static(scene: Scene3D) -> tuple[StaticArrays, FloatArray]:
     return arrays, np.ascontiguousarray(mesh.normals[picked])
 
 
-def _sort_faces(vertices: FloatArray, triangles: IntArray, flat: IntArray) -> tuple[IntArray, IntArray]:
+def _sort_faces(vertices: FloatArray, triangles: IntArray, flat: BoolArray) -> tuple[IntArray, IntArray]:
     """An order of the faces by kind and cell, and where in it each chunk starts (one more number than chunks)."""
     if not len(triangles):
         return np.zeros(0, np.int64), np.zeros(1, np.int64)

@@ -52,7 +52,7 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     """(K, LAMP_COLUMNS): one lamp for each object with faces that glow and are no windows, shining down."""
     mesh = scene.mesh
     glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
-    faces = np.flatnonzero(glows[mesh.material] & (mesh.semantic != Semantic.WINDOW)) if len(mesh.material) else []
+    faces = np.flatnonzero(glows[mesh.material] & (mesh.semantic != Semantic.WINDOW))
     if not len(faces) or scene.indoor:
         return np.zeros((0, LAMP_COLUMNS), np.float32)
     middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)

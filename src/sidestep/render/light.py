@@ -169,10 +169,12 @@ def _cloud_over(light: Light, weather: str, time: str) -> Light:
     sky = float(np.mean(light.sky_rgb)) * {"cloudy": 1.3, "wet": 1.05, "rain": 0.95}[weather]
     horizon = float(np.mean(light.horizon_rgb)) * {"cloudy": 1.15, "wet": 0.95, "rain": 0.85}[weather]
     blend = {"cloudy": 0.85, "wet": 0.45, "rain": 0.95}[weather]
-    grey = {name: _mix(getattr(light, name), _grey(horizon * factor, tint), blend) for name, factor in _GREYS.items()}
+    grey: dict[str, Any] = {
+        name: _mix(getattr(light, name), _grey(horizon * factor, tint), blend) for name, factor in _GREYS.items()
+    }
     return replace(
         light,
-        sun_rgb=_mix(tuple(sun * c for c in light.sun_rgb), _grey(sun * 3.0 * _mean(light.sun_rgb) / 3.0, tint), blend),
+        sun_rgb=_mix(_scaled(light.sun_rgb, sun), _grey(sun * _mean(light.sun_rgb), tint), blend),
         sun_elevation_rad=light.sun_elevation_rad if weather == "wet" else math.radians(72.0),
         sky_rgb=_mix(light.sky_rgb, _grey(sky, tint), blend),
         bounce_rgb=_grey(_mean(light.bounce_rgb) * 1.15, tint),
@@ -195,6 +197,10 @@ _GREYS = {"zenith_rgb": 0.62, "horizon_rgb": 1.0, "fog_rgb": 0.85, "cloud_rgb": 
 
 def _mean(rgb: Rgb) -> float:
     return sum(rgb) / 3.0
+
+
+def _scaled(rgb: Rgb, factor: float) -> Rgb:
+    return rgb[0] * factor, rgb[1] * factor, rgb[2] * factor
 
 
 def _grey(value: float, tint: FloatArray) -> Rgb:
@@ -240,6 +246,13 @@ def tone_table(light: Light) -> IntArray:
     film = np.clip(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0)
     srgb = np.where(film <= 0.0031308, 12.92 * film, 1.055 * film ** (1 / 2.4) - 0.055)
     return (srgb * 255.0 + 0.5).astype(np.int32)
+
+
+def tones_of(tones: IntArray, rgb: Rgb, factor: float) -> FloatArray:
+    """(3,) float32, 0 … 255: what ``tones`` make of light."""
+    places = np.array(rgb) * factor / TONE_RANGE * TONES
+    picked: FloatArray = tones[np.minimum(places, TONES - 1).astype(int)].astype(np.float32)
+    return picked
 
 
 def root_table() -> IntArray:

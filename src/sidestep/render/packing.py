@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sidestep.errors import BadInput
 from sidestep.kernels.raster_frame import InstanceArrays, ModelArrays
@@ -98,7 +100,7 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
     )
 
 
-def _join(parts: list[IntArray], dtype: type) -> IntArray:
+def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate([np.zeros((0, 2), dtype), *(np.asarray(part, dtype) for part in parts)])
 
 
