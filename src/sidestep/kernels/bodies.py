@@ -44,8 +44,8 @@ def part_bodies(agents, flags, people, before, walls, dt):
     if present > ALL_PAIRS_BELOW:
         _sort_by_x(present, before, reach)
     for place in range(present):
-        i = np.int64(before[ORDER, place])
-        before[HERE_X, place], before[HERE_Y, place] = before[WAS_X, i], before[WAS_Y, i]
+        who = np.int64(before[ORDER, place])
+        before[HERE_X, place], before[HERE_Y, place] = before[WAS_X, who], before[WAS_Y, who]
     pairs = before[PAIRS:].reshape((BEFORE_ROWS - PAIRS) * before.shape[1])
     found, count = _find_pairs(agents, before, pairs, reach)
     if found == 0:
