@@ -44,19 +44,7 @@ class Target:
         self._bands = max(-(-height // rows), min(4 * threads, height) if threads > 1 else 1)
         self._room = -1
         bones = self._models.spheres.shape[1]
-        self._threads = [
-            stages.ThreadArrays(
-                np.empty((bones, BONE_COLUMNS)),
-                np.empty(9),
-                np.empty((2, 16, 3)),
-                np.empty(height, np.int64),
-                np.empty(height, np.int64),
-                *(np.zeros(width, np.float32) for _ in range(11)),  # type: ignore[call-arg]
-                packed=np.empty(width, np.int32),
-                runs=np.empty((width, 3), np.int32),
-            )
-            for _ in range(threads)
-        ]
+        self._threads = [_make_scratch(width, height, bones) for _ in range(threads)]
         self._polygons = FIRST_POLYGONS
         self._rays, self._eye = np.empty(9, np.float32), np.empty(3, np.float32)
 
@@ -141,3 +129,16 @@ class Target:
             )
         )
         return int(frame.counts[POLYGONS])
+
+
+def _make_scratch(width: int, height: int, bones: int) -> stages.ThreadArrays:
+    rows = {name: np.zeros(width, np.float32) for name in stages.ThreadArrays._fields}
+    return stages.ThreadArrays(**rows)._replace(
+        bones=np.empty((bones, BONE_COLUMNS)),
+        cross=np.empty(9),
+        corners=np.empty((2, 16, 3)),
+        left=np.empty(height, np.int64),
+        right=np.empty(height, np.int64),
+        packed=np.empty(width, np.int32),
+        runs=np.empty((width, 3), np.int32),
+    )
