@@ -36,10 +36,10 @@ class Light:
     bounce_rgb: Rgb = (0.36, 0.33, 0.30)
     """What falls on a surface that faces down."""
     zenith_rgb: Rgb = (0.22, 0.58, 1.5)
-    horizon_rgb: Rgb = (1.02, 1.42, 2.0)
+    horizon_rgb: Rgb = (0.86, 1.30, 1.95)
     fog_rgb: Rgb = (0.95, 1.2, 1.55)
     fog_per_m: float = 0.0022
-    cloud_cover: float = 0.34
+    cloud_cover: float = 0.28
     """Share 0 … 1 of the sky."""
     cloud_rgb: Rgb = (2.1, 2.15, 2.25)
     shadow: float = 0.96

@@ -41,7 +41,7 @@ class Target:
         self._team, self._shadow = team, shadow
         threads = team.count
         rows = max(1, BAND_BYTES // (8 * width))
-        self._bands = max(-(-height // rows), min(4 * threads, height) if threads > 1 else 1)
+        self._bands = max(-(-height // rows), min(6 * threads, height) if threads > 1 else 1)
         self._room = -1
         bones = self._models.spheres.shape[1]
         self._threads = [_make_scratch(width, height, bones) for _ in range(threads)]
