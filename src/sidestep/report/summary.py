@@ -15,6 +15,7 @@ from sidestep.metrics.aggregate import EpisodeScores as MetricScores
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.answers import INDICATOR_UNIT
 from sidestep.metrics.score import directions
+from sidestep.types.observation import PRIVILEGED
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -215,8 +216,10 @@ def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
 
 def contenders(table: ResultTable) -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
-    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval."""
-    rates = {policy: entry.metrics.get("success") for policy, entry in table.policies.items()}
+    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Bundled policies that
+    are privileged are the limit, not contenders."""
+    fair = {policy: entry for policy, entry in table.policies.items() if not is_privileged(policy)}
+    rates = {policy: entry.metrics.get("success") for policy, entry in (fair or table.policies).items()}
     known = {policy: rate for policy, rate in rates.items() if rate is not None and rate.mean is not None}
     if not known:
         return set(rates)
@@ -225,6 +228,12 @@ def contenders(table: ResultTable) -> set[str]:
         return set(rates)
     floor = best.low
     return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
+
+
+def is_privileged(label: str) -> bool:
+    """Whether a row's policy, bundled under that name, needs what no robot can know."""
+    name = label.partition(" (")[0].partition("@")[0]
+    return name in registry.POLICIES and not PRIVILEGED.isdisjoint(registry.load("policies", name).needs)
 
 
 def _mark_best(cells: dict[str, Cell], direction: Direction, candidates: set[str]) -> dict[str, Cell]:
