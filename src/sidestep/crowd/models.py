@@ -20,6 +20,7 @@ MODEL_CODES: dict[str, int] = {
     "social_force_moussaid": layout.MODEL_MOUSSAID,
     "replay": layout.MODEL_REPLAY,
     "static": layout.MODEL_NONE,
+    "script": layout.MODEL_SCRIPT,
 }
 
 MODEL_NAMES: dict[int, str] = {code: name for name, code in MODEL_CODES.items()}

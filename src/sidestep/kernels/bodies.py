@@ -16,7 +16,7 @@ from math import sqrt
 import numpy as np
 
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import ACTIVE, MODEL, MODEL_NONE, MODEL_REPLAY, PX, PY, RADIUS, VX, VY
+from sidestep.kernels.layout import ACTIVE, MODEL, MODEL_NONE, MODEL_REPLAY, MODEL_SCRIPT, PX, PY, RADIUS, VX, VY
 from sidestep.kernels.sweep import clear_of_walls
 
 # rows of ``before`` (BEFORE_ROWS, M) float32: the state at the start of the step, and work space
@@ -149,6 +149,12 @@ def _overlap(agents, before, i, j):
 
 
 @kernel(forceinline=True)
+def _can_be_pushed(model):
+    """Whether somebody of this model is held back by others; replayed, scripted and standing people are not."""
+    return model != MODEL_REPLAY and model != MODEL_NONE and model != MODEL_SCRIPT
+
+
+@kernel(forceinline=True)
 def _treat_pair(agents, flags, before, i, j, action):
     """Hold i and j back so that they touch, or stay; 1 if any of them could be held back, else 0."""
     px, py = before[WAS_X, j] - before[WAS_X, i], before[WAS_Y, j] - before[WAS_Y, i]
@@ -159,8 +165,7 @@ def _treat_pair(agents, flags, before, i, j, action):
         return 0
     nx, ny = px / distance, py / distance
     gap = max(distance - agents[RADIUS, i] - agents[RADIUS, j] - SKIN, ZERO)
-    i_moves = flags[MODEL, i] != MODEL_REPLAY and flags[MODEL, i] != MODEL_NONE
-    j_moves = flags[MODEL, j] != MODEL_REPLAY and flags[MODEL, j] != MODEL_NONE
+    i_moves, j_moves = _can_be_pushed(flags[MODEL, i]), _can_be_pushed(flags[MODEL, j])
     i_nears = max(ix * nx + iy * ny, ZERO) if i_moves else ZERO
     j_nears = max(-(jx * nx + jy * ny), ZERO) if j_moves else ZERO
     if i_nears + j_nears <= ZERO:

@@ -19,7 +19,8 @@ LAG = 16  # steps of the recording's clock that a replayed person is behind; fra
 PACE = 17  # how fast the own clock of a replayed person runs, 0 … 1
 DELAY = 18  # s that the robot has cost a replayed person so far: the record's ``person_delay``
 DETOUR = 19  # m that a replayed person has walked more than recorded: the record's ``person_detour``
-AGENT_ROWS = 20
+HEAD_YAW = 20  # where the head turns from the heading; NaN: where the person is about to go
+AGENT_ROWS = 21
 
 # flags, int32
 MODEL = 0  # which crowd model moves the agent, below
@@ -30,9 +31,11 @@ WAYPOINT = 4  # index of the waypoint that GOAL holds
 AT_END = 5  # what the person does after the last waypoint, below
 REACTIVITY = 6  # what a replayed person does when the robot interferes, below
 DISTURBED = 7  # bits of this step, below
-FLAG_ROWS = 8
+GESTURE = 8  # number of ``types.gestures.GESTURES``
+FLAG_ROWS = 9
 
 MODEL_NONE, MODEL_ORCA, MODEL_HELBING, MODEL_MOUSSAID, MODEL_REPLAY = 0, 1, 2, 3, 4
+MODEL_SCRIPT = 5  # a director writes NEW_VX, NEW_VY before each step; walls are hard, others give way
 END_STAY, END_LEAVE, END_LOOP = 0, 1, 2
 REACT_NONE, REACT_PAUSE, REACT_REROUTE = 0, 1, 2
 IN_THE_WAY, OFF_RECORDING = 1, 2  # something is on the person's course; the person walks beside the recording

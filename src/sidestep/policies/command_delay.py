@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import hypot
 
-from sidestep.types import Observation, Pedestrians
+from sidestep.types import Observation
 
 CLEAR_MPS = 1e-6
 """Velocities that differ by less are the same command."""
@@ -52,8 +52,5 @@ class CommandDelay:
         robot, people = observation.robot, observation.pedestrians
         vx, vy = self.pending
         moved = replace(robot, x=robot.x + delay_s * vx, y=robot.y + delay_s * vy, vx=vx, vy=vy)
-        ahead = Pedestrians(
-            people.id, people.position + delay_s * people.velocity, people.velocity, people.heading, people.radius,
-            people.group,
-        )  # fmt: skip
+        ahead = replace(people, position=people.position + delay_s * people.velocity)
         return replace(observation, time=observation.time + delay_s, robot=moved, pedestrians=ahead)

@@ -47,8 +47,10 @@ PEOPLE_COLUMNS: dict[str, tuple[str, int | None]] = {
 OPTIONAL_COLUMNS: dict[str, str] = {
     "people_delay": "person_delay",
     "people_detour": "person_detour",
+    "people_gesture": "person_gesture",
+    "people_head_yaw": "person_head_yaw",
 }
-"""list<float32> column → array of the record. Only in files of records that have it."""
+"""list column (float32; gestures: uint8) → array of the record. Only in files of records that have it."""
 
 OTHER_COLUMNS: dict[str, tuple[str, int]] = {
     "other_x": ("other_pose", 0),

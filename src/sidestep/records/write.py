@@ -50,10 +50,15 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
                 compression="zstd",
                 row_group_size=len(table),
                 use_dictionary=False,
-                use_byte_stream_split=[*FLOAT_LEAVES, *(f"{name}.list.element" for name in names[len(COLUMNS) :])],
+                use_byte_stream_split=[*FLOAT_LEAVES, *(f"{name}.list.element" for name in _float_lists(names))],
             )
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _float_lists(names: list[str]) -> list[str]:
+    """Those of the optional columns that hold floats."""
+    return [name for name in names if name in OPTIONAL_COLUMNS and name != "people_gesture"]
 
 
 def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:

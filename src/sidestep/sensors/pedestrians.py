@@ -35,6 +35,8 @@ class PedestrianDetector:
             heading=rows[layout.HEADING],
             radius=rows[layout.RADIUS],
             group=flags[layout.GROUP, seen],
+            gesture=flags[layout.GESTURE, seen],
+            gaze=rows[layout.HEADING] + np.nan_to_num(rows[layout.HEAD_YAW]),
         )
 
     def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
+from sidestep.simulation.directing import Director, make_cast
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.twins import Replay, generate_twin
@@ -60,6 +61,7 @@ class World:
     rules: FloatArray  # (RULE_ROWS,) float64
     replay: FloatArray | None  # (T, N, 4) float32: x, y, vx, vy; NaN when absent or not replayed
     parameters: tuple[FloatArray, FloatArray, FloatArray]  # ORCA, Helbing, Moussaïd
+    direct: Callable[[], Director] | None = None  # makes the director of one episode; None: nobody is directed
 
     @property
     def people(self) -> int:
@@ -156,7 +158,12 @@ class WorldBuilder:
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
+            direct=make_cast(self._directors(seed)),
         )
+
+    def _directors(self, seed: int) -> list[Callable[[], Director]]:
+        """What makes the directors of an episode under ``seed``."""
+        return []
 
     def _twins(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
@@ -206,6 +213,7 @@ class WorldBuilder:
         agents[layout.HEADING] = np.where(np.isnan(crowd.heading), np.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
         agents[layout.ENTER_TIME] = crowd.enter_s
         agents[layout.PACE] = 1.0
+        agents[layout.HEAD_YAW] = np.nan
         flags[layout.MODEL] = code
         flags[layout.ACTIVE] = here & (code != layout.MODEL_REPLAY)
         flags[layout.GROUP] = crowd.group

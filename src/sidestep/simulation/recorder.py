@@ -18,6 +18,7 @@ from sidestep.version import __version__
 
 _POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
 _VELOCITY = [ROBOT_VX, ROBOT_VY, ROBOT_OMEGA]
+_NONE = np.zeros((0, 0))
 
 
 class Recorder:
@@ -37,6 +38,9 @@ class Recorder:
         self._present = np.zeros((steps + 1, n), bool)
         reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
         self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
+        directed = world.direct is not None
+        self._gesture = np.zeros((steps + 1, n), np.uint8) if directed else None
+        self._head_yaw = np.zeros((steps + 1, n), np.float32) if directed else None
 
     def note_state(self, worlds: Worlds, b: int) -> None:
         """Where everybody is now."""
@@ -48,6 +52,9 @@ class Recorder:
         if self._cost is not None:
             self._cost[k, 0] = worlds.agents[b, layout.DELAY, :n]
             self._cost[k, 1] = worlds.agents[b, layout.DETOUR, :n]
+        if self._gesture is not None and self._head_yaw is not None:
+            self._gesture[k] = np.where(self._present[k], worlds.flags[b, layout.GESTURE, :n], 0)
+            self._head_yaw[k] = np.where(self._present[k], worlds.agents[b, layout.HEAD_YAW, :n], np.nan)
 
     def note_step(self, worlds: Worlds, b: int, command: Command | None, planning_time: float) -> None:
         """What was commanded and done in the step just made, and the state after it."""
@@ -100,6 +107,8 @@ class Recorder:
             person_present=present,
             person_delay=cost[:, 0],
             person_detour=cost[:, 1],
+            person_gesture=_NONE.astype(np.uint8) if self._gesture is None else self._gesture[: k + 1],
+            person_head_yaw=_NONE if self._head_yaw is None else self._head_yaw[: k + 1],
             walls=world.scene.segments,
             events=tuple(events),
             other_pose=self._robots[: k + 1, others][:, :, _POSE],

@@ -46,6 +46,7 @@ class Referee:
         """Note what happened in the step just made; True when the episode is over."""
         step = int(worlds.clock[b])
         start = (step - 1) * self._rules.step_s
+        self.events += worlds.directed[b]
         over = self._note_contacts(worlds, b, start)
         self._note_limits(int(worlds.status[b, self._robot, LIMITED]), start)
         end = step * self._rules.step_s

@@ -18,8 +18,9 @@ from sidestep.kernels.orca import make_orca_scratch
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
+from sidestep.simulation.directing import Director
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
-from sidestep.types import CompiledScene
+from sidestep.types import CompiledScene, Event
 from sidestep.types.base import FloatArray, IntArray
 
 FORCES = frozenset({"social_force_helbing", "social_force_moussaid"})
@@ -54,6 +55,8 @@ class Worlds:
         else:
             self.bank, self.replays = share.bank, share.replays
             self.index[:] = share.index[: self.size]
+        self.directors: list[Director | None] = [None] * self.size
+        self.directed: list[list[Event]] = [[] for _ in range(self.size)]
         for b, world in enumerate(worlds):
             self.load(b, world)
         self._threads = max(1, min(threads, self.size))
@@ -117,6 +120,8 @@ class Worlds:
         self.command[b] = self.applied[b] = 0.0
         self.contact[b], self.status[b], self.measures[b] = NO_CONTACT, 0, FAR
         self.clock[b], self.running[b] = 0, 1
+        self.directors[b] = None if world.direct is None else world.direct()
+        self.directed[b] = []
 
     def fits(self, world: World) -> bool:
         """Whether :meth:`load` can put ``world`` here: same scene, no recording, not more people or waypoints."""
@@ -146,7 +151,11 @@ class Worlds:
         )
 
     def step(self) -> None:
-        """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units."""
+        """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units.
+
+        ``directed`` then holds the events that directors caused in this step.
+        """
+        self.direct()
         if self._pool is None:
             self._step_range(0, self.size, 0)
             return
@@ -157,6 +166,12 @@ class Worlds:
         self._step_range(self._bounds[0], self._bounds[1], 0)
         for part in parts:
             part.result()
+
+    def direct(self) -> None:
+        """Let the directors of running worlds tell their people what to do in the coming step."""
+        for b, director in enumerate(self.directors):
+            if director is not None:
+                self.directed[b] = director.direct(self, b) if self.running[b] else []
 
     def _step_range(self, first: int, last: int, thread: int) -> None:
         step_worlds(

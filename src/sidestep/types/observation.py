@@ -51,6 +51,8 @@ class Pedestrians:
     heading: FloatArray  # (N,) rad, where the body faces
     radius: FloatArray  # (N,) m
     group: IntArray  # (N,) walking group, -1 alone
+    gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor cannot tell
+    gaze: FloatArray | None = None  # (N,) rad, world frame: where the head points; None where the sensor cannot tell
 
     def __len__(self) -> int:
         return len(self.id)

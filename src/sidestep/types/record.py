@@ -17,8 +17,13 @@ from sidestep.types.scenario import Scenario
 
 FORMAT_VERSION = 1
 
-OPTIONAL_ARRAYS = ("person_delay", "person_detour")
-"""Arrays that a record may leave empty."""
+OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
+    "person_delay": np.float32,
+    "person_detour": np.float32,
+    "person_gesture": np.uint8,
+    "person_head_yaw": np.float32,
+}
+"""Arrays (T+1, N) that a record may leave empty, and their types."""
 
 EventKind = Literal[
     "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
@@ -64,6 +69,9 @@ class EpisodeRecord:
     ``person_delay``, ``person_detour``: how far the robot has put each replayed person behind the recording by then,
     and how much farther they have walked than recorded; they keep their last value when the person has gone. Both are
     empty (0, 0) where nobody replayed reacts to the robot, and then are no part of the digest.
+
+    ``person_gesture`` (numbers of ``GESTURES``) and ``person_head_yaw`` (rad from the heading; NaN: looks where it is
+    about to go, or is absent) are empty in the same way where nobody is directed.
     """
 
     scenario: Scenario
@@ -94,6 +102,8 @@ class EpisodeRecord:
     other_radius: FloatArray = field(default_factory=lambda: np.zeros(0))  # (K,) enclosing circle, m
     person_delay: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, s, below
     person_detour: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, m, below
+    person_gesture: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))  # (T+1, N) uint8, above
+    person_head_yaw: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, rad, above
     shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
     package_version: str = ""
@@ -122,11 +132,11 @@ class EpisodeRecord:
         }
         for name, (dtype, shape) in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype, shape, f"record.{name}"))
-        for name in OPTIONAL_ARRAYS:
+        for name, dtype in OPTIONAL_ARRAYS.items():
             value = getattr(self, name)
             shape = (t, n) if np.size(value) else (0, 0)
             values = value if np.size(value) else np.zeros(shape)
-            object.__setattr__(self, name, frozen_array(values, np.float32, shape, f"record.{name}"))
+            object.__setattr__(self, name, frozen_array(values, dtype, shape, f"record.{name}"))
         others = len(self.other_radius)
         pose = self.other_pose if others else np.zeros((t, 0, 3))
         object.__setattr__(self, "other_pose", frozen_array(pose, np.float64, (t, others, 3), "record.other_pose"))

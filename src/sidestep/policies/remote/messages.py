@@ -158,8 +158,9 @@ def _array(values: Any, binary: bool) -> Any:
 
 
 def _pedestrians(people: Pedestrians, binary: bool) -> Message:
-    names = ("id", "position", "velocity", "heading", "radius", "group")
-    return {name: _array(getattr(people, name), binary) for name in names}
+    names = ("id", "position", "velocity", "heading", "radius", "group", "gesture", "gaze")
+    values = {name: getattr(people, name) for name in names}
+    return {name: _array(value, binary) for name, value in values.items() if value is not None}
 
 
 def _robot(spec: RobotSpec) -> Message:

@@ -14,10 +14,7 @@ import numpy as np
 
 from sidestep.errors import UnknownName
 from sidestep.types.base import FloatArray
-
-GESTURES: dict[str, int] = {
-    name: code for code, name in enumerate(("none", "talk", "queue", "look_around", "wave", "stop", "go_on", "phone"))
-}
+from sidestep.types.gestures import GESTURES as GESTURES
 
 _ARM = ("flex", "abduct", "twist", "elbow", "pronate", "wrist")
 CHANNELS = (
