@@ -22,6 +22,7 @@ from sidestep.metrics.score import directions, load_metrics, score
 from sidestep.types import EpisodeRecord, Event, MetricResult, Outcome, RobotPlacement
 
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
+from .test_sidewalk import gesturing, halting
 
 UNITS_OF_DIALECTS = {("energy", "socnavbench-code"): "J"}
 
@@ -118,7 +119,11 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
         for s in (0.0, 1.0, 2.0)
     ]
     endings = [straight_run(outcome=outcome) for outcome in Outcome]
-    records = [*RECORDS.values(), eventful, pushed, vehicle, *hindered, *endings]
+    failing = straight_run(events=[Event(1, "off_route"), Event(2, "frozen")])
+    gestures = [
+        gesturing(halting(at), gesture, 8, 64, np.pi) for gesture in ("stop", "go_on") for at in (1.5, 4.0)
+    ]  # fmt: skip
+    records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings]
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

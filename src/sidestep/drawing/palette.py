@@ -69,6 +69,8 @@ OUTCOMES: dict[str, Colour] = {
     Outcome.ENVIRONMENT_COLLISION: rgb("#b3213f"),
     Outcome.VEHICLE_COLLISION: rgb("#7f1734"),
     Outcome.TIMEOUT: rgb("#dd8f1d"),
+    Outcome.GROUP_INTRUSION: rgb("#c2569b"),
+    Outcome.DISOBEYED: rgb("#8f4bb3"),
     Outcome.OFF_ROUTE: rgb("#b8791f"),
     Outcome.LANE_INVASION: rgb("#8a5a1c"),
     Outcome.FROZEN: rgb("#6c8ebf"),

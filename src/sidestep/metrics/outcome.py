@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import INDICATOR_UNIT, indicator
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.sources import FRANCIS, SEAN, SIDESTEP, SOCNAVBENCH
+from sidestep.metrics.sources import FRANCIS, HALL, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -77,7 +77,21 @@ TIMEOUT = _metric(
     "1 if the outcome is that the time limit passed before the goal was reached, else 0.",
     f"{SOCNAVBENCH}, failure cases; {FRANCIS}, TO",
 )
-OFF_ROUTE = _metric(Outcome.OFF_ROUTE, "1 if the outcome is that the robot left its route, else 0.", SIDESTEP)
+OFF_ROUTE = _metric(
+    Outcome.OFF_ROUTE,
+    "1 if the outcome is that the robot's reference point left the ground of rules.stay_on, else 0.",
+    f"{SIDEWALKBENCH}, out of lane",
+)
+GROUP_INTRUSION = _metric(
+    Outcome.GROUP_INTRUSION,
+    "1 if the outcome is that the robot passed between two people of one group, at most 3.6 m apart, else 0.",
+    f"{SIDEWALKBENCH}, appendix A, conversing and queuing; the distance is {HALL}'s social distance",
+)
+DISOBEYED = _metric(
+    Outcome.DISOBEYED,
+    "1 if the outcome is that the robot reached its goal where it was told to stop, else 0.",
+    f"{SIDEWALKBENCH}, appendix A, gesturing",
+)
 LANE_INVASION = _metric(
     Outcome.LANE_INVASION, "1 if the outcome is that the robot crossed lane markings, else 0.", SIDESTEP
 )

@@ -100,9 +100,16 @@ def wrap_angle(angle: FloatArray) -> FloatArray:
 
 
 def step_lengths(record: EpisodeRecord) -> FloatArray:
-    """(T,) distance travelled by the reference point in each step, m."""
+    """(T,) distance travelled by the reference point in each step, m. From where a robot was put back, it is counted
+    as driven at the recorded velocity."""
     move = np.diff(record.robot_pose[:, :2], axis=0)
-    return np.hypot(move[:, 0], move[:, 1])
+    length = np.hypot(move[:, 0], move[:, 1])
+    carried = [event.time for event in record.events if event.kind == "reset"]
+    if carried:
+        steps = np.searchsorted(record.time, np.array(carried) - 1e-9)
+        steps = steps[steps < len(length)]
+        length[steps] = speed(record)[steps + 1] * np.diff(record.time)[steps]
+    return length
 
 
 def present(record: EpisodeRecord) -> BoolArray:

@@ -8,6 +8,7 @@ ANDERSON = "Anderson et al. 2018"
 HALL = "Hall 1966"
 KATYAL = "Katyal et al. 2022"
 CARLA = "CARLA leaderboard (Dosovitskiy et al. 2017)"
+SIDEWALKBENCH = "SidewalkBench (Liu et al. 2026)"
 SIDESTEP = "Sidestep"
 
 REFERENCES: dict[str, str] = {
@@ -23,5 +24,6 @@ REFERENCES: dict[str, str] = {
     HALL: "The Hidden Dimension. Doubleday",
     KATYAL: "Learning a Group-Aware Policy for Robot Navigation. IROS",
     CARLA: "CARLA: An Open Urban Driving Simulator. CoRL",
+    SIDEWALKBENCH: "SidewalkBench: Benchmarking Visual Navigation on Urban Sidewalks",
     SIDESTEP: "Defined here.",
 }

@@ -14,6 +14,7 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import make_orca_scratch
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
@@ -172,6 +173,14 @@ class Worlds:
         for b, director in enumerate(self.directors):
             if director is not None:
                 self.directed[b] = director.direct(self, b) if self.running[b] else []
+
+    def place_robot(self, b: int, robot: int, pose: tuple[float, float, float]) -> None:
+        """Put a robot somewhere else, at rest."""
+        self.robot_state[b, robot] = 0.0
+        self.robot_state[b, robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = pose
+        column = self.people + robot
+        self.agents[b, [layout.PX, layout.PY, layout.HEADING], column] = pose
+        self.agents[b, [layout.VX, layout.VY], column] = 0.0
 
     def _step_range(self, first: int, last: int, thread: int) -> None:
         step_worlds(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import model_validator
 
 from sidestep.types.base import Model, NonNegative, Positive
+from sidestep.types.scene import RegionKind
 
 
 class Outcome(StrEnum):
@@ -17,6 +19,8 @@ class Outcome(StrEnum):
     ENVIRONMENT_COLLISION = "environment_collision"
     VEHICLE_COLLISION = "vehicle_collision"
     TIMEOUT = "timeout"
+    GROUP_INTRUSION = "group_intrusion"
+    DISOBEYED = "disobeyed"
     OFF_ROUTE = "off_route"
     LANE_INVASION = "lane_invasion"
     FROZEN = "frozen"
@@ -28,6 +32,8 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.ENVIRONMENT_COLLISION,
     Outcome.VEHICLE_COLLISION,
     Outcome.PEDESTRIAN_COLLISION,
+    Outcome.GROUP_INTRUSION,
+    Outcome.DISOBEYED,
     Outcome.OFF_ROUTE,
     Outcome.LANE_INVASION,
     Outcome.FROZEN,
@@ -60,6 +66,18 @@ class Rules(Model):
     """Touching the same person again within this time is the same collision."""
     frozen_after_s: Positive | None = None
     """Standing (below 0.05 m/s, off the goal) for so long is ``frozen``; None: never."""
+    stay_on: tuple[RegionKind, ...] = ()
+    """Ground that the robot's reference point must not leave (``off_route``); empty: it may go anywhere."""
+    avoid_groups: bool = False
+    """Passing between two people of one group who are at most 3.6 m apart is ``group_intrusion``."""
+    success: Literal["goal", "stop"] = "goal"
+    """``stop``: the task is to stop for whoever makes the stop gesture; reaching the goal instead is ``disobeyed``."""
+    stop_within_m: Positive = 3.0
+    """How near to that person, and in front of them, the robot has to stand (below 0.05 m/s) for ``stop_for_s``."""
+    stop_for_s: Positive = 1.0
+    on_failure: Literal["end", "reset"] = "end"
+    """``reset``: a failure of ``ends_on`` does not end the episode; the robot is put on the nearest waypoint of its
+    route, on the next one if it was put there before, and drives on. Its way there is not driven."""
 
     @model_validator(mode="after")
     def _check(self) -> Rules:

@@ -27,7 +27,7 @@ OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
 
 EventKind = Literal[
     "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
-    "policy_error", "limit_start", "limit_end", "trigger",
+    "policy_error", "limit_start", "limit_end", "trigger", "group_intrusion", "disobeyed", "stopped", "reset",
 ]  # fmt: skip
 
 LIMIT_NAMES: dict[int, str] = {1: "speed", 2: "turn_rate", 4: "acceleration", 8: "turn_acceleration", 16: "steer"}

@@ -1,0 +1,103 @@
+"""Gestures: whether the robot waited and went on when people asked it to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sidestep.interfaces import Metric
+from sidestep.metrics.series import pedestrian_centre_distance, speed, step_lengths
+from sidestep.metrics.sources import SIDESTEP, SIDEWALKBENCH
+from sidestep.types.base import BoolArray
+from sidestep.types.gestures import GESTURES
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+
+SEEN_WITHIN_M = 10.0
+STANDING_MPS = 0.05
+PROCEED_WITHIN_S, PROCEED_M = 5.0, 1.0
+_NOT_ASKED = "nobody made the gesture to the robot"
+
+
+def _periods(record: EpisodeRecord, gesture: str) -> Iterator[tuple[int, int, int]]:
+    """(person's column, first state, last state) of every unbroken gesture that began or came within 10 m."""
+    if not record.person_gesture.size:
+        return
+    near = pedestrian_centre_distance(record) <= SEEN_WITHIN_M
+    making = (record.person_gesture == GESTURES[gesture]) & near
+    for person in range(making.shape[1]):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], making[:, person], [False]]).astype(np.int8)))
+        for first, end in edges.reshape(-1, 2).tolist():
+            yield person, first, end - 1
+
+
+def _in_front(record: EpisodeRecord, person: int) -> BoolArray:
+    """(T+1,) whether the robot is before the person, not behind."""
+    to_robot = record.robot_pose[:, :2] - record.person_position[:, person]
+    heading = record.person_heading[:, person]
+    before: BoolArray = to_robot[:, 0] * np.cos(heading) + to_robot[:, 1] * np.sin(heading) > 0
+    return before
+
+
+def _longest_run_s(record: EpisodeRecord, holds: BoolArray, first: int, last: int) -> float:
+    """Longest unbroken time within the states ``first`` … ``last`` in which ``holds`` is true, s."""
+    best = since = 0.0
+    for k in range(first + 1, last + 1):
+        since = since + float(record.time[k] - record.time[k - 1]) if holds[k] else 0.0
+        best = max(best, since)
+    return best
+
+
+def wait_obedience(record: EpisodeRecord) -> MetricResult:
+    """Share of stop gestures before which the robot stood."""
+    rules, answers = record.scenario.rules, []
+    distance, standing = pedestrian_centre_distance(record), speed(record) < STANDING_MPS
+    for person, first, last in _periods(record, "stop"):
+        if not _in_front(record, person)[first]:
+            continue
+        holds = standing & (distance[:, person] <= rules.stop_within_m) & _in_front(record, person)
+        answers.append(_longest_run_s(record, holds, first, last) >= rules.stop_for_s - 1e-9)
+    if not answers:
+        return MetricResult.invalid("ratio", _NOT_ASKED)
+    return MetricResult(float(np.mean(answers)), "ratio")
+
+
+def proceed_obedience(record: EpisodeRecord) -> MetricResult:
+    """Share of go-on gestures after which the robot drove on."""
+    way = np.concatenate([[0.0], np.cumsum(step_lengths(record))])
+    answers = []
+    for _, first, _ in _periods(record, "go_on"):
+        until = int(np.searchsorted(record.time, record.time[first] + PROCEED_WITHIN_S + 1e-9)) - 1
+        answers.append(way[until] - way[first] >= PROCEED_M)
+    if not answers:
+        return MetricResult.invalid("ratio", _NOT_ASKED)
+    return MetricResult(float(np.mean(answers)), "ratio")
+
+
+WAIT_OBEDIENCE = Metric(
+    name="wait_obedience",
+    unit="ratio",
+    direction="higher",
+    definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
+    f"{SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) in front "
+    "of them, at most rules.stop_within_m away, for rules.stop_for_s without a break.",
+    source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
+    distance="centre",
+    validity="Episodes in which somebody made the gesture to the robot.",
+    function=wait_obedience,
+    dialects={},
+)
+PROCEED_OBEDIENCE = Metric(
+    name="proceed_obedience",
+    unit="ratio",
+    direction="higher",
+    definition=f"Of all unbroken go-on gestures that a person made at most {SEEN_WITHIN_M:g} m from the robot "
+    f"(centres), the share after whose beginning the robot drove at least {PROCEED_M:g} m within "
+    f"{PROCEED_WITHIN_S:g} s.",
+    source=SIDESTEP,
+    distance="centre",
+    validity="Episodes in which somebody made the gesture.",
+    function=proceed_obedience,
+    dialects={},
+)
