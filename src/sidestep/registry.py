@@ -29,6 +29,8 @@ POLICIES: dict[str, str] = {
     "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
     "mpc": "sidestep.policies.mpc:Mpc",
     "oracle": "sidestep.policies.oracle:Oracle",
+    "follow_lane": "sidestep.policies.sidewalk.follow_lane:FollowLane",
+    "expert": "sidestep.policies.sidewalk.expert:Expert",
 }
 
 SUITES: dict[str, str] = {

@@ -1,0 +1,176 @@
+"""Many ways to go on along a lane, driven ahead in the mind, and what each would cost.
+
+A candidate is an offset from the route, the length over which to get there, and a speed. Each is driven by a unicycle
+with the robot's own limits that steers for a point ahead; people go on as they walk now.
+"""
+
+from __future__ import annotations
+
+from math import atan2, cos, exp, hypot, pi, sin, sqrt
+
+import numpy as np
+
+from sidestep.kernels.jit import kernel
+
+STEP_S = 0.1
+STEPS = 45
+CHECK_EVERY = 2  # steps between two looks at what would be touched
+
+# what a robot is, float64
+MAX_SPEED, MAX_TURN, SPEED_UP, SLOW_DOWN, TURN_UP, DISC_RADIUS, DISC_1, DISC_2, DISC_3 = range(9)
+ROBOT_NUMBERS = 9
+
+# costs
+TOUCH = 1000.0  # of touching something or somebody, now; a fifth of that at the horizon
+PROGRESS = 2.0  # per metre gained, on average over the time looked ahead
+LEAVE = 60.0  # per metre and look of being nearer than GROUND_SPARE to the edge of the ground
+EDGE = 0.6  # per square metre and look of being nearer than GROUND_WISH
+GROUND_SPARE, GROUND_WISH = 0.12, 0.5
+SOLID_SPARE, SOLID_WISH = 0.06, 0.35
+NEAR_SOLID = 1.5
+PERSON_SPARE, PERSON_WISH = 0.12, 0.75
+NEAR_PERSON = 2.5
+OFFSET, CHANGE = 0.2, 0.12
+HOME_M = 2.5  # over so much of the route's end the offset goes back to nothing: the goal is on the route
+STEER = 1.8  # turn rate per angle to the point ahead, 1/s
+
+
+@kernel(forceinline=True)
+def _field(tile, x0, y0, cell, x, y):
+    """Bilinear value of a field (rows, columns) whose first value is at (x0, y0); outside: that of the border."""
+    rows, columns = tile.shape
+    u = min(max((x - x0) / cell, 0.0), columns - 1.001)
+    v = min(max((y - y0) / cell, 0.0), rows - 1.001)
+    j, i = int(u), int(v)
+    a, b = u - j, v - i
+    low = tile[i, j] * (1.0 - a) + tile[i, j + 1] * a
+    high = tile[i + 1, j] * (1.0 - a) + tile[i + 1, j + 1] * a
+    return low * (1.0 - b) + high * b
+
+
+@kernel(forceinline=True)
+def _turned(angle):
+    while angle > pi:
+        angle -= 2.0 * pi
+    while angle < -pi:
+        angle += 2.0 * pi
+    return angle
+
+
+@kernel
+def nearest_on_route(route, x, y, low, high):
+    """Index within ``low`` … ``high`` of the point of the route that is nearest to (x, y)."""
+    best, found = 1.0e18, low
+    for i in range(max(low, 0), min(high, route.shape[0] - 1) + 1):
+        dx, dy = route[i, 0] - x, route[i, 1] - y
+        if dx * dx + dy * dy < best:
+            best, found = dx * dx + dy * dy, i
+    return found
+
+
+@kernel(forceinline=True)
+def _person_gap(people, p, t, x, y, reach):
+    """Distance of (x, y) from the surface of person p after t seconds, less ``reach``."""
+    dx, dy = people[p, 0] + t * people[p, 2] - x, people[p, 1] + t * people[p, 3] - y
+    return sqrt(dx * dx + dy * dy) - people[p, 4] - reach
+
+
+@kernel(forceinline=True)
+def _bar_gap(bars, g, x, y, reach):
+    """Distance of (x, y) from the bar g (x0, y0, x1, y1, radius), less ``reach``."""
+    ax, ay = bars[g, 2] - bars[g, 0], bars[g, 3] - bars[g, 1]
+    bx, by = x - bars[g, 0], y - bars[g, 1]
+    square = ax * ax + ay * ay
+    part = 0.0 if square == 0.0 else min(max((ax * bx + ay * by) / square, 0.0), 1.0)
+    return hypot(bx - part * ax, by - part * ay) - bars[g, 4] - reach
+
+
+@kernel
+def plan_lane(
+    state, robot, route, here, spacing, candidates, before, speed_cap, ground, free, tile_at, cell, people, bars, out
+):
+    """Costs and first commands of all candidates.
+
+    ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
+    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``ground``, ``free`` fields
+    from ``tile_at`` · ``people`` (P, 5) x, y, vx, vy, radius · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
+    """
+    last = route.shape[0] - 1
+    dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]
+    offset = route[here, 2] * dy - route[here, 3] * dx
+    for c in range(candidates.shape[0]):
+        wish, over, pace = candidates[c, 0], candidates[c, 1], min(candidates[c, 2], speed_cap)
+        x, y, heading, v, omega = state[0], state[1], state[2], state[3], state[4]
+        at, cost = here, 0.0
+        for k in range(STEPS):
+            ahead = min(max(0.8 * v, 0.9), 1.8)
+            index = min(at + int(ahead / spacing), last)
+            gone = (index - here) * spacing
+            blend = 0.0 if gone >= over else 0.5 + 0.5 * cos(pi * gone / over)
+            side = (wish + (offset - wish) * blend) * min((last - index) * spacing / HOME_M, 1.0)
+            tx = route[index, 0] - side * route[index, 3]
+            ty = route[index, 1] + side * route[index, 2]
+            error = _turned(atan2(ty - y, tx - x) - heading)
+            turn = min(max(STEER * error, -robot[MAX_TURN]), robot[MAX_TURN])
+            slow = cos(error) if abs(error) < 1.4 else 0.15
+            speed = min(pace * slow * slow, sqrt(2.0 * 0.8 * max((last - at) * spacing, 0.0) + 0.04))
+            if k == 0:
+                out[c, 1], out[c, 2] = speed, turn
+            v += min(max(speed - v, -robot[SLOW_DOWN] * STEP_S), robot[SPEED_UP] * STEP_S)
+            omega += min(max(turn - omega, -robot[TURN_UP] * STEP_S), robot[TURN_UP] * STEP_S)
+            heading = _turned(heading + omega * STEP_S)
+            x += v * cos(heading) * STEP_S
+            y += v * sin(heading) * STEP_S
+            while at < last and _ahead_of(route, at, x, y):
+                at += 1
+            if k % CHECK_EVERY == 0:
+                more, touched = _look(x, y, heading, (k + 1) * STEP_S, robot, ground, free, tile_at, cell, people, bars)
+                cost += more - PROGRESS * (at - here) * spacing * CHECK_EVERY / STEPS
+                if touched:
+                    cost += TOUCH * (1.0 - 0.8 * k / STEPS) + v * 20.0
+                    break
+        out[c, 0] = cost + OFFSET * wish * wish + CHANGE * abs(wish - before)
+
+
+@kernel(forceinline=True)
+def _ahead_of(route, at, x, y):
+    """Whether (x, y) is beyond the middle between point ``at`` of the route and the next."""
+    mx, my = 0.5 * (route[at, 0] + route[at + 1, 0]), 0.5 * (route[at, 1] + route[at + 1, 1])
+    return (x - mx) * route[at, 2] + (y - my) * route[at, 3] > 0.0
+
+
+@kernel(forceinline=True)
+def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
+    """(cost of being here at t seconds from now, whether something is touched)."""
+    cost = 0.0
+    edge = _field(ground, tile_at[0], tile_at[1], cell, x, y)
+    if edge < GROUND_SPARE:
+        cost += LEAVE * (GROUND_SPARE - edge)
+    if edge < GROUND_WISH:
+        cost += EDGE * (GROUND_WISH - edge) ** 2
+    reach = robot[DISC_RADIUS]
+    fading = exp(-t / 3.0)
+    touched = False
+    for disc in range(3):
+        place = robot[DISC_1 + disc]
+        px, py = x + place * cos(heading), y + place * sin(heading)
+        gap = _field(free, tile_at[0], tile_at[1], cell, px, py) - reach
+        if gap < SOLID_SPARE:
+            touched = True
+        if gap < SOLID_WISH:
+            cost += NEAR_SOLID * (SOLID_WISH - gap) ** 2
+        for p in range(people.shape[0]):
+            gap = _person_gap(people, p, t, px, py, reach)
+            if gap < PERSON_SPARE * (0.5 + 0.5 * fading):
+                touched = True
+            if gap < PERSON_WISH:
+                cost += NEAR_PERSON * fading * (PERSON_WISH - gap) ** 2
+        for g in range(bars.shape[0]):
+            if _bar_gap(bars, g, px, py, reach) < PERSON_SPARE:
+                touched = True
+    return cost, touched
+
+
+def empty_rows(columns: int) -> np.ndarray:
+    """No people, or no bars."""
+    return np.zeros((0, columns))

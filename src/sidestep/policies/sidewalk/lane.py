@@ -1,0 +1,130 @@
+"""Drives along a route on a sidewalk: of many ways to go on, the cheapest one, chosen ten times a second."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.kernels import lane_plan
+from sidestep.policies.sidewalk.ground_tiles import GroundTiles
+from sidestep.types import Pedestrians, RobotState, Task, Velocity
+from sidestep.types.base import FloatArray
+from sidestep.types.robot import RobotSpec
+
+SPACING_M = 0.25
+"""Between the points of the route as it is planned on."""
+OFFSETS_M = np.linspace(-1.8, 1.8, 19)
+TRANSITIONS_M = (1.5, 4.0)
+SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
+"""As parts of the cruising speed."""
+SEEN_M = 12.0
+MOST_PEOPLE = 12
+GROUP_GAP_M = 3.6
+STANDING_MPS = 0.3
+BAR_RADIUS_M = 0.3
+FASTEST_TURN, HARDEST = 2.0, 3.0
+
+
+class LanePlanner:
+    """The planner of one episode."""
+
+    def __init__(self, task: Task, cruise_mps: float) -> None:
+        if task.map is None or task.route is None:
+            raise BadInput("a lane planner needs the map and the route")
+        if task.robot.dynamics != "unicycle":
+            raise BadInput(
+                f"robot {task.robot.name!r} moves as {task.robot.dynamics!r}; sidewalk policies drive unicycles: "
+                "choose delivery_robot, robot_dog or humanoid, or set dynamics: unicycle"
+            )
+        self._tiles = GroundTiles(task.map.spec)
+        self._route = resample(np.vstack([[task.start[:2]], task.route]))
+        self._robot = robot_numbers(task.robot)
+        self._cruise = min(cruise_mps, task.robot.limits.max_speed)
+        self._candidates = np.array(
+            [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
+        )
+        self._out = np.zeros((len(self._candidates), 3))
+        self._index, self._before = 0, 0.0
+
+    def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
+        """The best way to go on from here."""
+        speed = robot.vx * np.cos(robot.heading) + robot.vy * np.sin(robot.heading)
+        state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
+        tile = self._tiles.at(robot.x, robot.y)
+        self._index = self._locate(robot.x, robot.y)
+        walkers, bars = self._crowd(robot, people)
+        lane_plan.plan_lane(
+            state, self._robot, self._route, self._index, SPACING_M, self._candidates, self._before,
+            min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, 0.1, walkers, bars, self._out,
+        )  # fmt: skip
+        best = int(self._out[:, 0].argmin())
+        self._before = float(self._candidates[best, 0])
+        return Velocity(float(self._out[best, 1]), float(self._out[best, 2]))
+
+    def _locate(self, x: float, y: float) -> int:
+        """Where on the route the robot is: near where it was, or anywhere if it was carried off."""
+        near = lane_plan.nearest_on_route(self._route, x, y, self._index - 8, self._index + 16)
+        if np.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
+            near = lane_plan.nearest_on_route(self._route, x, y, 0, len(self._route) - 1)
+        return int(near)
+
+    def _crowd(self, robot: RobotState, people: Pedestrians | None) -> tuple[FloatArray, FloatArray]:
+        """(P, 5) the nearest people, (G, 5) bars between those who stand together."""
+        if people is None or not len(people):
+            return lane_plan.empty_rows(5), lane_plan.empty_rows(5)
+        away = np.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
+        near = np.argsort(away, kind="stable")[:MOST_PEOPLE]
+        near = near[away[near] < SEEN_M]
+        walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near]])
+        return np.ascontiguousarray(walkers, np.float64), group_bars(people, near)
+
+
+def group_bars(people: Pedestrians, near: np.ndarray) -> FloatArray:
+    """(G, 5) x0, y0, x1, y1, radius between every two of a group who stand near each other: nobody passes there."""
+    standing = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
+    grouped = near[standing & (people.group[near] >= 0)]
+    bars = [
+        (*people.position[a], *people.position[b], BAR_RADIUS_M)
+        for a, b in combinations(grouped.tolist(), 2)
+        if people.group[a] == people.group[b] and np.hypot(*(people.position[a] - people.position[b])) <= GROUP_GAP_M
+    ]
+    return np.array(bars, np.float64).reshape(-1, 5)
+
+
+def resample(points: FloatArray) -> FloatArray:
+    """(K, 4) x, y and unit tangent every ``SPACING_M`` along the line through ``points``; corners are cut a little."""
+    keep = np.concatenate([[True], np.hypot(*np.diff(points, axis=0).T) > 1e-6])
+    points = points[keep]
+    if len(points) < 2:
+        points = np.vstack([points, points[-1] + (SPACING_M, 0.0)])
+    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    at = np.linspace(0.0, lengths[-1], max(2, round(lengths[-1] / SPACING_M) + 1))
+    line = np.column_stack([np.interp(at, lengths, points[:, k]) for k in (0, 1)])
+    for _ in range(4):
+        line[1:-1] = 0.25 * line[:-2] + 0.5 * line[1:-1] + 0.25 * line[2:]
+    tangent = np.gradient(line, axis=0)
+    tangent /= np.maximum(np.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
+    return np.ascontiguousarray(np.column_stack([line, tangent]))
+
+
+def robot_numbers(spec: RobotSpec) -> FloatArray:
+    """What the kernel knows of the robot: its limits, and three discs that cover its body."""
+    limits, polygon = spec.limits, spec.footprint.polygon
+    if polygon is None:
+        radius, front, back = spec.footprint.enclosing_radius, 0.0, 0.0
+    else:
+        corners = np.array(polygon)
+        side, low, high = np.abs(corners[:, 1]).max(), corners[:, 0].min(), corners[:, 0].max()
+        piece = (high - low) / 6
+        radius, front, back = float(np.hypot(side, piece)), high - piece, low + piece
+    numbers = np.zeros(lane_plan.ROBOT_NUMBERS)
+    numbers[lane_plan.MAX_SPEED] = limits.max_speed
+    numbers[lane_plan.MAX_TURN] = limits.max_turn_rate or FASTEST_TURN
+    numbers[lane_plan.SPEED_UP] = limits.max_acceleration or HARDEST
+    numbers[lane_plan.SLOW_DOWN] = limits.max_deceleration or limits.max_acceleration or HARDEST
+    numbers[lane_plan.TURN_UP] = limits.max_turn_acceleration or HARDEST
+    numbers[lane_plan.DISC_RADIUS] = radius
+    numbers[[lane_plan.DISC_1, lane_plan.DISC_2, lane_plan.DISC_3]] = back, 0.5 * (back + front), front
+    return numbers
