@@ -8,6 +8,7 @@ import numpy as np
 
 from sidestep.types.base import FloatArray
 
+_QUARTER = np.array([-1.0, 1.0])
 SAGITTA = 0.01  # m between an arc and the chords that stand for it
 
 
@@ -25,7 +26,7 @@ class Curve(NamedTuple):
 
 def left_of(direction: FloatArray) -> FloatArray:
     """Directions turned by a quarter to the left."""
-    return np.stack([-direction[..., 1], direction[..., 0]], axis=-1)
+    return np.asarray(direction[..., ::-1] * _QUARTER)
 
 
 def unit(vectors: FloatArray) -> FloatArray:
@@ -96,11 +97,12 @@ def resample(points: FloatArray, spacing: float) -> FloatArray:
     return np.stack([np.interp(wanted, at, points[:, k]) for k in (0, 1)], axis=1)
 
 
-def cut(points: FloatArray, start: float, end: float) -> FloatArray:
-    """The part of a polyline between two stations (m), in the order given: backwards if ``start > end``."""
-    at = stations_of(points)
-    low, high = min(start, end), max(start, end)
-    inside = points[(at > low + 1e-6) & (at < high - 1e-6)]
-    ends = [np.array([np.interp(s, at, points[:, 0]), np.interp(s, at, points[:, 1])]) for s in (low, high)]
-    part = np.concatenate([ends[0][None], inside, ends[1][None]])
-    return part if start <= end else part[::-1].copy()
+def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = None) -> FloatArray:
+    """The part of a polyline between two stations (m); ``at`` are the stations of its points, if they are known."""
+    at = stations_of(points) if at is None else at
+    first, last = np.searchsorted(at, [start + 1e-6, end - 1e-6])
+    part = np.empty((last - first + 2, 2))
+    part[1:-1] = points[first:last]
+    for k in (0, 1):
+        part[0, k], part[-1, k] = np.interp((start, end), at, points[:, k])
+    return part

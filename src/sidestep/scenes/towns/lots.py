@@ -117,7 +117,8 @@ def _sides(streets: tuple[Street, ...], corners: tuple[Corner, ...], ring: Ring)
 
 def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: list[House], alleys: list[Any]) -> None:
     """Houses along one side of a block, from its start to its end, in one of three manners."""
-    length = stations_of(line)[-1]
+    stations = stations_of(line)
+    length = stations[-1]
     manner = ("terrace", "mixed", "villas")[int(rng.choice(3, p=[0.4, 0.4, 0.2]))]
     gap_share = {"terrace": 0.08, "mixed": 0.4, "villas": 0.9}[manner]
     storeys = int(rng.integers(2, 6)) if manner != "villas" else 2
@@ -132,12 +133,12 @@ def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: lis
         end = min(at + width, length)
         if length - end < 7.0:
             end = length
-        house = _house(line, at, end, setback, depth, tall, name, block)
+        house = _house(cut(line, at, end, stations), setback, depth, tall, name, block)
         if house is not None:
             houses.append(house)
         if drawn < gap_share and end < length - 20.0:
             if manner == "mixed" and at > 20.0:
-                alleys.append(_lot(cut(line, end, end + gap), depth)[0])
+                alleys.append(_lot(cut(line, end, end + gap, stations), depth)[0])
             end += gap
         at = end
 
@@ -149,18 +150,16 @@ def _lot(front: FloatArray, depth: float) -> tuple[Any, FloatArray]:
     return shapely.Polygon(np.round(ring, 3)), inward
 
 
-def _house(
-    line: FloatArray, start: float, end: float, setback: float, depth: float, height: float, name: str, block: int
-) -> House | None:
-    front = cut(line, start, end)
+def _house(front: FloatArray, setback: float, depth: float, height: float, name: str, block: int) -> House | None:
     if setback:
         inward = left_of(unit(front[-1] - front[0]))
         bulge = float(((front - front[0]) @ inward).max())
         front = front[[0, -1]] + inward * (setback + bulge)
     lot, inward = _lot(front, depth)
-    if not lot.is_valid or np.abs(np.asarray(lot.exterior.coords)).max() > HALF - 1:
+    if not lot.is_valid or max(map(abs, lot.bounds)) > HALF - 1:
         return None
-    return House(lot, float(np.round(height, 2)), name, front[len(front) // 2 - 1 : len(front) // 2 + 1].mean(axis=0), inward, block)
+    middle = len(front) // 2
+    return House(lot, round(height, 2), name, (front[middle - 1] + front[middle]) / 2, inward, block)
 
 
 def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[House]:
@@ -186,7 +185,9 @@ def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[Ho
         if blocking:
             polygon = shapely.difference(polygon, shapely.union_all(blocking), grid_size=0.001)
             polygon = max(shapely.get_parts(polygon), key=lambda part: part.area, default=polygon)
-            if polygon.geom_type != "Polygon" or polygon.area < SMALLEST or polygon.buffer(-2.2).is_empty:
+            if polygon.geom_type != "Polygon" or polygon.area < SMALLEST:
+                continue
+            if polygon.area < 0.8 * house.polygon.area and polygon.buffer(-2.2, quad_segs=1).is_empty:
                 continue
             if polygon.distance(shapely.Point(house.front)) > 0.5:
                 house = House(polygon, house.height, "house", np.full(2, np.nan), house.inward, house.block)

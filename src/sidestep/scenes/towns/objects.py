@@ -50,13 +50,19 @@ class ObjectRows:
         if not self.rows:
             return
         table = np.array([row[:6] for row in self.rows])
-        c, s = np.cos(table[:, 2]), np.sin(table[:, 2])
+        round_ = np.array([name in ROUND for name in self.names])
         turn = np.pi / 8 + np.arange(8) * np.pi / 4
         eight = np.stack([np.cos(turn), np.sin(turn)], axis=1)
         four = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
+        outlines: dict[int, FloatArray] = {}
+        for chosen, shape, size in ((round_, eight, table[:, [3, 3]]), (~round_, four, table[:, 3:5])):
+            numbers = np.flatnonzero(chosen)
+            local = shape[None] * size[numbers, None] / 2
+            c, s = np.cos(table[numbers, 2, None]), np.sin(table[numbers, 2, None])
+            x, y = local[..., 0] * c - local[..., 1] * s, local[..., 0] * s + local[..., 1] * c
+            rings = np.round(np.stack([x, y], axis=2) + table[numbers, None, :2], 3)
+            outlines.update(zip(numbers.tolist(), rings, strict=True))
+        heights = np.round(table[:, 5], 2).tolist()
         for index, name in enumerate(self.names):
-            unit = eight * table[index, 3] / 2 if name in ROUND else four * table[index, 3:5] / 2
-            x, y = unit.T
-            ring = np.stack([x * c[index] - y * s[index], x * s[index] + y * c[index]], axis=1) + table[index, :2]
             kind = "obstacle" if name in OBSTACLES else "furniture"
-            pieces.add(kind, np.round(ring, 3), self.rows[index][6], name, float(np.round(table[index, 5], 2)))
+            pieces.add(kind, outlines[index], self.rows[index][6], name, heights[index])

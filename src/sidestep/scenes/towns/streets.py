@@ -92,7 +92,10 @@ class Street:
         """Points ``(N, 2)`` at stations and distances to the left of the centre line (m), and the directions there."""
         at = self.chain.stations
         curve = self.chain.curve
-        point, along = (np.stack([np.interp(station, at, v[:, k]) for k in (0, 1)], axis=1) for v in curve)
+        point, along = np.empty((len(station), 2)), np.empty((len(station), 2))
+        for k in (0, 1):
+            point[:, k] = np.interp(station, at, curve.points[:, k])
+            along[:, k] = np.interp(station, at, curve.tangents[:, k])
         along = unit(along)
         return point + left_of(along) * np.asarray(offset)[:, None], along
 
