@@ -51,7 +51,7 @@ def _check_places(script: Script, scene: CompiledScene, robots: FloatArray, wher
 
 
 def add_event_people(crowd: People, part_of: IntArray, scripts: Sequence[Script], part: int) -> tuple[People, IntArray]:
-    """The crowd with the events' people after it, as of crowd part number ``part``; every social group gets a number."""
+    """The crowd with the events' people after it, as of crowd part ``part``; every social group gets a number."""
     if not scripts:
         return crowd, part_of
     performers = [person for script in scripts for person in script.people]

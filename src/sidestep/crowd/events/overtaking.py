@@ -1,9 +1,9 @@
 """Overtaking: somebody comes from behind, faster than the robot, passes beside it and walks on ahead.
 
 Before the trigger the person catches up (or waits, while the robot has not passed yet). At the trigger it takes the
-robot's course as its own direction. It first steps out, no faster ahead than the robot, until its line is ``gap_m`` clear
-of the robot's body, then passes ``margin`` faster than the robot. It keeps its line: a robot that keeps its course is not
-touched, one that swerves into the person is. A robot faster than the person can walk is not overtaken.
+robot's course as its own direction. It first steps out, no faster ahead than the robot, until its line is ``gap_m``
+clear of the robot's body, then passes ``margin`` faster than the robot. It keeps its line: a robot that keeps its
+course is not touched, one that swerves into the person is. A robot faster than the person can walk is not overtaken.
 """
 
 from __future__ import annotations

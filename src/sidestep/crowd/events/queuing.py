@@ -1,4 +1,4 @@
-"""Queuing: people stand in line, closely, and face its head; from the trigger on they shift about as people do who wait.
+"""Queuing: people stand closely in line and face its head; from the trigger on they shift about as who waits does.
 
 The line starts at one side of the sidewalk and leads over the robot's way.
 """

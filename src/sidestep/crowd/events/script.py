@@ -32,8 +32,7 @@ class Performer:
 class Act:
     """One episode's play. Nobody knows when it begins but the robot's place tells; then it goes on to the end.
 
-    An act writes velocities, gestures and gazes of its people, ``stage.people``; who it does not tell anything does what
-    was told last.
+    An act writes velocities, gestures and gazes of its people, ``stage.people``; without word they go on as told.
     """
 
     triggered = False
@@ -120,7 +119,7 @@ class Setting:
 
 
 def draw_speed(event: Walking, generator: np.random.Generator) -> float:
-    """The event's speed, else one between SLOWEST and FASTEST. Draws in any case, so that settings do not shift draws."""
+    """The event's speed, else one between SLOWEST and FASTEST. It always draws: settings shift no draws."""
     drawn = float(generator.uniform(SLOWEST, FASTEST))
     return drawn if event.speed is None else event.speed
 

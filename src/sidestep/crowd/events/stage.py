@@ -15,6 +15,7 @@ from sidestep.types.gestures import GESTURES
 
 SQUARE_COS_60 = 0.25
 MOVING = 0.1  # m/s: below this a robot's way is where it faces
+SLACK = 1e-6  # m: a robot that is just there by all but rounding is there
 NECK = 1.4  # rad: the head turns no further from the body
 
 
@@ -113,13 +114,13 @@ class Stage:
         """Whether a point is in front of the robot: at most ``within`` away and 60° off its heading."""
         dx, dy = x - self.x, y - self.y
         along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along > 0.0 and square <= within * within and along * along >= SQUARE_COS_60 * square
+        return along > 0.0 and square <= (within + SLACK) ** 2 and along * along >= SQUARE_COS_60 * square
 
     def is_behind(self, x: float, y: float, within: float) -> bool:
         """The same behind the robot."""
         dx, dy = x - self.x, y - self.y
         along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along < 0.0 and square <= within * within and along * along >= SQUARE_COS_60 * square
+        return along < 0.0 and square <= (within + SLACK) ** 2 and along * along >= SQUARE_COS_60 * square
 
     @property
     def course(self) -> tuple[float, float, float]:
