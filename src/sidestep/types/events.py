@@ -161,7 +161,179 @@ class Gesturing(EventBase):
     """Ahead of the robot."""
 
 
+class Joining(Walking):
+    """Somebody walks up to people who talk and joins them."""
+
+    kind: Literal["joining"] = "joining"
+    at: Point
+    """Centre of the circle, which keeps a place free on the side of ``start``."""
+    start: Point
+    """Where the person who joins waits."""
+    people: Annotated[int, Field(ge=1, le=11)] | None = None
+    """Those who talk already; None: 2 or 3, drawn."""
+    spacing_m: Positive = 1.1
+    trigger_m: Positive = 8.0
+    """Ahead of the robot, of the nearest of them."""
+
+
+class Leaving(Walking):
+    """Somebody leaves people who talk."""
+
+    kind: Literal["leaving"] = "leaving"
+    at: Point
+    """Centre of the circle."""
+    to: Point
+    """Where the person who leaves walks; there it leaves the world."""
+    people: Annotated[int, Field(ge=2, le=12)] | None = None
+    """All of them; None: 3 or 4, drawn."""
+    spacing_m: Positive = 1.1
+    trigger_m: Positive = 8.0
+    """Ahead of the robot, of the nearest of them."""
+
+
+class Following(Walking):
+    """Somebody follows the robot."""
+
+    kind: Literal["following"] = "following"
+    at: Point
+    distance_m: Positive = 1.5
+    """Kept from the robot."""
+    duration_s: Positive | None = None
+    """Then the person turns away and leaves; None: to the end."""
+    max_speed: Positive = 2.0
+    trigger_m: Positive = 3.0
+    """From the robot, in any direction."""
+
+
+class Leading(Walking):
+    """Somebody walks ahead of the robot and waits for it."""
+
+    kind: Literal["leading"] = "leading"
+    at: Point
+    path: tuple[Point, ...] = ()
+    """Where to; at its end the person leaves the world. Empty: the rest of the robot's route."""
+    distance_m: Positive = 2.5
+    """Kept from the robot."""
+    max_speed: Positive = 2.0
+    trigger_m: Positive = 4.0
+    """Ahead of the robot."""
+
+
+class Accompanying(Walking):
+    """Somebody walks beside the robot."""
+
+    kind: Literal["accompanying"] = "accompanying"
+    at: Point
+    side: Side | None = None
+    """None: where the person is at the trigger."""
+    gap_m: Positive = 0.5
+    """Between the bodies."""
+    max_speed: Positive = 2.0
+    trigger_m: Positive = 3.0
+    """From the robot, in any direction."""
+
+
+class Crowding(Walking):
+    """People close in on the robot, look at it for a while and go away."""
+
+    kind: Literal["crowding"] = "crowding"
+    at: Point
+    """They stand on a circle about this point."""
+    people: Annotated[int, Field(ge=2, le=12)] | None = None
+    """None: 4, 5 or 6, drawn."""
+    around_m: Positive = 3.0
+    """Radius of that circle."""
+    gap_m: Positive = 0.4
+    """Between each of them and the robot."""
+    stay_s: Positive = 10.0
+    """From the trigger until they go away."""
+    trigger_m: Positive = 2.0
+    """From the robot to ``at``, in any direction."""
+
+
+class Yielding(Walking):
+    """Somebody lets the robot go first: signs to it to go on, and goes when it has passed."""
+
+    kind: Literal["yielding"] = "yielding"
+    at: Point
+    """Beside the robot's way: at an intersection, at a door."""
+    to: Point | None = None
+    """Where the person goes afterwards; None: square over the robot's way, as far beyond it."""
+    trigger_m: Positive = 6.0
+    """Ahead of the robot."""
+
+
+class Claiming(Walking):
+    """Somebody signs to the robot to wait, goes first, and signs to it to go on."""
+
+    kind: Literal["claiming"] = "claiming"
+    at: Point
+    """Beside the robot's way: at an intersection, at a door."""
+    to: Point | None = None
+    """Where the person goes; None: square over the robot's way, as far beyond it."""
+    hold_s: NonNegative = 1.0
+    """How long the person signs before setting off."""
+    trigger_m: Positive = 6.0
+    """Ahead of the robot."""
+
+
+class Exiting(Walking):
+    """People come out of a room or a lift before anybody can go in."""
+
+    kind: Literal["exiting"] = "exiting"
+    door: Point
+    """The middle of the door."""
+    direction: Finite
+    """Where it leads out to, rad."""
+    people: Annotated[int, Field(ge=1, le=12)] | None = None
+    """None: 2, 3 or 4, drawn."""
+    inside_m: Positive = 1.0
+    """How far behind the door the first one stands; the others 0.9 m behind each other."""
+    spread: NonNegative = 0.9
+    """They turn off so far to both sides outside, one to the left, one to the right, rad."""
+    walk_on_m: Positive = 6.0
+    """How far from the door they leave the world."""
+    trigger_m: Positive = 4.0
+    """From the robot to the door, in any direction."""
+
+
+class Entering(Walking):
+    """Somebody goes into a room or a lift with the robot."""
+
+    kind: Literal["entering"] = "entering"
+    door: Point
+    """The middle of the door."""
+    direction: Finite
+    """Where it leads out to, rad."""
+    at: Point
+    """Where the person waits."""
+    to: Point
+    """Where the person stands inside."""
+    first: Literal["person", "robot"] = "person"
+    """Who goes first; a person who lets the robot go first signs to it to go on."""
+    trigger_m: Positive = 3.0
+    """From the robot to the door, in any direction."""
+
+
 EventSpec = Annotated[
-    Obstructing | Conversing | Queuing | Frontal | Lateral | Overtaking | Crossing | Gesturing,
+    Obstructing
+    | Conversing
+    | Queuing
+    | Frontal
+    | Lateral
+    | Overtaking
+    | Crossing
+    | Gesturing
+    | Joining
+    | Leaving
+    | Following
+    | Leading
+    | Accompanying
+    | Crowding
+    | Yielding
+    | Claiming
+    | Exiting
+    | Entering,
     Field(discriminator="kind"),
 ]
+"""An event of any kind."""

@@ -22,7 +22,7 @@ def test_the_gesture_begins_when_the_nearest_is_ten_metres_ahead(kind: str, gest
     record = play({"kind": kind, "at": [15, 0]}, straight(1.0))
     begin = at(record, trigger_time(record) or -1)
     nearest = np.linalg.norm(record.person_position - record.robot_pose[:, None, :2], axis=2).min(axis=1)
-    assert nearest[begin] <= 10 < nearest[begin - 1]
+    assert nearest[begin] <= 10 + 1e-6 < nearest[begin - 1]
     assert (record.person_gesture[: begin + 1] == 0).all()  # the director acts in the step after the state it saw
     assert (record.person_gesture[begin + 1 :] == GESTURES[gesture]).all()
     assert (record.person_position == record.person_position[0]).all()

@@ -12,16 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from sidestep.crowd.events.accompanying import accompanying
+from sidestep.crowd.events.claiming import claiming
 from sidestep.crowd.events.conversing import conversing
 from sidestep.crowd.events.crossing import crossing
+from sidestep.crowd.events.crowding import crowding
+from sidestep.crowd.events.entering import entering
+from sidestep.crowd.events.exiting import exiting
+from sidestep.crowd.events.following import following
 from sidestep.crowd.events.frontal import frontal
 from sidestep.crowd.events.gesturing import gesturing
+from sidestep.crowd.events.joining import joining
 from sidestep.crowd.events.lateral import lateral
+from sidestep.crowd.events.leading import leading
+from sidestep.crowd.events.leaving import leaving
 from sidestep.crowd.events.obstructing import obstructing
 from sidestep.crowd.events.overtaking import overtaking
 from sidestep.crowd.events.queuing import queuing
 from sidestep.crowd.events.script import Act, Performer, Script, Setting
 from sidestep.crowd.events.stage import Actor, Stage
+from sidestep.crowd.events.yielding import yielding
 from sidestep.types.events import EventSpec
 
 WRITERS: dict[str, Any] = {
@@ -33,6 +43,16 @@ WRITERS: dict[str, Any] = {
     "overtaking": overtaking,
     "crossing": crossing,
     "gesturing": gesturing,
+    "joining": joining,
+    "leaving": leaving,
+    "following": following,
+    "leading": leading,
+    "accompanying": accompanying,
+    "crowding": crowding,
+    "yielding": yielding,
+    "claiming": claiming,
+    "exiting": exiting,
+    "entering": entering,
 }
 """Who writes the script of each kind of event."""
 

@@ -122,6 +122,11 @@ class Stage:
         along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
         return along < 0.0 and square <= (within + SLACK) ** 2 and along * along >= SQUARE_COS_60 * square
 
+    def is_near(self, x: float, y: float, within: float) -> bool:
+        """Whether a point is at most ``within`` from the robot's centre."""
+        dx, dy = x - self.x, y - self.y
+        return dx * dx + dy * dy <= (within + SLACK) ** 2
+
     @property
     def course(self) -> tuple[float, float, float]:
         """The unit vector of the robot's motion, and its speed, m/s; where it stands, that of its heading and 0."""
