@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sidestep.crowd.events import WRITERS
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.records import load_record, save_record
@@ -25,12 +26,26 @@ EVENTS: dict[str, dict[str, Any]] = {
     "overtaking": {"at": [-3, 0]},
     "crossing": {"zone": [[4, -1.75], [12, -1.75], [12, 1.75], [4, 1.75]]},
     "gesturing": {"at": [12, 0]},
+    "joining": {"at": [9, 2], "start": [9, 5]},
+    "leaving": {"at": [9, 2], "to": [9, 8]},
+    "following": {"at": [3, 1.5]},
+    "leading": {"at": [3, 0]},
+    "accompanying": {"at": [2, 1.8]},
+    "crowding": {"at": [8, 0]},
+    "yielding": {"at": [8, 1.5]},
+    "claiming": {"at": [8, 1.5]},
+    "exiting": {"door": [12, 0], "direction": 3.1416},
+    "entering": {"door": [12, 0], "direction": 3.1416, "at": [11, 1.5], "to": [14, 1]},
 }
 KINDS = sorted(EVENTS)
 
 
 def event(kind: str) -> dict[str, Any]:
     return {"kind": kind, **EVENTS[kind]}
+
+
+def test_every_kind_is_tried_here() -> None:
+    assert set(EVENTS) == set(WRITERS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
