@@ -11,7 +11,7 @@ import shapely
 from sidestep.errors import BadInput
 from sidestep.scenes.towns.curves import left_of, stations_of, unit
 from sidestep.types.base import FloatArray
-from sidestep.types.scene import Region
+from sidestep.types.scene import Region, SceneSpec
 
 if TYPE_CHECKING:
     from sidestep.scenes.towns.routes import Route
@@ -21,6 +21,7 @@ TRIES = 200
 THICK = 0.3  # m
 OVERLAP = 0.15  # m beyond the edges of the way
 HEIGHT = 1.1  # m
+LONG_MARGIN = 25.0  # m
 BESIDE = 0.9  # m between a closed way's barrier and the crosswalk's edge
 
 
@@ -84,3 +85,16 @@ def _across(town: Town, node: int, other: int) -> Region:
     assert shapely.Polygon(ring).is_valid
     corners = tuple((float(x), float(y)) for x, y in ring)
     return Region(kind="obstacle", polygon=corners, height=HEIGHT, name="construction barrier")
+
+
+def long_way(town: Town, number: int) -> Route:
+    """The ``number``-th long route of a town."""
+    return long_route(town, np.random.default_rng([town.seed, number, 7]))
+
+
+def long_scene(town: Town, number: int) -> SceneSpec:
+    """What is near that route, with barriers on all other ways: the scene ``town:NAME/long/NUMBER``."""
+    route = long_way(town, number)
+    scene = town.window_along(route, LONG_MARGIN)
+    name = f"town:{town.name}/long/{number}"
+    return scene.model_copy(update={"name": name, "regions": (*scene.regions, *barriers(town, route))})

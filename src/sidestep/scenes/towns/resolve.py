@@ -1,10 +1,12 @@
-"""Town names in scenario files: ``town:NAME`` and ``town:NAME@x0,y0,x1,y1``."""
+"""Town names in scenario files: ``town:NAME``, ``town:NAME@x0,y0,x1,y1`` and ``town:NAME/long/NUMBER``."""
 
 from __future__ import annotations
 
 import re
 
 from sidestep.errors import BadInput
+from sidestep.scenes.towns.kept import keep, read_kept
+from sidestep.scenes.towns.long_routes import long_scene
 from sidestep.scenes.towns.make import make_town
 from sidestep.types.scene import SceneSpec
 
@@ -13,9 +15,19 @@ PREFIX = "town:"
 
 def resolve_town(reference: str) -> SceneSpec:
     """The window of a town that ``reference`` names; without a box the whole town."""
+    kept = read_kept(reference)
+    return keep(reference, _make(reference)) if kept is None else kept
+
+
+def _make(reference: str) -> SceneSpec:
     name, at, box = reference.removeprefix(PREFIX).partition("@")
+    name, long, number = name.partition("/long/")
     seed = re.fullmatch(r"town-(\d+)", name)
     town = make_town(int(seed[1]) if seed else name)
+    if long:
+        if not number.isdigit():
+            raise BadInput(f"scene {reference}: a long route is town:NAME/long/NUMBER, got {number!r}")
+        return long_scene(town, int(number))
     if not at:
         return town.window()
     try:

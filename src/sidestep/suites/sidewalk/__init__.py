@@ -1,0 +1,5 @@
+"""The sidewalk suites: unit tests of lane keeping, people who react, and long ways through towns.
+
+``places`` holds where they are, as read from ``data/sidewalk.json``; ``choose`` made that file from the towns;
+``unit``, ``reactive`` and ``long`` make scenarios of it.
+"""

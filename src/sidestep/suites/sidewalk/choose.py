@@ -1,0 +1,278 @@
+"""Chooses the ways of the sidewalk suites and where people stand on them, once: ``data/sidewalk.json``.
+
+``python -m sidestep.suites.sidewalk.choose`` makes the file anew; a test does it for one town. Everything follows from
+the town's number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import acos, atan2, cos, pi, sin
+from typing import Any
+
+import numpy as np
+import shapely
+
+from sidestep.errors import BadInput
+from sidestep.scenes.towns import GENERATOR_VERSION, Spot, Town, long_scene, long_way, make_town, town_names
+from sidestep.suites.sidewalk.places import DATA, TownWays, plain
+from sidestep.types.base import FloatArray
+from sidestep.types.scene import SOLID, SceneSpec
+
+MARGIN_M = 30.0
+"""How far about a short way its scene reaches."""
+NARROWEST_M = 2.4
+"""People are put on sidewalks at least so wide."""
+PASSAGE_M = 1.35
+"""Left free beside a group."""
+BODY_M = 0.3
+ROOM_M = 0.15
+"""Between people and solid things."""
+EVENT_EVERY_M = (28.0, 42.0)
+LONG_STEP_M = 2.0
+LONG_KINDS = ("obstructing", "conversing", "queuing", "frontal", "lateral", "overtaking")
+
+
+class Line:
+    """A way with arc length, and the solid things near it."""
+
+    def __init__(self, points: FloatArray, width: float, scene: SceneSpec) -> None:
+        self._points, self.width = points, width
+        self._at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+        self.length = float(self._at[-1])
+        solids = [shapely.Polygon(r.polygon, r.holes) for r in scene.regions if r.kind in SOLID]
+        self._solids = shapely.STRtree(solids)
+
+    def point(self, s: float, aside: float = 0.0) -> tuple[float, float]:
+        """``s`` m along the way and ``aside`` m to its left."""
+        x, y = (float(np.interp(s, self._at, self._points[:, k])) for k in (0, 1))
+        angle = self.direction(s)
+        return round(x - aside * sin(angle), 2), round(y + aside * cos(angle), 2)
+
+    def direction(self, s: float) -> float:
+        """Of the way at ``s``, rad, over two metres about it."""
+        low, high = max(s - 1.0, 0.0), min(s + 1.0, self.length)
+        x0, y0, x1, y1 = (float(np.interp(at, self._at, self._points[:, k])) for at in (low, high) for k in (0, 1))
+        return atan2(y1 - y0, x1 - x0)
+
+    def is_free(self, *points: tuple[float, float], reach: float = BODY_M + ROOM_M) -> bool:
+        """Whether a body can be at all of the points, and walk between them."""
+        line = shapely.LineString(points) if len(points) > 1 else shapely.Point(points[0])
+        return not len(self._solids.query(line, predicate="dwithin", distance=reach))
+
+
+Event = dict[str, Any]
+
+
+def _obstructing(line: Line, s: float, side: float, _: np.random.Generator) -> Event | None:
+    at = line.point(s)
+    return {"kind": "obstructing", "at": at} if line.is_free(at) else None
+
+
+def _conversing(line: Line, s: float, side: float, generator: np.random.Generator) -> Event | None:
+    """As many as leave a passage: two stand one behind the other along the way."""
+    spacing = 1.1
+    people = int(generator.integers(2, 5))
+    while people > 2 and line.width < 2 * (_ring(people, spacing) + BODY_M) + PASSAGE_M:
+        people -= 1
+    across = _ring(people, spacing) + BODY_M if people > 2 else BODY_M
+    at = line.point(s, side * max(line.width / 2 - across - 0.1, 0.0))
+    facing = round(line.direction(s), 3)
+    reach = _ring(people, spacing) + BODY_M + ROOM_M
+    if not line.is_free(at, reach=reach):
+        return None
+    return {"kind": "conversing", "at": at, "people": people, "spacing_m": spacing, "facing": facing}
+
+
+def _ring(people: int, spacing: float) -> float:
+    """Radius of the circle on which so many people stand."""
+    return spacing / (2 * sin(pi / people))
+
+
+def _queuing(line: Line, s: float, side: float, generator: np.random.Generator) -> Event | None:
+    """From one side of the sidewalk, as straight over it as leaves a passage."""
+    people, spacing = int(generator.integers(3, 6)), round(float(generator.uniform(0.7, 0.9)), 2)
+    head = side * (line.width / 2 - BODY_M)
+    across = max(line.width - PASSAGE_M - 2 * BODY_M, 0.2)
+    slant = acos(min(across / ((people - 1) * spacing), 1.0))  # 0: square to the way
+    along = slant if generator.random() < 0.5 else -slant
+    direction = line.direction(s) - side * pi / 2 + along
+    at = line.point(s, head)
+    reach = (people - 1) * spacing
+    end = (round(at[0] + reach * cos(direction), 2), round(at[1] + reach * sin(direction), 2))
+    if not line.is_free(at, end):
+        return None
+    return {"kind": "queuing", "at": at, "people": people, "spacing_m": spacing, "direction": round(direction, 3)}
+
+
+def _frontal(line: Line, s: float, side: float, _: np.random.Generator) -> Event | None:
+    at = line.point(line.length if s > 0.5 * line.length and line.length < 25.0 else s)
+    return {"kind": "frontal", "at": at} if line.is_free(at) else None
+
+
+def _lateral(line: Line, s: float, side: float, _: np.random.Generator) -> Event | None:
+    """From beyond the sidewalk's edge where there is room, else from its edge."""
+    for beside in (2.0, line.width / 2 + 0.3, line.width / 2 - BODY_M):
+        for way in (side, -side):
+            start, end = line.point(s, way * beside), line.point(s, -way * (line.width / 2 + 0.2))
+            if line.is_free(start, end):
+                return {
+                    "kind": "lateral", "at": line.point(s), "side": "left" if way > 0 else "right",
+                    "side_m": round(beside, 2), "direction": round(line.direction(s), 3),
+                    "walk_on_m": round(line.width / 2 + 0.2, 2),
+                }  # fmt: skip
+    return None
+
+
+def _overtaking(line: Line, s: float, side: float, _: np.random.Generator) -> Event | None:
+    """Waits at the edge until the robot has passed."""
+    s = s if line.length > 25.0 else min(2.5, 0.2 * line.length)
+    at = line.point(s, side * (line.width / 2 - BODY_M))
+    side_name = "left" if side > 0 else "right"
+    return {"kind": "overtaking", "at": at, "side": side_name} if line.is_free(at) else None
+
+
+def _gesturing(line: Line, s: float, side: float, _: np.random.Generator) -> Event | None:
+    at = line.point(max(s, 0.7 * line.length))
+    return {"kind": "gesturing", "at": at} if line.is_free(at) else None
+
+
+MAKERS: dict[str, Callable[[Line, float, float, np.random.Generator], Event | None]] = {
+    "obstructing": _obstructing,
+    "conversing": _conversing,
+    "queuing": _queuing,
+    "frontal": _frontal,
+    "lateral": _lateral,
+    "overtaking": _overtaking,
+    "gesturing": _gesturing,
+}
+
+
+def place_event(kind: str, line: Line, near: float, generator: np.random.Generator, spread: float) -> Event | None:
+    """The event at a free place within ``spread`` m of ``near``; None if there is none."""
+    for _ in range(24):
+        s = near + float(generator.uniform(-spread, spread))
+        side = 1.0 if generator.random() < 0.5 else -1.0
+        event = MAKERS[kind](line, min(max(s, 1.0), line.length - 0.5), side, generator)
+        if event is not None:
+            return event
+    return None
+
+
+def choose_town(number: int) -> TownWays:
+    """The ways and people of one town."""
+    town = make_town(number)
+    generator = np.random.default_rng([GENERATOR_VERSION, number, 5])
+    straight, events = _straight_with_people(town, generator)
+    crosswalk = _way(town, town.crosswalk_spots(), generator)
+    events["crossing"] = {"kind": "crossing"}
+    return TownWays.parse(
+        {
+            "town": town.name,
+            "straight": straight,
+            "curve": _way(town, town.curve_spots(), generator),
+            "crosswalk": crosswalk,
+            "events": events,
+            "long": _long(town, number, generator),
+        },
+        f"town {town.name}",
+    )
+
+
+def _way(town: Town, spots: list[Spot], generator: np.random.Generator) -> dict[str, Any]:
+    spot = spots[int(generator.integers(len(spots)))]
+    return {"points": _rounded(spot.points), "width": round(spot.width, 2), "scene": _window(town, spot.points).name}
+
+
+def _window(town: Town, points: FloatArray) -> SceneSpec:
+    x0, y0, x1, y1 = (float(round(value)) for value in (*points.min(axis=0), *points.max(axis=0)))
+    return town.window((x0 - MARGIN_M, y0 - MARGIN_M, x1 + MARGIN_M, y1 + MARGIN_M))
+
+
+def _straight_with_people(town: Town, generator: np.random.Generator) -> tuple[dict[str, Any], dict[str, Event]]:
+    """A straight way on which every behaviour has a place."""
+    spots = [spot for spot in town.straight_spots() if spot.width >= NARROWEST_M and spot.length >= 12.0]
+    for index in generator.permutation(len(spots)).tolist():
+        spot = spots[index]
+        scene = _window(town, spot.points)
+        line = Line(spot.points, spot.width, scene)
+        events = {kind: place_event(kind, line, 0.62 * line.length, generator, 1.5) for kind in MAKERS}
+        if all(event is not None for event in events.values()):
+            way = {"points": _rounded(spot.points), "width": round(spot.width, 2), "scene": scene.name}
+            return way, {kind: event for kind, event in events.items() if event is not None}
+    raise BadInput(f"town {town.name}: no straight sidewalk has room for all behaviours")
+
+
+def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, Any]:
+    """A long way with somebody every few dozen metres, and people on the crosswalks."""
+    route = long_way(town, number)
+    scene = long_scene(town, number)
+    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
+    events: list[Event] = []
+    s = float(generator.uniform(*EVENT_EVERY_M))
+    while s < at[-1] - 12.0:
+        k = int(np.searchsorted(at, s))
+        near = slice(max(k - 8, 0), k + 9)
+        if set(route.kinds[near]) == {"sidewalk"} and route.width[near].min() >= NARROWEST_M:
+            line = Line(route.points, float(route.width[near].min()), scene)
+            kind = LONG_KINDS[int(generator.integers(len(LONG_KINDS)))]
+            event = place_event(kind, line, s, generator, 3.0)
+            if event is not None:
+                events.append(event)
+        s += float(generator.uniform(*EVENT_EVERY_M))
+    events += _crossings(route.points, route.kinds)
+    steps = np.linspace(0.0, at[-1], max(2, round(at[-1] / LONG_STEP_M) + 1))
+    points = np.column_stack([np.interp(steps, at, route.points[:, k]) for k in (0, 1)])
+    return {
+        "points": _rounded(points),
+        "width": round(float(np.median(route.width)), 2),
+        "scene": scene.name,
+        "length": round(float(at[-1]), 1),
+        "events": events,
+    }
+
+
+def _crossings(points: FloatArray, kinds: tuple[str, ...]) -> list[Event]:
+    """People on every second crosswalk of the way."""
+    found, inside = [], False
+    for k, kind in enumerate(kinds):
+        if kind == "crosswalk" and not inside:
+            run = next((j for j in range(k, len(kinds)) if kinds[j] != "crosswalk"), len(kinds))
+            found.append((k + run) // 2)
+        inside = kind == "crosswalk"
+    zones = []
+    for middle in found[::2]:
+        low, high = points[max(middle - 2, 0)], points[min(middle + 2, len(points) - 1)]
+        direction = atan2(high[1] - low[1], high[0] - low[0])
+        zones.append({"kind": "crossing", "zone": _zone(points[middle], direction), "direction": round(direction, 3)})
+    return zones
+
+
+def _zone(middle: FloatArray, direction: float, along: float = 5.0, across: float = 3.0) -> list[list[float]]:
+    """Corners of a box about the middle of a crosswalk."""
+    c, s = cos(direction), sin(direction)
+    corners = ((-along, -across), (along, -across), (along, across), (-along, across))
+    return [
+        [round(float(middle[0]) + (a * c - b * s) / 2, 2), round(float(middle[1]) + (a * s + b * c) / 2, 2)]
+        for a, b in corners
+    ]
+
+
+def _rounded(points: FloatArray) -> list[list[float]]:
+    return [[round(float(x), 2), round(float(y), 2)] for x, y in points]
+
+
+def main() -> None:
+    """Write the file."""
+    from rich.progress import track
+
+    towns = [plain(choose_town(number)) for number in track(range(len(town_names())), "choosing")]
+    document = {"version": GENERATOR_VERSION, "towns": towns}
+    DATA.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+    total = sum(town["long"]["length"] for town in towns)
+    print(f"{len(towns)} towns, {total / 1000:.1f} km of long ways, {DATA.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

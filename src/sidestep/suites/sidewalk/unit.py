@@ -1,0 +1,55 @@
+"""``sidewalk-unit``: 10 to 20 m along a straight sidewalk, round a curve or over a crosswalk, with nobody there.
+
+After SidewalkBench (Sec. 3.3): leaving the sidewalk or touching anything fails, 60 s are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sidestep.suites.sidewalk.places import Way, sidewalk_places
+from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
+from sidestep.types.scenario import Scenario
+from sidestep.types.sensors import Sensors
+
+KINDS = ("straight", "curve", "crosswalk")
+
+
+@dataclass(frozen=True)
+class SidewalkUnit:
+    """The suite under one choice of options. Scenarios of one town follow each other."""
+
+    options: SidewalkOptions = field(default_factory=SidewalkOptions)
+    name: str = "sidewalk-unit"
+    summary: str = "keep to the sidewalk: 10-20 m straight, round a curve, over a crosswalk; nobody there"
+
+    def with_options(self, options: dict[str, Any]) -> SidewalkUnit:
+        """The same suite, run differently."""
+        return SidewalkUnit(SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All of them, town by town."""
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Scenario]:
+        for town in sidewalk_places().towns:
+            for kind in KINDS:
+                yield self._scenario(kind, town.town, getattr(town, kind))
+
+    def _scenario(self, kind: str, town: str, way: Way) -> Scenario:
+        return Scenario(
+            name=f"{kind}-{town.lower()}",
+            suite=self.name,
+            summary=f"{kind} in {town}",
+            scene=way.scene,
+            robots=(placement(way, self.options),),
+            rules=rules(way),
+            sensors=Sensors.parse(sensors(self.options), self.name),
+            tags=(kind, "town"),
+            notes={"options": self.options.model_dump()},
+        )
+
+
+SIDEWALK_UNIT = SidewalkUnit()
