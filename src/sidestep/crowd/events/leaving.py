@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 
 from sidestep.crowd.events.conversing import circle_places, look_at_speaker
@@ -41,7 +43,7 @@ class Leave(Act):
         if not person.here or stage.time - self._since < WAVE_S - 1e-9:
             return
         person.gesture("none")
-        person.turn_head(float("nan"))
+        person.turn_head(nan)
         if person.walk_to(*self._to, person.speed, stage.dt):
             person.leave()
         for other in stage.people[1:]:
