@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Observation
 from sidestep.types.base import FloatArray
 from sidestep.types.gestures import GESTURES
-from tests.crowd.events.playing import STEP, at, contacts, gaps, play, straight, trigger_time
+from tests.crowd.events.playing import STEP, Scripted, at, contacts, gaps, play, scenario, straight, trigger_time
 
 
 def centres(record: EpisodeRecord, person: int = 0) -> FloatArray:
@@ -36,7 +37,8 @@ def gesture(record: EpisodeRecord, time: float, person: int = 0) -> str:
 def test_joining_takes_the_free_place_and_talks() -> None:
     """From (6, 4) to the circle about (6, 1) of two: the place nearest to (6, 4)."""
     event = {"kind": "joining", "at": [6, 1], "start": [6, 4], "people": 2, "speed": 1.2}
-    record = play(event, straight(0.0))
+    policy = Scripted(straight(0.0))
+    record = run_episode(scenario(event), policy)
     radius = 1.1 / np.sqrt(3)
     assert trigger_time(record) == 0.0
     assert record.person_position[-1, 0] == pytest.approx([6, 1 + radius], abs=2e-3)
@@ -45,14 +47,23 @@ def test_joining_takes_the_free_place_and_talks() -> None:
     assert gesture(record, arrived + 0.3) == "talk"
     assert gesture(record, STEP, person=1) == "talk"
     assert record.person_heading[-1, 0] == pytest.approx(-pi / 2, abs=1e-3)
-    assert len(set(record.person_group.tolist())) == 1
+    assert record.person_group.tolist() == [-1, 0, 0]
+    assert [o.pedestrians.group.tolist() for o in (policy.seen[5], policy.seen[-1]) if o.pedestrians] == [
+        [-1, 0, 0],
+        [0, 0, 0],
+    ]
     place = record.person_position[-1]
     assert min(np.linalg.norm(place[i] - place[j]) for i in range(3) for j in range(i)) > 1.09
 
 
 def test_leaving_waves_walks_off_and_the_others_stay() -> None:
     event = {"kind": "leaving", "at": [6, 1], "to": [6, 6], "people": 3, "speed": 1.0}
-    record = play(event, straight(0.0))
+    policy = Scripted(straight(0.0))
+    record = run_episode(scenario(event), policy)
+    assert [o.pedestrians.group.tolist() for o in (policy.seen[5], policy.seen[15]) if o.pedestrians] == [
+        [0, 0, 0],
+        [-1, 0, 0],
+    ]
     assert gesture(record, 0.5) == "wave"
     assert gesture(record, 1.5) == "none"
     assert (record.person_position[:, 1:] == record.person_position[0, 1:]).all()
