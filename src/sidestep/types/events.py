@@ -116,7 +116,7 @@ class Overtaking(Walking):
     """On which side the person passes; None: drawn."""
     gap_m: Positive = 0.4
     """Between the bodies while passing."""
-    margin: Positive = 0.4
+    margin: Positive = 0.5
     """How much faster than the robot, m/s."""
     max_speed: Positive = 2.2
     walk_on_m: Positive = 20.0

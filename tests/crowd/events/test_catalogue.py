@@ -10,15 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Observation
 from sidestep.types.base import FloatArray
 from sidestep.types.gestures import GESTURES
-from tests.crowd.events.playing import STEP, at, contacts, gaps, play, straight, trigger_time
+from tests.crowd.events.playing import STEP, Scripted, at, contacts, gaps, play, scenario, straight, trigger_time
 
 
 def centres(record: EpisodeRecord, person: int = 0) -> FloatArray:
     """(T+1,) m between the robot and one person."""
     return np.asarray(np.linalg.norm(record.person_position[:, person] - record.robot_pose[:, :2], axis=1))
+
+
+def least_apart(record: EpisodeRecord) -> float:
+    """m between the centres of the two people who come nearest to each other."""
+    place = record.person_position
+    pairs = [(i, j) for i in range(place.shape[1]) for j in range(i)]
+    return min(float(np.nanmin(np.linalg.norm(place[:, i] - place[:, j], axis=1))) for i, j in pairs)
 
 
 def gesture(record: EpisodeRecord, time: float, person: int = 0) -> str:
@@ -29,7 +37,8 @@ def gesture(record: EpisodeRecord, time: float, person: int = 0) -> str:
 def test_joining_takes_the_free_place_and_talks() -> None:
     """From (6, 4) to the circle about (6, 1) of two: the place nearest to (6, 4)."""
     event = {"kind": "joining", "at": [6, 1], "start": [6, 4], "people": 2, "speed": 1.2}
-    record = play(event, straight(0.0))
+    policy = Scripted(straight(0.0))
+    record = run_episode(scenario(event), policy)
     radius = 1.1 / np.sqrt(3)
     assert trigger_time(record) == 0.0
     assert record.person_position[-1, 0] == pytest.approx([6, 1 + radius], abs=2e-3)
@@ -38,14 +47,23 @@ def test_joining_takes_the_free_place_and_talks() -> None:
     assert gesture(record, arrived + 0.3) == "talk"
     assert gesture(record, STEP, person=1) == "talk"
     assert record.person_heading[-1, 0] == pytest.approx(-pi / 2, abs=1e-3)
-    assert len(set(record.person_group.tolist())) == 1
+    assert record.person_group.tolist() == [-1, 0, 0]
+    assert [o.pedestrians.group.tolist() for o in (policy.seen[5], policy.seen[-1]) if o.pedestrians] == [
+        [-1, 0, 0],
+        [0, 0, 0],
+    ]
     place = record.person_position[-1]
     assert min(np.linalg.norm(place[i] - place[j]) for i in range(3) for j in range(i)) > 1.09
 
 
 def test_leaving_waves_walks_off_and_the_others_stay() -> None:
     event = {"kind": "leaving", "at": [6, 1], "to": [6, 6], "people": 3, "speed": 1.0}
-    record = play(event, straight(0.0))
+    policy = Scripted(straight(0.0))
+    record = run_episode(scenario(event), policy)
+    assert [o.pedestrians.group.tolist() for o in (policy.seen[5], policy.seen[15]) if o.pedestrians] == [
+        [0, 0, 0],
+        [-1, 0, 0],
+    ]
     assert gesture(record, 0.5) == "wave"
     assert gesture(record, 1.5) == "none"
     assert (record.person_position[:, 1:] == record.person_position[0, 1:]).all()
@@ -113,12 +131,10 @@ def test_people_crowd_about_the_robot_and_go() -> None:
     assert np.diff(bearings, append=bearings[0] + 2 * pi).max() < pi / 1.5  # on all sides
     assert {gesture(record, 13.0, k) for k in range(6)} == {"wave", "phone", "none"}
     assert not record.person_present[-1].any()
-    apart = [
-        np.nanmin(np.linalg.norm(record.person_position[:, i] - record.person_position[:, j], axis=1))
-        for i in range(6)
-        for j in range(i)
-    ]
-    assert min(apart) >= 0.6
+    assert least_apart(record) >= 0.6
+    followed = play(event | {"stay_s": 5}, straight(0.8))
+    assert least_apart(followed) >= 0.5  # they scramble after a robot that moves on, yet do not merge
+    assert not followed.person_present[-1].any()
 
 
 def test_yielding_signs_until_the_robot_has_passed_and_then_goes() -> None:
@@ -171,12 +187,7 @@ def test_people_come_out_before_a_robot_that_waits() -> None:
     assert not contacts(record)
     assert (record.person_position[0, :, 0] > 11).all()
     assert not record.person_present[-1].any()
-    apart = [
-        np.nanmin(np.linalg.norm(record.person_position[:, i] - record.person_position[:, j], axis=1))
-        for i in range(3)
-        for j in range(i)
-    ]
-    assert min(apart) >= 0.6
+    assert least_apart(record) >= 0.6
     assert contacts(play(event, straight(1.0), scene=WALL))
 
 

@@ -1,9 +1,9 @@
 """Pedestrian crossing: people come over a crosswalk from the front and from behind once the robot is on it.
 
 Three lanes along the robot's way over the zone: in the middle come those from the front, on one side those from behind,
-and the other side stays free. A robot that keeps to the middle meets somebody; one that waits, or weaves to the free
-side, does not. In a lane the fastest goes first, so that nobody runs into the next. They walk straight and give way to
-nobody.
+and the other side stays free. A robot that stays in the middle, standing or driving, meets somebody; one that goes or
+waits on the free side does not. In a lane the fastest goes first, so that nobody runs into the next. They walk straight
+and give way to nobody.
 """
 
 from __future__ import annotations

@@ -2,22 +2,23 @@
 
 Some wave, some take pictures; after ``stay_s`` they walk away and leave the world.
 
-Each comes straight and stops ``gap_m`` from the robot's body; if the robot moves off, they follow as they can. Nobody
-walks into the robot, and a robot that creeps into somebody touches a person who stands.
+Each comes straight and stops ``gap_m`` from the robot's body, or behind who is before; if the robot moves off, they
+follow as they can. Nobody walks into the robot, and a robot that creeps into somebody touches a person who stands.
 """
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import nan, pi, sqrt
 
 import numpy as np
 
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_speed
-from sidestep.crowd.events.stage import Stage
+from sidestep.crowd.events.stage import Actor, Stage
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.events import Crowding
 
 LAG = 0.5  # s
+APART = 0.1  # m between two bodies where one waits for the other
 GONE_M = 8.0  # m from the robot where they leave the world
 
 
@@ -41,24 +42,31 @@ class Crowd(Act):
     def go_on(self, stage: Stage) -> None:
         """Everybody on the own line through the robot."""
         staying = stage.time < self._until - 1e-9
-        for person in stage.people:
-            dx, dy = stage.x - person.x, stage.y - person.y
-            distance = sqrt(dx * dx + dy * dy)
-            if distance < 1e-6 or not person.here:
-                continue
-            ux, uy = dx / distance, dy / distance
+        order = sorted(
+            ((person.x - stage.x) ** 2 + (person.y - stage.y) ** 2, k)
+            for k, person in enumerate(stage.people)
+            if person.here
+        )
+        before: list[Actor] = []  # who goes first: inwards the nearest to the robot, outwards the farthest
+        for square, k in order if staying else reversed(order):
+            person, distance = stage.people[k], max(sqrt(square), 1e-6)
+            ux, uy = (stage.x - person.x) / distance, (stage.y - person.y) / distance
             if staying:
                 gap = distance - stage.radius - person.radius - self._event.gap_m
                 speed = min(max(gap / LAG, 0.0), person.speed)
-                person.walk(ux * speed, uy * speed)
                 person.face(stage.x, stage.y)
                 person.turn_head(0.0)
             else:
-                person.walk(-ux * person.speed, -uy * person.speed)
+                speed = -person.speed
                 person.gesture("none")
-                person.turn_head(float("nan"))
-                if distance > GONE_M:
-                    person.leave()
+                person.turn_head(nan)
+            reach = (2.0 * person.radius + APART) ** 2
+            if any((other.x - person.x) ** 2 + (other.y - person.y) ** 2 < reach for other in before):
+                speed = 0.0
+            person.walk(ux * speed, uy * speed)
+            before.append(person)
+            if not staying and distance > GONE_M:
+                person.leave()
 
 
 def crowding(event: Crowding, setting: Setting, generator: np.random.Generator) -> Script:

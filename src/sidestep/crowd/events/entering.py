@@ -6,6 +6,8 @@ the person turns round to the door.
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_speed
@@ -43,7 +45,7 @@ class GoIn(Act):
             self._going = inside > stage.radius + 2.0 * person.radius
             if self._going:
                 person.gesture("none")
-                person.turn_head(float("nan"))
+                person.turn_head(nan)
         elif self._points:
             if person.walk_to(*self._points[0], person.speed, stage.dt):
                 self._points.pop(0)

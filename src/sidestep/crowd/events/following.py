@@ -6,7 +6,7 @@ Along the line to the robot the person walks at v = v_robot + (d - distance_m) /
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf, nan, sqrt
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Follow(Act):
             person.walk(ux * speed, uy * speed)
             person.look_at(stage.x, stage.y)
             return
-        person.turn_head(float("nan"))
+        person.turn_head(nan)
         person.walk(-ux * person.speed, -uy * person.speed)
         if distance > GONE_M:
             person.leave()

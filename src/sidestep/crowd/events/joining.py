@@ -44,15 +44,16 @@ class Join(Act):
             person.face(*self._centre)
             person.gesture("talk")
             person.turn_head(0.0)
+            person.join(stage.people[1])
 
 
 def joining(event: Joining, setting: Setting, generator: np.random.Generator) -> Script:
-    """A social group about ``at`` and one more of it at ``start``."""
+    """A social group about ``at``, and at ``start`` one person who is not of it yet."""
     drawn = int(generator.integers(2, 4))
     count = drawn if event.people is None else event.people
     towards = heading_to(event.start[0] - event.at[0], event.start[1] - event.at[1])
     places = circle_places(*event.at, count + 1, event.spacing_m, towards)
     heading = heading_to(event.at[0] - event.start[0], event.at[1] - event.start[1])
-    comes = Performer(*event.start, heading, draw_speed(event, generator), together=True)
+    comes = Performer(*event.start, heading, draw_speed(event, generator))
     people = (comes, *(Performer(*place, together=True) for place in places[1:]))
     return Script(event.kind, people, event.radius, lambda: Join(event, places[0][:2]))

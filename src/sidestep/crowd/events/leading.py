@@ -6,7 +6,7 @@ that comes, and not at all before one that stays behind. Then the person turns r
 
 from __future__ import annotations
 
-from math import sqrt
+from math import nan, sqrt
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Lead(Act):
         if speed > WAITS_BELOW:
             person.walk(dx / distance * speed, dy / distance * speed)
             person.gesture("none")
-            person.turn_head(float("nan"))
+            person.turn_head(nan)
         else:
             person.walk(0.0, 0.0)
             person.face(stage.x, stage.y)

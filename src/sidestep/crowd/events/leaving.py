@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import numpy as np
 
 from sidestep.crowd.events.conversing import circle_places, look_at_speaker
@@ -28,6 +30,7 @@ class Leave(Act):
             for person in stage.people:
                 person.gesture("talk")
             look_at_speaker(stage.people, 0)
+            stage.people[0].join(stage.people[1])
 
     def begin(self, stage: Stage) -> None:
         """Say goodbye."""
@@ -40,8 +43,9 @@ class Leave(Act):
         person = stage.people[0]
         if not person.here or stage.time - self._since < WAVE_S - 1e-9:
             return
+        person.part()
         person.gesture("none")
-        person.turn_head(float("nan"))
+        person.turn_head(nan)
         if person.walk_to(*self._to, person.speed, stage.dt):
             person.leave()
         for other in stage.people[1:]:
@@ -49,11 +53,11 @@ class Leave(Act):
 
 
 def leaving(event: Leaving, setting: Setting, generator: np.random.Generator) -> Script:
-    """A social group about ``at``; who leaves stands on the side of ``to``."""
+    """A social group about ``at``; who leaves stands on the side of ``to``, and is in the record not of the group."""
     drawn = int(generator.integers(3, 5))
     count = drawn if event.people is None else event.people
     towards = heading_to(event.to[0] - event.at[0], event.to[1] - event.at[1])
     speed = draw_speed(event, generator)
     places = circle_places(*event.at, count, event.spacing_m, towards)
-    people = tuple(Performer(*place, speed, together=True) for place in places)
+    people = tuple(Performer(*place, speed, together=k > 0) for k, place in enumerate(places))
     return Script(event.kind, people, event.radius, lambda: Leave(event))

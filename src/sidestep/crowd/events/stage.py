@@ -81,6 +81,14 @@ class Actor:
         """Make a gesture until told otherwise."""
         self._flags[layout.GESTURE, self.column] = GESTURES[name]
 
+    def join(self, other: Actor) -> None:
+        """Be of another's social group from now on; records keep the group of time 0."""
+        self._flags[layout.GROUP, self.column] = self._flags.item(layout.GROUP, other.column)
+
+    def part(self) -> None:
+        """Be of no group from now on."""
+        self._flags[layout.GROUP, self.column] = -1
+
     def leave(self) -> None:
         """Leave the world for good."""
         self.walk(0.0, 0.0)

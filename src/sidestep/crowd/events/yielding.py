@@ -6,7 +6,7 @@ behind it) the person walks to ``to`` and leaves the world there.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class GiveWay(Act):
         if not self._going and stage.is_behind(person.x, person.y, inf):
             self._going = True
             person.gesture("none")
-            person.turn_head(float("nan"))
+            person.turn_head(nan)
         if not self._going:
             person.face(stage.x, stage.y)
         elif person.walk_to(*self._to, person.speed, stage.dt):
