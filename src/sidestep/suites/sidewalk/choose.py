@@ -15,9 +15,14 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
-from sidestep.scenes.towns import GENERATOR_VERSION, Spot, Town, long_scene, long_way, make_town, town_names
-from sidestep.suites.sidewalk.places import DATA, TownWays, plain
+from sidestep.kernels import layout
+from sidestep.scenes.towns import GENERATOR_VERSION, Route, Spot, Town, long_scene, long_way, make_town, town_names
+from sidestep.simulation.build import WorldBuilder
+from sidestep.suites.sidewalk.passage import leaves_passage
+from sidestep.suites.sidewalk.places import DATA, LongWay, TownWays, Way, plain
+from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
 from sidestep.types.base import FloatArray
+from sidestep.types.scenario import Scenario
 from sidestep.types.scene import SOLID, SceneSpec
 
 MARGIN_M = 30.0
@@ -31,6 +36,7 @@ ROOM_M = 0.15
 """Between people and solid things."""
 EVENT_EVERY_M = (28.0, 42.0)
 LONG_STEP_M = 2.0
+STANDING = frozenset({"obstructing", "conversing", "queuing"})
 LONG_KINDS = ("obstructing", "conversing", "queuing", "frontal", "lateral", "overtaking")
 
 
@@ -164,14 +170,14 @@ def choose_town(number: int) -> TownWays:
     """The ways and people of one town."""
     town = make_town(number)
     generator = np.random.default_rng([GENERATOR_VERSION, number, 5])
+    curves = town.curve_spots()
     straight, events = _straight_with_people(town, generator)
-    crosswalk = _way(town, town.crosswalk_spots(), generator)
-    events["crossing"] = {"kind": "crossing"}
+    crosswalk, events["crossing"] = _crosswalk_with_people(town, generator)
     return TownWays.parse(
         {
             "town": town.name,
             "straight": straight,
-            "curve": _way(town, town.curve_spots(), generator),
+            "curve": _as_way(town, curves[int(generator.integers(len(curves)))]),
             "crosswalk": crosswalk,
             "events": events,
             "long": _long(town, number, generator),
@@ -180,8 +186,7 @@ def choose_town(number: int) -> TownWays:
     )
 
 
-def _way(town: Town, spots: list[Spot], generator: np.random.Generator) -> dict[str, Any]:
-    spot = spots[int(generator.integers(len(spots)))]
+def _as_way(town: Town, spot: Spot) -> dict[str, Any]:
     return {"points": _rounded(spot.points), "width": round(spot.width, 2), "scene": _window(town, spot.points).name}
 
 
@@ -198,10 +203,49 @@ def _straight_with_people(town: Town, generator: np.random.Generator) -> tuple[d
         scene = _window(town, spot.points)
         line = Line(spot.points, spot.width, scene)
         events = {kind: place_event(kind, line, 0.62 * line.length, generator, 1.5) for kind in MAKERS}
-        if all(event is not None for event in events.values()):
-            way = {"points": _rounded(spot.points), "width": round(spot.width, 2), "scene": scene.name}
-            return way, {kind: event for kind, event in events.items() if event is not None}
+        found = {kind: event for kind, event in events.items() if event is not None}
+        way = _as_way(town, spot)
+        if len(found) == len(MAKERS) and all(_can_happen(Way.parse(way, "way"), event) for event in found.values()):
+            return way, found
     raise BadInput(f"town {town.name}: no straight sidewalk has room for all behaviours")
+
+
+def _crosswalk_with_people(town: Town, generator: np.random.Generator) -> tuple[dict[str, Any], Event]:
+    """A crosswalk with room for those who wait to cross, and the side that they leave free."""
+    spots = town.crosswalk_spots()
+    for index in generator.permutation(len(spots)).tolist():
+        way = _as_way(town, spots[index])
+        free = "left" if generator.random() < 0.5 else "right"
+        event = {"kind": "crossing", "free_side": free}
+        if _can_happen(Way.parse(way, "crosswalk"), event):
+            return way, event
+    raise BadInput(f"town {town.name}: no crosswalk has room for people")
+
+
+def _can_happen(way: Way, event: Event) -> bool:
+    """Whether a world with the event can be built, and who stands leaves a passage, however seeds place them."""
+    scenario = Scenario.parse(
+        {
+            "name": "choosing",
+            "scene": way.scene,
+            "robots": [placement(way, SidewalkOptions()).model_dump()],
+            "events": [event],
+        },
+        "choosing",
+    )
+    try:
+        builder = WorldBuilder(scenario)
+        worlds = [builder.build(seed) for seed in range(4)]
+    except BadInput:
+        return False
+    if event["kind"] not in STANDING:
+        return True
+    scene, points = worlds[0].scene.spec, np.array(way.points)
+    places = [world.agents[: layout.PY + 1, : world.people].T.astype(np.float64) for world in worlds]
+    groups = [world.flags[layout.GROUP, : world.people] for world in worlds]
+    return all(
+        leaves_passage(points, scene, people, BODY_M, group) for people, group in zip(places, groups, strict=True)
+    )
 
 
 def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, Any]:
@@ -221,36 +265,37 @@ def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, 
             if event is not None:
                 events.append(event)
         s += float(generator.uniform(*EVENT_EVERY_M))
-    events += _crossings(route.points, route.kinds)
+    events += _crossings(route)
     steps = np.linspace(0.0, at[-1], max(2, round(at[-1] / LONG_STEP_M) + 1))
     points = np.column_stack([np.interp(steps, at, route.points[:, k]) for k in (0, 1)])
-    return {
+    way = {
         "points": _rounded(points),
         "width": round(float(np.median(route.width)), 2),
         "scene": scene.name,
         "length": round(float(at[-1]), 1),
-        "events": events,
+        "events": (),
     }
+    bare = LongWay.parse(way, "long way")
+    return way | {"events": [event for event in events if _can_happen(bare, event)]}
 
 
-def _crossings(points: FloatArray, kinds: tuple[str, ...]) -> list[Event]:
+def _crossings(route: Route) -> list[Event]:
     """People on every second crosswalk of the way."""
-    found, inside = [], False
-    for k, kind in enumerate(kinds):
-        if kind == "crosswalk" and not inside:
-            run = next((j for j in range(k, len(kinds)) if kinds[j] != "crosswalk"), len(kinds))
-            found.append((k + run) // 2)
-        inside = kind == "crosswalk"
-    zones = []
-    for middle in found[::2]:
-        low, high = points[max(middle - 2, 0)], points[min(middle + 2, len(points) - 1)]
-        direction = atan2(high[1] - low[1], high[0] - low[0])
-        zones.append({"kind": "crossing", "zone": _zone(points[middle], direction), "direction": round(direction, 3)})
-    return zones
+    points, kinds = route.points, route.kinds
+    starts = [k for k in range(1, len(kinds)) if kinds[k] == "crosswalk" != kinds[k - 1]]
+    events = []
+    for start in starts[::2]:
+        end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))
+        first, last = points[start], points[end - 1]
+        direction = atan2(last[1] - first[1], last[0] - first[0])
+        along = float(np.hypot(*(last - first)))
+        zone = _zone((first + last) / 2, direction, along, float(route.width[start]))
+        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "free_side": "right"})
+    return events
 
 
-def _zone(middle: FloatArray, direction: float, along: float = 5.0, across: float = 3.0) -> list[list[float]]:
-    """Corners of a box about the middle of a crosswalk."""
+def _zone(middle: FloatArray, direction: float, along: float, across: float) -> list[list[float]]:
+    """Corners of a box of that size about the middle of a crosswalk."""
     c, s = cos(direction), sin(direction)
     corners = ((-along, -across), (along, -across), (along, across), (-along, across))
     return [
