@@ -11,6 +11,8 @@ from sidestep.types.scene import SOLID, SceneSpec
 
 HALF_WIDTH_M = 0.55
 """Half of a robot 0.6 m wide, and a quarter of a metre of room on either side."""
+EDGE_M = 0.2
+"""The centre stays so far from the edge of the ground."""
 REACH_M = 9.0
 """How far before and after the people the way is looked at."""
 
@@ -20,7 +22,7 @@ def leaves_passage(points: FloatArray, scene: SceneSpec, people: FloatArray, rad
     with its centre on the ground of sidewalk robots."""
     middle = people.mean(axis=0)
     area = shapely.Point(middle).buffer(REACH_M + 2.0)
-    ground = _union(scene, frozenset(GROUND), area).buffer(0.02)
+    ground = _union(scene, frozenset(GROUND), area).buffer(0.02).buffer(-EDGE_M)
     solid = _union(scene, SOLID, area).buffer(HALF_WIDTH_M)
     standing = [shapely.Point(place).buffer(radius + HALF_WIDTH_M) for place in people]
     for number in np.unique(group[group >= 0]).tolist():
