@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 FORMATS: dict[str, tuple[int, str]] = {"rgb": (4, "f1"), "depth": (1, "f4"), "semantic": (1, "u1"), "instance": (1, "i4")}
@@ -21,21 +20,16 @@ class GlTarget:
             texture.repeat_x = texture.repeat_y = False
         depth = context.depth_renderbuffer((width, height))
         self._buffer = context.framebuffer([self.textures[name] for name in pictures], depth)
-        self._rgba = np.empty((height, width, 4), np.uint8) if "rgb" in pictures else None
 
     def begin(self) -> None:
-        """Draw into it from now on; only depth is cleared, as the sky covers all that nothing else does."""
+        """Draw into it from now on. Whatever clearing makes of the pictures, the sky covers."""
         self._buffer.use()
-        self._buffer.color_mask = [(False,) * 4] * len(self.pictures) if len(self.pictures) > 1 else (False,) * 4
         self._buffer.clear(depth=1.0)
-        self._buffer.color_mask = [(True,) * 4] * len(self.pictures) if len(self.pictures) > 1 else (True,) * 4
 
     def read(self, name: str, out: NDArray[Any]) -> None:
         """Copy a picture into ``out``, of the shape and type that :class:`Images` says."""
         if name == "rgb":
-            assert self._rgba is not None
-            self.textures[name].read_into(self._rgba)
-            out[...] = self._rgba[:, :, :3]
+            self._buffer.read_into(out, components=3, attachment=self.pictures.index(name), alignment=1)
         else:
             self.textures[name].read_into(out, alignment=1)
 

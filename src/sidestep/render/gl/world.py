@@ -108,6 +108,8 @@ class GlWorld:
             array = self._vertex_array(program, "static", self._vertices, STATIC_LAYOUT, self._indices)
             if textured:
                 self._pictures[group.edge].use(UNITS["pictures"])
+                if "edge" in program:
+                    program["edge"].value = float(group.edge)
             _cull(self._context, not group.two_sided)
             if len(part):
                 array.render(vertices=part.size, first=first)
@@ -119,12 +121,12 @@ class GlWorld:
         self._draw_crowd(self._programs.get("model", features, pictures), crowd, table)
 
     def cast_static(self) -> None:
-        """What stands still, onto the shadow map: faces toward the sun lower than they are, the others as they are."""
+        """What stands still, onto the shadow map: lower than it is, so that it does not shade itself;"""
         program = self._programs.get("shadow_static")
         array = self._vertex_array(program, "casters", self._vertices, STATIC_LAYOUT, self._casters)
         if not self._caster_corners:
             return
-        for side, lower, slope in (("back", 1.0, 2.0), ("front", 0.0, 0.0)):
+        for side, lower, slope in (("back", 1.0, 2.0), ("front", 1.0, 1.0)):
             self._context.cull_face, self._context.polygon_offset = side, (slope, slope)
             program["lower"].value = lower
             array.render(vertices=self._caster_corners)

@@ -3,6 +3,7 @@ in vec2 lit;
 #ifdef TEXTURED
 in vec2 uv;
 uniform sampler2DArray pictures;
+uniform float edge; // texels of a picture
 #endif
 flat in vec4 finish;
 flat in vec3 plain;
@@ -16,12 +17,11 @@ uniform sampler2D mirror;
 
 #ifdef TEXTURED
 // The mip level of the mean of a pixel's longer and shorter side, but no more than 1.5 levels finer than the longer
-// side asks for: sharp on ground seen at a grazing angle.
+// side asks for: sharp on ground seen at a grazing angle. All logarithms are taken at once.
 vec3 picture() {
-    vec2 across = dFdx(uv), down = dFdy(uv);
-    float a = dot(across, across) + 1e-20, b = dot(down, down) + 1e-20;
-    float longer = log2(max(a, b)), shorter = log2(min(a, b));
-    float level = log2(float(textureSize(pictures, 0).x)) + max(0.25 * (longer + shorter), 0.5 * longer - 1.5);
+    vec2 across = edge * dFdx(uv), down = edge * dFdy(uv);
+    float a = dot(across, across), b = dot(down, down), longer = max(a, b);
+    float level = 0.25 * log2(max(a * b, longer * longer / 64.0) + 1e-20);
     vec3 root = textureLod(pictures, vec3(uv, finish.w), floor(level + 0.35)).rgb;
     return root * root;
 }
@@ -67,6 +67,12 @@ vec3 lamp_light(vec3 place, vec3 normal) {
 #endif
 
 #ifdef WANT_rgb
+// Unit normal of the face, toward the camera.
+vec3 face_normal(vec3 place, vec3 way) {
+    vec3 normal = cross(dFdx(place), dFdy(place));
+    return normal * -sign(dot(normal, way)) * inversesqrt(dot(normal, normal) + 1e-30);
+}
+
 vec3 leaving(float depth) {
     vec3 way = ray(), place = depth * way;
 #ifdef TEXTURED
@@ -74,8 +80,9 @@ vec3 leaving(float depth) {
 #else
     vec3 colour = plain;
 #endif
-    vec3 normal = cross(dFdx(place), dFdy(place));
-    normal *= -sign(dot(normal, way)) * inversesqrt(dot(normal, normal) + 1e-30);
+#if defined(LAMPS) || defined(WET)
+    vec3 normal = face_normal(place, way);
+#endif
     float bright = max(lit.x, 0.0), open = clamp(lit.y, 0.0, 1.0);
 #ifdef SHADOWS
     if (bright > 0.0) bright *= share_of_sun(place);
@@ -95,6 +102,9 @@ vec3 leaving(float depth) {
 #endif
     light += finish.y * sun_rgb.w * colour;
     if (watery || finish.x > 0.0) {
+#if !defined(LAMPS) && !defined(WET)
+        vec3 normal = face_normal(place, way); // all pixels of a face come here or none: derivatives are defined
+#endif
         vec3 d = normalize(way);
         float facing = max(-dot(d, normal), 0.0), rest = 1.0 - facing;
         float fresnel = 0.04 + 0.96 * rest * rest * rest * rest * rest;
