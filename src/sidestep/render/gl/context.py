@@ -7,7 +7,7 @@ from typing import Any
 
 from sidestep.errors import SidestepError
 
-LEAST_VERSION = 330
+WITHOUT_WINDOW: dict[str, Any] = {"require": 330, "standalone": True, "backend": "egl"}
 SOFTWARE = ("llvmpipe", "softpipe", "swrast", "software rasterizer")
 """Names of drivers that draw on the processor."""
 
@@ -31,7 +31,7 @@ def _make_context() -> Any:
             "pip install 'sidestep[gl]', or use --renderer cpu"
         ) from error
     try:
-        context: Any = moderngl.create_context(require=LEAST_VERSION, standalone=True, backend="egl")
+        context: Any = moderngl.create_context(**WITHOUT_WINDOW)
     except Exception as error:  # whatever the driver or its loader says
         raise SidestepError(
             f"no OpenGL 3.3 context could be made through EGL ({error}); install a driver (Debian: apt-get install "

@@ -17,7 +17,14 @@ from sidestep.types.base import FloatArray, IntArray
 
 STATIC_LAYOUT = ("3f4 3f4 2f4 4f4 3f4 2i4", "in_place", "in_normal", "in_uv", "in_finish", "in_colour", "in_ids")
 STATIC_ROW = np.dtype(
-    [("place", "f4", 3), ("normal", "f4", 3), ("uv", "f4", 2), ("finish", "f4", 4), ("colour", "f4", 3), ("ids", "i4", 2)]
+    [
+        ("place", "f4", 3),
+        ("normal", "f4", 3),
+        ("uv", "f4", 2),
+        ("finish", "f4", 4),
+        ("colour", "f4", 3),
+        ("ids", "i4", 2),
+    ]
 )
 MODEL_LAYOUT = ("3f4 3f4 2i4 2f4 2i4", "in_place", "in_normal", "in_bones", "in_weights", "in_ids")
 MODEL_ROW = np.dtype(

@@ -27,7 +27,7 @@ class Call(NamedTuple):
     first_face: int
     faces: int
     first: int  # row of the table
-    count: int
+    copies: int
 
 
 class Crowd(NamedTuple):

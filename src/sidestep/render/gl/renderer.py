@@ -157,9 +157,7 @@ class GlRenderer:
         self._world.draw_static(self._planner.chunks(), features, target.pictures)
         self._world.draw_sky(features, target.pictures)
 
-    def _draw_mirror(
-        self, pose: CameraPose, arrays: InstanceArrays, lamps: FloatArray, features: Features
-    ) -> None:
+    def _draw_mirror(self, pose: CameraPose, arrays: InstanceArrays, lamps: FloatArray, features: Features) -> None:
         """The world as mirrored in the ground, at half the size."""
         if self._mirrored is None:
             width, height = (-(-side * self.supersample // 2) for side in (self.camera.width, self.camera.height))

@@ -6,7 +6,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-FORMATS: dict[str, tuple[int, str]] = {"rgb": (4, "f1"), "depth": (1, "f4"), "semantic": (1, "u1"), "instance": (1, "i4")}
+FORMATS: dict[str, tuple[int, str]] = {
+    "rgb": (4, "f1"),
+    "depth": (1, "f4"),
+    "semantic": (1, "u1"),
+    "instance": (1, "i4"),
+}
 """Picture → channels and type on the card."""
 
 

@@ -23,7 +23,8 @@ class InstanceTable:
     """Bones, colours and numbers of instances as a texture: a row each (see ``shaders/skin.glsl``)."""
 
     def __init__(self, context: Any) -> None:
-        self._context, self._texture = context, None
+        self._context = context
+        self._texture: Any = None
         self._most = int(context.info["GL_MAX_TEXTURE_SIZE"])
 
     def fill(self, instances: InstanceArrays, order: IntArray, eye: FloatArray) -> None:
@@ -95,7 +96,10 @@ class GlWorld:
     def draw_static(self, chunks: IntArray, features: Features, pictures: tuple[str, ...]) -> None:
         """The chunks, in this order, in one call for each kind of surface."""
         self._noise.use(UNITS["noise"])
-        picked = [np.concatenate([_NO_FACES, *(g.triangles[g.starts[c] : g.starts[c + 1]] for c in chunks)]) for g in self._groups]
+        picked = [
+            np.concatenate([_NO_FACES, *(g.triangles[g.starts[c] : g.starts[c + 1]] for c in chunks)])
+            for g in self._groups
+        ]
         faces = np.concatenate([_NO_FACES, *picked])
         if not len(faces):
             return
@@ -121,7 +125,7 @@ class GlWorld:
         self._draw_crowd(self._programs.get("model", features, pictures), crowd, table)
 
     def cast_static(self) -> None:
-        """What stands still, onto the shadow map: lower than it is, so that it does not shade itself;"""
+        """What stands still, onto the shadow map: lower than it is, so that it does not shade itself."""
         program = self._programs.get("shadow_static")
         array = self._vertex_array(program, "casters", self._vertices, STATIC_LAYOUT, self._casters)
         if not self._caster_corners:
@@ -148,7 +152,7 @@ class GlWorld:
             program["bones"].value = table.bones
         for call in crowd.calls:
             program["first"].value = call.first
-            array.render(vertices=3 * call.faces, first=3 * call.first_face, instances=call.count)
+            array.render(vertices=3 * call.faces, first=3 * call.first_face, instances=call.copies)
 
     def draw_sky(self, features: Features, pictures: tuple[str, ...]) -> None:
         """Wherever nothing has been drawn."""
