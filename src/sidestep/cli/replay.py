@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -32,6 +33,7 @@ def replay(
         list[str] | None, typer.Option(help="Of a camera: rgb, depth, semantic, instance; repeatable, side by side.")
     ] = None,
     rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
+    renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
     as_json: AsJson = False,
