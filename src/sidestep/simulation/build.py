@@ -23,6 +23,7 @@ from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.directing import Director, make_cast
+from sidestep.simulation.event_director import add_event_people, event_directors, write_scripts
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.twins import Replay, generate_twin
@@ -105,11 +106,11 @@ class WorldBuilder:
             if isinstance(part.placement, ReplayPlacement)
         }
         self._part_settings = (
-            np.array(self._codes, np.int32),
-            np.array([_share_of(part) for part in scenario.crowd]),
-            np.array([part.sees_robot for part in scenario.crowd], bool),
-            np.array([_AT_END[part.at_end] for part in scenario.crowd], np.int32),
-            np.array([_REACTIVITY[part.reactivity] for part in scenario.crowd], np.int32),
+            np.array([*self._codes, layout.MODEL_SCRIPT], np.int32),  # last: the people of events
+            np.array([*(_share_of(part) for part in scenario.crowd), 0.0]),
+            np.array([*(part.sees_robot for part in scenario.crowd), False], bool),
+            np.array([*(_AT_END[part.at_end] for part in scenario.crowd), layout.END_STAY], np.int32),
+            np.array([*(_REACTIVITY[part.reactivity] for part in scenario.crowd), layout.REACT_NONE], np.int32),
         )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
         if any(part.reactivity == "reroute" for part in scenario.crowd) and layout.MODEL_ORCA not in self._codes:
@@ -133,6 +134,8 @@ class WorldBuilder:
         """The world under ``seed``: all that is random is drawn here."""
         replays = self._replays | self._twins(seed)
         crowd, part_of = self._place_people(seed, replays)
+        scripts = write_scripts(self.scenario, self._scene, seed, self._robot_discs, self._where)
+        crowd, part_of = add_event_people(crowd, part_of, scripts, len(self.scenario.crowd))
         people = len(part_of)
         columns = people + len(self._robots)
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
@@ -158,7 +161,7 @@ class WorldBuilder:
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
-            direct=make_cast(self._directors(seed)),
+            direct=make_cast([*self._directors(seed), *event_directors(scripts, person_id)]),
         )
 
     def _directors(self, seed: int) -> list[Callable[[], Director]]:

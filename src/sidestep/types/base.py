@@ -61,8 +61,17 @@ def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
             field = candidate.model_fields.get(str(part))
             if field is not None:
                 following += _models_in(field.annotation)
+            elif part == _kind_of(candidate):  # one of a union, told apart by ``kind``
+                following = [candidate]
+                break
         candidates = following or candidates
     return sorted({name for candidate in candidates for name in candidate.model_fields})
+
+
+def _kind_of(model: type[BaseModel]) -> Any:
+    """The fixed ``kind`` of a model that has one."""
+    field = model.model_fields.get("kind")
+    return None if field is None else field.default
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

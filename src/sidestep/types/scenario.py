@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sidestep.types.base import Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.events import EventSpec
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName, RobotSpec
 from sidestep.types.scene import SceneSpec
@@ -192,6 +193,8 @@ class Scenario(Model):
     robots: tuple[RobotPlacement, ...]
     """The first is the one under test."""
     crowd: tuple[CrowdPart, ...] = ()
+    events: tuple[EventSpec, ...] = ()
+    """People who do something because of where the first robot is (docs/suites/sidewalk_events.md)."""
     rules: Rules = Field(default_factory=Rules)
     sensors: Sensors = Field(default_factory=Sensors)
     tags: tuple[str, ...] = ()
@@ -213,6 +216,6 @@ class Scenario(Model):
     def source(self) -> Literal["recorded", "generated", "mixed"]:
         """Where the people come from."""
         recorded = {isinstance(part.placement, ReplayPlacement) for part in self.crowd}
-        if recorded == {True}:
+        if recorded == {True} and not self.events:
             return "recorded"
         return "mixed" if True in recorded else "generated"
