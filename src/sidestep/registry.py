@@ -29,6 +29,7 @@ POLICIES: dict[str, str] = {
     "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
     "mpc": "sidestep.policies.mpc:Mpc",
     "oracle": "sidestep.policies.oracle:Oracle",
+    "visual": "sidestep.policies.visual:VisualPolicy",
 }
 
 SUITES: dict[str, str] = {
