@@ -30,6 +30,7 @@ POLICIES: dict[str, str] = {
     "mpc": "sidestep.policies.mpc:Mpc",
     "oracle": "sidestep.policies.oracle:Oracle",
     "visual": "sidestep.policies.visual:VisualPolicy",
+    "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
 }
 
 SUITES: dict[str, str] = {
