@@ -53,8 +53,11 @@ class DepthReactive:
     def __init__(
         self, margin: float = 0.3, horizon: float = 4.0, time_gap: float = 1.0, field_of_view: float = pi / 2
     ) -> None:
-        """``margin``: kept from all that is seen, m (legs are seen, the contact disc of a person is wider). ``horizon``: how far ahead counts, m. ``time_gap``: s to an obstacle at
-        the present speed. ``field_of_view``: of the camera, horizontal, rad."""
+        """``margin``: kept from all that is seen, m (of people legs are seen; their contact discs are wider).
+
+        ``horizon``: how far ahead counts, m. ``time_gap``: s to an obstacle at the present speed. ``field_of_view``: of
+        the camera, horizontal, rad.
+        """
         for key, value in (("margin", margin), ("time_gap", time_gap)):
             if not 0.0 <= value < 10.0:
                 raise BadInput(f"depth_reactive: {key} is {value}; give 0 to 10")
@@ -135,7 +138,7 @@ class DepthReactive:
             return np.zeros((0, 2))
         c, s = cos(robot.heading), sin(robot.heading)
         turn, here = np.array([[c, -s], [s, c]]), np.array([robot.x, robot.y])
-        now = (self._seen[-1][1] - here) @ turn
+        now: FloatArray = (self._seen[-1][1] - here) @ turn
         if len(self._seen) == 1:
             return now
         before = (np.concatenate([points for _, points in list(self._seen)[:-1]]) - here) @ turn

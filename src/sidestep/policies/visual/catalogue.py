@@ -45,7 +45,7 @@ def load_spec(reference: str) -> VisualSpec:
 
 
 def model_rows() -> list[dict[str, Any]]:
-    """Name, goal, picture, rate, history and output of each bundled interface, for tables."""
+    """Name, goal, picture, rate and number of pictures of each bundled interface, for tables."""
     return [
         {
             "name": spec.name,
@@ -53,9 +53,7 @@ def model_rows() -> list[dict[str, Any]]:
             "picture": f"{spec.image.width}x{spec.image.height}",
             "rate_hz": spec.image.rate_hz,
             "frames": spec.image.history.frames,
-            "output": spec.output.kind,
             "summary": spec.summary,
-            "source": spec.source,
         }
         for spec in map(_bundled, model_names())
     ]
