@@ -71,7 +71,13 @@ class DepthReactive:
             "time_gap": time_gap,
             "field_of_view": field_of_view,
         }
-        self.camera: dict[str, Any] = {"width": SIDE, "height": SIDE, "field_of_view": field_of_view}
+        self.camera: dict[str, Any] = {
+            "width": SIDE,
+            "height": SIDE,
+            "field_of_view": field_of_view,
+            "yaw": 0.0,
+            "pitch": 0.0,
+        }
         """Fields of ``CameraSettings`` that the policy wishes for."""
 
     def reset(self, task: Task) -> None:

@@ -68,12 +68,12 @@ def test_a_camera_of_another_size_is_brought_to_the_wished_shape() -> None:
 def test_colours() -> None:
     picture = np.zeros((2, 2, 3), np.uint8)
     picture[..., 0], picture[0, 1] = 200, (0, 100, 0)
-    assert coloured(picture, "bgr")[0, 0].tolist() == [0.0, 0.0, 200.0]
+    assert coloured(picture, "bgr")[:, 0, 0].tolist() == [0.0, 0.0, 200.0]
     assert coloured(picture, "grey")[0, 0, 0] == pytest.approx(59.8)
     yuv = coloured(np.full((4, 6, 3), 50, np.uint8), "yuv420")
-    assert yuv.shape == (2, 3, 6)
-    assert yuv[0, 0] == pytest.approx([50, 50, 50, 50, 128, 128])
-    luma = coloured(picture, "yuv420")[0, 0, :4]
+    assert yuv.shape == (6, 2, 3)
+    assert yuv[:, 0, 0] == pytest.approx([50, 50, 50, 50, 128, 128])
+    luma = coloured(picture, "yuv420")[:4, 0, 0]
     assert luma == pytest.approx([59.8, 58.7, 59.8, 59.8])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ def middle(picture: IntArray, width: int, height: int) -> IntArray:
     return picture[top : top + height, left : left + width]
 
 
+@lru_cache(maxsize=16)
 def _weights(old: int, new: int) -> FloatArray:
-    """(new, old): the share that each old pixel has in a new one. The area that both cover, so larger pictures are
-    averaged; in smaller ones a new pixel is a mixture of the one or two that it lies on."""
+    """(new, old) float32: the share that each old pixel has in a new one, which is the area that both cover. So larger
+    pictures are averaged; in smaller ones a new pixel is a mixture of the one or two that it lies on."""
     low = np.arange(new)[:, None] * (old / new)
     covered = np.minimum(low + old / new, np.arange(old) + 1.0) - np.maximum(low, np.arange(old))
-    weights: FloatArray = np.maximum(covered, 0.0) * (new / old)
+    weights: FloatArray = (np.maximum(covered, 0.0) * (new / old)).astype(np.float32)
     return weights
 
 
@@ -31,9 +33,9 @@ def resized(picture: IntArray, width: int, height: int) -> IntArray:
     """A picture (H, W, 3) uint8 in another size, by area average."""
     if picture.shape[:2] == (height, width):
         return picture
-    rows = _weights(picture.shape[0], height)
-    columns = _weights(picture.shape[1], width)
-    mixed = np.einsum("ij,jkc,lk->ilc", rows, picture.astype(np.float64), columns, optimize=True)
+    old_height, old_width = picture.shape[:2]
+    lower = _weights(old_height, height) @ picture.reshape(old_height, -1).astype(np.float32)
+    mixed = _weights(old_width, width) @ lower.reshape(height, old_width, 3)
     rounded: IntArray = np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
     return rounded
 
@@ -54,27 +56,29 @@ def fitted(picture: IntArray, spec: ImageSpec) -> IntArray:
     return np.ascontiguousarray(resized(picture, spec.width, spec.height))
 
 
-def coloured(picture: IntArray, colour: str) -> FloatArray:
-    """(H, W, C) float32 in 0…255 of a picture (H, W, 3) uint8; BT.601, full range, for grey and YUV."""
-    rgb = picture.astype(np.float32)
+def coloured(picture: IntArray, colour: str) -> Any:
+    """Channels (C, H, W) in 0…255 of a picture (H, W, 3) uint8; BT.601, full range, for grey and YUV."""
+    planes = np.ascontiguousarray(picture.transpose(2, 0, 1))
     if colour == "rgb":
-        return rgb
+        return planes
     if colour == "bgr":
-        return np.ascontiguousarray(rgb[..., ::-1])
-    y = rgb @ np.array([0.299, 0.587, 0.114], np.float32)
+        return planes[::-1]
+    rgb = planes.astype(np.float32)
+    y = np.tensordot(np.array([0.299, 0.587, 0.114], np.float32), rgb, 1)
     if colour == "grey":
-        return y[..., None]
-    half = rgb.reshape(rgb.shape[0] // 2, 2, rgb.shape[1] // 2, 2, 3).mean(axis=(1, 3))
-    u = half @ np.array([-0.168736, -0.331264, 0.5], np.float32) + 128.0
-    v = half @ np.array([0.5, -0.418688, -0.081312], np.float32) + 128.0
-    return np.stack([y[::2, ::2], y[::2, 1::2], y[1::2, ::2], y[1::2, 1::2], u, v], axis=-1)
+        return y[None]
+    half = rgb.reshape(3, rgb.shape[1] // 2, 2, rgb.shape[2] // 2, 2).mean(axis=(2, 4))
+    u = np.tensordot(np.array([-0.168736, -0.331264, 0.5], np.float32), half, 1) + 128.0
+    v = np.tensordot(np.array([0.5, -0.418688, -0.081312], np.float32), half, 1) + 128.0
+    return np.stack([y[::2, ::2], y[::2, 1::2], y[1::2, ::2], y[1::2, 1::2], u, v])
 
 
-def normalised(picture: IntArray, spec: ImageSpec) -> FloatArray:
-    """(C, H, W) or (H, W, C): (pixel · scale − mean) / std."""
-    mean, std = np.asarray(spec.mean, np.float32), np.asarray(spec.std, np.float32)
-    values = (coloured(picture, spec.colour) * np.float32(spec.scale) - mean) / std
-    return values.transpose(2, 0, 1) if spec.layout == "nchw" else values
+def normalise(picture: IntArray, spec: ImageSpec, into: FloatArray) -> None:
+    """(pixel · scale − mean) / std into channels (C, H, W) float32; channel by channel, as memory lies."""
+    for channel, plane in enumerate(coloured(picture, spec.colour)):
+        std = spec.std[channel % len(spec.std)]
+        np.multiply(plane, np.float32(spec.scale / std), out=into[channel], dtype=np.float32)
+        into[channel] -= np.float32(spec.mean[channel % len(spec.mean)] / std)
 
 
 def tensor_shape(spec: ImageSpec) -> tuple[int, ...]:
@@ -90,21 +94,21 @@ def tensor_shape(spec: ImageSpec) -> tuple[int, ...]:
 def picture_tensors(pictures: Sequence[IntArray | None], spec: ImageSpec) -> dict[str, Any]:
     """The picture inputs by name. ``pictures`` are fitted, oldest first; None is one from before the start."""
     shrink = 2 if spec.colour == "yuv420" else 1
-    shape = (spec.height // shrink, spec.width // shrink, spec.channels)
-    blank = np.zeros(shape if spec.layout == "nhwc" else (shape[2], *shape[:2]), np.float32)
-    values = [blank if picture is None else normalised(picture, spec) for picture in pictures]
-    if spec.history.order == "newest_first":
-        values.reverse()
+    size = (len(pictures), spec.channels, spec.height // shrink, spec.width // shrink)
+    values: FloatArray = np.zeros(size, np.float32)
+    for into, picture in zip(values, pictures if spec.history.order == "oldest_first" else pictures[::-1], strict=True):
+        if picture is not None:
+            normalise(picture, spec, into)
     stack = spec.history.stack
+    if stack == "channels":
+        values = values.reshape(1, -1, *size[2:])
+    if spec.layout == "nhwc":
+        values = np.moveaxis(values, 1, -1)
+    values = as_dtype(values, spec.dtype)
     if stack == "separate":
-        tensors = {name: value[None] for name, value in zip(spec.names, values, strict=True)}
-    elif stack == "channels":
-        tensors = {spec.input: np.concatenate(values, axis=0 if spec.layout == "nchw" else 2)[None]}
-    else:
-        tensors = {spec.input: np.stack(values)[None] if stack == "time" else np.stack(values)}
-    tensors = {name: as_dtype(value, spec.dtype) for name, value in tensors.items()}
-    first = next(iter(tensors.values()))
-    return tensors | dict.fromkeys(spec.copies, first)
+        return {name: values[k : k + 1] for k, name in enumerate(spec.names)}
+    tensor = values[None] if stack == "time" else values
+    return dict.fromkeys((spec.input, *spec.copies), tensor)
 
 
 def as_dtype(values: FloatArray, dtype: str) -> Any:

@@ -69,8 +69,15 @@ class VisualPolicy:
         if goal_protocol == "true":
             self.needs = frozenset({"rgb", "goal"})  # type: ignore[misc]  # of this one, not of the class
         self._runner = self._load(dict(names or {}))
-        wished = self.spec.image.wished_camera.model_dump(exclude_none=True)
-        self.camera: dict[str, Any] = wished | {"rate_hz": self.spec.image.rate_hz}
+        wished = self.spec.image.wished_camera
+        self.camera: dict[str, Any] = {
+            "width": wished.width,
+            "height": wished.height,
+            "field_of_view": wished.field_of_view,
+            "rate_hz": self.spec.image.rate_hz,
+        }
+        self.camera |= {"pitch": wished.pitch} if wished.pitch else {}
+        self.camera |= {"mount": wished.mount} if wished.mount else {}
         """Fields of ``CameraSettings`` that the policy wishes for."""
 
     def _load(self, names: dict[str, str]) -> Runner:

@@ -116,6 +116,8 @@ class ImageSpec(Model):
             raise ValueError("yuv420 needs an even width and height")
         if self.history.stack == "separate" and self.history.frames > 1 and "{}" not in self.input:
             raise ValueError("separate pictures need {} in the input's name, such as image_{}")
+        if self.history.stack == "separate" and self.copies:
+            raise ValueError("copies and separate pictures do not go together")
         camera = self.wished_camera
         if self.crop is not None and (self.crop[0] > camera.width or self.crop[1] > camera.height):
             raise ValueError(f"crop {self.crop} is larger than the camera's {camera.width} × {camera.height}")
