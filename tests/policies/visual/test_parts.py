@@ -15,6 +15,7 @@ from sidestep.policies.visual.follow import Track, arc_velocity
 from sidestep.policies.visual.goals import PointGoals, noise_picture, point_numbers, text_tensor
 from sidestep.policies.visual.inputs import InputMaker
 from sidestep.policies.visual.memory import Memory, Moment, from_frame, into_frame
+from sidestep.policies.visual.odometry import Odometry
 from sidestep.policies.visual.picture import coloured, fitted, picture_tensors, resized
 from sidestep.policies.visual.spec import (
     DiffusionOutput,
@@ -123,6 +124,17 @@ def test_frames_are_inverse(x: float, y: float, heading: float) -> None:
     robot = RobotState(x, y, heading, 0.0, 0.0, 0.0)
     points = np.array([[1.0, 2.0], [-3.0, 0.5]])
     assert into_frame(from_frame(points, robot), robot) == pytest.approx(points)
+
+
+def test_odometry_between_two_looks() -> None:
+    odometry = Odometry()
+    odometry.add(1.0, RobotState(0.0, 0.0, 3.1, 1.0, 0.0, 0.0))
+    odometry.add(1.2, RobotState(0.2, 0.4, -3.1, 1.0, 0.0, 0.0))
+    between = odometry.at(1.05)
+    assert (between.x, between.y) == pytest.approx((0.05, 0.1))
+    assert between.heading == pytest.approx(3.1 + 0.25 * (2 * pi - 6.2))
+    assert odometry.at(1.5).x == 0.2
+    assert odometry.at(0.5).x == 0.0
 
 
 def test_a_point_on_the_left_in_other_axes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from sidestep.policies.visual.goals import PERIOD_S, PROTOCOLS
 from sidestep.policies.visual.inputs import InputMaker, reach_s
 from sidestep.policies.visual.memory import Memory, Moment
 from sidestep.policies.visual.network import load_network
+from sidestep.policies.visual.odometry import Odometry
 from sidestep.policies.visual.picture import fitted
 from sidestep.policies.visual.runner import Decision, Runner
 from sidestep.policies.visual.spec import Points, VisualSpec
@@ -103,6 +105,7 @@ class VisualPolicy:
         """Forget what was seen."""
         image, top_speed = self.spec.image, task.robot.limits.max_speed
         settings = self.settings
+        self._odometry = Odometry()
         self._memory = Memory(reach_s(self.spec) + 1.0 / image.rate_hz)
         self._inputs = InputMaker(self.spec, task.seed, top_speed, settings["goal_protocol"], settings["goal_period"])
         self._rng = np.random.default_rng([task.seed, 4])
@@ -116,15 +119,19 @@ class VisualPolicy:
 
     def act(self, observation: Observation) -> Velocity | Waypoints:
         """A new decision when it is time for one; else on along the last."""
+        self._odometry.add(observation.time, observation.robot)
         if observation.rgb is not None and observation.time >= self._due - SOON_S:
             period = 1.0 / self.spec.image.rate_hz
             self._due = max(self._due + period, observation.time + SOON_S)
+            taken = getattr(observation, "picture_time", None)  # of cameras that have a clock of their own
+            time_s = observation.time if taken is None else float(taken)
+            robot = self._odometry.at(time_s)
             picture = fitted(np.asarray(observation.rgb, np.uint8), self.spec.image)
-            self._memory.add(Moment(observation.time, picture, observation.robot))
-            inputs = self._inputs.make(self._memory, observation)
+            self._memory.add(Moment(time_s, picture, robot))
+            inputs = self._inputs.make(self._memory, replace(observation, time=time_s, robot=robot))
             decision = self._runner.decide(inputs, self._rng, self._unit_m)
             self._inputs.keep(decision.outputs)
-            self._take(decision, observation.robot)
+            self._take(decision, robot)
         if self._track is None:
             return self._velocity
         left = self._track.left(observation.robot)
