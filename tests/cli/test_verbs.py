@@ -26,6 +26,7 @@ LISTED = {
     "robots": {"name", "dynamics", "radius_m", "max_speed_mps", "summary", "source"},
     "metrics": {"name", "unit", "direction", "definition", "source", "dialects"},
     "datasets": {"name", "summary"},
+    "visual-models": {"name", "goal", "picture", "rate_hz", "frames", "summary"},
 }
 
 

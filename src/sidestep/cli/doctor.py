@@ -23,6 +23,7 @@ EXTRAS: dict[str, dict[str, str]] = {
     "video": {"av": "av"},
     "gl": {"moderngl": "moderngl"},
     "export": {"rerun-sdk": "rerun", "mcap": "mcap", "mcap-ros2-support": "mcap_ros2"},
+    "onnx": {"onnxruntime": "onnxruntime"},
     "learn": {"torch": "torch", "stable-baselines3": "stable_baselines3", "pettingzoo": "pettingzoo"},
     "bench": {"pysocialforce": "pysocialforce", "jupedsim": "jupedsim", "ir-sim": "irsim", "pyrvo": "pyrvo"},
     "ray": {"ray": "ray"},

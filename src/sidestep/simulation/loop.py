@@ -60,11 +60,13 @@ class _Running:
         except PolicyFailure as failure:
             self._fail(worlds, b, failure)
             return
+        # with latency an answer is noted when given and holds later: what is new is another command than before
+        fresh = command is not self.last[0] if self.episode.timing.mode == "latency" else not isnan(spent)
         self.last = command, spent
         if command is None:
             worlds.command[b, 0] = 0.0
         else:
-            worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=not isnan(spent))
+            worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=fresh)
 
     def note(self, worlds: Worlds, b: int) -> None:
         self.recorder.note_step(worlds, b, *self.last)
