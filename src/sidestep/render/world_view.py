@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import atan, cos, hypot, pi, sin
 
 import numpy as np
 
-from sidestep.render.figure import Figure, Motion
+from sidestep.render.figure import Figure, Motion, MotionTracker
 from sidestep.render.mesh import Scene3D
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import Looks, PeopleState, dress_people, person_models, pose_people
@@ -19,8 +20,8 @@ from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import SceneSpec
 
-ROBOT_IDS = 100_000
-"""Instance number of the first robot; people have 1 + their column."""
+ROBOT_IDS = 90_000
+"""Instance number of the first robot; people have 1 + their column, things of the scene 100 000 and more."""
 
 
 @lru_cache(maxsize=8)
@@ -34,6 +35,7 @@ class WorldView:
     def __init__(
         self, scene: SceneSpec, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
     ) -> None:
+        self.robots = tuple(robots)
         self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
         self.looks: Looks = dress_people(scenario, person_id)
         people = person_models()
@@ -70,3 +72,39 @@ class WorldView:
     def heights(self, points: FloatArray) -> FloatArray:
         """Height of the ground at points (N, 2), m."""
         return self._ground.at(points)
+
+
+class MachineTracker:
+    """Motions of machines of which one knows the poses only, step by step: legs walk, wheels roll and steer.
+
+    Velocities are differences of poses, so a record, which holds no others, shows what a camera beside it saw.
+    """
+
+    def __init__(self, robots: Sequence[RobotSpec], figures: Sequence[Figure]) -> None:
+        self._wheelbases = [spec.wheelbase if spec.dynamics == "bicycle" else None for spec in robots]
+        self._trackers = [MotionTracker(figure.leg_scale) for figure in figures]
+        self._last: list[tuple[float, float, float, float] | None] = [None] * len(self._trackers)
+
+    def advance(self, time: float, poses: FloatArray) -> list[Motion | None]:
+        """The motion of each at ``time`` with poses (K, 3): x, y, heading; None for one whose pose is NaN."""
+        return [self._one(k, time, pose) for k, pose in enumerate(np.asarray(poses, np.float64).reshape(-1, 3))]
+
+    def _one(self, k: int, time: float, pose: FloatArray) -> Motion | None:
+        if not np.isfinite(pose).all():
+            self._last[k] = None
+            return None
+        x, y, heading = (float(value) for value in pose)
+        velocity, steer, before = (0.0, 0.0), 0.0, self._last[k]
+        if before is not None and time > before[0]:
+            step = time - before[0]
+            velocity = ((x - before[1]) / step, (y - before[2]) / step)
+            steer = self._steer(k, velocity, heading, (heading - before[3] + pi) % (2 * pi) - pi, step)
+        self._last[k] = (time, x, y, heading)
+        return self._trackers[k].advance(time, (x, y, heading), velocity, steer)
+
+    def _steer(self, k: int, velocity: tuple[float, float], heading: float, turn: float, step: float) -> float:
+        """Angle of the front wheels of a bicycle model, tan δ = L ω / v."""
+        wheelbase, ahead = self._wheelbases[k], velocity[0] * cos(heading) + velocity[1] * sin(heading)
+        if wheelbase is None or hypot(*velocity) < 0.05:
+            return 0.0
+        return min(max(atan(wheelbase * turn / step / ahead), -0.6), 0.6) if abs(ahead) > 1e-6 else 0.0
