@@ -70,6 +70,11 @@ class RecordView:
         high = high_walls(scene, record.walls, self._view.scene.indoor)
         self._chase = Chase(record.robot_pose, record.step_s, high)
 
+    @property
+    def world(self) -> WorldView:
+        """The scene with its people and machines."""
+        return self._view
+
     def images(self, step: int, want: Iterable[str] = ("rgb",), angle: Angle | None = None) -> Images:
         """Pictures of the moment after ``step`` steps, from the view's own angle or another."""
         angle = angle or self._angle
