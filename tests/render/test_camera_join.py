@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
 from sidestep.render.world_view import ROBOT_IDS
-from sidestep.report.camera_film import draw_film, draw_still
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.sensors import CameraSettings
@@ -99,16 +96,6 @@ def test_depth_noise_is_stated_and_repeats() -> None:
     near = np.isfinite(exact)
     error = (rough - exact)[near] / exact[near] ** 2
     assert error.std() == pytest.approx(0.01, rel=0.1)
-
-
-def test_stills_and_films_are_written(watched: tuple[Any, list[Observation]], tmp_path: Path) -> None:
-    record, _ = watched
-    draw_still(record, tmp_path / "still.png", time_s=0.5, panels=("rgb", "depth", "semantic", "instance"))
-    assert Image.open(tmp_path / "still.png").size == (256, 48)
-    draw_film(record, tmp_path / "film.gif", angle="chase", panels=("rgb",))
-    assert Image.open(tmp_path / "film.gif").size == (64, 48)
-    with pytest.raises(BadInput, match="depth"):
-        draw_still(record, tmp_path / "x.png", panels=("dpeth",))
 
 
 def test_a_camera_of_no_size_is_refused() -> None:

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from sidestep.bench.measure import Case, Effort, Figure, Note, rates
+from sidestep.bench.render_film import measure_film
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
@@ -52,7 +53,7 @@ def cases() -> list[Case]:
     ]
     made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
     if find_spec("av") is not None:
-        made.append(Case("video/640x480", measure_video))
+        made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
     return made
 

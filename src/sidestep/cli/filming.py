@@ -75,11 +75,7 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
             def tell(now: int, of: int, before: int = done, total: int = expected, text: str = label) -> None:
                 move(before + now, max(total, before + of), text)
 
-            settings = record.scenario.sensors.camera.model_copy(
-                update={"width": RUN_SIZE[0], "height": RUN_SIZE[1]}
-            )
-            draw_film(
-                record, target, cameras=cameras, panels=pictures, settings=settings, about=about, progress=tell
-            )
+            settings = record.scenario.sensors.camera.model_copy(update={"width": RUN_SIZE[0], "height": RUN_SIZE[1]})
+            draw_film(record, target, cameras=cameras, panels=pictures, settings=settings, about=about, progress=tell)
             done += per_film
     return [target for _, _, target, _ in films]

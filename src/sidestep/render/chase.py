@@ -73,7 +73,8 @@ def _free_way(places: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatAr
             edge = (dx * along[:, 1] - dy * along[:, 0]) / cross
             hit = (np.abs(cross) > 1e-9) & (ray > 0) & (edge >= 0) & (edge <= 1)
         free = np.where(hit, np.minimum(free, ray - OFF_WALL_M), free)
-    return np.clip(free, NEAREST_M, BACK_M)
+    kept: FloatArray = np.clip(free, NEAREST_M, BACK_M)
+    return kept
 
 
 def _slid(back: FloatArray, steps: int) -> FloatArray:

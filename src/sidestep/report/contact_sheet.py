@@ -107,9 +107,7 @@ def _stage_place(still: Still) -> Staged:
     motions = [
         Motion(*machine.at, radians(machine.faces), machine.speed, phase=0.2, distance=1.7) for machine in machines
     ]
-    eye, look = (
-        (x, y, z + float(world.heights(np.array([[x, y]]))[0])) for x, y, z in (still.eye, still.look)
-    )
+    eye, look = ((x, y, z + float(world.heights(np.array([[x, y]]))[0])) for x, y, z in (still.eye, still.look))
     return Staged(world, world.instances(numbers, state, motions), _aim(eye, look))
 
 

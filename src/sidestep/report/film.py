@@ -9,7 +9,7 @@ import queue
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from PIL import Image
@@ -22,8 +22,9 @@ from sidestep.types.record import EpisodeRecord
 Size = tuple[int, int]
 
 SUFFIXES = (".mp4", ".gif")
-CODEC = "libx264"
-SETTINGS = {"crf": "22", "preset": "superfast"}
+CODEC: Final = "libx264"
+SETTINGS = {"crf": "25", "preset": "superfast"}
+"""Half the processor time and the bytes of ``veryfast`` at 20; text stays sharp."""
 WAITING = 4
 """Pictures that may wait for the encoder."""
 

@@ -41,7 +41,8 @@ def coloured(images: Images, panel: str) -> Picture:
 def depth_colours(depth: FloatArray) -> Picture:
     """Yellow near, blue and black far, by the root of the distance left up to ``FAR_M``."""
     near = np.clip(1.0 - depth / FAR_M, 0.0, 1.0)
-    return _DEPTH_COLOURS[np.rint(255 * np.sqrt(near)).astype(np.uint8)]
+    colours: Picture = _DEPTH_COLOURS[np.rint(255 * np.sqrt(near)).astype(np.uint8)]
+    return colours
 
 
 def instance_colours(numbers: IntArray) -> Picture:
