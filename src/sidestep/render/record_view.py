@@ -17,7 +17,7 @@ from sidestep.render.light import make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import track_gait
 from sidestep.render.renderer import Images, Renderer
-from sidestep.render.world_view import MachineTracker, WorldView
+from sidestep.render.world_view import MachineTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
@@ -121,7 +121,8 @@ def _steering(record: EpisodeRecord) -> FloatArray | None:
     """Angle of the front wheels at every state, if the robot has some."""
     if record.robot.dynamics != "bicycle":
         return None
-    return np.concatenate([[0.0], record.applied[:, 1]])
+    moves = zip(record.robot_velocity, record.robot_pose[:, 2], strict=True)
+    return np.array([wheel_angle(record.robot, vx, vy, heading, omega) for (vx, vy, omega), heading in moves])
 
 
 def _plain_machine(radius: float) -> RobotSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import atan, cos, hypot, pi, sin
+from math import atan, cos, pi, sin
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from sidestep.types.scene import SceneSpec
 
 ROBOT_IDS = 90_000
 """Instance number of the first robot; people have 1 + their column, things of the scene 100 000 and more."""
+
+
+STEER_MOST = 0.6
+"""rad: front wheels are never seen turned farther."""
 
 
 @lru_cache(maxsize=8)
@@ -81,7 +85,7 @@ class MachineTracker:
     """
 
     def __init__(self, robots: Sequence[RobotSpec], figures: Sequence[Figure]) -> None:
-        self._wheelbases = [spec.wheelbase if spec.dynamics == "bicycle" else None for spec in robots]
+        self._robots = tuple(robots)
         self._trackers = [MotionTracker(figure.leg_scale) for figure in figures]
         self._last: list[tuple[float, float, float, float] | None] = [None] * len(self._trackers)
 
@@ -98,13 +102,15 @@ class MachineTracker:
         if before is not None and time > before[0]:
             step = time - before[0]
             velocity = ((x - before[1]) / step, (y - before[2]) / step)
-            steer = self._steer(k, velocity, heading, (heading - before[3] + pi) % (2 * pi) - pi, step)
+            turn = (heading - before[3] + pi) % (2 * pi) - pi
+            steer = wheel_angle(self._robots[k], *velocity, heading, turn / step)
         self._last[k] = (time, x, y, heading)
         return self._trackers[k].advance(time, (x, y, heading), velocity, steer)
 
-    def _steer(self, k: int, velocity: tuple[float, float], heading: float, turn: float, step: float) -> float:
-        """Angle of the front wheels of a bicycle model, tan δ = L ω / v."""
-        wheelbase, ahead = self._wheelbases[k], velocity[0] * cos(heading) + velocity[1] * sin(heading)
-        if wheelbase is None or hypot(*velocity) < 0.05:
-            return 0.0
-        return min(max(atan(wheelbase * turn / step / ahead), -0.6), 0.6) if abs(ahead) > 1e-6 else 0.0
+
+def wheel_angle(robot: RobotSpec, vx: float, vy: float, heading: float, turn_rate: float) -> float:
+    """Angle δ of the front wheels of a machine that moves so, rad: tan δ = L ω / v; 0 for one that does not steer."""
+    ahead = vx * cos(heading) + vy * sin(heading)
+    if robot.dynamics != "bicycle" or robot.wheelbase is None or abs(ahead) < 0.05:
+        return 0.0
+    return min(max(atan(robot.wheelbase * turn_rate / ahead), -STEER_MOST), STEER_MOST)
