@@ -40,6 +40,7 @@ TO_TONE = np.float32(TONES / TONE_RANGE)
 MOST_TONE = np.float32(TONES - 1)
 FACE_BITS = np.uint64(0xFFFFFFFF)
 FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
+GRAZING = np.float32(0.12)  # share of the sun below which no more is allowed for
 
 
 @inlined
@@ -77,9 +78,16 @@ def _field(floats, place, column):
 
 
 @kernel
+def texel_size(rays):
+    """Edge of a texel of the shadow map, m."""
+    return np.float32(1.0 / np.sqrt(rays[0] * rays[0] + rays[1] * rays[1] + rays[2] * rays[2]))
+
+
+@kernel
 def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
     """``left`` of ``sun`` (rows) after taking away what the shadow map says does not arrive: four comparisons a pixel,
-    blended. A pixel is lit where the map is not higher; outside the map everything is."""
+    blended. A pixel is lit where the map is not higher; outside the map everything is. The more a surface turns away
+    from the sun, the more its height changes within a texel, and the higher the map must be to shade it."""
     ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
     rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
     sx0 = shadow_rays[0] + shadow_rays[1] * ry0 + shadow_rays[2] * rz
@@ -90,11 +98,14 @@ def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, 
     shade = light[SHADE]
     most = np.float32(size - 2)
     line, below = np.float32(size), np.uint64(size)
+    half_texel = texel_size(shadow_rays) * HALF
     for x in range(np.uint64(width)):
         k = np.float32(np.int32(x))
         depth = peek(far, x)
         tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
         inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
+        facing = peek(sun, x)
+        h += half_texel / (facing if facing > GRAZING else GRAZING)
         tx, ty = tx if inside else ZERO, ty if inside else ZERO
         i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
         fx, fy = tx - i, ty - j
@@ -115,6 +126,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
     taps = np.int32(light[TAPS])
     back = taps >> np.int32(1)
     norm = light[SHADE] / np.float32(taps * taps)
+    half_texel = texel_size(shadow_rays) * HALF
     for x in range(width):
         left[x] = sun[x]
         if sun[x] <= ZERO:
@@ -125,6 +137,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
         h = shadow_eye[2] + far[x] * (shadow_rays[6] + shadow_rays[7] * ry + shadow_rays[8] * rz)
         if not (tx >= back and ty >= back and tx < size - taps - 1 and ty < size - taps - 1):
             continue
+        h += half_texel / (sun[x] if sun[x] > GRAZING else GRAZING)
         i, j = np.int32(tx), np.int32(ty)
         fx, fy = tx - np.float32(i), ty - np.float32(j)
         total = ZERO

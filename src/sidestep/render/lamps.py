@@ -11,6 +11,7 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels.raster_layout import LAMP_COLUMNS
 from sidestep.render.camera_model import CameraPose
+from sidestep.render.figure import Figure, Motion
 from sidestep.render.light import Light
 from sidestep.render.mesh import Scene3D, Semantic
 from sidestep.types.base import FloatArray
@@ -21,6 +22,9 @@ STREET_RGB = (16.0, 11.5, 6.5)
 STREET_REACH = 14.0
 STREET_COS = math.cos(math.radians(78.0))
 LOWEST_STREET_LAMP = 2.0  # m
+LIGHT_NOTHING = (Semantic.WINDOW, Semantic.SIGN)  # what of these glows lights nothing but itself
+HEAD_CONE = math.radians(38.0)
+HEAD_DOWN = math.radians(7.0)
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,10 @@ class Lamp:
 
 
 def find_lamps(scene: Scene3D) -> FloatArray:
-    """(K, LAMP_COLUMNS): one lamp for each object with faces that glow and are no windows, shining down."""
+    """(K, LAMP_COLUMNS): one lamp for each object with faces that glow and are no windows or signals, shining down."""
     mesh = scene.mesh
     glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
-    faces = np.flatnonzero(glows[mesh.material] & (mesh.semantic != Semantic.WINDOW))
+    faces = np.flatnonzero(glows[mesh.material] & ~np.isin(mesh.semantic, LIGHT_NOTHING))
     if not len(faces) or scene.indoor:
         return np.zeros((0, LAMP_COLUMNS), np.float32)
     middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)
@@ -70,6 +74,19 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     rows[:, 5] = -1.0
     rows[:, 6:] = STREET_COS, *STREET_RGB, STREET_REACH
     return rows
+
+
+def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[Lamp]:
+    """The head lamps of a machine that stands on ground of height ``ground_z``: for ``render(…, lamps=…)``."""
+    c, s = math.cos(motion.heading), math.sin(motion.heading)
+    r, g, b = (value * figure.lamp_power for value in Lamp.rgb)
+    return [
+        Lamp(
+            motion.x + c * x - s * y, motion.y + s * x + c * y, ground_z + z, motion.heading, HEAD_DOWN, HEAD_CONE,
+            (r, g, b), Lamp.reach_m * max(figure.lamp_power, 0.25) ** 0.5,
+        )
+        for x, y, z in figure.head_lamps
+    ]  # fmt: skip
 
 
 def pack_lamps(found: FloatArray, given: Sequence[Lamp], pose: CameraPose, light: Light) -> FloatArray:

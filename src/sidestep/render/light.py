@@ -213,8 +213,8 @@ def _mix(a: Rgb, b: Rgb, share: float) -> Rgb:
     return r, g, b_
 
 
-def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> FloatArray:
-    """The numbers that the rasteriser wants (see ``raster_layout``)."""
+def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True, mirror_z: float = 0.0) -> FloatArray:
+    """The numbers that the rasteriser wants (see ``raster_layout``). ``mirror_z``: height of the mirror's plane, m."""
     packed = np.zeros(layout.LIGHT_SIZE, np.float32)
     packed[layout.SUN_X : layout.SUN_X + 3] = light.direction
     for place, value in (
@@ -236,6 +236,7 @@ def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> Float
     packed[layout.CONTACT] = light.contact
     packed[layout.DISC] = light.disc
     packed[layout.LAMPS] = lamp_count
+    packed[layout.MIRROR_Z] = mirror_z
     return packed
 
 
