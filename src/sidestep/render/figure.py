@@ -18,6 +18,7 @@ COATS: dict[str, tuple[float, float]] = {
     "tail_light": (0.3, 2.2),
     "status_light": (0.0, 1.6),
     "glass": (0.9, 0.0),
+    "visor": (0.9, 0.0),
 }
 """Gloss, and light of its own at night, of slots that have either."""
 GLOW_SLOTS = frozenset(slot for slot, (_, glow) in COATS.items() if glow > 0.0)

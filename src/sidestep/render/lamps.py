@@ -14,10 +14,10 @@ from sidestep.render.camera_model import CameraPose
 from sidestep.render.figure import Figure, Motion
 from sidestep.render.light import Light
 from sidestep.render.mesh import Scene3D, Semantic
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 
 MOST_LAMPS = 8  # of one frame: the nearest
-CELL = 2.0  # m: glowing faces of no counted object that are closer together than about this are one lamp
+CELL = 2.0  # m: glowing faces of one object that are closer together than about this are one lamp
 STREET_RGB = (16.0, 11.5, 6.5)
 STREET_REACH = 14.0
 STREET_COS = math.cos(math.radians(78.0))
@@ -64,9 +64,7 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     if not high.any():
         return np.zeros((0, LAMP_COLUMNS), np.float32)
     middles, owner = middles[high], np.asarray(scene.static_id)[faces][high]
-    cells = np.where(owner[:, None] > 0, 0, np.round(middles / CELL)).astype(int)
-    _, cluster = np.unique(np.c_[owner, cells], axis=0, return_inverse=True)
-    cluster = cluster.reshape(-1)
+    cluster = _clusters(middles, owner)
     count = np.bincount(cluster)
     centre = np.stack([np.bincount(cluster, middles[:, axis]) / count for axis in range(3)], axis=1)
     rows = np.zeros((len(centre), LAMP_COLUMNS), np.float32)
@@ -74,6 +72,18 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     rows[:, 5] = -1.0
     rows[:, 6:] = STREET_COS, *STREET_RGB, STREET_REACH
     return rows
+
+
+def _clusters(middles: FloatArray, owner: IntArray) -> IntArray:
+    """(F,): number of the lamp that each face is part of, numbered as they come."""
+    cluster = np.full(len(middles), -1)
+    count = 0
+    for k in range(len(middles)):
+        if cluster[k] < 0:
+            near = (cluster < 0) & (owner == owner[k]) & (np.abs(middles - middles[k]).max(axis=1) < CELL)
+            cluster[near] = count
+            count += 1
+    return cluster
 
 
 def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[Lamp]:
