@@ -74,6 +74,7 @@ from sidestep.kernels.raster_layout import (
     U,
     V,
 )
+from sidestep.kernels.raster_light import mark_red
 from sidestep.kernels.raster_scan import first_centre
 from sidestep.kernels.raster_vertices import BEHIND
 
@@ -230,10 +231,12 @@ def prepare_chunk(
             materials[material, GLOSS], materials[material, GLOW], soak[np.uint64(semantic_of[f])],
         )  # fmt: skip
         if plain:
-            floats[face, RED] = materials[material, PLAIN_RED]
+            red = materials[material, PLAIN_RED]
+            floats[face, RED] = mark_red(red) if ints[face, SPECIAL] != 0 else red
             floats[face, GREEN] = materials[material, PLAIN_GREEN]
             floats[face, BLUE] = materials[material, PLAIN_BLUE]
         else:
+            floats[face, RED] = mark_red(np.float32(0.0))
             fx, fy = camera[FX], camera[FY]
             ry = (camera[CX] - ints[face, FACE_COLUMN] - 0.5) / fx
             rz = (camera[CY] - ints[face, FACE_ROW] - 0.5) / fy
@@ -269,7 +272,8 @@ def prepare_instance(
         ints[face, SEMANTIC] = semantic_of[f]
         _put_surface(camera, light, cross, ints, floats, face, coat_of[f, 0], coat_of[f, 1], np.float32(0.0))
         slot = slot_of[f]
-        floats[face, RED] = colours[instance, slot, 0]
+        red = colours[instance, slot, 0]
+        floats[face, RED] = mark_red(red) if ints[face, SPECIAL] != 0 else red
         floats[face, GREEN] = colours[instance, slot, 1]
         floats[face, BLUE] = colours[instance, slot, 2]
         top, bottom = min(top, ints[face, FACE_ROW]), max(bottom, ints[face, FACE_ROW_END])

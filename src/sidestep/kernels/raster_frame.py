@@ -105,6 +105,7 @@ class LightArrays(NamedTuple):
     shadow_planes: Array
     static_shadow: Array
     shadow: Array
+    shelter: Array
     mirror: Array
     mirror_far: Array
 
@@ -160,6 +161,7 @@ class ThreadArrays(NamedTuple):
     more_g: Array
     more_b: Array
     packed: Array
+    owner: Array
     spots: Array
     runs: Array
 

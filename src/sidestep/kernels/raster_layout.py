@@ -99,7 +99,13 @@ DISC = 31  # brightness of the sun's disc
 CLOUD_SHIFT = 32
 LAMPS = 33  # how many
 MIRROR_Z = 34  # m: height of the plane that the mirrored picture is of
-LIGHT_SIZE = 35
+SHELTER_X, SHELTER_Y = 35, 36  # m: where the map of shelter begins
+LIGHT_SIZE = 37
+
+# the map of shelter: how little of the sky the ground sees, 512² bytes over 64 m; each word holds a texel and those to
+# its right, below it, and diagonally below
+SHELTER_SIZE = 512
+SHELTER_PER_METRE = 8.0
 
 # lamps (K, LAMP_COLUMNS) float32
 LAMP_X, LAMP_Y, LAMP_Z, LAMP_DX, LAMP_DY, LAMP_DZ, LAMP_COS, LAMP_R, LAMP_G, LAMP_B, LAMP_REACH = range(11)

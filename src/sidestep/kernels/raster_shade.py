@@ -23,6 +23,7 @@ from sidestep.kernels.raster_layout import (
     INT_COLUMNS,
     LAMPS,
     MATERIAL,
+    RED,
     SEMANTIC,
     SHADE,
     SPECIAL,
@@ -32,7 +33,15 @@ from sidestep.kernels.raster_layout import (
     U,
     V,
 )
-from sidestep.kernels.raster_light import FACE_BITS, finish_row, lay_row, light_row, shade_sun, shade_sun_softly
+from sidestep.kernels.raster_light import (
+    FACE_BITS,
+    finish_row,
+    lay_row,
+    light_row,
+    mark_red,
+    shade_sun,
+    shade_sun_softly,
+)
 from sidestep.kernels.raster_sky import sky_colour
 from sidestep.kernels.raster_surface import glow_and_mirror, light_by_lamps
 from sidestep.kernels.raster_texture import choose_picture_level, lay_texels
@@ -40,7 +49,7 @@ from sidestep.kernels.raster_wet import wet_row
 
 WANT_RGB, WANT_DEPTH, WANT_SEMANTIC, WANT_INSTANCE = 1, 2, 4, 8
 SKY = 1  # Semantic.SKY
-SEGMENT = 32  # pixels that share a mip level
+SEGMENT = 64  # pixels that share a mip level
 ZERO, UNIT = np.float32(0.0), np.float32(1.0)
 
 
@@ -48,6 +57,7 @@ ZERO, UNIT = np.float32(0.0), np.float32(1.0)
 def prepare_sky_face(ints, floats):
     """The 0th face stands for the sky."""
     floats[0] = 0.0
+    floats[0, RED] = mark_red(ZERO)
     ints[0, MATERIAL] = -1
     ints[0, IDENTITY] = 0
     ints[0, SPECIAL] = 0
@@ -133,13 +143,17 @@ def shade_row(
     red, green, blue = thread.red, thread.green, thread.blue
     out_r, out_g, out_b, runs = thread.out_r, thread.out_g, thread.out_b, thread.runs
     place = np.uint64(row * width)
-    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue)
+    owner = thread.owner
+    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue, owner)
     begin, open_sky, special = 0, 0, 0
     while begin < width:
-        face = np.int64(seen[place + np.uint64(begin)] & FACE_BITS)
+        face = owner[np.uint64(begin)]
         end = begin + 1
-        while end < width and np.int64(seen[place + np.uint64(end)] & FACE_BITS) == face:
+        while end < width and owner[np.uint64(end)] == face:
             end += 1
+        if face < 0:
+            begin = end
+            continue
         if ints[face, MATERIAL] >= 0:
             lay_picture(
                 surfaces.pictures, surfaces.texels, ints, frame.floats, frame.depths, face, row,
@@ -162,7 +176,7 @@ def shade_row(
                 camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left
             )
         sun = left
-    light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
+    light_row(camera, light, lights.shelter, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
     if light[LAMPS] > ZERO:
         light_by_lamps(camera, light, lights.lamps, seen, frame.floats, place, row, width, thread)
     if light[WET] > ZERO:

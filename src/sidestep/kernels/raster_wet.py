@@ -19,7 +19,8 @@ from sidestep.kernels.raster_surface import MIRROR_OF_DRY, face_field, row_rays
 
 ZERO, UNIT, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 FROM_ROOT = np.float32(TONE_RANGE / 255.0**2)
-WATER, ROUGH = np.float32(0.05), np.float32(0.8)
+WATER, ROUGH = np.float32(0.08), np.float32(0.8)
+DARKER = np.float32(0.42)  # of what soaks
 PUDDLE = np.float32(1.0 / 0.45)  # noise cells per metre
 DRIEST, FILM = np.float32(0.42), np.float32(6.0)  # noise from which water stands, and how sharp its rim is
 THIN = np.float32(0.22)  # share that a mere film mirrors
@@ -78,7 +79,7 @@ def wet_row(
         texel = peek(mirror, np.uint64(np.int32(np.int32(lower * line + column) + clear)))
         mr, mg, mb = _linear(texel, 0), _linear(texel, 8), _linear(texel, 16)
         mr, mg, mb = mr if has else flat_r, mg if has else flat_g, mb if has else flat_b
-        dark = UNIT - HALF * wetness * (soak if soak > ZERO else -soak)
+        dark = UNIT - DARKER * wetness * (soak if soak > ZERO else -soak)
         r, g, b = peek(in_r, x) * dark, peek(in_g, x) * dark, peek(in_b, x) * dark
         poke(out_r, x, r + (mr - r) * share)
         poke(out_g, x, g + (mg - g) * share)

@@ -16,7 +16,7 @@ from sidestep.render.light import Light
 from sidestep.render.mesh import Scene3D, Semantic
 from sidestep.types.base import FloatArray, IntArray
 
-MOST_LAMPS = 8  # of one frame: the nearest
+MOST_LAMPS = 8  # of the scene in one frame: the nearest
 CELL = 2.0  # m: glowing faces of one object that are closer together than about this are one lamp
 STREET_RGB = (16.0, 11.5, 6.5)
 STREET_REACH = 14.0
@@ -106,6 +106,6 @@ def pack_lamps(found: FloatArray, given: Sequence[Lamp], pose: CameraPose, light
     rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, LAMP_COLUMNS)
     ahead = [pose.x + 8.0 * math.cos(pose.yaw), pose.y + 8.0 * math.sin(pose.yaw)]
     order = np.argsort(np.hypot(*(found[:, :2] - ahead).T), kind="stable") if len(found) else np.zeros(0, int)
-    packed = np.concatenate([rows, found[order]])[: max(MOST_LAMPS, len(given))]
+    packed = np.concatenate([rows, found[order[:MOST_LAMPS]]])
     packed[:, 7:10] *= light.lamps
     return packed

@@ -17,6 +17,7 @@ from sidestep.errors import BadInput, SidestepError, UnknownName
 from sidestep.kernels import raster_frame as stages
 from sidestep.kernels import raster_shade
 from sidestep.kernels.raster_finish import draw_rain, halve_depth, halve_ids, halve_rgb
+from sidestep.kernels.raster_layout import SHELTER_X, SHELTER_Y
 from sidestep.kernels.raster_wet import soften_mirror
 from sidestep.render.camera_model import CameraModel, CameraPose, pack_camera
 from sidestep.render.chunks import pack_static
@@ -26,6 +27,7 @@ from sidestep.render.light import Light, make_light, make_noise, pack_light, roo
 from sidestep.render.mesh import Instance, Scene3D
 from sidestep.render.packing import PackedInstances, check_instances, pack_models
 from sidestep.render.shadow import ShadowMap
+from sidestep.render.shelter import Shelter
 from sidestep.render.target import Target, World
 from sidestep.render.team import Team
 from sidestep.render.textures import pack_materials
@@ -86,6 +88,7 @@ class Renderer:
         self._found_lamps = find_lamps(scene)
         small = camera.width * camera.height <= 256 * 256
         self._shadow = ShadowMap(static, shadow_size or (512 if small else 1024))
+        self._shelter = Shelter(scene, scene.models)
         self._team = Team(threads)
         self._main = Target(
             camera.width * supersample, camera.height * supersample, self._world, self._shadow, self._team
@@ -119,7 +122,7 @@ class Renderer:
         packed = instances if isinstance(instances, PackedInstances) else PackedInstances.of(instances)
         arrays = check_instances(packed, self.scene.models)
         plane, mirror_width = self._mirror_height(pose, asked), 0
-        lights = self._light_up(pose, lamps, plane or 0.0)
+        lights = self._light_up(pose, arrays, lamps, plane or 0.0)
         if plane is not None:
             lights, mirror_width = self._draw_mirror(pose, plane, arrays, lights)
         camera = pack_camera(self.camera, pose, self.supersample)
@@ -141,13 +144,16 @@ class Renderer:
         plane = self._ground.at(pose)
         return plane if pose.z > plane else None
 
-    def _light_up(self, pose: CameraPose, lamps: Sequence[Lamp], mirror_z: float) -> stages.LightArrays:
+    def _light_up(
+        self, pose: CameraPose, arrays: stages.InstanceArrays, lamps: Sequence[Lamp], mirror_z: float
+    ) -> stages.LightArrays:
         """All that lights a frame."""
         shining = pack_lamps(self._found_lamps, lamps, pose, self.light)
         light = pack_light(self.light, len(shining), self._shadows, mirror_z)
         static_shadow, shadow, view, planes = self._shadow.at(pose, self._shadows)
+        shelter, light[SHELTER_X], light[SHELTER_Y] = self._shelter.at(pose, arrays)
         return stages.LightArrays(
-            light, shining, self._noise, self._tones, self._lit, view, planes, static_shadow, shadow, *NO_MIRROR
+            light, shining, self._noise, self._tones, self._lit, view, planes, static_shadow, shadow, shelter, *NO_MIRROR
         )
 
     def _draw_mirror(
