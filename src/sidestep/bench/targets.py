@@ -49,7 +49,7 @@ TARGETS: dict[str, Target] = {
     "plan/sampling": Target(at_most=1e4 * 51.12),
     "render/96x96/people=50": Target(at_least=700),
     "render/256x256/people=50": Target(at_least=450),
-    "render/640x480/people=50": Target(at_least=200),
+    "render/640x480/people=50": Target(at_least=200, times_peer=2),
     "render/1500x650/people=50": Target(at_least=65),
     "render_batch10/96x96/people=50": Target(at_least=1000),
     "video/640x480": Target(at_least=80),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -22,6 +23,7 @@ def render(
     out: Annotated[Path | None, typer.Option(help="PNG or JPEG file.")] = None,
     time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
     policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
+    renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -35,6 +36,7 @@ def replay(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Of each picture of --video, WIDTHxHEIGHT.")] = None,
     rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
+    renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
     as_json: AsJson = False,

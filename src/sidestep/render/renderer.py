@@ -6,14 +6,15 @@ metres along the optical axis (not along the ray) and infinite where nothing is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import raster_frame as stages
 from sidestep.kernels import raster_shade
 from sidestep.kernels.raster_finish import draw_rain, halve_depth, halve_ids, halve_rgb
@@ -40,6 +41,9 @@ WANTS = {
     "instance": raster_shade.WANT_INSTANCE,
 }
 ALL = frozenset(WANTS)
+BACK_ENDS = ("cpu", "gl", "auto")
+CHOICE = "SIDESTEP_RENDERER"
+"""Environment variable that says which back end draws."""
 NO_PICTURES = stages.Pictures(*(np.zeros(1, dtype) for dtype in (np.uint8, np.float32, np.uint8, np.int32)))
 """For the pictures that are not asked for."""
 NO_MIRROR = np.zeros(2, np.uint32), np.ones(1, np.float32)
@@ -223,10 +227,43 @@ def _flat(pictures: dict[str, NDArray[Any]]) -> stages.Pictures:
     return stages.Pictures(*(pictures[name].reshape(-1) for name in ("rgb", "depth", "semantic", "instance")))
 
 
-def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: object) -> Renderer:
-    """The renderer of a back end: ``cpu`` is ours; ``gl`` is a place kept for one on a graphics card."""
-    if kind == "cpu":
-        return Renderer(scene, camera, **options)  # type: ignore[arg-type]
-    if kind == "gl":
-        raise SidestepError("the OpenGL back end is not available in this version; use --renderer cpu")
-    raise UnknownName("renderer", kind, ("cpu", "gl"))
+class AnyRenderer(Protocol):
+    """What the renderers of all back ends have in common."""
+
+    scene: Scene3D
+    camera: CameraModel
+    light: Light
+
+    def set_light(self, light: Light) -> None:
+        """Change weather or time of day from the next frame on."""
+
+    def render(
+        self,
+        pose: CameraPose,
+        instances: Sequence[Instance] | PackedInstances = (),
+        want: Iterable[str] = ALL,
+        *,
+        lamps: Sequence[Lamp] = (),
+        time_s: float = 0.0,
+    ) -> Images:
+        """Pictures from ``pose``."""
+
+
+def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
+    """The renderer of a back end: ``cpu``; ``gl``, OpenGL; ``auto``, OpenGL if there is a graphics card, else ``cpu``.
+    ``options`` are those of :class:`Renderer`."""
+    if kind not in BACK_ENDS:
+        raise UnknownName("renderer", kind, BACK_ENDS)
+    if kind != "cpu":
+        from sidestep.render.gl.context import has_gpu
+        from sidestep.render.gl.renderer import GlRenderer
+
+        if kind == "gl" or has_gpu():
+            return GlRenderer(scene, camera, **options)
+    return Renderer(scene, camera, **options)
+
+
+def open_renderer(scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
+    """The renderer that the variable SIDESTEP_RENDERER asks for; without it ``cpu``, whose pictures are the same on
+    every machine. A choice of the machine, not of the scenario."""
+    return make_renderer(os.environ.get(CHOICE) or "cpu", scene, camera, **options)
