@@ -19,7 +19,7 @@ from sidestep.types.base import Finite, Model, NonNegative, Positive
 WIDEST = radians(140.0)
 CAMERA_PRESETS: dict[str, dict[str, Any]] = {
     "pioneer_rgbd": {"width": 640, "height": 480, "field_of_view": pi / 2, "mount": (0.0, 0.0, 0.4)},
-    "delivery_front": {"width": 640, "height": 360, "field_of_view": radians(100.0), "mount": (0.45, 0.0, 0.6)},
+    "delivery_front": {"width": 640, "height": 360, "field_of_view": radians(100.0), "mount": (0.45, 0.0, 0.8)},
     "car_front": {
         "width": 1500,
         "height": 650,
