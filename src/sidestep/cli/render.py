@@ -60,10 +60,10 @@ def render(
 
 
 def _settings(own: CameraSettings, size: str, weather: str, light: str) -> CameraSettings:
-    from sidestep.types.sensors import CameraSettings
+    from sidestep.types.sensors import laid_over
 
     width, _, height = size.partition("x")
     if not (width.isdigit() and height.isdigit()):
         raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
     changed: dict[str, Any] = {"width": int(width), "height": int(height), "weather": weather, "time_of_day": light}
-    return CameraSettings.parse({**own.model_dump(), **changed}, "--size")
+    return laid_over(own, changed, "--size")

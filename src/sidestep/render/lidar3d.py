@@ -93,11 +93,11 @@ class DepthScanner:
         half = span / count / 2
         between = float(azimuth[1] - azimuth[0]) if len(azimuth) > 1 else COARSEST
         focal = 1.0 / min(max(between / 2, FINEST), COARSEST)
-        top = _height(float(elevation.max()), half) * focal + MARGIN
+        top = max(_height(float(elevation.max()), half) * focal + MARGIN, 0.0)  # the axis is in the picture
         bottom = _height(-float(elevation.min()), half) * focal + MARGIN
         width, height = 2 * ceil(focal * tan(half) + MARGIN), ceil(top + bottom)
         far = settings.max_range
-        self.camera = CameraModel(width, height, far_m=far, fx=focal, fy=focal, cx=width / 2, cy=max(top, 0.0))
+        self.camera = CameraModel(width, height, far_m=far, fx=focal, fy=focal, cx=width / 2, cy=top)
         self.faces = [self._face(k, float(azimuth[0]) + (2 * k + 1) * half, half, count) for k in range(count)]
 
     def _face(self, number: int, axis: float, half: float, count: int) -> Face:

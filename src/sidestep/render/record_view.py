@@ -11,6 +11,7 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.render.camera import camera_model, mounted_pose
 from sidestep.render.camera_model import CameraPose
+from sidestep.render.developing import develop
 from sidestep.render.figure import track_motion
 from sidestep.render.light import make_light
 from sidestep.render.people import track_gait
@@ -46,16 +47,23 @@ class RecordView:
         figure = self._view.figures[0]
         self._motions = track_motion(record.time, record.robot_pose, record.robot_velocity, leg_scale=figure.leg_scale)
         light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
+        lens = settings if angle == "first" else settings.seen_from_outside(settings.field_of_view)
         self._renderer = Renderer(
-            self._view.scene, camera_model(settings), light=light, threads=threads, shadows=settings.shadows
+            self._view.scene, camera_model(lens), light=light, threads=threads, shadows=settings.shadows
         )
         self._swing = _smooth_headings(record)
 
     def images(self, step: int, want: Iterable[str] = ("rgb",)) -> Images:
-        """Pictures of the moment after ``step`` steps."""
-        motion = None if self._angle == "first" else self._motions[step]
+        """Pictures of the moment after ``step`` steps; ``first``: those that the policy has before it then, taken earlier
+        where the camera has a rate or a latency."""
+        first, settings = self._angle == "first", self._settings
+        if first:
+            step = settings.seen_at(step, self._record.step_s, self._record.scenario.rules.control_every)
+        motion = None if first and not settings.own_body else self._motions[step]
         instances = self._view.instances(self._gait.present(step), self._gait.state(step), (motion,))
-        return self._renderer.render(self.pose(step), instances, want, time_s=float(self._record.time[step]))
+        time_s = float(self._record.time[step])
+        images = self._renderer.render(self.pose(step), instances, want, time_s=time_s)
+        return develop(images, settings, time_s) if first else images
 
     def pose(self, step: int) -> CameraPose:
         """Where the camera is."""

@@ -57,7 +57,8 @@ def draw_film(
         for step in steps:
             yield _beside(view.images(step, wanted), panels)
 
-    write_film(frames(), path, fps, (settings.width * len(panels), settings.height))
+    width, height = settings.picture_size
+    write_film(frames(), path, fps, (width * len(panels), height))
 
 
 def _checked(panels: Sequence[str]) -> Sequence[str]:
