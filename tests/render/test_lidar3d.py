@@ -149,8 +149,9 @@ def test_a_person_beside_is_hit_and_named() -> None:
 
 
 def test_a_scanner_on_its_side_turns_the_points_back() -> None:
-    level = scan_of(look(elevations=[-0.3], rays=8, mount=[0.0, 0.0, 1.0]))
-    tilted = scan_of(look(elevations=[-0.1], rays=8, mount=[0.0, 0.0, 1.0], pitch=-0.2, yaw=0.0))
+    front = {"angle_min": -pi / 4, "field_of_view": pi / 2, "rays": 9, "mount": [0.0, 0.0, 1.0]}
+    level = scan_of(look(elevations=[-0.3], **front))
+    tilted = scan_of(look(elevations=[-0.1], pitch=-0.2, **front))
     assert level.xyz[:, 2] == pytest.approx(0.0, abs=0.01)
     assert tilted.xyz[:, 2] == pytest.approx(0.0, abs=0.01)
     ahead = np.argmin(np.abs(tilted.azimuth))
