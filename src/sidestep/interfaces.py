@@ -40,7 +40,8 @@ class Policy(Protocol):
 
 class Camera(Protocol):
     """Looks from a robot. Pictures come under the names of the needs that they serve. A camera that has to see every
-    step may have ``follow`` with the same parameters, which returns nothing."""
+    step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
+    scenario, ``restart(person_id)``."""
 
     def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
         """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""

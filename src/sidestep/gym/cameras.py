@@ -67,9 +67,7 @@ class EnvironmentCameras:
 
     def restart(self, b: int, world: World) -> None:
         """A new episode in place ``b``."""
-        feed: Any = self._feeds[b]
-        feed.camera.restart(world.person_id)
-        feed.restart()
+        self._feeds[b].restart(world.person_id)
         self._detectors[b] = _everybody(world)
 
     def look(self, worlds: Worlds, which: IntArray | Sequence[int]) -> None:

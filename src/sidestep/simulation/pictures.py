@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import Any
 
 from sidestep import registry
@@ -60,23 +61,33 @@ class PictureFeed:
     ) -> None:
         settings, rules = scenario.sensors.camera, scenario.rules
         make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
-        self.camera: Camera = make_camera(scene, robot, needs, settings, person_id, scenario.name)
-        self._follow = getattr(self.camera, "follow", None)
+        self._make = partial(make_camera, scene, robot, needs, settings)
+        self._scenario = scenario.name
+        self._camera: Camera = self._make(person_id, self._scenario)
         self._needs, self._settings = needs, settings
         self._step_s, self._control_every = rules.step_s, rules.control_every
         self._at_once = settings.rate_hz is None and settings.latency_s == 0.0
         self._delay = settings.delay_steps(rules.step_s)
-        self.restart()
+        self._forget()
 
-    def restart(self) -> None:
-        """Forget all pictures. The camera itself has to be told by whoever restarts it."""
+    def restart(self, person_id: IntArray) -> None:
+        """Another episode of the scenario, perhaps with other people."""
+        again = getattr(self._camera, "restart", None)
+        if again is None:
+            self._camera = self._make(person_id, self._scenario)
+        else:
+            again(person_id)
+        self._forget()
+
+    def _forget(self) -> None:
         self._due = -1
         self._taken: deque[tuple[int, dict[str, Any]]] = deque()
 
     def watch(self, step: int, robot: RobotState, people: Pedestrians) -> None:
         """The world at ``step``: take a picture if one is due."""
-        if self._follow is not None:
-            self._follow(robot, people, step * self._step_s)
+        follow = getattr(self._camera, "follow", None)
+        if follow is not None:
+            follow(robot, people, step * self._step_s)
         due = self._settings.newest_frame(step, self._step_s, self._control_every)
         if not self._at_once and due > self._due:
             self._due = due
@@ -94,5 +105,5 @@ class PictureFeed:
         return pictures, taken * self._step_s
 
     def _take(self, step: int, robot: RobotState, people: Pedestrians) -> None:
-        seen = self.camera.sense(robot, people, step * self._step_s)
+        seen = self._camera.sense(robot, people, step * self._step_s)
         self._taken.append((step, {name: seen[name] for name in self._needs}))
