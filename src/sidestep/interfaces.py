@@ -25,8 +25,8 @@ class Policy(Protocol):
 
     A policy may also have ``summary`` and ``citation`` strings, a ``settings`` mapping, which the record keeps, and
     ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it;
-    and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was made
-    for, laid over the scenario's.
+    and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
+    made for, laid over the scenario's.
     """
 
     needs: ClassVar[frozenset[str]]

@@ -1,8 +1,9 @@
-"""Pictures in observations: the same in one environment, in a vector of them, on any number of threads, and in a run."""
+"""Pictures in observations: the same in one environment, in a vector, on any number of threads, and in a run."""
 
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import gymnasium
@@ -114,7 +115,7 @@ def test_an_environment_sees_what_a_policy_of_the_benchmark_sees() -> None:
         for name in ALL:
             assert np.array_equal(mine[name], getattr(theirs, name))
     # frames at 0, 0.5, 1.0 s are there 0.25 s later: the picture changes at steps 3 and 5
-    changes = [not np.array_equal(a["rgb"], b["rgb"]) for a, b in zip(seen, seen[1:], strict=False)]
+    changes = [not np.array_equal(a["rgb"], b["rgb"]) for a, b in pairwise(seen)]
     assert changes == [False, False, True, False, True, False]
 
 

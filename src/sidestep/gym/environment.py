@@ -29,7 +29,8 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     Observation: ``robot`` (8,): goal x, y; velocity x, y; turn rate; radius; speed limit; share of the time used.
     ``people`` (N, 5): position x, y; velocity x, y; radius. ``mask`` (N,): 1 where the row is a person. Metres,
     seconds, radians; centred on the robot and, except for holonomic robots, turned so that x points ahead.
-    With ``sensors`` also what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32, m, ``semantic``.
+    With ``sensors`` also what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in metres,
+    ``semantic`` (H, W) uint8.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
     Ends: goal, contact with a person or wall (terminated), time limit (truncated). ``info`` has ``is_success`` and
     ``termination_reason``, which is empty while the episode goes on; after a reset also ``world_seed``.
@@ -48,8 +49,9 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         camera: Any = None,
         **options: Any,
     ) -> None:
-        """``sensors``: pictures in the observation, of ``rgb``, ``depth`` and ``semantic``; ``camera``: settings laid over
-        the scenario's. ``options`` go to :func:`sidestep.gym.tasks.make_scenario` (people, crowd_model, robot, scenario, …)."""
+        """``sensors``: pictures in the observation, of ``rgb``, ``depth`` and ``semantic``; ``camera``: settings that are
+        laid over the scenario's. ``options`` go to :func:`sidestep.gym.tasks.make_scenario` (people, crowd_model,
+        robot, scenario, …)."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode

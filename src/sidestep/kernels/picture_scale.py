@@ -56,7 +56,7 @@ def read_depth(depth, u, v, found, nearest):
     """
     width = depth.shape[1]
     for n in range(len(u)):
-        i, j = int(math.floor(u[n] - 0.5)), int(math.floor(v[n] - 0.5))
+        i, j = math.floor(u[n] - 0.5), math.floor(v[n] - 0.5)
         s, t = u[n] - 0.5 - i, v[n] - 0.5 - j
         near_i, near_j = i + (1 if s > 0.5 else 0), j + (1 if t > 0.5 else 0)
         nearest[n] = near_j * width + near_i

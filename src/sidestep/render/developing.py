@@ -1,7 +1,7 @@
 """From a drawn picture to the one that a policy gets: cut out, scaled, with the errors of a sensor.
 
-Errors are drawn from a generator of their own for every picture, made of the settings' seed and the picture's time. So they
-do not depend on which pictures were taken before, nor on who else takes some.
+Errors are drawn from a generator of their own for every picture, made of the settings' seed and the picture's time.
+So they do not depend on which pictures were taken before, nor on who else takes some.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class RecordView:
         self._swing = _smooth_headings(record)
 
     def images(self, step: int, want: Iterable[str] = ("rgb",)) -> Images:
-        """Pictures of the moment after ``step`` steps; ``first``: those that the policy has before it then, taken earlier
-        where the camera has a rate or a latency."""
+        """Pictures of the moment after ``step`` steps; ``first``: those that the policy has before it then, which were
+        taken earlier where the camera has a rate or a latency."""
         first, settings = self._angle == "first", self._settings
         if first:
             step = settings.seen_at(step, self._record.step_s, self._record.scenario.rules.control_every)

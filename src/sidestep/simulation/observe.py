@@ -86,7 +86,7 @@ class Observer:
         )
 
     def watch(self, worlds: Worlds, b: int) -> None:
-        """To be called at every step: cameras have their own clock, and whoever draws people sees every step of theirs."""
+        """To be called at every step: cameras have their own clock, and who draws people follows all their steps."""
         if self._feed is None and self._lidar3d is None:
             return
         step, robot = int(worlds.clock[b]), robot_state(worlds, b, self._robot)

@@ -1,4 +1,4 @@
-"""Settings of the camera that a robot carries: where it sits, what it draws, when a picture arrives, and how rough it is.
+"""Settings of the camera that a robot carries: where it sits, what it draws, when pictures arrive, how rough they are.
 
 Three may say something: the robot's spec (its own mounting), over it the scenario, over it the policy
 (:func:`laid_over`). A scenario in a record holds the outcome, every field of it.
@@ -83,7 +83,7 @@ class CameraSettings(Model):
     crop: Crop | None = None
     """What is kept of the drawn picture."""
     output_size: tuple[Side, Side] | None = None
-    """Width and height that what is left is scaled to: colours by averages over areas, the rest by the nearest pixel."""
+    """Width and height that what is left is scaled to: colours by means over areas, the rest by the nearest pixel."""
     rate_hz: Positive | None = None
     """Pictures per second; None: one whenever the policy is asked. In between it gets the last one again."""
     latency_s: NonNegative = 0.0
@@ -195,8 +195,8 @@ def schema_with_presets(schema: dict[str, Any], presets: Mapping[str, Any]) -> d
 
 
 def over_fields(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """``changes`` over ``base``: a new drawn size makes an end of the old crop, scale and intrinsics, a new field of view of
-    the old intrinsics."""
+    """``changes`` over ``base``: a new drawn size makes an end of the old crop, scale and intrinsics, a new field of
+    view of the old intrinsics."""
     replaced: tuple[str, ...] = ()
     if any(name in changes for name in SIZE_FIELDS):
         replaced = ("crop", "output_size", *INTRINSICS)

@@ -32,8 +32,8 @@ LIDAR_PRESETS: dict[str, dict[str, Any]] = {
         "mount": (1.7, 0.0),
     },
 }
-"""Planar scanners by name. ``car_front`` is IntersectNav's: 720 bins of 0.25° over the front half, a ray in the middle of
-each."""
+"""Planar scanners by name. ``car_front`` is IntersectNav's: 720 bins of 0.25° over the front half, a ray in the middle
+of each; its mounting is counted from the middle of the car's body."""
 
 
 class PedestrianSensing(Model):
