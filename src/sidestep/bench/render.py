@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+from sidestep.bench import camera_environments
 from sidestep.bench.measure import Case, Effort, Figure, Note, rates
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
@@ -54,6 +55,7 @@ def cases() -> list[Case]:
     if find_spec("av") is not None:
         made.append(Case("video/640x480", measure_video))
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
+    made.append(Case(camera_environments.NAME, camera_environments.measure_camera_environments))
     return made
 
 

@@ -1,9 +1,9 @@
 """A laser scanner with several channels, read out of depth pictures.
 
-Up to four pictures cover the scanner's turn, with pixels of 0.1° to 0.2°. Each ray reads the depth between pixel centres
-(:func:`sidestep.kernels.picture_scale.read_depth`): exact to the renderer's depth on planes, and to the bending of the
-surface within a pixel elsewhere. Within a pixel of an outline or an edge a ray takes the nearest pixel, so its direction
-may be off by half a pixel there.
+Up to four pictures cover the scanner's turn, with pixels of 0.1° to 0.2°. Each ray reads the depth between the centres
+of pixels (:func:`sidestep.kernels.picture_scale.read_depth`): exact to the renderer's depth on planes, and to the
+bending of the surface within a pixel elsewhere. Within a pixel of an outline or an edge a ray takes the nearest pixel,
+so its direction may be off by half a pixel there.
 """
 
 from __future__ import annotations
