@@ -24,7 +24,9 @@ class Policy(Protocol):
     """Drives the robot. ``needs`` names what it gets to see (``sidestep.types.observation.NEEDS``).
 
     A policy may also have ``summary`` and ``citation`` strings, a ``settings`` mapping, which the record keeps, and
-    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it.
+    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it;
+    and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
+    made for, laid over the scenario's.
     """
 
     needs: ClassVar[frozenset[str]]
@@ -37,7 +39,9 @@ class Policy(Protocol):
 
 
 class Camera(Protocol):
-    """Looks from a robot. Pictures come under the names of the needs that they serve."""
+    """Looks from a robot. Pictures come under the names of the needs that they serve. A camera that has to see every
+    step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
+    scenario, ``restart(person_id)``."""
 
     def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
         """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""

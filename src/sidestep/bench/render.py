@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+from sidestep.bench import camera_environments
 from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
 from sidestep.bench.peers import find_peer
 from sidestep.bench.peers.llvmpipe import street_peer
@@ -58,6 +59,7 @@ def cases() -> list[Case]:
     if find_spec("av") is not None:
         made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
+    made.append(Case(camera_environments.NAME, camera_environments.measure_camera_environments))
     return made
 
 

@@ -25,14 +25,14 @@ def split_names(given: Sequence[str] | None, default: Sequence[str]) -> tuple[st
 
 def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettings:
     """Camera settings with the size WIDTHxHEIGHT and other changes."""
-    from sidestep.types.sensors import CameraSettings
+    from sidestep.types.sensors import laid_over
 
     if size is not None:
         width, _, height = size.partition("x")
         if not (width.isdigit() and height.isdigit()):
             raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
         changes |= {"width": int(width), "height": int(height)}
-    return CameraSettings.parse({**own.model_dump(), **changes}, "--size")
+    return laid_over(own, changes, "--size")
 
 
 def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
@@ -75,7 +75,7 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
             def tell(now: int, of: int, before: int = done, total: int = expected, text: str = label) -> None:
                 move(before + now, max(total, before + of), text)
 
-            settings = record.scenario.sensors.camera.model_copy(update={"width": RUN_SIZE[0], "height": RUN_SIZE[1]})
+            settings = sized(record.scenario.sensors.camera, "x".join(map(str, RUN_SIZE)))
             draw_film(record, target, cameras=cameras, panels=pictures, settings=settings, about=about, progress=tell)
             done += per_film
     return [target for _, _, target, _ in films]

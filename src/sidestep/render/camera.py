@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.figure import MotionTracker
+from sidestep.render.developing import develop
 from sidestep.render.light import make_light
-from sidestep.render.people import PeopleAnimator
+from sidestep.render.live import LiveWorld
 from sidestep.render.renderer import Renderer
-from sidestep.render.world_view import WorldView
 from sidestep.types.base import IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec
@@ -35,8 +34,17 @@ def mounted_pose(
 
 
 def camera_model(settings: CameraSettings) -> CameraModel:
-    """The intrinsics that the settings describe."""
-    return CameraModel(settings.width, settings.height, settings.field_of_view)
+    """The intrinsics that the settings describe, of the picture as drawn."""
+    if settings.fx is None:
+        return CameraModel(settings.width, settings.height, settings.field_of_view)
+    return CameraModel(
+        settings.width,
+        settings.height,
+        fx=settings.fx,
+        fy=settings.fy or settings.fx,
+        cx=settings.width / 2 if settings.cx is None else settings.cx,
+        cy=settings.height / 2 if settings.cy is None else settings.cy,
+    )
 
 
 class RobotCamera:
@@ -52,34 +60,32 @@ class RobotCamera:
         scenario: str,
     ) -> None:
         self._settings, self._robot, self._needs = settings, robot, needs
-        self._view = WorldView(scene.spec, (robot,), scenario, person_id)
-        self._columns = {int(person): column for column, person in enumerate(person_id)}
-        self._animator = PeopleAnimator(self._view.looks)
-        self._tracker = MotionTracker(self._view.figures[0].leg_scale)
-        light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
-        self._renderer = Renderer(self._view.scene, camera_model(settings), light=light, shadows=settings.shadows)
-        self._rng = np.random.default_rng(settings.noise_seed)
+        self._scene, self._scenario = scene, scenario
+        self._live = LiveWorld(scene, robot, person_id, scenario)
+        built = self._live.view.scene
+        light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
+        self._renderer = Renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
+
+    def restart(self, person_id: IntArray) -> None:
+        """A new episode of the same scenario, perhaps with other people."""
+        if np.array_equal(person_id, self._live.person_id):
+            self._live.restart()
+        else:
+            self._live = LiveWorld(self._scene, self._robot, person_id, self._scenario)
+
+    def follow(self, robot: RobotState, people: Pedestrians, time_s: float) -> None:
+        """The world has moved on; nobody looks yet."""
+        self._live.follow(robot, people, time_s)
 
     def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
         """The pictures that were asked for."""
-        n = len(self._columns)
-        position, velocity = np.full((n, 2), np.nan, np.float32), np.full((n, 2), np.nan, np.float32)
-        heading, present = np.full(n, np.nan, np.float32), np.zeros(n, bool)
-        columns = np.array([self._columns[int(person)] for person in people.id], np.int64)
-        position[columns], velocity[columns] = people.position, people.velocity
-        heading[columns], present[columns] = people.heading, True
-        self._animator.advance(time_s, position, velocity, heading, present)
-        instances = self._view.instances(self._animator.present, self._animator.state(), (None,))
-        ground = float(self._view.heights(np.array([[robot.x, robot.y]]))[0])
+        self._live.follow(robot, people, time_s)
+        ground = self._live.ground(robot.x, robot.y)
         pose = mounted_pose(self._settings, self._robot, robot.x, robot.y, robot.heading, ground)
+        instances = self._live.instances(self._settings.own_body)
         images = self._renderer.render(pose, instances, self._needs, time_s=time_s)
-        pictures = {name: getattr(images, name) for name in self._needs}
-        if "depth" in pictures and self._settings.depth_noise:
-            depth = pictures["depth"]
-            noise = self._settings.depth_noise * depth * depth
-            drawn = self._rng.standard_normal(depth.shape).astype(np.float32)
-            pictures["depth"] = np.where(np.isfinite(depth), np.maximum(depth + noise * drawn, 0.0), depth)
-        return pictures
+        finished = develop(images, self._settings, time_s)
+        return {name: getattr(finished, name) for name in self._needs}
 
 
 def make_camera(

@@ -12,7 +12,9 @@ from sidestep.errors import BadInput
 from sidestep.render.camera import camera_model, mounted_pose
 from sidestep.render.camera_model import CameraPose
 from sidestep.render.chase import Chase, high_walls
+from sidestep.render.developing import develop
 from sidestep.render.figure import Motion, track_motion
+from sidestep.render.lamps import Lamp
 from sidestep.render.light import make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import track_gait
@@ -76,10 +78,19 @@ class RecordView:
         return self._view
 
     def images(self, step: int, want: Iterable[str] = ("rgb",), angle: Angle | None = None) -> Images:
-        """Pictures of the moment after ``step`` steps, from the view's own angle or another."""
-        angle = angle or self._angle
-        pose, instances = self.pose(step, angle), self.instances(step, own=angle != "first")
-        return self._renderer(angle).render(pose, instances, want, time_s=float(self._record.time[step]))
+        """Pictures of the moment after ``step`` steps, from the view's own angle or another; ``first``: those that the
+        policy has before it then, which were taken earlier where the camera has a rate or a latency."""
+        angle, settings = angle or self._angle, self._settings
+        if angle == "first":
+            step = settings.seen_at(step, self._record.step_s, self._record.scenario.rules.control_every)
+        pose, instances = self.pose(step, angle), self.instances(step, own=angle != "first" or settings.own_body)
+        time_s = float(self._record.time[step])
+        images = self._renderer(angle).render(pose, instances, want, lamps=self.lamps(step), time_s=time_s)
+        return develop(images, settings, time_s) if angle == "first" else images
+
+    def lamps(self, step: int) -> list[Lamp]:
+        """Head lamps of all machines, also of the one whose camera looks, if it is dark."""
+        return self._view.lamps([self._motions[step], *self._others[step]]) if self._light.lamps > 0.0 else []
 
     def instances(self, step: int, *, own: bool = True) -> PackedInstances:
         """Everybody and every machine at a step; ``own``: also the robot under test."""
@@ -97,9 +108,7 @@ class RecordView:
 
     def _renderer(self, angle: Angle) -> Renderer:
         if angle not in self._renderers:
-            settings = self._settings
-            if angle != "first":
-                settings = settings.model_copy(update={"field_of_view": OUTSIDE_VIEW})
+            settings = self._settings if angle == "first" else self._settings.seen_from_outside(OUTSIDE_VIEW)
             self._renderers[angle] = Renderer(
                 self._view.scene, camera_model(settings), light=self._light, threads=self._threads,
                 shadows=settings.shadows,

@@ -157,7 +157,17 @@ class Renderer:
         static_shadow, shadow, view, planes = self._shadow.at(pose, self._shadows)
         shelter, light[SHELTER_X], light[SHELTER_Y] = self._shelter.at(pose, arrays)
         return stages.LightArrays(
-            light, shining, self._noise, self._tones, self._lit, view, planes, static_shadow, shadow, shelter, *NO_MIRROR
+            light,
+            shining,
+            self._noise,
+            self._tones,
+            self._lit,
+            view,
+            planes,
+            static_shadow,
+            shadow,
+            shelter,
+            *NO_MIRROR,
         )
 
     def _draw_mirror(

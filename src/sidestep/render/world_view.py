@@ -10,6 +10,7 @@ from math import atan, cos, pi, sin
 import numpy as np
 
 from sidestep.render.figure import Figure, Motion, MotionTracker
+from sidestep.render.lamps import Lamp, figure_lamps
 from sidestep.render.mesh import Scene3D
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import Looks, PeopleState, dress_people, person_models, pose_people
@@ -72,6 +73,15 @@ class WorldView:
             colours[row, : len(figure.colours)] = figure.colours
             model[row], ids[row] = self._first_robot + k, ROBOT_IDS + k
         return PackedInstances(model, bones, colours, ids)
+
+    def lamps(self, motions: Sequence[Motion | None]) -> list[Lamp]:
+        """Head lamps of the machines that have a motion."""
+        return [
+            lamp
+            for figure, motion in zip(self.figures, motions, strict=True)
+            if motion is not None
+            for lamp in figure_lamps(figure, motion, float(self.heights(np.array([[motion.x, motion.y]]))[0]))
+        ]
 
     def heights(self, points: FloatArray) -> FloatArray:
         """Height of the ground at points (N, 2), m."""

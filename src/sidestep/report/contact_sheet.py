@@ -18,6 +18,7 @@ from sidestep.drawing.text import fit_text, write
 from sidestep.errors import BadInput
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
+from sidestep.render.lamps import Lamp
 from sidestep.render.light import make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import PeopleState, gesture_code
@@ -49,6 +50,7 @@ class Staged:
     world: WorldView
     instances: PackedInstances
     pose: CameraPose
+    lamps: list[Lamp]
 
 
 def write_sheet(path: Path, size: tuple[int, int] = STILL_SIZE, progress: Progress | None = None) -> list[str]:
@@ -78,7 +80,7 @@ def draw(still: Still, size: tuple[int, int] = STILL_SIZE) -> Images:
     light = make_light(still.weather, still.light, indoor=staged.world.scene.indoor, **sun)
     camera = CameraModel(*size, radians(still.view))
     renderer = Renderer(staged.world.scene, camera, light=light, threads=2, supersample=2)
-    return renderer.render(staged.pose, staged.instances, time_s=1.0)
+    return renderer.render(staged.pose, staged.instances, lamps=staged.lamps, time_s=1.0)
 
 
 def stage(still: Still) -> Staged:
@@ -108,7 +110,7 @@ def _stage_place(still: Still) -> Staged:
         Motion(*machine.at, radians(machine.faces), machine.speed, phase=0.2, distance=1.7) for machine in machines
     ]
     eye, look = ((x, y, z + float(world.heights(np.array([[x, y]]))[0])) for x, y, z in (still.eye, still.look))
-    return Staged(world, world.instances(numbers, state, motions), _aim(eye, look))
+    return Staged(world, world.instances(numbers, state, motions), _aim(eye, look), world.lamps(motions))
 
 
 def _stage_moment(still: Still, moment: Moment) -> Staged:
@@ -120,7 +122,7 @@ def _stage_moment(still: Still, moment: Moment) -> Staged:
     eye, look = (
         (x + c * ahead - s * left, y + s * ahead + c * left, ground + up) for ahead, left, up in (still.eye, still.look)
     )
-    return Staged(view.world, view.instances(record.steps), _aim(eye, look))
+    return Staged(view.world, view.instances(record.steps), _aim(eye, look), view.lamps(record.steps))
 
 
 def _episode(moment: Moment) -> EpisodeRecord:

@@ -47,7 +47,7 @@ class Montage:
         self.record, self.cameras = record, check_cameras(cameras)
         self.pictures = check_panels(tuple(dict.fromkeys(pictures)))
         settings = settings or record.scenario.sensors.camera
-        self._width, self._height = settings.width, settings.height
+        self._width, self._height = settings.picture_size
         self._seen: list[Angle] = [camera for camera in self.cameras if camera != "top"]
         self._view = RecordView(record, settings, others=other_machines(record)) if self._seen else None
         self._in_row = len(self._seen) == 1 and len(self.cameras) == 1
