@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
-from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
-from sidestep.types.scene import CompiledScene
-from sidestep.types.sensors import CameraSettings
 from sidestep.types.tracks import Tracks
 
 
@@ -43,13 +40,14 @@ class Camera(Protocol):
     step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
     scenario, ``restart(person_id)``."""
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> dict[str, Any]:
         """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
 
 
-MakeCamera = Callable[[CompiledScene, RobotSpec, frozenset[str], CameraSettings, IntArray, str], Camera]
+MakeCamera = Callable[..., Camera]
 """A camera for one episode: the scene, the robot that carries it, which pictures are needed, the settings, everybody's
-number, and the scenario's name."""
+number, and the scenario's name; where there are other machines, ``others``: their specs. Then ``sense`` and ``follow``
+get their poses (K, 3) as well."""
 
 Direction = Literal["higher", "lower", "none"]
 

@@ -118,3 +118,32 @@ def test_low_things_and_rooms_do_not_hold_it_back() -> None:
     walls = np.concatenate([np.hstack([ring, np.roll(ring, -1, axis=0)]) for ring in rings])
     assert sorted(set(high_walls(scene, walls, indoor=False)[:, 0])) == [5.0, 6.0, 9.0, 10.0]
     assert len(high_walls(scene, walls, indoor=True)) == 0
+
+
+class Watching(Stand):
+    needs: frozenset[str] = frozenset({"rgb", "depth"})
+
+    def __init__(self) -> None:
+        self.seen: list[Observation] = []
+
+    def act(self, observation: Observation) -> Velocity:
+        self.seen.append(observation)
+        return Velocity(0.2, 0.0)
+
+
+@pytest.mark.parametrize("light", ["noon", "night"])
+def test_a_policy_sees_the_other_machines_as_the_record_shows_them(light: str) -> None:
+    robots = [
+        {"spec": "pioneer_3dx", "start": [0, 0, 0], "goal": [9, 0]},
+        {"spec": "robot_dog", "start": [3, 1, pi / 2], "goal": [3, 9]},
+    ]
+    policy = Watching()
+    camera = {"width": 64, "height": 48, "time_of_day": light}
+    rules = {"step_s": 0.1, "time_limit_s": 0.5}
+    record = run_episode(make(robots=robots, sensors={"camera": camera}, rules=rules), policy, act_limit_s=None)
+    view = RecordView(record, record.scenario.sensors.camera, others=other_machines(record))
+    for step in (0, 3):
+        images = view.images(step, ("rgb", "depth", "instance"))
+        assert (images.instance == ROBOT_IDS + 1).any()
+        assert np.array_equal(images.rgb, policy.seen[step].rgb)
+        assert np.array_equal(images.depth, policy.seen[step].depth)

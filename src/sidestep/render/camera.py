@@ -10,9 +10,9 @@ import numpy as np
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.developing import develop
 from sidestep.render.light import make_light
-from sidestep.render.live import LiveWorld
+from sidestep.render.live import NO_MACHINES, LiveWorld
 from sidestep.render.renderer import Renderer
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
@@ -58,10 +58,11 @@ class RobotCamera:
         settings: CameraSettings,
         person_id: IntArray,
         scenario: str,
+        others: tuple[RobotSpec, ...] = (),
     ) -> None:
         self._settings, self._robot, self._needs = settings, robot, needs
-        self._scene, self._scenario = scene, scenario
-        self._live = LiveWorld(scene, robot, person_id, scenario)
+        self._scene, self._scenario, self._others = scene, scenario, others
+        self._live = LiveWorld(scene, robot, person_id, scenario, others)
         built = self._live.view.scene
         light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
         self._renderer = Renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
@@ -71,19 +72,22 @@ class RobotCamera:
         if np.array_equal(person_id, self._live.person_id):
             self._live.restart()
         else:
-            self._live = LiveWorld(self._scene, self._robot, person_id, self._scenario)
+            self._live = LiveWorld(self._scene, self._robot, person_id, self._scenario, self._others)
 
-    def follow(self, robot: RobotState, people: Pedestrians, time_s: float) -> None:
+    def follow(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_MACHINES) -> None:
         """The world has moved on; nobody looks yet."""
-        self._live.follow(robot, people, time_s)
+        self._live.follow(robot, people, time_s, others)
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
+    def sense(
+        self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_MACHINES
+    ) -> dict[str, Any]:
         """The pictures that were asked for."""
-        self._live.follow(robot, people, time_s)
+        self._live.follow(robot, people, time_s, others)
         ground = self._live.ground(robot.x, robot.y)
         pose = mounted_pose(self._settings, self._robot, robot.x, robot.y, robot.heading, ground)
         instances = self._live.instances(self._settings.own_body)
-        images = self._renderer.render(pose, instances, self._needs, time_s=time_s)
+        lamps = self._live.lamps() if self._renderer.light.lamps > 0.0 else []
+        images = self._renderer.render(pose, instances, self._needs, lamps=lamps, time_s=time_s)
         finished = develop(images, self._settings, time_s)
         return {name: getattr(finished, name) for name in self._needs}
 
@@ -95,6 +99,7 @@ def make_camera(
     settings: CameraSettings,
     person_id: IntArray,
     scenario: str,
+    others: tuple[RobotSpec, ...] = (),
 ) -> RobotCamera:
     """What the registry knows as the camera ``raster``."""
-    return RobotCamera(scene, robot, needs, settings, person_id, scenario)
+    return RobotCamera(scene, robot, needs, settings, person_id, scenario, others)

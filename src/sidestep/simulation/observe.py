@@ -16,6 +16,7 @@ from sidestep.simulation.routes import route_to_goal
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
+from sidestep.types.base import FloatArray
 from sidestep.types.observation import NEEDS
 from sidestep.types.sensors import PedestrianSensing
 
@@ -55,8 +56,9 @@ class Observer:
         self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
         self._feed: PictureFeed | None = None
         if needs & PICTURES:
+            others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
             self._feed = PictureFeed(
-                world.scene, world.robots[robot], needs & PICTURES, world.scenario, world.person_id
+                world.scene, world.robots[robot], needs & PICTURES, world.scenario, world.person_id, others
             )
         self._lidar3d: Any = None
         if "points" in needs:
@@ -92,9 +94,16 @@ class Observer:
         step, robot = int(worlds.clock[b]), robot_state(worlds, b, self._robot)
         everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], (robot.x, robot.y, robot.heading))
         if self._feed is not None:
-            self._feed.watch(step, robot, everybody)
+            self._feed.watch(step, robot, everybody, *self._machines(worlds, b))
         if self._lidar3d is not None:
             self._lidar3d.follow(robot, everybody, step * self._world.scenario.rules.step_s)
+
+    def _machines(self, worlds: Worlds, b: int) -> tuple[FloatArray, ...]:
+        """The poses (K, 3) of the other machines; nothing where there are none, as cameras without them expect."""
+        others = [r for r in range(len(self._world.robots)) if r != self._robot]
+        if not others:
+            return ()
+        return (worlds.robot_state[b, others][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]],)
 
     def observe(self, worlds: Worlds, b: int) -> Observation:
         """The world ``b`` as the robot sees it now."""
@@ -113,7 +122,7 @@ class Observer:
         if self._feed is not None or self._lidar3d is not None:
             everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], pose)
             if self._feed is not None:
-                pictures, taken = self._feed.seen(int(worlds.clock[b]), robot, everybody)
+                pictures, taken = self._feed.seen(int(worlds.clock[b]), robot, everybody, *self._machines(worlds, b))
                 seen = {**pictures, "picture_time": taken}
             if self._lidar3d is not None:
                 seen["points"] = self._lidar3d.sense(robot, everybody, time_s)

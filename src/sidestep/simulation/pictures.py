@@ -10,7 +10,7 @@ from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.interfaces import Camera, MakeCamera
 from sidestep.types import Pedestrians, RobotSpec, RobotState, Scenario
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.camera import OF_THE_SCENARIO, CameraSettings, laid_over
 from sidestep.types.scene import CompiledScene
 
@@ -58,10 +58,12 @@ class PictureFeed:
         needs: frozenset[str],
         scenario: Scenario,
         person_id: IntArray,
+        others: tuple[RobotSpec, ...] = (),
     ) -> None:
         settings, rules = scenario.sensors.camera, scenario.rules
         make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
-        self._make = partial(make_camera, scene, robot, needs, settings)
+        more: dict[str, Any] = {"others": others} if others else {}
+        self._make = partial(make_camera, scene, robot, needs, settings, **more)
         self._scenario = scenario.name
         self._camera: Camera = self._make(person_id, self._scenario)
         self._needs, self._settings = needs, settings
@@ -83,27 +85,29 @@ class PictureFeed:
         self._due = -1
         self._taken: deque[tuple[int, dict[str, Any]]] = deque()
 
-    def watch(self, step: int, robot: RobotState, people: Pedestrians) -> None:
+    def watch(self, step: int, robot: RobotState, people: Pedestrians, *others: FloatArray) -> None:
         """The world at ``step``: take a picture if one is due."""
         follow = getattr(self._camera, "follow", None)
         if follow is not None:
-            follow(robot, people, step * self._step_s)
+            follow(robot, people, step * self._step_s, *others)
         due = self._settings.newest_frame(step, self._step_s, self._control_every)
         if not self._at_once and due > self._due:
             self._due = due
-            self._take(step, robot, people)
+            self._take(step, robot, people, *others)
 
-    def seen(self, step: int, robot: RobotState, people: Pedestrians) -> tuple[dict[str, Any], float]:
+    def seen(
+        self, step: int, robot: RobotState, people: Pedestrians, *others: FloatArray
+    ) -> tuple[dict[str, Any], float]:
         """The pictures that the policy has at ``step``, and when they were taken, s."""
-        self.watch(step, robot, people)
+        self.watch(step, robot, people, *others)
         if self._at_once and not (self._taken and self._taken[-1][0] == step):
             self._taken.clear()
-            self._take(step, robot, people)
+            self._take(step, robot, people, *others)
         while len(self._taken) > 1 and self._taken[1][0] + self._delay <= step:
             self._taken.popleft()
         taken, pictures = self._taken[0]
         return pictures, taken * self._step_s
 
-    def _take(self, step: int, robot: RobotState, people: Pedestrians) -> None:
-        seen = self._camera.sense(robot, people, step * self._step_s)
+    def _take(self, step: int, robot: RobotState, people: Pedestrians, *others: FloatArray) -> None:
+        seen = self._camera.sense(robot, people, step * self._step_s, *others)
         self._taken.append((step, {name: seen[name] for name in self._needs}))
