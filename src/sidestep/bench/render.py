@@ -16,9 +16,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+from sidestep.bench import camera_environments
 from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
 from sidestep.bench.peers import find_peer
 from sidestep.bench.peers.llvmpipe import street_peer
+from sidestep.bench.render_film import measure_film
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
@@ -55,8 +57,9 @@ def cases() -> list[Case]:
     ]
     made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
     if find_spec("av") is not None:
-        made.append(Case("video/640x480", measure_video))
+        made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
+    made.append(Case(camera_environments.NAME, camera_environments.measure_camera_environments))
     return made
 
 

@@ -53,6 +53,7 @@ TARGETS: dict[str, Target] = {
     "render/1500x650/people=50": Target(at_least=65),
     "render_batch10/96x96/people=50": Target(at_least=1000),
     "video/640x480": Target(at_least=80),
+    "video60/640x480": Target(at_most=15.0),
     "render_start/warm": Target(at_most=2.0),
 }
 
