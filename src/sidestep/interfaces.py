@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
-from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
-from sidestep.types.scene import CompiledScene
-from sidestep.types.sensors import CameraSettings
 from sidestep.types.tracks import Tracks
 
 
@@ -24,7 +21,9 @@ class Policy(Protocol):
     """Drives the robot. ``needs`` names what it gets to see (``sidestep.types.observation.NEEDS``).
 
     A policy may also have ``summary`` and ``citation`` strings, a ``settings`` mapping, which the record keeps, and
-    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it.
+    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it;
+    and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
+    made for, laid over the scenario's.
     """
 
     needs: ClassVar[frozenset[str]]
@@ -37,15 +36,18 @@ class Policy(Protocol):
 
 
 class Camera(Protocol):
-    """Looks from a robot. Pictures come under the names of the needs that they serve."""
+    """Looks from a robot. Pictures come under the names of the needs that they serve. A camera that has to see every
+    step may have ``follow`` with the same parameters, which returns nothing; one that can serve another episode of its
+    scenario, ``restart(person_id)``."""
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
+    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> dict[str, Any]:
         """``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in m, ``semantic`` (H, W) integers: those asked for."""
 
 
-MakeCamera = Callable[[CompiledScene, RobotSpec, frozenset[str], CameraSettings, IntArray, str], Camera]
+MakeCamera = Callable[..., Camera]
 """A camera for one episode: the scene, the robot that carries it, which pictures are needed, the settings, everybody's
-number, and the scenario's name."""
+number, and the scenario's name; where there are other machines, ``others``: their specs. Then ``sense`` and ``follow``
+get their poses (K, 3) as well."""
 
 Direction = Literal["higher", "lower", "none"]
 

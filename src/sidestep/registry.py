@@ -31,6 +31,8 @@ POLICIES: dict[str, str] = {
     "oracle": "sidestep.policies.oracle:Oracle",
     "follow_lane": "sidestep.policies.sidewalk.follow_lane:FollowLane",
     "expert": "sidestep.policies.sidewalk.expert:Expert",
+    "visual": "sidestep.policies.visual:VisualPolicy",
+    "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
 }
 
 SUITES: dict[str, str] = {

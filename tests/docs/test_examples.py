@@ -39,6 +39,7 @@ WITH_EXAMPLES = {
     "docs/extending.md": 10,
     "docs/scenarios.md": 4,
     "docs/records.md": 2,
+    "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,
     "docs/suites/socnav_reactivity.md": 3,
     "README.md": 1,

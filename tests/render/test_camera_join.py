@@ -13,7 +13,8 @@ from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
 from sidestep.render.world_view import ROBOT_IDS
-from sidestep.report.camera_film import draw_film, draw_still
+from sidestep.report.camera_film import draw_film
+from sidestep.report.montage import BAR_PX
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.sensors import CameraSettings
@@ -80,6 +81,54 @@ def test_a_record_shows_what_the_policy_saw(watched: tuple[Any, list[Observation
         assert np.array_equal(images.semantic, seen[step].semantic)
 
 
+ROUGH: dict[str, Any] = {
+    "crop": {"rows": [6, 42], "columns": [2, 62]}, "output_size": [25, 14], "rgb_noise": 4.0, "depth_noise": 0.01,
+    "depth_step": 0.01, "min_depth": 0.3, "max_depth": 6.0, "noise_seed": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("camera", [
+    ROUGH, {**ROUGH, "rate_hz": 4.0, "latency_s": 0.15}, {"fx": 50.0, "fy": 40.0, "cx": 20.0, "cy": 30.0},
+    {"own_body": True, "mount": [-1.0, 0.0, 0.9]},
+])  # fmt: skip
+def test_a_record_shows_it_whatever_the_camera(camera: dict[str, Any]) -> None:
+    walker = {"start": [0.5, 1.5], "waypoints": [[0.5, -2.0]], "speed": 1.0}
+    crowd = [{"model": "orca", "people": [walker], "radius": 0.2}]
+    rules = {"step_s": 0.05, "time_limit_s": 1.0, "control_every": 2}
+    policy = Watching()
+    record = run_episode(scenario(**camera).model_copy(update=parts(crowd, rules)), policy, act_limit_s=None)
+    view = RecordView(record, record.scenario.sensors.camera, "first")
+    assert len(policy.seen) == 10
+    for asked in (0, 3, 4, 9):
+        seen = policy.seen[asked]
+        images = view.images(2 * asked, ("rgb", "depth", "semantic"))
+        assert np.array_equal(images.rgb, seen.rgb)
+        assert np.array_equal(images.depth, seen.depth)
+        assert np.array_equal(images.semantic, seen.semantic)
+    robot = policy.seen[4].semantic == Semantic.ROBOT
+    assert robot.any() == camera.get("own_body", False)
+
+
+def parts(crowd: Any, rules: Any) -> dict[str, Any]:
+    """Fields of a scenario, checked."""
+    checked = make(crowd=crowd, rules=rules)
+    return {"crowd": checked.crowd, "rules": checked.rules}
+
+
+class OwnCamera(Watching):
+    camera: ClassVar[Any] = {"width": 40, "height": 30, "output_size": [20, 10], "yaw": 0.2, "rate_hz": 5.0}
+
+
+def test_a_record_shows_the_camera_that_the_policy_declares(tmp_path: Path) -> None:
+    policy = OwnCamera()
+    record = run_episode(scenario(), policy, act_limit_s=None)
+    assert policy.seen[3].picture_time == pytest.approx(0.2)
+    view = RecordView(record, record.scenario.sensors.camera, "first")
+    assert np.array_equal(view.images(3).rgb, policy.seen[3].rgb)
+    draw_film(record, tmp_path / "film.gif")
+    assert Image.open(tmp_path / "film.gif").size == (20, 10 + BAR_PX)
+
+
 @pytest.mark.parametrize("angle", ["chase", "above"])
 def test_other_angles_show_the_robot(angle: Any) -> None:
     open_air = run_episode(make(rules={"step_s": 0.1, "time_limit_s": 0.5}), Watching(), act_limit_s=None)
@@ -99,16 +148,6 @@ def test_depth_noise_is_stated_and_repeats() -> None:
     near = np.isfinite(exact)
     error = (rough - exact)[near] / exact[near] ** 2
     assert error.std() == pytest.approx(0.01, rel=0.1)
-
-
-def test_stills_and_films_are_written(watched: tuple[Any, list[Observation]], tmp_path: Path) -> None:
-    record, _ = watched
-    draw_still(record, tmp_path / "still.png", time_s=0.5, panels=("rgb", "depth", "semantic", "instance"))
-    assert Image.open(tmp_path / "still.png").size == (256, 48)
-    draw_film(record, tmp_path / "film.gif", angle="chase", panels=("rgb",))
-    assert Image.open(tmp_path / "film.gif").size == (64, 48)
-    with pytest.raises(BadInput, match="depth"):
-        draw_still(record, tmp_path / "x.png", panels=("dpeth",))
 
 
 def test_a_camera_of_no_size_is_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
-from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.errors import BadInput, UnknownName
 from sidestep.render.batch import render_many
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.lamps import Lamp, find_lamps
@@ -186,8 +186,6 @@ def test_bad_input_is_refused(street: Scene3D, crowd: Walkers) -> None:
         make_light(wetnes=1.0)
     with pytest.raises(BadInput, match="between 0 and 1"):
         Light(rain=2.0)
-    with pytest.raises(SidestepError, match="not available"):
-        make_renderer("gl", street, CAMERA)
     with pytest.raises(UnknownName, match="renderer"):
         make_renderer("vulkan", street, CAMERA)
 

@@ -61,6 +61,7 @@ def test_a_policy_over_a_socket_makes_an_ordinary_run(suite: Path, tmp_path: Pat
     assert record.policy.needs == ("goal", "pedestrians")
     assert record.policy.version == "7"
     assert record.scenario.ego.dynamics == "holonomic"
+    assert record.scenario.sensors.camera.width == 32
 
 
 def test_resuming_runs_only_what_is_missing(suite: Path, tmp_path: Path) -> None:
@@ -187,6 +188,7 @@ def test_another_version_is_told_both_versions(suite: Path, tmp_path: Path) -> N
         ({"name": "../../etc"}, "name is 1 to 64"),
         ({"needs": None}, "must say what the policy needs"),
         ({"dynamics": "hovercraft"}, "holonomic, unicycle"),
+        ({"camera": 3}, "camera must be"),
         ({"role": "benchmark"}, "role 'policy'"),
         ({"token": "wrong"}, "wrong or missing token"),
         ({"type": "act"}, "first message must be a hello"),

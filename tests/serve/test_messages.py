@@ -16,7 +16,7 @@ from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.types import Drive, HolonomicVelocity, Observation, Pedestrians, Position, RobotState, Task, Velocity
 from sidestep.types import Waypoints as WaypointsCommand
-from sidestep.types.observation import Future, LidarScan
+from sidestep.types.observation import Future, LidarScan, PointScan
 
 PEOPLE = Pedestrians(
     id=np.array([3, 8]),
@@ -45,6 +45,10 @@ def test_an_observation_arrives_as_it_was(binary: bool) -> None:
         rgb=rgb,
         depth=np.full((2, 4), 1.25, np.float32),
         semantic=np.zeros((2, 4), np.int32),
+        picture_time=1.25,
+        points=PointScan(
+            np.full((1, 2), 3.0, np.float32), np.zeros(1), np.array([0.0, 1.0]), 30.0, (0.1, 0.0, 1.2), np.eye(3)
+        ),
         signals={"north": "red"},
     )
     seen = observation_of(travelled(observation_message(sent, binary)))
@@ -56,6 +60,9 @@ def test_an_observation_arrives_as_it_was(binary: bool) -> None:
         assert (there == here).all(), name
         assert not binary or there.dtype == here.dtype
     assert list(seen.lidar.ranges) == [1.0, 2.0]
+    assert seen.picture_time == 1.25
+    assert np.asarray(seen.points.ranges).tolist() == [[3.0, 3.0]]
+    assert list(seen.points.origin) == [0.1, 0.0, 1.2]
     assert seen.rgb.dtype == np.uint8
     assert (seen.rgb == rgb).all()
     assert seen.depth[1, 3] == 1.25

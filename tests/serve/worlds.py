@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sidestep import registry
 from sidestep.benchmark.episode import EpisodeTask
@@ -36,6 +36,7 @@ class Ahead:
     version = "7"
     needs = frozenset({"goal", "pedestrians"})
     dynamics = "holonomic"
+    camera: ClassVar[dict[str, Any]] = {"width": 32}
 
     def __init__(self, trouble: Callable[[Any, int], Any] | None = None) -> None:
         self.settings = {"eager": True}

@@ -16,13 +16,17 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from sidestep.bench.measure import Case, Effort, Figure, Note, rates
+from sidestep.bench import camera_environments
+from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
+from sidestep.bench.peers import find_peer
+from sidestep.bench.peers.llvmpipe import street_peer
+from sidestep.bench.render_film import measure_film
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
 from sidestep.render.batch import BatchRenderer
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.renderer import Renderer
+from sidestep.render.renderer import make_renderer
 
 PEOPLE = 50
 SIZES = ((96, 96), (256, 256), (512, 288), (640, 480), (1500, 650))
@@ -32,6 +36,7 @@ THREADS = 2
 BATCH = 10
 FRAMES = 40  # moments of the walk, 0.05 s apart
 WANT = ("rgb", "depth", "instance")
+PEERS = {(640, 480): street_peer}
 COLD_REPEATS = 2
 FIRST_FRAME = """
 from sidestep.bench.render import Street
@@ -52,15 +57,26 @@ def cases() -> list[Case]:
     ]
     made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
     if find_spec("av") is not None:
-        made.append(Case("video/640x480", measure_video))
+        made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
+    made.append(Case(camera_environments.NAME, camera_environments.measure_camera_environments))
     return made
 
 
 def measure_render(width: int, height: int, effort: Effort, note: Note) -> Figure:
-    """Frames per second of one camera, two threads on each frame."""
-    (values,) = rates([Street(width, height, THREADS)], effort)
-    return Figure(f"render/{width}x{height}/people={PEOPLE}", "frames/s", values)
+    """Frames per second of one camera, two threads on each frame; where there is a peer, in turns with it."""
+    works: list[Work] = [Street(width, height, THREADS)]
+    peer = find_peer(PEERS.get((width, height)), (width, height), note)
+    if peer is not None:
+        works.append(peer.work)
+    values = rates(works, effort)
+    return Figure(
+        f"render/{width}x{height}/people={PEOPLE}",
+        "frames/s",
+        values[0],
+        None if peer is None else peer.name,
+        () if peer is None else values[1],
+    )
 
 
 def measure_batch(effort: Effort, note: Note) -> Figure:
@@ -103,10 +119,10 @@ def seconds_to_first_frame(environment: dict[str, str]) -> float:
 class Street:
     """A run is one frame: the camera drives along the sidewalk, the people walk."""
 
-    def __init__(self, width: int, height: int, threads: int, seed: int = 0) -> None:
+    def __init__(self, width: int, height: int, threads: int, seed: int = 0, kind: str = "cpu") -> None:
         scene = make_street((make_walker(),))
         camera = CameraModel(width, height, FIELD_OF_VIEW)
-        self.renderer = Renderer(scene, camera, threads=threads, reuse=True)
+        self.renderer: Any = make_renderer(kind, scene, camera, threads=threads, reuse=True)
         walkers = Walkers(PEOPLE, seed)
         self.people = [walkers.at(0.05 * k) for k in range(FRAMES)]
         self.poses = [CameraPose(1.0 + 0.05 * k, 5.5 - 0.3 * seed, 1.2, -0.1, 0.05) for k in range(FRAMES)]

@@ -49,10 +49,11 @@ TARGETS: dict[str, Target] = {
     "plan/sampling": Target(at_most=1e4 * 51.12),
     "render/96x96/people=50": Target(at_least=700),
     "render/256x256/people=50": Target(at_least=450),
-    "render/640x480/people=50": Target(at_least=200),
+    "render/640x480/people=50": Target(at_least=200, times_peer=2),
     "render/1500x650/people=50": Target(at_least=65),
     "render_batch10/96x96/people=50": Target(at_least=1000),
     "video/640x480": Target(at_least=80),
+    "video60/640x480": Target(at_most=15.0),
     "render_start/warm": Target(at_most=2.0),
 }
 

@@ -21,7 +21,9 @@ Status = Literal["ok", "missing", "failed"]
 
 EXTRAS: dict[str, dict[str, str]] = {
     "video": {"av": "av"},
+    "gl": {"moderngl": "moderngl"},
     "export": {"rerun-sdk": "rerun", "mcap": "mcap", "mcap-ros2-support": "mcap_ros2"},
+    "onnx": {"onnxruntime": "onnxruntime"},
     "learn": {"torch": "torch", "stable-baselines3": "stable_baselines3", "pettingzoo": "pettingzoo"},
     "bench": {"pysocialforce": "pysocialforce", "jupedsim": "jupedsim", "ir-sim": "irsim", "pyrvo": "pyrvo"},
     "ray": {"ray": "ray"},
@@ -43,7 +45,7 @@ class Check:
 def doctor(as_json: AsJson = False) -> None:
     """Say what is installed, what is missing and how to get it. Exit code 1 when something needed is
     wrong."""
-    checks = [*check_python(), *check_dependencies(), *check_extras(), check_cache(), *check_places()]
+    checks = [*check_python(), *check_dependencies(), *check_extras(), check_opengl(), check_cache(), *check_places()]
     if as_json:
         print_json({"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)})
     else:
@@ -106,6 +108,21 @@ def check_extras() -> list[Check]:
             versions = ", ".join(f"{name} {installed_version(name) or '?'}" for name in packages)
             checks.append(Check(f"[{extra}]", "ok", versions))
     return checks
+
+
+def check_opengl() -> Check:
+    """What ``--renderer gl`` would draw with. Pictures need none of it."""
+    from sidestep.errors import SidestepError
+    from sidestep.render.gl.context import driver_name, is_software
+
+    try:
+        name = driver_name()
+    except SidestepError as error:
+        found, _, remedy = str(error).partition("; ")
+        return Check("opengl", "missing", found, remedy)
+    return Check(
+        "opengl", "ok", f"{name}{' (on the processor: --renderer auto uses cpu)' if is_software(name) else ''}"
+    )
 
 
 def check_cache() -> Check:

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     METRICS = "metrics"
     DATASETS = "datasets"
+    VISUAL_MODELS = "visual-models"
 
 
 @verb
@@ -32,7 +33,7 @@ def list_(
     suite: Annotated[str | None, typer.Option(help="Scenarios of this suite only: a name or a path.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List suites, scenarios, policies, robots, metrics or dataset formats."""
+    """List suites, scenarios, policies, robots, metrics, dataset formats or visual models."""
     if suite is not None and kind is not Kind.SCENARIOS:
         raise BadInput(f"--suite narrows the list of scenarios, not of {kind}")
     with quiet_stdout(as_json):
@@ -141,10 +142,18 @@ def list_datasets() -> list[dict[str, Any]]:
     return [{"name": loader.name, "summary": loader.summary} for loader in loaders]
 
 
+def list_visual_models() -> list[dict[str, Any]]:
+    """The interfaces that the policy `visual` knows by name."""
+    from sidestep.policies.visual.catalogue import model_rows
+
+    return model_rows()
+
+
 LISTS: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
     Kind.SUITES: list_suites,
     Kind.POLICIES: list_policies,
     Kind.ROBOTS: list_robots,
     Kind.METRICS: list_metrics,
     Kind.DATASETS: list_datasets,
+    Kind.VISUAL_MODELS: list_visual_models,
 }

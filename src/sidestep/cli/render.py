@@ -1,69 +1,105 @@
-"""``sidestep render``: what a camera sees of a scenario."""
+"""``sidestep render``: what a camera sees of a scenario; and the contact sheet."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.types.sensors import CameraSettings
-
-Angle = Literal["first", "chase", "above"]
+    from sidestep.types.record import EpisodeRecord
+    from sidestep.types.scenario import Scenario
 
 
 @verb
 def render(
-    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
-    scenario: Annotated[str, typer.Argument(help="Name of the scenario.")],
-    out: Annotated[Path, typer.Option(help="PNG file.")],
+    suite: Annotated[str | None, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")] = None,
+    scenario: Annotated[str | None, typer.Argument(help="Name of the scenario.")] = None,
+    out: Annotated[Path | None, typer.Option(help="PNG or JPEG file.")] = None,
     time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
     policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
+    renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
-    camera: Annotated[Angle, typer.Option(help="From the robot, from behind it, or from above.")] = "first",
-    size: Annotated[str, typer.Option(help="WIDTHxHEIGHT, pixels.")] = "640x480",
+    camera: Annotated[
+        list[str] | None,
+        typer.Option(help="first, chase, above or top (the plan); repeatable or with commas, side by side."),
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of each picture, pixels.")] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="rgb, depth, semantic or instance; repeatable, side by side.")
+        list[str] | None, typer.Option(help="rgb, depth, semantic or instance; repeatable or with commas.")
     ] = None,
     weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="The weather.")] = "clear",
     light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="The time of day.")] = "noon",
+    sheet: Annotated[
+        Path | None, typer.Option(help="Instead of a scenario: the contact sheet of 24 stills into this file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a moment of SCENARIO as a camera sees it."""
-    from sidestep import registry
+    """Draw a moment of SCENARIO of SUITE as a camera sees it, or the contact sheet."""
+    if sheet is not None:
+        if suite is not None or out is not None:
+            raise BadInput("--sheet FILE draws the contact sheet and needs no suite, scenario or --out")
+        _draw_sheet(sheet, size, as_json)
+        return
+    if suite is None or scenario is None or out is None:
+        raise BadInput("render needs SUITE, SCENARIO and --out FILE, or --sheet FILE alone")
+    from sidestep.cli.filming import sized, split_names
     from sidestep.report.camera_film import draw_still
-    from sidestep.simulation import run_episode
-    from sidestep.suites.files import load_suite
 
     with quiet_stdout(as_json):
-        chosen = load_suite(suite)
-        found = {each.name: each for each in chosen.scenarios()}
-        if scenario not in found:
-            from sidestep.errors import UnknownName
-
-            raise UnknownName("scenario", scenario, found)
-        wanted = found[scenario]
-        settings = _settings(wanted.sensors.camera, size, weather, light)
-        limit = max(min(time, wanted.rules.time_limit_s), wanted.rules.step_s)
-        until = wanted.model_copy(update={"rules": wanted.rules.model_copy(update={"time_limit_s": limit})})
-        base = getattr(chosen, "base", None)
-        record = run_episode(until, registry.make_policy(policy, {}), seed=seed, base=base)
-        draw_still(record, out, time_s=time, angle=camera, settings=settings, panels=picture or ["rgb"])
+        wanted, base = _find(suite, scenario)
+        settings = sized(wanted.sensors.camera, size or "640x480", weather=weather, time_of_day=light)
+        record = _run_until(wanted, base, policy, seed, time)
+        draw_still(
+            record,
+            out,
+            time_s=time,
+            cameras=split_names(camera, ("first",)),
+            settings=settings,
+            panels=split_names(picture, ("rgb",)),
+        )
     if as_json:
         print_json({"file": str(out), "time": float(record.time[-1]), "source": record.source})
     else:
         typer.echo(f"wrote {out}")
 
 
-def _settings(own: CameraSettings, size: str, weather: str, light: str) -> CameraSettings:
+def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
+    """The scenario, and the folder that its files start from."""
+    from sidestep.errors import UnknownName
+    from sidestep.suites.files import load_suite
+
+    chosen = load_suite(suite)
+    found = {each.name: each for each in chosen.scenarios()}
+    if scenario not in found:
+        raise UnknownName("scenario", scenario, found)
+    return found[scenario], getattr(chosen, "base", None)
+
+
+def _run_until(scenario: Scenario, base: Path | None, policy: str, seed: int, time: float) -> EpisodeRecord:
+    from sidestep import registry
+    from sidestep.simulation import run_episode
+
+    limit = max(min(time, scenario.rules.time_limit_s), scenario.rules.step_s)
+    until = scenario.model_copy(update={"rules": scenario.rules.model_copy(update={"time_limit_s": limit})})
+    return run_episode(until, registry.make_policy(policy, {}), seed=seed, base=base)
+
+
+def _draw_sheet(path: Path, size: str | None, as_json: bool) -> None:
+    from sidestep.cli.bars import progress_bar
+    from sidestep.cli.filming import sized
+    from sidestep.report.contact_sheet import STILL_SIZE, write_sheet
     from sidestep.types.sensors import CameraSettings
 
-    width, _, height = size.partition("x")
-    if not (width.isdigit() and height.isdigit()):
-        raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
-    changed: dict[str, Any] = {"width": int(width), "height": int(height), "weather": weather, "time_of_day": light}
-    return CameraSettings.parse({**own.model_dump(), **changed}, "--size")
+    each = sized(CameraSettings(width=STILL_SIZE[0], height=STILL_SIZE[1]), size)
+    with quiet_stdout(as_json), progress_bar("stills") as move:
+        titles = write_sheet(path, (each.width, each.height), progress=move)
+    if as_json:
+        print_json({"file": str(path), "stills": titles})
+    else:
+        typer.echo(f"wrote {path}")

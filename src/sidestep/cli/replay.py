@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -26,12 +27,16 @@ def replay(
     time: Annotated[float | None, typer.Option(help="Of which moment, s; default the whole episode.")] = None,
     video: Annotated[Path | None, typer.Option(help="Make a video into this file.")] = None,
     camera: Annotated[
-        Literal["top", "first", "chase", "above"], typer.Option(help="Of --video: the plan, or what a camera sees.")
-    ] = "top",
-    picture: Annotated[
-        list[str] | None, typer.Option(help="Of a camera: rgb, depth, semantic, instance; repeatable, side by side.")
+        list[str] | None,
+        typer.Option(help="Of --video: top (the plan), first, chase, above; repeatable or with commas, side by side."),
     ] = None,
+    picture: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a camera: rgb, depth, semantic, instance; repeatable or with commas, side by side."),
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="Of each picture of --video, WIDTHxHEIGHT.")] = None,
     rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
+    renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
     as_json: AsJson = False,
@@ -47,11 +52,11 @@ def replay(
             raise BadInput("--time says which moment --png draws; give --png FILE too")
         if time is not None and not 0 <= time <= loaded.duration:
             raise BadInput(f"--time {time:g}: the episode lasts from 0 to {loaded.duration:g} s")
-        _write(loaded, png, time, video if camera == "top" else None, html, rrd, mcap)
-        if video is not None and camera != "top":
-            from sidestep.report.camera_film import draw_film
-
-            draw_film(loaded, video, angle=camera, panels=picture or ["rgb"])
+        if video is None and (camera or picture or size):
+            raise BadInput("--camera, --picture and --size say how --video films; give --video FILE too")
+        if video is not None:
+            _film(loaded, video, camera, picture, size)
+        _write(loaded, png, time, html, rrd, mcap)
     files = [path for path in (png, video, html, rrd, mcap) if path is not None]
     about = describe(loaded)
     lines = _log(loaded) if log else []
@@ -69,11 +74,32 @@ def replay(
         _serve(loaded, port or 0, open_browser=not no_open)
 
 
+def _film(
+    record: EpisodeRecord, path: Path, camera: list[str] | None, picture: list[str] | None, size: str | None
+) -> None:
+    from sidestep.cli.bars import progress_bar
+    from sidestep.cli.filming import sized, split_names
+    from sidestep.report.camera_film import draw_film
+
+    cameras = split_names(camera, ("top",))
+    if size is None and cameras == ("top",):
+        size = "640x640"
+    settings = sized(record.scenario.sensors.camera, size)
+    with progress_bar("filming") as move:
+        draw_film(
+            record,
+            path,
+            cameras=cameras,
+            panels=split_names(picture, ("rgb",)),
+            settings=settings,
+            progress=lambda done, of: move(done, of, path.name),
+        )
+
+
 def _write(
     record: EpisodeRecord,
     png: Path | None,
     time: float | None,
-    video: Path | None,
     html: Path | None,
     rrd: Path | None,
     mcap: Path | None,
@@ -83,10 +109,6 @@ def _write(
         from sidestep.report import draw_png
 
         draw_png(record, png, time)
-    if video is not None:
-        from sidestep.report import draw_video
-
-        draw_video(record, video)
     if html is not None:
         from sidestep.report.viewer import write_viewer
 

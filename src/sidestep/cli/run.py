@@ -37,18 +37,31 @@ def run(
         float | None,
         typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
     ] = None,
-    video: Annotated[int, typer.Option(min=0, help="Make videos of the first K episodes of each policy.")] = 0,
+    video: Annotated[int, typer.Option(min=0, help="Film K episodes of each policy: worst, best, next worst, …")] = 0,
+    camera: Annotated[
+        list[str] | None,
+        typer.Option(help="Of --video: first, chase, above, top; repeatable or with commas. Default chase,top."),
+    ] = None,
+    picture: Annotated[
+        list[str] | None, typer.Option(help="Of --video: rgb, depth, semantic, instance; repeatable or with commas.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run SUITE with one or more policies. Re-running with the same --out resumes."""
     from sidestep.benchmark.plan import make_plan
     from sidestep.benchmark.summary import summarise_run
+    from sidestep.cli.filming import RUN_CAMERAS, check_filming, film_run, split_names
     from sidestep.cli.settings import parse_settings, split_suite_options
     from sidestep.suites.files import choose_options, load_suite, option_names
 
     if ray is not None and workers != 1:
         raise BadInput("give either --workers or --ray: on a cluster, Ray decides how many tasks run at once")
+    cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
+    if (camera or picture) and not video:
+        raise BadInput("--camera and --picture say how --video films; give --video K too")
+    if video:
+        check_filming(cameras, pictures)
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
         options, settings = split_suite_options(set_ or [], option_names(chosen))
@@ -65,7 +78,9 @@ def run(
         )
         folder = out if out is not None else new_folder(plan.suite)
         result = _execute(plan, folder, workers, ray)
-        _make_videos(result, video)
+        if video:
+            with resumable(folder):
+                film_run(result, video, cameras, pictures)
         summary = summarise_run(result)
     tell_result(result, summary, as_json)
 
@@ -80,23 +95,3 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResu
             return run_benchmark(
                 plan, folder, workers, lambda done, total, task, _: move(done, total, task.label), ray=ray
             )
-
-
-def _make_videos(result: RunResult, count: int) -> None:
-    """Videos of each policy's first episodes, under ``videos/`` with the records' names."""
-    if not count:
-        return
-    from sidestep.benchmark.folder import EPISODES, episode_path
-    from sidestep.records import load_record
-    from sidestep.report import draw_video
-
-    made: dict[str, int] = {}
-    for episode in result.episodes:
-        made[episode.policy] = made.get(episode.policy, 0) + 1
-        if made[episode.policy] > count:
-            continue
-        path = episode_path(result.folder, episode.policy, episode.scenario, episode.seed)
-        target = result.folder / "videos" / path.relative_to(result.folder / EPISODES).with_suffix(".mp4")
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            draw_video(load_record(path), target)

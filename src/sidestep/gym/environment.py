@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -9,12 +10,14 @@ from gymnasium.error import ResetNeeded
 
 from sidestep.drawing import TopView
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.cameras import EnvironmentCameras, check_sensors, picture_spaces
 from sidestep.gym.environments import ENDINGS, Environments
 from sidestep.gym.observing import action_space, observation_space, room_for_people
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.gym.reward import RewardWeights
 from sidestep.gym.tasks import make_builder
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
+from sidestep.simulation.build import World
 from sidestep.types.base import FloatArray
 
 Observation = dict[str, Any]
@@ -26,6 +29,8 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     Observation: ``robot`` (8,): goal x, y; velocity x, y; turn rate; radius; speed limit; share of the time used.
     ``people`` (N, 5): position x, y; velocity x, y; radius. ``mask`` (N,): 1 where the row is a person. Metres,
     seconds, radians; centred on the robot and, except for holonomic robots, turned so that x points ahead.
+    With ``sensors`` also what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in metres,
+    ``semantic`` (H, W) uint8.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
     Ends: goal, contact with a person or wall (terminated), time limit (truncated). ``info`` has ``is_success`` and
     ``termination_reason``, which is empty while the episode goes on; after a reset also ``world_seed``.
@@ -40,13 +45,18 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         weights: RewardWeights | None = None,
         max_people: int | None = None,
         picture_size: int = 480,
+        sensors: Sequence[str] = (),
+        camera: Any = None,
         **options: Any,
     ) -> None:
-        """``options`` go to :func:`sidestep.gym.tasks.make_scenario` (people, crowd_model, robot, scenario, …)."""
+        """``sensors``: pictures in the observation, of ``rgb``, ``depth`` and ``semantic``; ``camera``: settings laid
+        over the scenario's. ``options`` go to :func:`sidestep.gym.tasks.make_scenario` (people, crowd_model,
+        robot, scenario, …)."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
-        self._builder = make_builder(task, **options)
+        self._sensors = check_sensors(sensors)
+        self._builder = make_builder(task, camera, **options)
         self.scenario = self._builder.scenario
         self._weights = weights or RewardWeights()
         self._rows = room_for_people(self._builder, max_people)
@@ -54,7 +64,9 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         self._picture_size = picture_size
         self._view: TopView | None = None
         self._under_way = False
-        self.observation_space = observation_space(self._rows)
+        self._cameras: EnvironmentCameras | None = None
+        pictures = picture_spaces(self._sensors, self.scenario.sensors.camera)
+        self.observation_space = observation_space(self._rows, pictures)
         self.action_space = action_space()
         self.world_seed = 0
         """The seed of the present world: ``reset(options={"world_seed": …})`` brings it back."""
@@ -76,8 +88,10 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         else:
             self._environments = Environments([world], self._weights, self._rows)
         self._under_way = True
+        if self._sensors:
+            self._begin_pictures(world)
         info = {"is_success": False, "termination_reason": "", "world_seed": self.world_seed}
-        return self._environments.observation(0), info
+        return self._observe(), info
 
     def step(self, action: FloatArray) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Carry out the action for one step."""
@@ -96,7 +110,19 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         self._under_way = not over
         info = {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}
         reward: float = environments.reward.item()
-        return environments.observation(0), reward, over and not truncated, truncated, info
+        return self._observe(), reward, over and not truncated, truncated, info
+
+    def _begin_pictures(self, world: World) -> None:
+        if self._cameras is None:
+            self._cameras = EnvironmentCameras([world], self._sensors, threads=1)
+        else:
+            self._cameras.restart(0, world)
+
+    def _observe(self) -> Observation:
+        if self._cameras is None:
+            return self._environments.observation(0)
+        self._cameras.look(self._environments.worlds, (0,))
+        return {**self._environments.observation(0), **self._cameras.of(0)}
 
     def render(self) -> Any:
         """The world from above, (H, W, 3) uint8."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from gymnasium import spaces
 
@@ -24,10 +26,11 @@ def room_for_people(builder: WorldBuilder, max_people: int | None) -> int:
     return max(1, *(builder.build(seed).people for seed in range(SAMPLED_WORLDS if varies else 1)))
 
 
-def observation_space(rows: int) -> spaces.Dict:
-    """``robot`` (8,), ``people`` (rows, 5) padded with zeros, ``mask`` (rows,): 1 where somebody is."""
+def observation_space(rows: int, pictures: dict[str, spaces.Space[Any]] | None = None) -> spaces.Dict:
+    """``robot`` (8,), ``people`` (rows, 5) padded with zeros, ``mask`` (rows,): 1 where somebody is; and pictures."""
     return spaces.Dict(
         {
+            **(pictures or {}),
             "robot": spaces.Box(-np.inf, np.inf, (ROBOT_FEATURES,), np.float32),
             "people": spaces.Box(-np.inf, np.inf, (rows, AGENT_FEATURES), np.float32),
             "mask": spaces.MultiBinary(rows),

@@ -8,15 +8,16 @@ from typing import Any
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.simulation.build import WorldBuilder
+from sidestep.simulation.pictures import with_camera
 from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
 
 DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
 
 
-def make_builder(task: str, **options: Any) -> WorldBuilder:
-    """What builds the worlds of an environment id. ``options`` go to :func:`make_scenario`, or for the task
-    ``Scenario`` to :func:`find_scenario`."""
+def make_builder(task: str, camera: Any = None, **options: Any) -> WorldBuilder:
+    """What builds the worlds of an environment id. ``camera`` is laid over the scenario's camera settings. ``options``
+    go to :func:`make_scenario`, or for the task ``Scenario`` to :func:`find_scenario`."""
     if task == "Scenario":
         scenario, base = find_scenario(**_known(options, ("scenario", "name"), task))
     else:
@@ -27,6 +28,8 @@ def make_builder(task: str, **options: Any) -> WorldBuilder:
             f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
             "use sidestep.gym.parallel.CrowdParallelEnv"
         )
+    if camera is not None:
+        scenario = with_camera(scenario, camera, "camera")
     return WorldBuilder(scenario, base)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -12,12 +13,14 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.cameras import EnvironmentCameras, check_sensors, picture_spaces
 from sidestep.gym.environments import ENDINGS, Environments
 from sidestep.gym.observing import action_space, observation_space, room_for_people
 from sidestep.gym.reward import RewardWeights
 from sidestep.gym.tasks import make_builder
 from sidestep.gym.workers import Workers
 from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL
+from sidestep.simulation.build import World
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 Observations = dict[str, Any]
@@ -49,9 +52,12 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         max_people: int | None = None,
         copy: bool = True,
         render_mode: str | None = None,
+        sensors: Sequence[str] = (),
+        camera: Any = None,
         **options: Any,
     ) -> None:
-        """``options`` go to :func:`sidestep.gym.tasks.make_scenario`."""
+        """``sensors`` and ``camera`` as of a single environment; one thread draws for an environment at a time.
+        ``options`` go to :func:`sidestep.gym.tasks.make_scenario`."""
         if render_mode is not None:
             raise BadInput("the vector environment does not draw; use gymnasium.make(…, render_mode='rgb_array')")
         if num_envs < 1:
@@ -61,17 +67,22 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         if threads is not None and threads < 1:
             raise BadInput(f"threads must be at least 1, got {threads}")
         self.num_envs = num_envs
-        self._builder = make_builder(task, **options)
+        self._sensors = check_sensors(sensors)
+        self._builder = make_builder(task, camera, **options)
         self.scenario = self._builder.scenario
         self._pool = max(2 * num_envs, LEAST_POOL) if pool is None else pool
         self._pool_seeds = np.zeros(self._pool, np.int64)
         wanted = max(1, min(_cores(), num_envs // ENVIRONMENTS_PER_THREAD)) if threads is None else threads
         self._workers = Workers(min(wanted, num_envs) - 1)  # this thread works, too
+        self._draw_threads = min(_cores() if threads is None else threads, num_envs)
+        self._cameras: EnvironmentCameras | None = None
+        self._worlds: list[World] = []
         self._weights = weights or RewardWeights()
         self._copy = copy
         self._rows = room_for_people(self._builder, max_people)
         self._live: Environments | None = None
-        self.single_observation_space = observation_space(self._rows)
+        pictures = picture_spaces(self._sensors, self.scenario.sensors.camera)
+        self.single_observation_space = observation_space(self._rows, pictures)
         self.single_action_space = action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -100,10 +111,11 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
             if name != "reset_mask":
                 raise UnknownName("reset option", name, ["reset_mask"])
         if "reset_mask" in options:
-            self._environments.reset(self._chosen(options["reset_mask"], seed))
+            self._restart(self._chosen(options["reset_mask"], seed))
         else:
             super().reset(seed=seed)
             self._live = self._build()
+            self._begin_pictures(np.arange(self.num_envs))
         info = self._running_info()
         info["world_seed"], info["_world_seed"] = self.world_seeds, info["_is_success"].copy()
         return self._observations(), info
@@ -113,7 +125,26 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         rng = self.np_random
         self._pool_seeds = np.array([rng.integers(2**31) for _ in range(self._pool)])
         worlds = [self._builder.build(seed) for seed in self._pool_seeds.tolist()]
+        self._worlds = worlds if self._sensors else []
         return Environments(worlds, self._weights, self._rows, size=self.num_envs, workers=self._workers)
+
+    def _restart(self, which: IntArray) -> None:
+        """New episodes in some places."""
+        self._environments.reset(which)
+        self._begin_pictures(which)
+
+    def _begin_pictures(self, which: IntArray) -> None:
+        """First pictures of the new episodes."""
+        if not self._sensors:
+            return
+        source = self._environments.source
+        if self._cameras is None:
+            worlds = [self._worlds[k] for k in source.tolist()]
+            self._cameras = EnvironmentCameras(worlds, self._sensors, self._draw_threads)
+        else:
+            for b in which.tolist():
+                self._cameras.restart(b, self._worlds[source[b]])
+        self._cameras.look(self._environments.worlds, which)
 
     def _chosen(self, mask: Any, seed: int | None) -> IntArray:
         mask = np.asarray(mask)
@@ -131,6 +162,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
             raise BadInput(f"actions must have shape ({self.num_envs}, 2), got {actions.shape}")
         environments.action[:, 0] = actions
         environments.step()
+        if self._cameras is not None:
+            self._cameras.look(environments.worlds, np.arange(self.num_envs))
         ending = environments.ending[:, 0].copy()
         reward = environments.reward[:, 0].copy()
         over = ending != 0
@@ -139,7 +172,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         (which,) = over.nonzero()
         if len(which):
             self._add_final(info, ending, over, which)
-            environments.reset(which)
+            self._restart(which)
         return self._observations(), reward, over & ~truncated, truncated, info
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -167,6 +200,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         final, reasons = np.empty(n, object), np.empty(n, object)  # filled with None
         for b, (robot, people, mask) in zip(which.tolist(), rows, strict=True):
             final[b] = {"robot": robot, "people": people, "mask": mask}
+            if self._cameras is not None:
+                final[b].update(self._cameras.of(b))
             reasons[b] = ENDINGS[ending[b]]
         info["final_obs"], info["_final_obs"] = final, over
         info["final_info"], info["_final_info"] = (
@@ -184,7 +219,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         robot, people, mask = views.robot_view[:, 0], views.people_view[:, 0], views.mask[:, 0]
         if self._copy:
             robot, people, mask = robot.copy(), people.copy(), mask.copy()
-        return {"robot": robot, "people": people, "mask": mask}
+        pictures = {} if self._cameras is None else self._cameras.all(self._copy)
+        return {"robot": robot, "people": people, "mask": mask, **pictures}
 
 
 def _cores() -> int:

@@ -64,5 +64,20 @@ def _poke(typing_context, row, place, value):
     return types.void(row, types.uint64, row.dtype), generate
 
 
+def _poke_word(typing_context, row, place, value):
+    """The four bytes of ``value`` into ``row`` (bytes, flat) from ``place`` on, wherever that is."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        spot = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(32).as_pointer())
+        stored = builder.store(arguments[2], spot)
+        stored.align = 1
+        stored.set_metadata(*_promise(builder, "noalias"))
+        return context.get_dummy_value()
+
+    return types.void(row, types.uint64, types.int32), generate
+
+
+poke_word: Any = intrinsic(_poke_word)
 peek: Any = intrinsic(_peek)
 poke: Any = intrinsic(_poke)

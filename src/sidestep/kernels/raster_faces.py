@@ -11,6 +11,8 @@ values at its new corners (M. Olano, T. Greer, 1997).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sidestep.kernels.atomic import atomic_add
@@ -24,6 +26,7 @@ from sidestep.kernels.raster_layout import (
     CHUNK_VERTEX,
     CX,
     CY,
+    EMIT,
     FACE_COLUMN,
     FACE_ROW,
     FACE_ROW_END,
@@ -33,16 +36,22 @@ from sidestep.kernels.raster_layout import (
     FLIPPED,
     FX,
     FY,
+    GLOSS,
+    GLOW,
+    GLOWING,
     GREEN,
     IDENTITY,
     INSTANCE,
+    LAMPS,
     LEAST,
     LEVEL_FACE,
     LEVEL_FACE_END,
     LEVEL_VERTEX,
     MATERIAL,
     MIRROR,
+    MIRROR_Z,
     MOST,
+    NORMAL,
     PER_METRE,
     PLAIN,
     PLAIN_BLUE,
@@ -54,16 +63,25 @@ from sidestep.kernels.raster_layout import (
     ROW,
     ROW_END,
     SEMANTIC,
+    SHINE,
+    SOAKED,
     SOURCE,
+    SPECIAL,
     SUN,
+    TURN,
     TWO_SIDED,
+    WET,
     U,
     V,
 )
+from sidestep.kernels.raster_light import mark_red
 from sidestep.kernels.raster_scan import first_centre
 from sidestep.kernels.raster_vertices import BEHIND
 
-MIRRORED_FROM = 0.02  # m: nothing lower is seen in wet ground, least of all the ground itself
+MIRRORED_FROM = (
+    0.15  # m over the plane of the mirror: nothing lower is seen in wet ground, least of all kerbs and ground
+)
+UPRIGHT = 0.8  # less of a normal's z than this: water runs off
 
 
 @inlined
@@ -87,6 +105,25 @@ def _crosses(points, a, b, c, cross):
     cross[3], cross[4], cross[5] = cy * az - cz * ay, cz * ax - cx * az, cx * ay - cy * ax
     cross[6], cross[7], cross[8] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     return ax * cross[0] + ay * cross[1] + az * cross[2]
+
+
+@inlined
+def _put_surface(camera, light, cross, ints, floats, face, shine, emit, soak):
+    """What a face does besides being lit, and its normal if that matters: on the face ``c · p = 1`` in the camera's
+    frame, where c is the gradient of the inverse depth over the ray."""
+    emit *= light[GLOWING]
+    special = shine > 0.0 or emit > 0.0
+    ints[face, SPECIAL] = special
+    floats[face, SHINE], floats[face, EMIT] = shine, emit
+    if not (special or light[LAMPS] > 0.0 or light[WET] > 0.0):
+        return
+    gx, gy, gz = cross[0] + cross[3] + cross[6], cross[1] + cross[4] + cross[7], cross[2] + cross[5] + cross[8]
+    scale = -1.0 / math.sqrt(gx * gx + gy * gy + gz * gz + 1e-30)
+    for axis in range(3):
+        floats[face, NORMAL + axis] = scale * (
+            camera[TURN + axis] * gx + camera[TURN + 3 + axis] * gy + camera[TURN + 6 + axis] * gz
+        )
+    floats[face, SOAKED] = soak if floats[face, NORMAL + 2] > UPRIGHT else -soak
 
 
 @kernel(forceinline=True)
@@ -167,17 +204,18 @@ def prepare_face(
 
 @kernel
 def prepare_chunk(
-    camera, width, height, row, chunks, triangles, uv, vertices, material_of, semantic_of, identity_of, materials,
-    points, screen, flags, lights, ints, floats, planes, polygons, counts, cross, corners,
+    camera, light, width, height, row, chunks, triangles, uv, vertices, material_of, semantic_of, identity_of,
+    materials, soak, points, screen, flags, lights, ints, floats, planes, polygons, counts, cross, corners,
 ):  # fmt: skip
     """The faces of one static chunk."""
     chunk = row[SOURCE]
     shift = row[FIRST_VERTEX] - chunks[chunk, CHUNK_VERTEX]
     face = first = row[FIRST_FACE]
     top, bottom = height, 0
+    lowest = light[MIRROR_Z] + MIRRORED_FROM
     for f in range(chunks[chunk, CHUNK_FACE], chunks[chunk, CHUNK_FACE_END]):
         i, j, k = triangles[f, 0], triangles[f, 1], triangles[f, 2]
-        if camera[MIRROR] != 0.0 and max(vertices[i, 2], vertices[j, 2], vertices[k, 2]) < MIRRORED_FROM:
+        if camera[MIRROR] != 0.0 and max(vertices[i, 2], vertices[j, 2], vertices[k, 2]) < lowest:
             continue
         material = material_of[f]
         kept = prepare_face(
@@ -186,14 +224,21 @@ def prepare_chunk(
         )  # fmt: skip
         if not kept:
             continue
-        ints[face, MATERIAL] = material
+        plain = materials[material, PLAIN] != 0
+        ints[face, MATERIAL] = -1 if plain else material
         ints[face, IDENTITY] = identity_of[f]
         ints[face, SEMANTIC] = semantic_of[f]
-        if materials[material, PLAIN] != 0:
-            floats[face, RED] = materials[material, PLAIN_RED]
+        _put_surface(
+            camera, light, cross, ints, floats, face,
+            materials[material, GLOSS], materials[material, GLOW], soak[np.uint64(semantic_of[f])],
+        )  # fmt: skip
+        if plain:
+            red = materials[material, PLAIN_RED]
+            floats[face, RED] = mark_red(red) if ints[face, SPECIAL] != 0 else red
             floats[face, GREEN] = materials[material, PLAIN_GREEN]
             floats[face, BLUE] = materials[material, PLAIN_BLUE]
         else:
+            floats[face, RED] = mark_red(np.float32(0.0))
             fx, fy = camera[FX], camera[FY]
             ry = (camera[CX] - ints[face, FACE_COLUMN] - 0.5) / fx
             rz = (camera[CY] - ints[face, FACE_ROW] - 0.5) / fy
@@ -208,8 +253,8 @@ def prepare_chunk(
 
 @kernel
 def prepare_instance(
-    camera, width, height, row, levels, triangles, slot_of, semantic_of, colours, ids,
-    points, screen, flags, lights, ints, floats, planes, polygons, counts, cross, corners,
+    camera, light, width, height, row, levels, triangles, slot_of, semantic_of, coat_of, colours, ids, points,
+    screen, flags, lights, ints, floats, planes, polygons, counts, cross, corners,
 ):  # fmt: skip
     """The faces of one instance, each in the colour that the instance gives its slot."""
     instance, level = row[INSTANCE], row[SOURCE]
@@ -227,8 +272,10 @@ def prepare_instance(
         ints[face, MATERIAL] = -1
         ints[face, IDENTITY] = ids[instance]
         ints[face, SEMANTIC] = semantic_of[f]
+        _put_surface(camera, light, cross, ints, floats, face, coat_of[f, 0], coat_of[f, 1], np.float32(0.0))
         slot = slot_of[f]
-        floats[face, RED] = colours[instance, slot, 0]
+        red = colours[instance, slot, 0]
+        floats[face, RED] = mark_red(red) if ints[face, SPECIAL] != 0 else red
         floats[face, GREEN] = colours[instance, slot, 1]
         floats[face, BLUE] = colours[instance, slot, 2]
         top, bottom = min(top, ints[face, FACE_ROW]), max(bottom, ints[face, FACE_ROW_END])

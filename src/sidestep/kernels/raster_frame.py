@@ -72,6 +72,7 @@ class ModelArrays(NamedTuple):
     triangles: Array
     slot: Array
     semantic: Array
+    coat: Array
 
 
 class SurfaceArrays(NamedTuple):
@@ -104,7 +105,9 @@ class LightArrays(NamedTuple):
     shadow_planes: Array
     static_shadow: Array
     shadow: Array
+    shelter: Array
     mirror: Array
+    mirror_far: Array
 
 
 class FrameArrays(NamedTuple):
@@ -148,7 +151,18 @@ class ThreadArrays(NamedTuple):
     out_b: Array
     left_of_sun: Array
     through: Array
+    normal_x: Array
+    normal_y: Array
+    normal_z: Array
+    lamp_r: Array
+    lamp_g: Array
+    lamp_b: Array
+    more_r: Array
+    more_g: Array
+    more_b: Array
     packed: Array
+    owner: Array
+    spots: Array
     runs: Array
 
 
@@ -198,10 +212,10 @@ def prepare_objects(camera, width, height, shadow_size, static, models, surfaces
                 frame.lights,
             )  # fmt: skip
             prepare_chunk(
-                camera, width, height, row, static.chunks, static.triangles, static.uv, static.vertices,
-                static.material, static.semantic, static.identity, surfaces.materials, frame.points, frame.screen,
-                frame.flags, frame.lights, frame.ints, frame.floats, frame.depths, frame.polygons, counts,
-                thread.cross, thread.corners,
+                camera, lights.light, width, height, row, static.chunks, static.triangles, static.uv, static.vertices,
+                static.material, static.semantic, static.identity, surfaces.materials, surfaces.soak, frame.points,
+                frame.screen, frame.flags, frame.lights, frame.ints, frame.floats, frame.depths, frame.polygons,
+                counts, thread.cross, thread.corners,
             )  # fmt: skip
         else:
             move_instance(
@@ -210,9 +224,10 @@ def prepare_objects(camera, width, height, shadow_size, static, models, surfaces
                 frame.screen, frame.flags, frame.lights,
             )  # fmt: skip
             prepare_instance(
-                camera, width, height, row, models.levels, models.triangles, models.slot, models.semantic,
-                instances.colours, instances.ids, frame.points, frame.screen, frame.flags, frame.lights, frame.ints,
-                frame.floats, frame.depths, frame.polygons, counts, thread.cross, thread.corners,
+                camera, lights.light, width, height, row, models.levels, models.triangles, models.slot,
+                models.semantic, models.coat, instances.colours, instances.ids, frame.points, frame.screen,
+                frame.flags, frame.lights, frame.ints, frame.floats, frame.depths, frame.polygons, counts,
+                thread.cross, thread.corners,
             )  # fmt: skip
     while True:
         c = atomic_add(counts, NEXT_CASTER, 1)

@@ -53,18 +53,22 @@ GUARD = 30000.0  # pixels: farther out than this from the picture's origin, tria
 X0, Y0, X1, Y1, X2, Y2 = 0, 1, 2, 3, 4, 5
 FACE_ROW, FACE_ROW_END, FACE_COLUMN = 6, 7, 8
 POLYGON = 9  # row of the polygon table, or -1
-MATERIAL = 10  # -1: of one colour
+MATERIAL = 10  # whose picture lies on it; -1: of one colour
 IDENTITY = 11
 SEMANTIC = 12
 FLIPPED = 13
-INT_COLUMNS = 14
+SPECIAL = 14  # 1: glows, or mirrors the sky
+INT_COLUMNS = 15
 
 # faces of a frame: floats (T, FLOAT_COLUMNS) float32; planes are (value, step per column, step per row); of sun and
 # sky the value is at pixel (0, 0), of u and v at (FACE_COLUMN, FACE_ROW), as textures need more digits
 SUN, AMBIENT, U, V = 0, 3, 6, 9
 RED, GREEN, BLUE = 12, 13, 14
 LEAST, MOST = 15, 16  # of the inverse depth
-FLOAT_COLUMNS = 17
+SHINE, EMIT = 17, 18  # gloss; light of its own, as a multiple of its colour
+SOAKED = 19  # how much water it holds; below 0: so much, but it runs off
+NORMAL = 20  # 3 numbers: unit, in the world, toward the camera; only where something needs it
+FLOAT_COLUMNS = 23
 
 # polygons of clipped faces (P, POLYGON_COLUMNS) int32: number of corners, then x and y of each
 POLYGON_CORNERS = 9
@@ -94,7 +98,14 @@ CONTACT = 30  # how much darker walls are at their foot
 DISC = 31  # brightness of the sun's disc
 CLOUD_SHIFT = 32
 LAMPS = 33  # how many
-LIGHT_SIZE = 34
+MIRROR_Z = 34  # m: height of the plane that the mirrored picture is of
+SHELTER_X, SHELTER_Y = 35, 36  # m: where the map of shelter begins
+LIGHT_SIZE = 37
+
+# the map of shelter: how little of the sky the ground sees, 512² bytes over 64 m; each word holds a texel and those to
+# its right, below it, and diagonally below
+SHELTER_SIZE = 512
+SHELTER_PER_METRE = 8.0
 
 # lamps (K, LAMP_COLUMNS) float32
 LAMP_X, LAMP_Y, LAMP_Z, LAMP_DX, LAMP_DY, LAMP_DZ, LAMP_COS, LAMP_R, LAMP_G, LAMP_B, LAMP_REACH = range(11)

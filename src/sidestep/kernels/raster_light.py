@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.raster_bits import peek, poke, to_float
+from sidestep.kernels.raster_bits import peek, poke, poke_word, to_float
 from sidestep.kernels.raster_layout import (
     AMBIENT,
     BLUE,
@@ -26,6 +26,10 @@ from sidestep.kernels.raster_layout import (
     GREEN,
     RED,
     SHADE,
+    SHELTER_PER_METRE,
+    SHELTER_SIZE,
+    SHELTER_X,
+    SHELTER_Y,
     SKY_RGB,
     SUN,
     SUN_RGB,
@@ -40,6 +44,9 @@ TO_TONE = np.float32(TONES / TONE_RANGE)
 MOST_TONE = np.float32(TONES - 1)
 FACE_BITS = np.uint64(0xFFFFFFFF)
 FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
+SHELTER_MOST = np.float32(SHELTER_SIZE - 1)
+PER_BYTE = np.float32(1.0 / 255.0)
+GRAZING = np.float32(0.12)  # share of the sun below which no more is allowed for
 
 
 @inlined
@@ -50,14 +57,16 @@ def floor32(x):
 
 
 @kernel
-def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue):
+def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue, owner):
     """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the
-    visibility buffer. What is linear on the picture is divided by depth, so it is multiplied by it here."""
+    visibility buffer. What is linear on the picture is divided by depth, so it is multiplied by it here. ``owner`` is
+    the face of a pixel if there is more to do for that face (its red is marked, see ``mark_red``), else -1."""
     down = np.float32(row)
     for x in range(np.uint64(width)):
         value = peek(seen, begin + x)
         across = np.float32(np.int32(x))
-        place = np.int32(np.int32(value & FACE_BITS) * np.int32(FLOAT_COLUMNS))
+        face = np.int32(value & FACE_BITS)
+        place = np.int32(face * np.int32(FLOAT_COLUMNS))
         depth = UNIT / to_float(np.uint32(value >> np.uint64(32)))
         poke(far, x, depth)
         bright = _field(floats, place, SUN)
@@ -66,9 +75,17 @@ def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue):
         open_ = _field(floats, place, AMBIENT)
         open_ += _field(floats, place, AMBIENT + 1) * across + _field(floats, place, AMBIENT + 2) * down
         poke(sky, x, open_ * depth)
-        poke(red, x, _field(floats, place, RED))
+        marked = _field(floats, place, RED)
+        poke(red, x, -marked - UNIT if marked < ZERO else marked)
+        poke(owner, x, face if marked < ZERO else np.int32(-1))
         poke(green, x, _field(floats, place, GREEN))
         poke(blue, x, _field(floats, place, BLUE))
+
+
+@inlined
+def mark_red(red):
+    """The red of a face for which there is more to do than to light it."""
+    return -red - UNIT
 
 
 @inlined
@@ -77,9 +94,16 @@ def _field(floats, place, column):
 
 
 @kernel
+def texel_size(rays):
+    """Edge of a texel of the shadow map, m."""
+    return np.float32(1.0 / np.sqrt(rays[0] * rays[0] + rays[1] * rays[1] + rays[2] * rays[2]))
+
+
+@kernel
 def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
     """``left`` of ``sun`` (rows) after taking away what the shadow map says does not arrive: four comparisons a pixel,
-    blended. A pixel is lit where the map is not higher; outside the map everything is."""
+    blended. A pixel is lit where the map is not higher; outside the map everything is. The more a surface turns away
+    from the sun, the more its height changes within a texel, and the higher the map must be to shade it."""
     ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
     rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
     sx0 = shadow_rays[0] + shadow_rays[1] * ry0 + shadow_rays[2] * rz
@@ -90,11 +114,14 @@ def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, 
     shade = light[SHADE]
     most = np.float32(size - 2)
     line, below = np.float32(size), np.uint64(size)
+    half_texel = texel_size(shadow_rays) * HALF
     for x in range(np.uint64(width)):
         k = np.float32(np.int32(x))
         depth = peek(far, x)
         tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
         inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
+        facing = peek(sun, x)
+        h += half_texel / (facing if facing > GRAZING else GRAZING)
         tx, ty = tx if inside else ZERO, ty if inside else ZERO
         i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
         fx, fy = tx - i, ty - j
@@ -115,6 +142,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
     taps = np.int32(light[TAPS])
     back = taps >> np.int32(1)
     norm = light[SHADE] / np.float32(taps * taps)
+    half_texel = texel_size(shadow_rays) * HALF
     for x in range(width):
         left[x] = sun[x]
         if sun[x] <= ZERO:
@@ -125,6 +153,7 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
         h = shadow_eye[2] + far[x] * (shadow_rays[6] + shadow_rays[7] * ry + shadow_rays[8] * rz)
         if not (tx >= back and ty >= back and tx < size - taps - 1 and ty < size - taps - 1):
             continue
+        h += half_texel / (sun[x] if sun[x] > GRAZING else GRAZING)
         i, j = np.int32(tx), np.int32(ty)
         fx, fy = tx - np.float32(i), ty - np.float32(j)
         total = ZERO
@@ -138,13 +167,39 @@ def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow,
         left[x] *= UNIT - norm * total
 
 
+@inlined
+def _byte(word, shift):
+    return np.float32(np.int32(np.uint32(word >> np.uint32(shift)) & np.uint32(0xFF)))
+
+
+@inlined
+def _sheltered(shelter, tx, ty):
+    """Value 0 … 1 of the map of shelter, bilinear; 0 outside."""
+    inside = (tx >= ZERO) & (ty >= ZERO) & (tx < SHELTER_MOST) & (ty < SHELTER_MOST)
+    tx, ty = tx if inside else ZERO, ty if inside else ZERO
+    i, j = np.int32(tx), np.int32(ty)
+    fx, fy = tx - np.float32(i), ty - np.float32(j)
+    word = peek(shelter, np.uint64(np.int32(np.int32(j * np.int32(SHELTER_SIZE)) + i)))
+    top = _byte(word, 0) + (_byte(word, 8) - _byte(word, 0)) * fx
+    low = _byte(word, 16) + (_byte(word, 24) - _byte(word, 16)) * fx
+    value = (top + (low - top) * fy) * PER_BYTE
+    return value if inside else ZERO
+
+
 @kernel
-def light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b):
-    """Light that leaves a surface: its colour times sky and sun. Near the ground, what does not face up is darker."""
+def light_row(camera, light, shelter, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b):
+    """Light that leaves a surface: its colour times sky and sun. Near the ground, what does not face up is darker, and
+    so is what lies close to things that stand on it."""
     ry0, ry1 = (camera[CX] - 0.5) / camera[FX], -1.0 / camera[FX]
     rz = (camera[CY] - row - 0.5) / camera[FY]
     up0 = np.float32(camera[TURN + 2] + camera[TURN + 8] * rz + camera[TURN + 5] * ry0)
     up1 = np.float32(camera[TURN + 5] * ry1)
+    per = SHELTER_PER_METRE
+    tx0 = np.float32((camera[TURN] + camera[TURN + 6] * rz + camera[TURN + 3] * ry0) * per)
+    ty0 = np.float32((camera[TURN + 1] + camera[TURN + 7] * rz + camera[TURN + 4] * ry0) * per)
+    tx1, ty1 = np.float32(camera[TURN + 3] * ry1 * per), np.float32(camera[TURN + 4] * ry1 * per)
+    ex = np.float32((camera[EYE] - light[SHELTER_X]) * per - 0.5)
+    ey = np.float32((camera[EYE + 1] - light[SHELTER_Y]) * per - 0.5)
     eye_z, contact = np.float32(camera[EYE + 2]), light[CONTACT]
     sun_r, sun_g, sun_b = light[SUN_RGB], light[SUN_RGB + 1], light[SUN_RGB + 2]
     low_r, low_g, low_b = light[BOUNCE_RGB], light[BOUNCE_RGB + 1], light[BOUNCE_RGB + 2]
@@ -156,10 +211,12 @@ def light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r,
         open_ = open_ if open_ < UNIT else UNIT
         bright = peek(sun, x)
         bright = bright if bright > ZERO else ZERO
-        low = UNIT - (eye_z + peek(far, x) * (up0 + up1 * k)) * FOOT
+        depth = peek(far, x)
+        low = UNIT - (eye_z + depth * (up0 + up1 * k)) * FOOT
         low = low if low > ZERO else ZERO
         low = low if low < UNIT else UNIT
-        dark = UNIT - contact * low * low * (UNIT - open_)
+        near = _sheltered(shelter, ex + depth * (tx0 + tx1 * k), ey + depth * (ty0 + ty1 * k))
+        dark = UNIT - low * low * (contact * (UNIT - open_) + near * open_ * open_)
         poke(out_r, x, peek(red, x) * (dark * (low_r + high_r * open_) + bright * sun_r))
         poke(out_g, x, peek(green, x) * (dark * (low_g + high_g * open_) + bright * sun_g))
         poke(out_b, x, peek(blue, x) * (dark * (low_b + high_b * open_) + bright * sun_b))
@@ -184,9 +241,9 @@ def finish_row(light, width, far, red, green, blue, tones, packed, begin, rgb):
         g = _tone(tones, peek(green, x), fog_g, thin)
         b = _tone(tones, peek(blue, x), fog_b, thin)
         poke(packed, x, np.int32(r | np.int32(g << np.int32(8)) | np.int32(b << np.int32(16))))
-    for x in range(np.uint64(width)):
-        value = packed[x]
-        place = np.uint64(3) * (begin + x)
-        rgb[place] = np.uint8(value)
-        rgb[place + np.uint64(1)] = np.uint8(value >> np.int32(8))
-        rgb[place + np.uint64(2)] = np.uint8(value >> np.int32(16))
+    for x in range(np.uint64(width - 1)):  # four bytes each; the fourth is the next pixel's first
+        poke_word(rgb, np.uint64(3) * (begin + x), packed[x])
+    value, place = packed[width - 1], np.uint64(3) * (begin + np.uint64(width - 1))
+    rgb[place] = np.uint8(value)
+    rgb[place + np.uint64(1)] = np.uint8(value >> np.int32(8))
+    rgb[place + np.uint64(2)] = np.uint8(value >> np.int32(16))

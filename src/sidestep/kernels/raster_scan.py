@@ -45,13 +45,23 @@ def scan_edge(xa, ya, xb, yb, row, row_end, out):
     dx, dy = xb - xa, yb - ya
     whole = dy << SHIFT
     above = (xa - HALF) * dy + ((first << SHIFT) + HALF - ya) * dx
-    pixel = -((-above) // whole)
+    pixel = np.int64(np.float64(above) / np.float64(whole))  # near enough: whole numbers divide more slowly
+    spare = pixel * whole - above
+    while spare < 0:
+        pixel += 1
+        spare += whole
+    while spare >= whole:
+        pixel -= 1
+        spare -= whole
     out[np.uint64(first)] = pixel
     if last - first == 1:
         return
-    spare = pixel * whole - above
-    step = dx // dy
-    rest = (dx - step * dy) << SHIFT
+    step = np.int64(np.float64(dx) / np.float64(dy))
+    rest = dx - step * dy
+    if rest < 0:
+        step -= 1
+        rest += dy
+    rest <<= SHIFT
     for r in range(first + 1, last):
         pixel += step
         spare -= rest

@@ -1,7 +1,7 @@
 """The colour of every pixel, once, from the visibility buffer, row by row.
 
 Runs of pixels of one face are laid out as plain rows (depth, sun, sky, colour of the surface); light falls on the whole
-row at once (``raster_light``); faces with more to them are finished one by one (``raster_surface``), as is the sky.
+row at once (``raster_light``), then lamps and water; what glows or mirrors the sky is picked out (``raster_surface``).
 """
 
 from __future__ import annotations
@@ -23,23 +23,33 @@ from sidestep.kernels.raster_layout import (
     INT_COLUMNS,
     LAMPS,
     MATERIAL,
-    PLAIN,
+    RED,
     SEMANTIC,
     SHADE,
+    SPECIAL,
     TAPS,
     TURN,
     WET,
     U,
     V,
 )
-from sidestep.kernels.raster_light import FACE_BITS, finish_row, lay_row, light_row, shade_sun, shade_sun_softly
+from sidestep.kernels.raster_light import (
+    FACE_BITS,
+    finish_row,
+    lay_row,
+    light_row,
+    mark_red,
+    shade_sun,
+    shade_sun_softly,
+)
 from sidestep.kernels.raster_sky import sky_colour
-from sidestep.kernels.raster_surface import finish_face, is_special, mirror_sky
+from sidestep.kernels.raster_surface import glow_and_mirror, light_by_lamps
 from sidestep.kernels.raster_texture import choose_picture_level, lay_texels
+from sidestep.kernels.raster_wet import wet_row
 
 WANT_RGB, WANT_DEPTH, WANT_SEMANTIC, WANT_INSTANCE = 1, 2, 4, 8
 SKY = 1  # Semantic.SKY
-SEGMENT = 32  # pixels that share a mip level
+SEGMENT = 64  # pixels that share a mip level
 ZERO, UNIT = np.float32(0.0), np.float32(1.0)
 
 
@@ -47,8 +57,10 @@ ZERO, UNIT = np.float32(0.0), np.float32(1.0)
 def prepare_sky_face(ints, floats):
     """The 0th face stands for the sky."""
     floats[0] = 0.0
+    floats[0, RED] = mark_red(ZERO)
     ints[0, MATERIAL] = -1
     ints[0, IDENTITY] = 0
+    ints[0, SPECIAL] = 0
     ints[0, SEMANTIC] = SKY
 
 
@@ -126,28 +138,34 @@ def shade_row(
     camera, width, row, shadow_rays, shadow_eye, shadow_size, mirror_width, surfaces, lights, frame, thread, rgb
 ):
     """Colours of one row of the picture."""
-    seen = frame.seen
-    light, materials = lights.light, surfaces.materials
+    seen, ints, light = frame.seen, frame.ints, lights.light
     far, sun, sky = thread.far, thread.sun, thread.sky
     red, green, blue = thread.red, thread.green, thread.blue
     out_r, out_g, out_b, runs = thread.out_r, thread.out_g, thread.out_b, thread.runs
     place = np.uint64(row * width)
-    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue)
-    begin, special = 0, 0
+    owner = thread.owner
+    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue, owner)
+    begin, open_sky, special = 0, 0, 0
     while begin < width:
-        face = np.int64(seen[place + np.uint64(begin)] & FACE_BITS)
+        face = owner[np.uint64(begin)]
         end = begin + 1
-        while end < width and np.int64(seen[place + np.uint64(end)] & FACE_BITS) == face:
+        while end < width and owner[np.uint64(end)] == face:
             end += 1
-        material = frame.ints[face, MATERIAL]
-        if material >= 0 and materials[material, PLAIN] == 0:
+        if face < 0:
+            begin = end
+            continue
+        if ints[face, MATERIAL] >= 0:
             lay_picture(
-                surfaces.pictures, surfaces.texels, frame.ints, frame.floats, frame.depths, face, row,
+                surfaces.pictures, surfaces.texels, ints, frame.floats, frame.depths, face, row,
                 begin, end, far, red, green, blue,
             )  # fmt: skip
-        if face == 0 or is_special(light, materials, surfaces.soak, frame.ints, face):
-            runs[special, 0], runs[special, 1], runs[special, 2] = face, begin, end
-            special += 1
+        if ints[face, SPECIAL] != 0:
+            for x in range(begin, end):
+                thread.spots[special] = x
+                special += 1
+        if face == 0:
+            runs[open_sky, 0], runs[open_sky, 1] = begin, end
+            open_sky += 1
         begin = end
     if light[SHADE] > ZERO:
         left = thread.left_of_sun
@@ -158,19 +176,20 @@ def shade_row(
                 camera, light, row, width, shadow_rays, shadow_eye, lights.shadow, shadow_size, far, sun, left
             )
         sun = left
-    light_row(camera, light, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
-    for k in range(special):
-        face, begin, end = runs[k, 0], runs[k, 1], runs[k, 2]
-        if face == 0:
-            fill_sky(camera, light, lights.noise, row, begin, end, far, out_r, out_g, out_b)
-        elif light[LAMPS] == ZERO and light[WET] == ZERO:
-            mirror_sky(
-                camera, light, lights.noise, materials, frame.ints, frame.depths, face, row, begin, end,
-                red, green, blue, out_r, out_g, out_b, thread.sun, sky, thread.left_of_sun, thread.through,
-            )  # fmt: skip
-        else:
-            finish_face(
-                camera, light, lights.lamps, lights.noise, surfaces.soak, lights.mirror, mirror_width, materials,
-                frame.ints, frame.depths, face, row, begin, end, far, red, green, blue, out_r, out_g, out_b,
-            )  # fmt: skip
+    light_row(camera, light, lights.shelter, row, width, far, sun, sky, red, green, blue, out_r, out_g, out_b)
+    if light[LAMPS] > ZERO:
+        light_by_lamps(camera, light, lights.lamps, seen, frame.floats, place, row, width, thread)
+    if light[WET] > ZERO:
+        out_r, out_g, out_b = thread.lamp_r, thread.lamp_g, thread.lamp_b
+        wet_row(
+            camera, light, lights.noise, lights.mirror, lights.mirror_far, mirror_width, seen, frame.floats, place,
+            row, width, far, thread.out_r, thread.out_g, thread.out_b, out_r, out_g, out_b,
+        )  # fmt: skip
+    if special > 0:
+        glow_and_mirror(
+            camera, light, lights.noise, seen, frame.floats, place, row, thread.spots, special, red, green, blue,
+            out_r, out_g, out_b, thread.more_r, thread.more_g, thread.more_b, thread.through, thread.normal_x,
+        )  # fmt: skip
+    for k in range(open_sky):
+        fill_sky(camera, light, lights.noise, row, runs[k, 0], runs[k, 1], far, out_r, out_g, out_b)
     finish_row(light, width, far, out_r, out_g, out_b, lights.tones, thread.packed, place, rgb)

@@ -1,4 +1,4 @@
-"""What some surfaces do besides: glow, mirror the sky, hold water, stand in the light of lamps. Pixel by pixel."""
+"""What some surfaces do besides: glow, mirror the sky, stand in the light of lamps. In loops without branches."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import math
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.raster_bits import poke
+from sidestep.kernels.raster_bits import peek, poke
 from sidestep.kernels.raster_layout import (
     CX,
     CY,
+    EMIT,
     EYE,
+    FLOAT_COLUMNS,
     FX,
     FY,
-    GLOSS,
-    GLOW,
-    GLOWING,
     LAMP_B,
     LAMP_COS,
     LAMP_DX,
@@ -29,176 +28,145 @@ from sidestep.kernels.raster_layout import (
     LAMP_Y,
     LAMP_Z,
     LAMPS,
-    MATERIAL,
-    SEMANTIC,
+    NORMAL,
+    SHINE,
     TURN,
-    WET,
 )
-from sidestep.kernels.raster_light import TONE_RANGE
-from sidestep.kernels.raster_sky import noise_at, sky_colour
+from sidestep.kernels.raster_light import FACE_BITS
+from sidestep.kernels.raster_sky import sky_colour
 
-ZERO, UNIT, HALF, TWO = np.float32(0.0), np.float32(1.0), np.float32(0.5), np.float32(2.0)
-FROM_ROOT = np.float32(TONE_RANGE / 255.0**2)
+ZERO, UNIT, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 MIRROR_OF_DRY = np.float32(0.04)  # share of light that any smooth surface mirrors straight on
-WATER, ROUGH = np.float32(0.05), np.float32(0.8)
-PUDDLE = np.float32(1.0 / 0.45)  # noise cells per metre
-RIPPLE = np.float32(3.0)  # half-size pixels
-UPRIGHT = np.float32(0.8)  # less of a normal's z than this: water runs off
+WRAP = np.float32(0.15)  # how far the light of a lamp reaches round
+TINY = np.float32(1e-4)
 
 
 @inlined
-def _unpack(mirror, spot):
-    """Linear light from the mirrored picture, whose tones are square roots."""
-    root = np.float32(mirror[spot])
-    return root * root * FROM_ROOT
+def face_field(seen, floats, place, column):
+    """A column of the face that is seen at a place of the visibility buffer."""
+    face = np.int32(peek(seen, place) & FACE_BITS)
+    return peek(floats, np.uint64(np.int32(face * np.int32(FLOAT_COLUMNS) + np.int32(column))))
+
+
+@inlined
+def row_rays(camera, row):
+    """Direction in the world of a row's first pixel (depth 1 along the axis), and its change from pixel to pixel."""
+    rz = (camera[CY] - row - 0.5) / camera[FY]
+    ry0, ry1 = (camera[CX] - 0.5) / camera[FX], -1.0 / camera[FX]
+    return (
+        np.float32(camera[TURN] + camera[TURN + 6] * rz + camera[TURN + 3] * ry0),
+        np.float32(camera[TURN + 1] + camera[TURN + 7] * rz + camera[TURN + 4] * ry0),
+        np.float32(camera[TURN + 2] + camera[TURN + 8] * rz + camera[TURN + 5] * ry0),
+        np.float32(camera[TURN + 3] * ry1),
+        np.float32(camera[TURN + 4] * ry1),
+        np.float32(camera[TURN + 5] * ry1),
+    )
 
 
 @kernel
-def _lamp_light(lamps, count, px, py, pz, nx, ny, nz):
-    """Light of the lamps at a point with unit normal n: Lambert, square law, cone, nothing beyond the reach."""
-    r, g, b = ZERO, ZERO, ZERO
-    for k in range(count):
-        dx, dy, dz = lamps[k, LAMP_X] - px, lamps[k, LAMP_Y] - py, lamps[k, LAMP_Z] - pz
-        d2 = dx * dx + dy * dy + dz * dz
-        reach = lamps[k, LAMP_REACH]
-        if d2 >= reach * reach:
-            continue
-        inverse = UNIT / math.sqrt(d2 + np.float32(1e-4))
-        facing = (nx * dx + ny * dy + nz * dz) * inverse
-        facing = facing * np.float32(0.85) + np.float32(0.15)
-        if facing <= ZERO:
-            continue
-        along = -(lamps[k, LAMP_DX] * dx + lamps[k, LAMP_DY] * dy + lamps[k, LAMP_DZ] * dz) * inverse
-        cone = (along - lamps[k, LAMP_COS]) / (UNIT - lamps[k, LAMP_COS]) * TWO
-        if cone <= ZERO:
-            continue
-        cone = cone if cone < UNIT else UNIT
-        window = UNIT - d2 / (reach * reach)
+def _lay_normals(seen, floats, begin, width, nx, ny, nz):
+    for x in range(np.uint64(width)):
+        poke(nx, x, face_field(seen, floats, begin + x, NORMAL))
+        poke(ny, x, face_field(seen, floats, begin + x, NORMAL + 1))
+        poke(nz, x, face_field(seen, floats, begin + x, NORMAL + 2))
+
+
+@kernel
+def _misses_row(camera, lamp, row):
+    """Whether a lamp cannot reach anything that the row shows: the plane of its rays, or all that is ahead."""
+    dx, dy, dz = lamp[LAMP_X] - camera[EYE], lamp[LAMP_Y] - camera[EYE + 1], lamp[LAMP_Z] - camera[EYE + 2]
+    ahead = camera[TURN] * dx + camera[TURN + 1] * dy + camera[TURN + 2] * dz
+    up = camera[TURN + 6] * dx + camera[TURN + 7] * dy + camera[TURN + 8] * dz
+    rz = (camera[CY] - row - 0.5) / camera[FY]
+    return ahead < -lamp[LAMP_REACH] or abs(up - rz * ahead) > lamp[LAMP_REACH] * math.sqrt(1.0 + rz * rz)
+
+
+@kernel
+def _add_lamp(camera, lamp, row, width, far, nx, ny, nz, old_r, old_g, old_b, new_r, new_g, new_b):
+    """Light of one lamp on a row, added to what others gave: Lambert, square law, cone, nothing beyond the reach."""
+    ax, ay, az, bx, by, bz = row_rays(camera, row)
+    lx, ly, lz = np.float32(lamp[LAMP_X]), np.float32(lamp[LAMP_Y]), np.float32(lamp[LAMP_Z])
+    lx, ly, lz = lx - np.float32(camera[EYE]), ly - np.float32(camera[EYE + 1]), lz - np.float32(camera[EYE + 2])
+    axis_x, axis_y, axis_z, edge = lamp[LAMP_DX], lamp[LAMP_DY], lamp[LAMP_DZ], lamp[LAMP_COS]
+    per_cone, per_reach = TWO / (UNIT - edge), UNIT / (lamp[LAMP_REACH] * lamp[LAMP_REACH])
+    red, green, blue = lamp[LAMP_R], lamp[LAMP_G], lamp[LAMP_B]
+    for x in range(np.uint64(width)):
+        k, depth = np.float32(np.int32(x)), peek(far, x)
+        dx, dy, dz = lx - depth * (ax + bx * k), ly - depth * (ay + by * k), lz - depth * (az + bz * k)
+        d2 = dx * dx + dy * dy + dz * dz + TINY
+        inverse = UNIT / math.sqrt(d2)
+        facing = (peek(nx, x) * dx + peek(ny, x) * dy + peek(nz, x) * dz) * inverse
+        facing = facing * (UNIT - WRAP) + WRAP
+        cone = (-(axis_x * dx + axis_y * dy + axis_z * dz) * inverse - edge) * per_cone
+        window = UNIT - d2 * per_reach
+        facing, cone = facing if facing > ZERO else ZERO, cone if cone > ZERO else ZERO
+        cone, window = cone if cone < UNIT else UNIT, window if window > ZERO else ZERO
         power = facing * cone * cone * window * window / (UNIT + d2)
-        r += power * lamps[k, LAMP_R]
-        g += power * lamps[k, LAMP_G]
-        b += power * lamps[k, LAMP_B]
-    return r, g, b
+        poke(new_r, x, peek(old_r, x) + power * red)
+        poke(new_g, x, peek(old_g, x) + power * green)
+        poke(new_b, x, peek(old_b, x) + power * blue)
 
 
 @kernel
-def face_normal(camera, planes, face):
-    """Unit normal of a face in the world, toward the camera. On the face ``c · p = 1`` in the camera's frame, where c
-    is the gradient of the inverse depth over the ray."""
-    gy, gz = -planes[face, 1] * camera[FX], -planes[face, 2] * camera[FY]
-    gx = planes[face, 0] - gy * (camera[CX] - 0.5) / camera[FX] - gz * (camera[CY] - 0.5) / camera[FY]
-    scale = -1.0 / math.sqrt(gx * gx + gy * gy + gz * gz + 1e-30)
-    nx = (camera[TURN] * gx + camera[TURN + 3] * gy + camera[TURN + 6] * gz) * scale
-    ny = (camera[TURN + 1] * gx + camera[TURN + 4] * gy + camera[TURN + 7] * gz) * scale
-    nz = (camera[TURN + 2] * gx + camera[TURN + 5] * gy + camera[TURN + 8] * gz) * scale
-    return np.float32(nx), np.float32(ny), np.float32(nz)
-
-
-@inlined
-def is_special(light, materials, soak, ints, face):
-    """Whether :func:`finish_face` has anything to do."""
-    material = ints[face, MATERIAL]
-    if light[LAMPS] > ZERO or light[WET] * soak[np.uint64(ints[face, SEMANTIC])] > ZERO:
-        return True
-    return material >= 0 and (materials[material, GLOSS] > ZERO or materials[material, GLOW] * light[GLOWING] > ZERO)
-
-
-@inlined
-def _mirrored(light, noise, mirror, mirror_width, puddle, watery, row, x, dx, dy, dz, facing, nx, ny, nz):
-    """What a surface mirrors: the picture of the mirrored world where there is one, else the sky."""
-    if watery and mirror_width > 0:
-        wobble = (puddle - HALF) * RIPPLE
-        column = min(max(np.int32(np.float32(x) * HALF + wobble), np.int32(0)), np.int32(mirror_width - 1))
-        spot = np.uint64(3 * ((row >> 1) * mirror_width + column))
-        return _unpack(mirror, spot), _unpack(mirror, spot + np.uint64(1)), _unpack(mirror, spot + np.uint64(2))
-    twice = TWO * facing
-    return sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
+def light_by_lamps(camera, light, lamps, seen, floats, begin, row, width, thread):
+    """Add the light of lamps to the light that leaves a row."""
+    nx, ny, nz = thread.normal_x, thread.normal_y, thread.normal_z
+    old_r, old_g, old_b = thread.lamp_r, thread.lamp_g, thread.lamp_b
+    new_r, new_g, new_b = thread.more_r, thread.more_g, thread.more_b
+    lit = False
+    for k in range(np.int32(light[LAMPS])):
+        if _misses_row(camera, lamps[k], row):
+            continue
+        if not lit:
+            _lay_normals(seen, floats, begin, width, nx, ny, nz)
+            for x in range(np.uint64(width)):
+                old_r[x], old_g[x], old_b[x] = ZERO, ZERO, ZERO
+            lit = True
+        _add_lamp(camera, lamps[k], row, width, thread.far, nx, ny, nz, old_r, old_g, old_b, new_r, new_g, new_b)
+        old_r, old_g, old_b, new_r, new_g, new_b = new_r, new_g, new_b, old_r, old_g, old_b
+    if lit:
+        _add_product(width, old_r, thread.red, thread.out_r)
+        _add_product(width, old_g, thread.green, thread.out_g)
+        _add_product(width, old_b, thread.blue, thread.out_b)
 
 
 @kernel
-def mirror_sky(
-    camera, light, noise, materials, ints, planes, face, row, begin, end, red, green, blue, out_r, out_g, out_b,
-    mirror_r, mirror_g, mirror_b, through,
+def _add_product(width, first, second, total):
+    for x in range(np.uint64(width)):
+        total[x] += first[x] * second[x]
+
+
+@kernel
+def glow_and_mirror(
+    camera, light, noise, seen, floats, begin, row, spots, count, red, green, blue, out_r, out_g, out_b,
+    mirror_r, mirror_g, mirror_b, through, emit,
 ):  # fmt: skip
-    """What :func:`finish_face` does by day in dry weather, in vector instructions: glow, and the sky in window panes.
-    The last four rows are scratch."""
-    material = ints[face, MATERIAL]
-    gloss, glow = materials[material, GLOSS], materials[material, GLOW] * light[GLOWING]
-    nx, ny, nz = face_normal(camera, planes, face)
-    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
-    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
-    ax = np.float32(camera[TURN]) + np.float32(camera[TURN + 6]) * rz
-    ay = np.float32(camera[TURN + 1]) + np.float32(camera[TURN + 7]) * rz
-    az = np.float32(camera[TURN + 2]) + np.float32(camera[TURN + 8]) * rz
-    bx, by, bz = np.float32(camera[TURN + 3]), np.float32(camera[TURN + 4]), np.float32(camera[TURN + 5])
-    for x in range(np.uint64(begin), np.uint64(end)):
-        ry = ry0 + ry1 * np.float32(np.int32(x))
-        dx, dy, dz = ax + bx * ry, ay + by * ry, az + bz * ry
+    """The pixels ``spots`` of a row: light of their own, and the sky in what is glossy. The last five rows are
+    scratch, one number per spot."""
+    ax, ay, az, bx, by, bz = row_rays(camera, row)
+    for n in range(np.uint64(count)):
+        spot = peek(spots, n)
+        k, place = np.float32(spot), begin + np.uint64(spot)
+        dx, dy, dz = ax + bx * k, ay + by * k, az + bz * k
+        nx, ny = face_field(seen, floats, place, NORMAL), face_field(seen, floats, place, NORMAL + 1)
+        nz = face_field(seen, floats, place, NORMAL + 2)
         scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
         dx, dy, dz = dx * scale, dy * scale, dz * scale
         facing = -(dx * nx + dy * ny + dz * nz)
         facing = facing if facing > ZERO else ZERO
         rest = UNIT - facing
         rest2 = rest * rest
-        fresnel = gloss * (MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest)
+        share = face_field(seen, floats, place, SHINE)
+        share *= MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
         twice = TWO * facing
         r, g, b = sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
-        poke(mirror_r, x, r * fresnel)
-        poke(mirror_g, x, g * fresnel)
-        poke(mirror_b, x, b * fresnel)
-        poke(through, x, UNIT - fresnel)
-    for x in range(np.uint64(begin), np.uint64(end)):
-        out_r[x] = (out_r[x] + glow * red[x]) * through[x] + mirror_r[x]
-        out_g[x] = (out_g[x] + glow * green[x]) * through[x] + mirror_g[x]
-        out_b[x] = (out_b[x] + glow * blue[x]) * through[x] + mirror_b[x]
-
-
-@kernel
-def finish_face(
-    camera, light, lamps, noise, soak, mirror, mirror_width, materials, ints, planes, face, row, begin, end,
-    far, red, green, blue, out_r, out_g, out_b,
-):  # fmt: skip
-    """Add to the light that leaves pixels ``begin`` … ``end`` of a row, all of one face."""
-    material = ints[face, MATERIAL]
-    gloss, glow = ZERO, ZERO
-    if material >= 0:
-        gloss, glow = materials[material, GLOSS], materials[material, GLOW] * light[GLOWING]
-    nx, ny, nz = face_normal(camera, planes, face)
-    wet = light[WET] * soak[np.uint64(ints[face, SEMANTIC])]
-    watery = wet > ZERO and nz > UPRIGHT
-    lamp_count = np.int32(light[LAMPS])
-    rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
-    darker = UNIT - HALF * wet
-    for x in range(begin, end):
-        ry = np.float32((camera[CX] - x - 0.5) / camera[FX])
-        dx = np.float32(camera[TURN]) + np.float32(camera[TURN + 3]) * ry + np.float32(camera[TURN + 6]) * rz
-        dy = np.float32(camera[TURN + 1]) + np.float32(camera[TURN + 4]) * ry + np.float32(camera[TURN + 7]) * rz
-        dz = np.float32(camera[TURN + 2]) + np.float32(camera[TURN + 5]) * ry + np.float32(camera[TURN + 8]) * rz
-        px, py = np.float32(camera[EYE]) + far[x] * dx, np.float32(camera[EYE + 1]) + far[x] * dy
-        pz = np.float32(camera[EYE + 2]) + far[x] * dz
-        r, g, b = out_r[x], out_g[x], out_b[x]
-        if lamp_count > 0:
-            lr, lg, lb = _lamp_light(lamps, lamp_count, px, py, pz, nx, ny, nz)
-            r, g, b = r + lr * red[x], g + lg * green[x], b + lb * blue[x]
-        r, g, b = r * darker + glow * red[x], g * darker + glow * green[x], b * darker + glow * blue[x]
-        if watery or gloss > ZERO:
-            scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
-            facing = -(dx * nx + dy * ny + dz * nz) * scale
-            facing = facing if facing > ZERO else ZERO
-            rest = UNIT - facing
-            rest2 = rest * rest
-            fresnel = MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
-            puddle = HALF
-            if watery:
-                puddle = noise_at(noise, px * PUDDLE, py * PUDDLE)
-                film = (puddle - np.float32(0.42)) * np.float32(6.0)
-                film = ZERO if film < ZERO else (UNIT if film > UNIT else film)
-                fresnel = (ROUGH * fresnel + WATER) * wet * (np.float32(0.22) + np.float32(0.78) * film)
-            else:
-                fresnel *= gloss
-            mr, mg, mb = _mirrored(
-                light, noise, mirror, mirror_width, puddle, watery, row, x,
-                dx * scale, dy * scale, dz * scale, facing, nx, ny, nz,
-            )  # fmt: skip
-            r, g, b = r + (mr - r) * fresnel, g + (mg - g) * fresnel, b + (mb - b) * fresnel
-        out_r[x], out_g[x], out_b[x] = r, g, b
+        poke(mirror_r, n, r * share)
+        poke(mirror_g, n, g * share)
+        poke(mirror_b, n, b * share)
+        poke(through, n, UNIT - share)
+        poke(emit, n, face_field(seen, floats, place, EMIT))
+    for n in range(np.uint64(count)):
+        x, glow, rest = np.uint64(spots[n]), emit[n], through[n]
+        out_r[x] = (out_r[x] + glow * red[x]) * rest + mirror_r[n]
+        out_g[x] = (out_g[x] + glow * green[x]) * rest + mirror_g[n]
+        out_b[x] = (out_b[x] + glow * blue[x]) * rest + mirror_b[n]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sidestep.errors import BadInput
 from sidestep.render.camera_model import CameraPose
@@ -50,15 +50,24 @@ class BatchRenderer:
             )
         asked = frozenset([want] if isinstance(want, str) else want)
         images: list[Images | None] = [None] * len(poses)
-        waiting = deque(range(len(poses)))
 
-        def draw(_: int) -> None:
-            while waiting:
-                try:
-                    k = waiting.popleft()
-                except IndexError:  # another thread took the last
-                    return
-                images[k] = self.renderers[k].render(poses[k], instances[k], asked, time_s=time_s)
+        def draw(k: int) -> None:
+            images[k] = self.renderers[k].render(poses[k], instances[k], asked, time_s=time_s)
 
-        self._team.run(draw)
+        side_by_side(self._team, draw, range(len(poses)))
         return [one for one in images if one is not None]
+
+
+def side_by_side(team: Team, job: Callable[[int], object], numbers: Iterable[int]) -> None:
+    """``job(k)`` for every number, each on one of the team's threads."""
+    waiting = deque(numbers)
+
+    def work(_: int) -> None:
+        while waiting:
+            try:
+                k = waiting.popleft()
+            except IndexError:  # another thread took the last
+                return
+            job(k)
+
+    team.run(work)

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.figure import MotionTracker
+from sidestep.render.developing import develop
 from sidestep.render.light import make_light
-from sidestep.render.people import PeopleAnimator
+from sidestep.render.live import NO_MACHINES, LiveWorld
 from sidestep.render.renderer import Renderer
-from sidestep.render.world_view import WorldView
-from sidestep.types.base import IntArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
@@ -35,8 +34,17 @@ def mounted_pose(
 
 
 def camera_model(settings: CameraSettings) -> CameraModel:
-    """The intrinsics that the settings describe."""
-    return CameraModel(settings.width, settings.height, settings.field_of_view)
+    """The intrinsics that the settings describe, of the picture as drawn."""
+    if settings.fx is None:
+        return CameraModel(settings.width, settings.height, settings.field_of_view)
+    return CameraModel(
+        settings.width,
+        settings.height,
+        fx=settings.fx,
+        fy=settings.fy or settings.fx,
+        cx=settings.width / 2 if settings.cx is None else settings.cx,
+        cy=settings.height / 2 if settings.cy is None else settings.cy,
+    )
 
 
 class RobotCamera:
@@ -50,36 +58,38 @@ class RobotCamera:
         settings: CameraSettings,
         person_id: IntArray,
         scenario: str,
+        others: tuple[RobotSpec, ...] = (),
     ) -> None:
         self._settings, self._robot, self._needs = settings, robot, needs
-        self._view = WorldView(scene.spec, (robot,), scenario, person_id)
-        self._columns = {int(person): column for column, person in enumerate(person_id)}
-        self._animator = PeopleAnimator(self._view.looks)
-        self._tracker = MotionTracker(self._view.figures[0].leg_scale)
-        light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
-        self._renderer = Renderer(self._view.scene, camera_model(settings), light=light, shadows=settings.shadows)
-        self._rng = np.random.default_rng(settings.noise_seed)
+        self._scene, self._scenario, self._others = scene, scenario, others
+        self._live = LiveWorld(scene, robot, person_id, scenario, others)
+        built = self._live.view.scene
+        light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
+        self._renderer = Renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> dict[str, Any]:
+    def restart(self, person_id: IntArray) -> None:
+        """A new episode of the same scenario, perhaps with other people."""
+        if np.array_equal(person_id, self._live.person_id):
+            self._live.restart()
+        else:
+            self._live = LiveWorld(self._scene, self._robot, person_id, self._scenario, self._others)
+
+    def follow(self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_MACHINES) -> None:
+        """The world has moved on; nobody looks yet."""
+        self._live.follow(robot, people, time_s, others)
+
+    def sense(
+        self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_MACHINES
+    ) -> dict[str, Any]:
         """The pictures that were asked for."""
-        n = len(self._columns)
-        position, velocity = np.full((n, 2), np.nan, np.float32), np.full((n, 2), np.nan, np.float32)
-        heading, present = np.full(n, np.nan, np.float32), np.zeros(n, bool)
-        columns = np.array([self._columns[int(person)] for person in people.id], np.int64)
-        position[columns], velocity[columns] = people.position, people.velocity
-        heading[columns], present[columns] = people.heading, True
-        self._animator.advance(time_s, position, velocity, heading, present)
-        instances = self._view.instances(self._animator.present, self._animator.state(), (None,))
-        ground = float(self._view.heights(np.array([[robot.x, robot.y]]))[0])
+        self._live.follow(robot, people, time_s, others)
+        ground = self._live.ground(robot.x, robot.y)
         pose = mounted_pose(self._settings, self._robot, robot.x, robot.y, robot.heading, ground)
-        images = self._renderer.render(pose, instances, self._needs, time_s=time_s)
-        pictures = {name: getattr(images, name) for name in self._needs}
-        if "depth" in pictures and self._settings.depth_noise:
-            depth = pictures["depth"]
-            noise = self._settings.depth_noise * depth * depth
-            drawn = self._rng.standard_normal(depth.shape).astype(np.float32)
-            pictures["depth"] = np.where(np.isfinite(depth), np.maximum(depth + noise * drawn, 0.0), depth)
-        return pictures
+        instances = self._live.instances(self._settings.own_body)
+        lamps = self._live.lamps() if self._renderer.light.lamps > 0.0 else []
+        images = self._renderer.render(pose, instances, self._needs, lamps=lamps, time_s=time_s)
+        finished = develop(images, self._settings, time_s)
+        return {name: getattr(finished, name) for name in self._needs}
 
 
 def make_camera(
@@ -89,6 +99,7 @@ def make_camera(
     settings: CameraSettings,
     person_id: IntArray,
     scenario: str,
+    others: tuple[RobotSpec, ...] = (),
 ) -> RobotCamera:
     """What the registry knows as the camera ``raster``."""
-    return RobotCamera(scene, robot, needs, settings, person_id, scenario)
+    return RobotCamera(scene, robot, needs, settings, person_id, scenario, others)

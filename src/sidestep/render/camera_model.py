@@ -99,16 +99,19 @@ class CameraPose:
         )
 
 
-def pack_camera(camera: CameraModel, pose: CameraPose, supersample: int = 1, mirrored: bool = False) -> FloatArray:
+def pack_camera(
+    camera: CameraModel, pose: CameraPose, supersample: int = 1, mirrored: bool = False, mirror_z: float = 0.0
+) -> FloatArray:
     """The numbers that the rasteriser wants (see ``raster_layout``).
 
     With ``supersample`` 2 the picture has twice the samples in both directions, and sample (2 i, 2 j) lies on the
-    centre of pixel (i, j). ``mirrored`` looks at the world as mirrored in the plane z = 0, at half the size.
+    centre of pixel (i, j). ``mirrored`` looks at the world as mirrored in the plane z = ``mirror_z``, at half the
+    size.
     """
     packed = np.empty(CAMERA_SIZE)
     turn, eye = pose.rotation.T, np.array([pose.x, pose.y, pose.z])
     if mirrored:
-        turn, eye = turn * np.array([1.0, 1.0, -1.0]), eye * np.array([1.0, 1.0, -1.0])
+        turn, eye = turn * np.array([1.0, 1.0, -1.0]), np.array([pose.x, pose.y, 2.0 * mirror_z - pose.z])
     packed[TURN : TURN + 9] = turn.ravel()
     packed[EYE : EYE + 3] = eye
     scale, shift = float(supersample), 0.5 if supersample == 2 else 0.0

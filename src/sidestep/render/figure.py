@@ -13,7 +13,15 @@ from sidestep.render.loft import Part, join_parts
 from sidestep.render.mesh import Model, Semantic
 from sidestep.types.base import FloatArray
 
-GLOW_SLOTS = frozenset({"head_light", "tail_light", "status_light"})
+COATS: dict[str, tuple[float, float]] = {
+    "head_light": (0.3, 4.0),
+    "tail_light": (0.3, 2.2),
+    "status_light": (0.0, 1.6),
+    "glass": (0.9, 0.0),
+    "visor": (0.9, 0.0),
+}
+"""Gloss, and light of its own at night, of slots that have either."""
+GLOW_SLOTS = frozenset(slot for slot, (_, glow) in COATS.items() if glow > 0.0)
 """Slots that shine at night; the renderer decides how much."""
 
 
@@ -43,6 +51,10 @@ class Figure:
     colours: FloatArray  # (slots, 3) float32, linear RGB
     bones: Callable[[Motion], FloatArray]
     leg_scale: float = 1.0  # size of its gait against that of a person of 1.75 m
+    head_lamps: tuple[tuple[float, float, float], ...] = ()
+    """Where its head lamps are in the frame of its body, m; they shine ahead."""
+    lamp_power: float = 1.0
+    """Of each of them, against the dipped lamp of a car."""
 
 
 @dataclass(eq=False)

@@ -108,17 +108,17 @@ _SUNSET: dict[str, Any] = {
 }
 _NIGHT: dict[str, Any] = {
     "sun_elevation_rad": math.radians(48.0),
-    "sun_rgb": (0.055, 0.07, 0.11),
-    "sky_rgb": (0.055, 0.068, 0.11),
-    "bounce_rgb": (0.042, 0.036, 0.034),
-    "zenith_rgb": (0.008, 0.014, 0.036),
-    "horizon_rgb": (0.036, 0.042, 0.075),
-    "fog_rgb": (0.034, 0.037, 0.058),
+    "sun_rgb": (0.075, 0.095, 0.15),
+    "sky_rgb": (0.092, 0.108, 0.165),
+    "bounce_rgb": (0.068, 0.060, 0.060),
+    "zenith_rgb": (0.010, 0.017, 0.044),
+    "horizon_rgb": (0.082, 0.074, 0.092),
+    "fog_rgb": (0.060, 0.058, 0.076),
     "fog_per_m": 0.006,
     "cloud_cover": 0.4,
     "cloud_rgb": (0.030, 0.032, 0.046),
     "disc": 0.0,
-    "glow": 1.7,
+    "glow": 2.4,
     "lamps": 1.0,
     "exposure": 1.0,
 }
@@ -127,6 +127,8 @@ _INDOOR: dict[str, Any] = {
     "sun_rgb": (0.85, 0.80, 0.72),
     "sky_rgb": (0.95, 0.92, 0.88),
     "bounce_rgb": (0.62, 0.58, 0.53),
+    "zenith_rgb": (0.80, 0.77, 0.72),
+    "horizon_rgb": (0.85, 0.81, 0.75),
     "shadow": 0.6,
     "shadow_softness": 5,
     "disc": 0.0,
@@ -213,8 +215,8 @@ def _mix(a: Rgb, b: Rgb, share: float) -> Rgb:
     return r, g, b_
 
 
-def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> FloatArray:
-    """The numbers that the rasteriser wants (see ``raster_layout``)."""
+def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True, mirror_z: float = 0.0) -> FloatArray:
+    """The numbers that the rasteriser wants (see ``raster_layout``). ``mirror_z``: height of the mirror's plane, m."""
     packed = np.zeros(layout.LIGHT_SIZE, np.float32)
     packed[layout.SUN_X : layout.SUN_X + 3] = light.direction
     for place, value in (
@@ -236,6 +238,7 @@ def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True) -> Float
     packed[layout.CONTACT] = light.contact
     packed[layout.DISC] = light.disc
     packed[layout.LAMPS] = lamp_count
+    packed[layout.MIRROR_Z] = mirror_z
     return packed
 
 

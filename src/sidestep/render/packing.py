@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sidestep.errors import BadInput
 from sidestep.kernels.raster_frame import InstanceArrays, ModelArrays
 from sidestep.kernels.raster_layout import LEVEL_COLUMNS, MODEL_COLUMNS
+from sidestep.render.figure import COATS
 from sidestep.render.mesh import Instance, Model
 from sidestep.types.base import FloatArray, IntArray
 
@@ -83,7 +84,8 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
             levels.append((vertex, vertex + len(mesh.vertices), face, face + len(mesh.triangles)))
             triangles.append(mesh.triangles + np.int32(vertex))
             vertex, face = levels[-1][1], levels[-1][3]
-    meshes = [mesh for model in models for mesh in model.levels]
+    owned = [(model, mesh) for model in models for mesh in model.levels]
+    meshes = [mesh for _, mesh in owned]
     empty = np.zeros((0, 3), np.float32)
     return ModelArrays(
         table,
@@ -97,7 +99,13 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
         np.concatenate(triangles).astype(np.int32),
         np.concatenate([np.zeros(0, np.int32), *(mesh.material for mesh in meshes)]),
         np.concatenate([np.zeros(0, np.uint8), *(mesh.semantic for mesh in meshes)]),
+        np.concatenate([np.zeros((0, 2), np.float32), *(_coats(model)[mesh.material] for model, mesh in owned)]),
     )
+
+
+def _coats(model: Model) -> FloatArray:
+    """(slots, 2) float32: gloss and glow."""
+    return np.array([COATS.get(slot, (0.0, 0.0)) for slot in model.slots], np.float32).reshape(-1, 2)
 
 
 def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

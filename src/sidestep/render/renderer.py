@@ -6,24 +6,29 @@ metres along the optical axis (not along the ray) and infinite where nothing is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidestep.errors import BadInput, SidestepError, UnknownName
+from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import raster_frame as stages
 from sidestep.kernels import raster_shade
 from sidestep.kernels.raster_finish import draw_rain, halve_depth, halve_ids, halve_rgb
+from sidestep.kernels.raster_layout import SHELTER_X, SHELTER_Y
+from sidestep.kernels.raster_wet import soften_mirror
 from sidestep.render.camera_model import CameraModel, CameraPose, pack_camera
 from sidestep.render.chunks import pack_static
+from sidestep.render.ground_plane import GroundPlane
 from sidestep.render.lamps import Lamp, find_lamps, pack_lamps
 from sidestep.render.light import Light, make_light, make_noise, pack_light, root_table, tone_table, tones_of
 from sidestep.render.mesh import Instance, Scene3D
 from sidestep.render.packing import PackedInstances, check_instances, pack_models
 from sidestep.render.shadow import ShadowMap
+from sidestep.render.shelter import Shelter
 from sidestep.render.target import Target, World
 from sidestep.render.team import Team
 from sidestep.render.textures import pack_materials
@@ -36,8 +41,13 @@ WANTS = {
     "instance": raster_shade.WANT_INSTANCE,
 }
 ALL = frozenset(WANTS)
+BACK_ENDS = ("cpu", "gl", "auto")
+CHOICE = "SIDESTEP_RENDERER"
+"""Environment variable that says which back end draws."""
 NO_PICTURES = stages.Pictures(*(np.zeros(1, dtype) for dtype in (np.uint8, np.float32, np.uint8, np.int32)))
 """For the pictures that are not asked for."""
+NO_MIRROR = np.zeros(2, np.uint32), np.ones(1, np.float32)
+BLUR = 1 / 36  # of the height of a picture: how far rough wet ground draws out what it mirrors
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +92,13 @@ class Renderer:
         self._found_lamps = find_lamps(scene)
         small = camera.width * camera.height <= 256 * 256
         self._shadow = ShadowMap(static, shadow_size or (512 if small else 1024))
+        self._shelter = Shelter(scene, scene.models)
         self._team = Team(threads)
         self._main = Target(
             camera.width * supersample, camera.height * supersample, self._world, self._shadow, self._team
         )
         self._mirrored: Target | None = None
+        self._ground: GroundPlane | None = None
         self._reused: dict[str, NDArray[Any]] = {}
         self.set_light(light or make_light(indoor=scene.indoor))
 
@@ -113,10 +125,10 @@ class Renderer:
         asked = _bits(want)
         packed = instances if isinstance(instances, PackedInstances) else PackedInstances.of(instances)
         arrays = check_instances(packed, self.scene.models)
-        lights, mirror_width = self._light_up(pose, lamps), 0
-        if self.light.wetness > 0.0 and asked & WANTS["rgb"] and pose.z > 0.0 and not self.scene.indoor:
-            mirror, mirror_width = self._draw_mirror(pose, arrays, lights)
-            lights = lights._replace(mirror=mirror)
+        plane, mirror_width = self._mirror_height(pose, asked), 0
+        lights = self._light_up(pose, arrays, lamps, plane or 0.0)
+        if plane is not None:
+            lights, mirror_width = self._draw_mirror(pose, plane, arrays, lights)
         camera = pack_camera(self.camera, pose, self.supersample)
         pictures = self._make_pictures(asked, self.supersample)
         self._main.draw(camera, asked, self._shadows, mirror_width, arrays, lights, _flat(pictures))
@@ -127,28 +139,55 @@ class Renderer:
             draw_rain(pictures["rgb"], float(time_s), float(self.light.rain), colour, self.camera.fy)
         return Images(**{name: pictures[name] for name, bit in WANTS.items() if asked & bit})
 
-    def _light_up(self, pose: CameraPose, lamps: Sequence[Lamp]) -> stages.LightArrays:
+    def _mirror_height(self, pose: CameraPose, asked: int) -> float | None:
+        """Height of the plane that wet ground mirrors in; None: nothing is mirrored."""
+        if self.light.wetness <= 0.0 or not asked & WANTS["rgb"] or self.scene.indoor:
+            return None
+        if self._ground is None:
+            self._ground = GroundPlane(self.scene)
+        plane = self._ground.at(pose)
+        return plane if pose.z > plane else None
+
+    def _light_up(
+        self, pose: CameraPose, arrays: stages.InstanceArrays, lamps: Sequence[Lamp], mirror_z: float
+    ) -> stages.LightArrays:
         """All that lights a frame."""
         shining = pack_lamps(self._found_lamps, lamps, pose, self.light)
-        light = pack_light(self.light, len(shining), self._shadows)
+        light = pack_light(self.light, len(shining), self._shadows, mirror_z)
         static_shadow, shadow, view, planes = self._shadow.at(pose, self._shadows)
+        shelter, light[SHELTER_X], light[SHELTER_Y] = self._shelter.at(pose, arrays)
         return stages.LightArrays(
-            light, shining, self._noise, self._tones, self._lit, view, planes, static_shadow, shadow, NO_PICTURES.rgb
+            light,
+            shining,
+            self._noise,
+            self._tones,
+            self._lit,
+            view,
+            planes,
+            static_shadow,
+            shadow,
+            shelter,
+            *NO_MIRROR,
         )
 
     def _draw_mirror(
-        self, pose: CameraPose, arrays: stages.InstanceArrays, lights: stages.LightArrays
-    ) -> tuple[NDArray[Any], int]:
-        """The world as mirrored in the ground, at half the size, flat; and its width."""
+        self, pose: CameraPose, plane: float, arrays: stages.InstanceArrays, lights: stages.LightArrays
+    ) -> tuple[stages.LightArrays, int]:
+        """Light with the world as mirrored in the ground, at half the size; and the width of that picture."""
         width, height = (-(-side * self.supersample // 2) for side in (self.camera.width, self.camera.height))
+        size = width * height
         if self._mirrored is None:
             self._mirrored = Target(width, height, self._world, self._shadow, self._team)
-            self._mirror_picture = np.zeros(width * height * 3, np.uint8)
-        camera = pack_camera(self.camera, pose, self.supersample, mirrored=True)
-        pictures = NO_PICTURES._replace(rgb=self._mirror_picture)
-        lights = lights._replace(tones=self._roots)
-        self._mirrored.draw(camera, WANTS["rgb"], self._shadows, 0, arrays, lights, pictures)
-        return self._mirror_picture, width
+            self._mirror_picture = np.zeros(3 * size, np.uint8), np.zeros(size, np.float32)
+            self._mirror_scratch = tuple(np.zeros(count, np.int32) for count in (3 * size, 3 * size, 3 * width))
+            self._mirror = np.zeros(2 * size, np.uint32)
+        camera = pack_camera(self.camera, pose, self.supersample, mirrored=True, mirror_z=plane)
+        rgb, depth = self._mirror_picture
+        pictures, asked = NO_PICTURES._replace(rgb=rgb, depth=depth), WANTS["rgb"] | WANTS["depth"]
+        unseen = lights._replace(tones=self._roots)
+        self._mirrored.draw(camera, asked, self._shadows, 0, arrays, unseen, pictures)
+        soften_mirror(rgb, width, height, max(1, round(height * BLUR)), *self._mirror_scratch, self._mirror)
+        return lights._replace(mirror=self._mirror, mirror_far=depth), width
 
     def _make_pictures(self, asked: int, scale: int) -> dict[str, NDArray[Any]]:
         width, height = self.camera.width * scale, self.camera.height * scale
@@ -198,10 +237,43 @@ def _flat(pictures: dict[str, NDArray[Any]]) -> stages.Pictures:
     return stages.Pictures(*(pictures[name].reshape(-1) for name in ("rgb", "depth", "semantic", "instance")))
 
 
-def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: object) -> Renderer:
-    """The renderer of a back end: ``cpu`` is ours; ``gl`` is a place kept for one on a graphics card."""
-    if kind == "cpu":
-        return Renderer(scene, camera, **options)  # type: ignore[arg-type]
-    if kind == "gl":
-        raise SidestepError("the OpenGL back end is not available in this version; use --renderer cpu")
-    raise UnknownName("renderer", kind, ("cpu", "gl"))
+class AnyRenderer(Protocol):
+    """What the renderers of all back ends have in common."""
+
+    scene: Scene3D
+    camera: CameraModel
+    light: Light
+
+    def set_light(self, light: Light) -> None:
+        """Change weather or time of day from the next frame on."""
+
+    def render(
+        self,
+        pose: CameraPose,
+        instances: Sequence[Instance] | PackedInstances = (),
+        want: Iterable[str] = ALL,
+        *,
+        lamps: Sequence[Lamp] = (),
+        time_s: float = 0.0,
+    ) -> Images:
+        """Pictures from ``pose``."""
+
+
+def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
+    """The renderer of a back end: ``cpu``; ``gl``, OpenGL; ``auto``, OpenGL if there is a graphics card, else ``cpu``.
+    ``options`` are those of :class:`Renderer`."""
+    if kind not in BACK_ENDS:
+        raise UnknownName("renderer", kind, BACK_ENDS)
+    if kind != "cpu":
+        from sidestep.render.gl.context import has_gpu
+        from sidestep.render.gl.renderer import GlRenderer
+
+        if kind == "gl" or has_gpu():
+            return GlRenderer(scene, camera, **options)
+    return Renderer(scene, camera, **options)
+
+
+def open_renderer(scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
+    """The renderer that the variable SIDESTEP_RENDERER asks for; without it ``cpu``, whose pictures are the same on
+    every machine. A choice of the machine, not of the scenario."""
+    return make_renderer(os.environ.get(CHOICE) or "cpu", scene, camera, **options)

@@ -140,5 +140,7 @@ def _make_scratch(width: int, height: int, bones: int) -> stages.ThreadArrays:
         left=np.empty(height, np.int64),
         right=np.empty(height, np.int64),
         packed=np.empty(width, np.int32),
-        runs=np.empty((width, 3), np.int32),
+        owner=np.empty(width, np.int32),
+        spots=np.empty(width, np.int32),
+        runs=np.empty((width, 2), np.int32),
     )

@@ -35,6 +35,10 @@ class Team:
             if failure is not None:
                 raise failure
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Team:
+        """Threads are not copied: a copy starts its own."""
+        return Team(self.count)
+
     def _begin(self) -> None:
         self._process = os.getpid()
         self._done = SimpleQueue()

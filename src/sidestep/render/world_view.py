@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import atan, cos, pi, sin
 
 import numpy as np
 
-from sidestep.render.figure import Figure, Motion
+from sidestep.render.figure import Figure, Motion, MotionTracker
+from sidestep.render.lamps import Lamp, figure_lamps
 from sidestep.render.mesh import Scene3D
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import Looks, PeopleState, dress_people, person_models, pose_people
@@ -19,8 +21,12 @@ from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import SceneSpec
 
-ROBOT_IDS = 100_000
-"""Instance number of the first robot; people have 1 + their column."""
+ROBOT_IDS = 90_000
+"""Instance number of the first robot; people have 1 + their column, things of the scene 100 000 and more."""
+
+
+STEER_MOST = 0.6
+"""rad: front wheels are never seen turned farther."""
 
 
 @lru_cache(maxsize=8)
@@ -34,6 +40,7 @@ class WorldView:
     def __init__(
         self, scene: SceneSpec, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
     ) -> None:
+        self.robots = tuple(robots)
         self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
         self.looks: Looks = dress_people(scenario, person_id)
         people = person_models()
@@ -67,6 +74,53 @@ class WorldView:
             model[row], ids[row] = self._first_robot + k, ROBOT_IDS + k
         return PackedInstances(model, bones, colours, ids)
 
+    def lamps(self, motions: Sequence[Motion | None]) -> list[Lamp]:
+        """Head lamps of the machines that have a motion."""
+        return [
+            lamp
+            for figure, motion in zip(self.figures, motions, strict=True)
+            if motion is not None
+            for lamp in figure_lamps(figure, motion, float(self.heights(np.array([[motion.x, motion.y]]))[0]))
+        ]
+
     def heights(self, points: FloatArray) -> FloatArray:
         """Height of the ground at points (N, 2), m."""
         return self._ground.at(points)
+
+
+class MachineTracker:
+    """Motions of machines of which one knows the poses only, step by step: legs walk, wheels roll and steer.
+
+    Velocities are differences of poses, so a record, which holds no others, shows what a camera beside it saw.
+    """
+
+    def __init__(self, robots: Sequence[RobotSpec], figures: Sequence[Figure]) -> None:
+        self._robots = tuple(robots)
+        self._trackers = [MotionTracker(figure.leg_scale) for figure in figures]
+        self._last: list[tuple[float, float, float, float] | None] = [None] * len(self._trackers)
+
+    def advance(self, time: float, poses: FloatArray) -> list[Motion | None]:
+        """The motion of each at ``time`` with poses (K, 3): x, y, heading; None for one whose pose is NaN."""
+        return [self._one(k, time, pose) for k, pose in enumerate(np.asarray(poses, np.float64).reshape(-1, 3))]
+
+    def _one(self, k: int, time: float, pose: FloatArray) -> Motion | None:
+        if not np.isfinite(pose).all():
+            self._last[k] = None
+            return None
+        x, y, heading = (float(value) for value in pose)
+        velocity, steer, before = (0.0, 0.0), 0.0, self._last[k]
+        if before is not None and time > before[0]:
+            step = time - before[0]
+            velocity = ((x - before[1]) / step, (y - before[2]) / step)
+            turn = (heading - before[3] + pi) % (2 * pi) - pi
+            steer = wheel_angle(self._robots[k], *velocity, heading, turn / step)
+        self._last[k] = (time, x, y, heading)
+        return self._trackers[k].advance(time, (x, y, heading), velocity, steer)
+
+
+def wheel_angle(robot: RobotSpec, vx: float, vy: float, heading: float, turn_rate: float) -> float:
+    """Angle δ of the front wheels of a machine that moves so, rad: tan δ = L ω / v; 0 for one that does not steer."""
+    ahead = vx * cos(heading) + vy * sin(heading)
+    if robot.dynamics != "bicycle" or robot.wheelbase is None or abs(ahead) < 0.05:
+        return 0.0
+    return min(max(atan(robot.wheelbase * turn_rate / ahead), -STEER_MOST), STEER_MOST)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import cos, sin
+
 import numpy as np
 
 from sidestep.kernels import layout
@@ -23,13 +25,16 @@ class Lidar:
 
     def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float], own: int) -> LidarScan:
         """The scan from ``pose``; ``own`` is the robot's column in ``agents``."""
+        ahead, left = self._settings.mount
+        c, s = cos(pose[2]), sin(pose[2])
+        x, y = pose[0] + ahead * c - left * s, pose[1] + ahead * s + left * c
         ranges = np.empty(self._settings.rays, np.float32)
         hits = np.empty(self._settings.rays, np.int32)
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
             self._scratch = make_scratch(len(self._segments), self._columns)
         cast_lidar(
-            pose[0], pose[1], pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
+            x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
             self._settings.max_range, self._segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
             flags[layout.ACTIVE], own, self._scratch, ranges, hits,
         )  # fmt: skip

@@ -24,6 +24,7 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.directing import Director, make_cast
 from sidestep.simulation.event_director import add_event_people, event_directors, write_scripts
+from sidestep.simulation.pictures import with_own_camera
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.twins import Replay, generate_twin
@@ -97,6 +98,7 @@ class WorldBuilder:
             load_robot(robot.spec, None if robot.dynamics == "policy" else robot.dynamics, base)
             for robot in scenario.robots
         )
+        self.scenario = with_own_camera(self.scenario, self._robots[0])
         for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
             _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
         self._codes = [model_code(part, self._where) for part in scenario.crowd]

@@ -16,6 +16,7 @@ from sidestep.robots import DYNAMICS_CODES, CommandConverter
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
 from sidestep.simulation.observe import Observer, check_needs, robot_state
+from sidestep.simulation.pictures import seen_as_declared
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
@@ -55,16 +56,19 @@ class _Running:
 
     def decide(self, worlds: Worlds, b: int) -> None:
         step = int(worlds.clock[b])
+        self.observer.watch(worlds, b)
         try:
             command, spent = self.driver.decide(step, lambda: self.observer.observe(worlds, b))
         except PolicyFailure as failure:
             self._fail(worlds, b, failure)
             return
+        # with latency an answer is noted when given and holds later: what is new is another command than before
+        fresh = command is not self.last[0] if self.episode.timing.mode == "latency" else not isnan(spent)
         self.last = command, spent
         if command is None:
             worlds.command[b, 0] = 0.0
         else:
-            worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=not isnan(spent))
+            worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=fresh)
 
     def note(self, worlds: Worlds, b: int) -> None:
         self.recorder.note_step(worlds, b, *self.last)
@@ -113,7 +117,7 @@ def run_episode(
 ) -> EpisodeRecord:
     """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built;
     whatever the policy does wrong ends in a record with outcome ``policy_error``."""
-    world = build_world(moved_as_declared(scenario, policy), seed, base)
+    world = build_world(seen_as_declared(moved_as_declared(scenario, policy), policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
 

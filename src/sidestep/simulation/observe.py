@@ -7,22 +7,21 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.interfaces import Camera, MakeCamera
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.sensors import Lidar, PedestrianDetector
 from sidestep.simulation.build import World
 from sidestep.simulation.future import future_of
+from sidestep.simulation.pictures import PICTURES, PictureFeed
 from sidestep.simulation.routes import route_to_goal
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
+from sidestep.types.base import FloatArray
 from sidestep.types.observation import NEEDS
 from sidestep.types.sensors import PedestrianSensing
 
-AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future"})
+AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future", "points"})
 """Needs that this simulator can serve by itself. Pictures need a camera, signals come with their own package."""
-
-PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
 
 
 def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
@@ -54,15 +53,20 @@ class Observer:
         self._lidar = Lidar(sensors.lidar, world.scene.segments) if "lidar" in needs else None
         step = world.scenario.rules.step_s * world.scenario.rules.control_every
         self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
-        self._pictures = needs & PICTURES
-        self._camera: Camera | None = None
-        self._everybody: PedestrianDetector | None = None
-        if self._pictures:
-            make_camera: MakeCamera = registry.load("cameras", registry.names("cameras")[0])
-            self._camera = make_camera(
-                world.scene, world.robots[robot], self._pictures, sensors.camera, world.person_id, world.scenario.name
+        self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
+        self._feed: PictureFeed | None = None
+        if needs & PICTURES:
+            others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
+            self._feed = PictureFeed(
+                world.scene, world.robots[robot], needs & PICTURES, world.scenario, world.person_id, others
             )
-            self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
+        self._lidar3d: Any = None
+        if "points" in needs:
+            from sidestep.render.lidar3d import Lidar3D  # only for those who look: it brings the renderer along
+
+            self._lidar3d = Lidar3D(
+                world.scene, world.robots[robot], sensors.lidar3d, world.person_id, world.scenario.name
+            )
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 
     def task(self) -> Task:
@@ -83,6 +87,24 @@ class Observer:
             future=future_of(self._world) if "future" in self._needs else None,
         )
 
+    def watch(self, worlds: Worlds, b: int) -> None:
+        """To be called at every step: cameras have their own clock, and who draws people follows all their steps."""
+        if self._feed is None and self._lidar3d is None:
+            return
+        step, robot = int(worlds.clock[b]), robot_state(worlds, b, self._robot)
+        everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], (robot.x, robot.y, robot.heading))
+        if self._feed is not None:
+            self._feed.watch(step, robot, everybody, *self._machines(worlds, b))
+        if self._lidar3d is not None:
+            self._lidar3d.follow(robot, everybody, step * self._world.scenario.rules.step_s)
+
+    def _machines(self, worlds: Worlds, b: int) -> tuple[FloatArray, ...]:
+        """The poses (K, 3) of the other machines; nothing where there are none, as cameras without them expect."""
+        others = [r for r in range(len(self._world.robots)) if r != self._robot]
+        if not others:
+            return ()
+        return (worlds.robot_state[b, others][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]],)
+
     def observe(self, worlds: Worlds, b: int) -> Observation:
         """The world ``b`` as the robot sees it now."""
         robot = robot_state(worlds, b, self._robot)
@@ -96,10 +118,14 @@ class Observer:
         if self._lidar is not None:
             lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot)
         time_s = float(worlds.clock[b]) * self._world.scenario.rules.step_s
-        pictures: dict[str, Any] = {}
-        if self._camera is not None and self._everybody is not None:
-            seen = self._camera.sense(robot, self._everybody.sense(worlds.agents[b], worlds.flags[b], pose), time_s)
-            pictures = {name: seen[name] for name in self._pictures}
+        seen: dict[str, Any] = {}
+        if self._feed is not None or self._lidar3d is not None:
+            everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], pose)
+            if self._feed is not None:
+                pictures, taken = self._feed.seen(int(worlds.clock[b]), robot, everybody, *self._machines(worlds, b))
+                seen = {**pictures, "picture_time": taken}
+            if self._lidar3d is not None:
+                seen["points"] = self._lidar3d.sense(robot, everybody, time_s)
         return Observation(
             time=time_s,
             robot=robot,
@@ -107,7 +133,7 @@ class Observer:
             pedestrians=pedestrians if "pedestrians" in self._needs else None,
             lidar=lidar,
             history=tuple(self._history) if "history" in self._needs else None,
-            **pictures,
+            **seen,
         )
 
 

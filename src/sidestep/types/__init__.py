@@ -5,7 +5,7 @@ produces) are frozen dataclasses whose fields state shape, frame and unit. No be
 """
 
 from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints
-from sidestep.types.observation import LidarScan, Observation, Pedestrians, RobotState, Task
+from sidestep.types.observation import LidarScan, Observation, Pedestrians, PointScan, RobotState, Task
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.result import MetricResult
@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "Pedestrians",
     "Person",
+    "PointScan",
     "PolicyInfo",
     "Position",
     "Region",

@@ -11,8 +11,11 @@ from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
 
 NEEDS: frozenset[str] = frozenset(
-    {"pedestrians", "lidar", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history", "future"}
-)
+    {
+        "pedestrians", "lidar", "points", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history",
+        "future",
+    }
+)  # fmt: skip
 """Everything a policy may declare in ``needs``. The robot's own state and the time are always there."""
 
 PRIVILEGED: frozenset[str] = frozenset({"future"})
@@ -69,6 +72,34 @@ class LidarScan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PointScan:
+    """One turn of a scanner with C channels of K rays; ``max_range`` where nothing was hit."""
+
+    ranges: FloatArray  # (C, K) float32, m along the ray
+    elevation: FloatArray  # (C,) rad, in the scanner's frame
+    azimuth: FloatArray  # (K,) rad, in the scanner's frame
+    max_range: float
+    origin: tuple[float, float, float]  # of the scanner in the robot's frame (x ahead, y left, z above ground), m
+    turn: FloatArray  # (3, 3) scanner's frame → robot's frame
+    semantic: IntArray | None = None  # (C, K) uint8, if the settings ask for it; 0 where nothing was hit
+
+    @property
+    def xyz(self) -> FloatArray:
+        """(N, 3) float32: the points that were hit, in the robot's frame, m."""
+        cos_e = np.cos(self.elevation)[:, None]
+        directions = np.stack(
+            np.broadcast_arrays(
+                cos_e * np.cos(self.azimuth), cos_e * np.sin(self.azimuth), np.sin(self.elevation)[:, None]
+            ),
+            axis=-1,
+        )
+        hit = self.ranges < self.max_range
+        points = (directions[hit] * self.ranges[hit][:, None]) @ self.turn.T + np.asarray(self.origin)
+        found: FloatArray = points.astype(np.float32)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Observation:
     """One look at the world."""
 
@@ -82,6 +113,9 @@ class Observation:
     rgb: FloatArray | None = None
     depth: FloatArray | None = None
     semantic: IntArray | None = None
+    picture_time: float | None = None
+    """When the pictures were taken, s; before ``time`` where the camera has a rate or a latency."""
+    points: PointScan | None = None
     signals: dict[str, str] | None = None
 
 

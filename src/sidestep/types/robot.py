@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
+from sidestep.types.camera import CameraSettings
 
 DynamicsName = Literal["holonomic", "unicycle", "bicycle"]
 
@@ -87,6 +88,8 @@ class RobotSpec(Model):
     mass: Positive = 50.0
     controller: ControllerGains = Field(default_factory=ControllerGains)
     camera_height: Positive | None = None
+    camera: CameraSettings | None = None
+    """Its own camera, a preset or settings, where neither scenario nor policy says otherwise."""
     source: str = ""
 
     @model_validator(mode="after")

@@ -13,6 +13,7 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.records import load_record, save_record
 from sidestep.simulation import build_world, run_episode, run_episodes
+from sidestep.simulation.future import future_of
 from sidestep.simulation.loop import Episode, describe_policy
 from sidestep.types import Scenario
 from tests.crowd.events.playing import Scripted, contacts, play, scenario, straight, trigger_time
@@ -164,6 +165,13 @@ def test_wrong_places_are_told() -> None:
 
 def test_events_of_a_recorded_crowd_make_it_mixed() -> None:
     assert scenario(event("frontal")).source == "generated"
+
+
+def test_the_future_of_an_oracle_is_that_of_a_robot_that_stands() -> None:
+    world = build_world(scenario(event("frontal")), 0)
+    future = future_of(world)
+    standing = play(event("frontal"), straight(0.0))
+    np.testing.assert_array_equal(future.position, standing.person_position)
 
 
 def test_the_second_event_may_hit_after_the_first() -> None:

@@ -117,6 +117,23 @@ def test_overtaking_waits_for_a_robot_that_has_not_passed_and_lets_a_fast_one_go
     assert trigger_time(play({"kind": "overtaking", "at": [-3, 0]}, straight(2.5))) is None
 
 
+def test_a_runner_overtakes_a_robot_that_no_walker_can_pass() -> None:
+    event = {"kind": "overtaking", "at": [-2.5, 0], "side": "left"}
+    walker, runner = (play(event | more, straight(2.4)) for more in ({}, {"max_speed": 3.0}))
+    ahead = [float(np.nanmax(r.person_position[:, 0, 0] - r.robot_pose[:, 0])) for r in (walker, runner)]
+    assert ahead[0] < 0 < ahead[1]
+    assert not contacts(runner)
+
+
+def test_overtaking_a_robot_that_stops_dead_at_the_trigger() -> None:
+    """The person is 1 m behind, matches the robot's speed of the step before, and has room to step out."""
+    event = {"kind": "overtaking", "at": [-3, 0], "side": "right", "speed": 1.5}
+    begin = trigger_time(play(event, straight(1.0))) or 0.0
+    record = play(event, lambda o: (1.0 if o.time < begin + 0.05 else 0.0, 0.0))
+    assert not contacts(record)
+    assert np.nanmin(gaps(record)) > 0.35
+
+
 def test_crossing_begins_in_the_zone_and_leaves_a_gap() -> None:
     """The robot enters at x = 4: 4 s at 1 m/s. In the middle it meets somebody; on the free side nobody."""
     event = {"kind": "crossing", "zone": ZONE, "free_side": "left"}

@@ -2,8 +2,9 @@
 for ``sidestep run --policy remote:ADDRESS``.
 
 A policy is an object with ``needs`` (names of what it wants to see), ``reset(task)`` and ``act(observation)``, as it is
-inside Sidestep; it may also have ``name``, ``version``, ``settings``, ``dynamics`` and ``end(result)``. Tasks and
-observations have the attributes that Sidestep's own have. Arrays are NumPy's where NumPy is installed, else lists.
+inside Sidestep; it may also have ``name``, ``version``, ``settings``, ``dynamics``, ``camera`` (a map of
+camera settings or a preset's name) and ``end(result)``. Tasks and observations have the attributes that Sidestep's own
+have. Arrays are NumPy's where NumPy is installed, else lists.
 
 Imports the standard library and msgpack only: this file and ``wire.py`` can be copied into another project as they are.
 """
@@ -206,8 +207,8 @@ def _introduce(policy: Any) -> Message:
         "settings": getattr(policy, "settings", {}),
         "arrays": "list" if numpy is None else "binary",
     }
-    dynamics = getattr(policy, "dynamics", None)
-    return hello if dynamics is None else {**hello, "dynamics": dynamics}
+    own = {name: getattr(policy, name, None) for name in ("dynamics", "camera")}
+    return hello | {name: value for name, value in own.items() if value is not None}
 
 
 def _converse(connection: Connection, policy: Any) -> list[Message]:
@@ -280,6 +281,8 @@ def observation_of(message: Message) -> SimpleNamespace:
     seen.lidar = _fields(message["lidar"], SimpleNamespace) if "lidar" in message else None
     for name in ("rgb", "depth", "semantic"):
         setattr(seen, name, _array(message.get(name)))
+    seen.picture_time = message.get("picture_time")
+    seen.points = _fields(message["points"], SimpleNamespace) if "points" in message else None
     return seen
 
 

@@ -11,7 +11,7 @@ from sidestep.errors import did_you_mean
 from sidestep.policies.remote.wire import Garbled, Message, Refused
 from sidestep.types import Command, Drive, HolonomicVelocity, Observation, Pedestrians, Position, Task, Velocity
 from sidestep.types import Waypoints as WaypointsCommand
-from sidestep.types.observation import NEEDS
+from sidestep.types.observation import NEEDS, PointScan
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
 
@@ -41,6 +41,8 @@ class Introduction:
     binary: bool = False
     """Whether arrays come as bytes with a type and a shape, rather than as lists."""
     settings: dict[str, Any] = field(default_factory=dict)
+    camera: dict[str, Any] | str | None = None
+    """What it says of its camera; checked where a scenario's settings are at hand."""
 
 
 def read_introduction(hello: Message) -> Introduction:
@@ -63,8 +65,11 @@ def read_introduction(hello: Message) -> Introduction:
     settings = hello.get("settings", {})
     if not isinstance(settings, dict):
         raise Refused("settings must be a map")
+    camera = hello.get("camera")
+    if camera is not None and not isinstance(camera, dict | str):
+        raise Refused("camera must be a map of camera settings or the name of a preset")
     return Introduction(
-        name, frozenset(needs), dynamics, str(hello.get("version", ""))[:100], arrays == "binary", settings
+        name, frozenset(needs), dynamics, str(hello.get("version", ""))[:100], arrays == "binary", settings, camera
     )
 
 
@@ -143,6 +148,10 @@ def observation_message(observation: Observation, binary: bool) -> Message:
         picture = getattr(observation, name)
         if picture is not None:
             message[name] = _array(picture, binary=True)
+    if observation.picture_time is not None:
+        message["picture_time"] = observation.picture_time
+    if observation.points is not None:
+        message["points"] = _points(observation.points, binary)
     if observation.signals is not None:
         message["signals"] = dict(observation.signals)
     return message
@@ -161,6 +170,16 @@ def _pedestrians(people: Pedestrians, binary: bool) -> Message:
     names = ("id", "position", "velocity", "heading", "radius", "group", "gesture", "gaze")
     values = {name: getattr(people, name) for name in names}
     return {name: _array(value, binary) for name, value in values.items() if value is not None}
+
+
+def _points(scan: PointScan, binary: bool) -> Message:
+    message: Message = {
+        name: _array(getattr(scan, name), binary) for name in ("ranges", "elevation", "azimuth", "turn")
+    }
+    message |= {"max_range": scan.max_range, "origin": [float(value) for value in scan.origin]}
+    if scan.semantic is not None:
+        message["semantic"] = _array(scan.semantic, binary)
+    return message
 
 
 def _robot(spec: RobotSpec) -> Message:

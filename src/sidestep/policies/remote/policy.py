@@ -79,6 +79,11 @@ class RemotePolicy:
         """As the policy declares them."""
         return self._introduced().dynamics
 
+    @property
+    def camera(self) -> dict[str, Any] | str | None:
+        """As the policy declares it."""
+        return self._introduced().camera
+
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""
         self._connected().reset(task)

@@ -158,6 +158,7 @@ class SessionPolicy:
         self.version = session.policy.version
         if session.policy.dynamics is not None:
             self.dynamics = session.policy.dynamics
+        self.camera = session.policy.camera
         self._about = {"name": None, "suite": None, "scenario_seed": None} | (about or {})
         self._limit = act_limit_s
 

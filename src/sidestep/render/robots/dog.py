@@ -35,7 +35,9 @@ def make_robot_dog(spec: RobotSpec) -> Figure:
     def bones(motion: Motion) -> FloatArray:
         return _pose(motion, joints, bone, stand, foot)
 
-    return Figure(spec.name, model, palette(("c3c6c8", "1d1f22", "121212", "15181c", "6fd3ff")), bones, LEG_SCALE)
+    colours = palette(("c3c6c8", "1d1f22", "121212", "15181c", "6fd3ff"))
+    lamp = (spec.footprint.enclosing_radius, 0.0, 0.85 * spec.height)
+    return Figure(spec.name, model, colours, bones, LEG_SCALE, (lamp,), 0.12)
 
 
 def _level(

@@ -54,7 +54,8 @@ def make_humanoid(spec: RobotSpec) -> Figure:
         )  # fmt: skip
         return np.asarray(pose_people(state, joints=joints)[0])
 
-    return Figure(spec.name, model, palette(("d5d8da", "202226", "0c0f14", "5fd0ff")), bones, scale)
+    lamp = (0.15, 0.0, 0.72 * spec.height)
+    return Figure(spec.name, model, palette(("d5d8da", "202226", "0c0f14", "5fd0ff")), bones, scale, (lamp,), 0.12)
 
 
 def _stack(

@@ -84,14 +84,17 @@ def make_pioneer(spec: RobotSpec) -> Figure:
         parts.append(wheel((-0.72 * x_max, 0.0, 0.16 * height), 0.16 * height, 0.03, tyre, tyre, 0, (10, 6, 4)[level]))
         parts += [wheel(w, radius, tread, tyre, hub, i + 1, (18, 10, 6)[level]) for i, w in enumerate(wheels)]
         levels.append(parts)
-    model = build_model(levels, ("body", "deck", "tyre", "hub", "sonar", "mast"), 3, Semantic.ROBOT, reach)
+    slots = ("body", "deck", "tyre", "hub", "sonar", "mast")
+    model = build_model(levels, slots, 3, Semantic.ROBOT, reach)
 
     def bones(motion: Motion) -> FloatArray:
         base = body_matrix(motion)
         rolls = [(motion.distance - motion.turned * w[1]) / radius for w in wheels]
         return pack([base] + [base @ turned_about(w, roll) for w, roll in zip(wheels, rolls, strict=True)])
 
-    return Figure(spec.name, model, palette(("b01a1c", "17181a", "101010", "b9bcbf", "c8a24a", "8b8e91")), bones)
+    colours = ("b01a1c", "17181a", "101010", "b9bcbf", "c8a24a", "8b8e91")
+    lamp = (x_max, 0.0, 0.9 * height)
+    return Figure(spec.name, model, palette(colours), bones, head_lamps=(lamp,), lamp_power=0.12)
 
 
 def make_delivery_robot(spec: RobotSpec) -> Figure:
@@ -140,7 +143,8 @@ def make_delivery_robot(spec: RobotSpec) -> Figure:
         return pack([base] + [base @ turned_about(w, roll) for w, roll in zip(wheels, rolls, strict=True)])
 
     colours = ("ececea", "2f6fb0", "161616", "a9adb0", "fff6dc", "b3221c", "e8641b", "24262a")
-    return Figure(spec.name, model, palette(colours), bones)
+    lamps = tuple((x_max, side * 0.55 * y_max, 0.45 * height) for side in (1.0, -1.0))
+    return Figure(spec.name, model, palette(colours), bones, head_lamps=lamps, lamp_power=0.12)
 
 
 def make_generic(spec: RobotSpec) -> Figure:
@@ -168,4 +172,8 @@ def make_generic(spec: RobotSpec) -> Figure:
         parts.append(prism(middle + (shape - middle) * 0.6, 0.0, 0.03 * height, belt, 0))
         levels.append(parts)
     model = build_model(levels, ("shell", "belt", "status_light"), 1, Semantic.ROBOT, spec.footprint.enclosing_radius)
-    return Figure(spec.name, model, palette(("c9cdd0", "26292d", "58c7e8")), lambda motion: pack([body_matrix(motion)]))
+    lamp = (float(outline(spec.footprint)[:, 0].max()), 0.0, 0.66 * height)
+    return Figure(
+        spec.name, model, palette(("c9cdd0", "26292d", "58c7e8")), lambda motion: pack([body_matrix(motion)]),
+        head_lamps=(lamp,), lamp_power=0.12,
+    )  # fmt: skip

@@ -95,7 +95,29 @@ def add_building(
                 if wall.length > 1e-6:
                     openings = _openings(wall, style, rng) if _is_open(wall, seen, blind) else []
                     add_wall(builder, wall, foot, _bands(style, height), openings, Semantic.BUILDING)
+                    for opening in openings:
+                        if opening.semantic == Semantic.DOOR:
+                            _add_lantern(builder, wall, (opening.left + opening.right) / 2, opening.head)
         _add_roof(builder, part, height, rng)
+
+
+def _add_lantern(builder: MeshBuilder, wall: Wall, along: float, head: float) -> None:
+    """A lamp on the wall above a door."""
+    half, out, low, high = 0.09, 0.13, head + 0.16, head + 0.36
+    left, right = along - half, along + half
+    u = np.array([[left, right, right, left], [left, left, left, left], [right, right, right, right]])
+    v = np.array([[low, low, high, high]] * 3)
+    front, back = wall.points(u, v, -out), wall.points(u, v)
+    faces = [
+        front[0],
+        np.stack([back[1, 0], front[1, 0], front[1, 3], back[1, 3]]),
+        np.stack([front[2, 0], back[2, 0], back[2, 3], front[2, 3]]),
+        np.stack([back[1, 0], back[2, 0], front[2, 0], front[1, 0]]),
+    ]
+    lid = np.stack([front[1, 3], front[2, 3], back[2, 3], back[1, 3]])
+    uv = np.array([[0.0, 0.0], [0.2, 0.0], [0.2, 0.2], [0.0, 0.2]])
+    builder.quads(np.stack(faces), np.repeat(uv[None], len(faces), axis=0), "lamp", Semantic.BUILDING)
+    builder.quads(lid[None], uv[None], "metal_dark", Semantic.BUILDING)
 
 
 def _is_open(wall: Wall, seen: Any | None, blind: Any | None) -> bool:

@@ -68,7 +68,8 @@ def vehicle_figure(
         turns = (0.0, 0.0, motion.steer, motion.steer)
         return pack([body] + [body @ turned_about(w, roll, steer) for w, steer in zip(wheels, turns, strict=True)])
 
-    return Figure(kind, model, palette((PAINTS[paint], *_REST)), bones)
+    lamps = tuple((rear + length, side * 0.33 * width, 0.40 * height) for side in (1.0, -1.0))
+    return Figure(kind, model, palette((PAINTS[paint], *_REST)), bones, head_lamps=lamps)
 
 
 def _level(

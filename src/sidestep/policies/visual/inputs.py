@@ -1,0 +1,162 @@
+"""All that a network is fed, by the name of the input."""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import Any
+
+import numpy as np
+
+from sidestep.policies.visual.goals import (
+    PERIOD_S,
+    PointGoals,
+    Protocol,
+    goal_image_spec,
+    image_tensor,
+    noise_picture,
+    point_numbers,
+    point_shape,
+    shortened,
+    text_tensor,
+)
+from sidestep.policies.visual.memory import Memory, into_frame
+from sidestep.policies.visual.picture import as_dtype, picture_tensors, tensor_shape
+from sidestep.policies.visual.spec import (
+    Constant,
+    Extra,
+    GoalMask,
+    Noise,
+    PastPositions,
+    PastVelocities,
+    State,
+    VisualSpec,
+    to_axes,
+)
+from sidestep.types import Observation, RobotState
+from sidestep.types.base import FloatArray
+
+TEXT = "string"
+"""Stands for the dtype of text tensors."""
+
+
+def reach_s(spec: VisualSpec) -> float:
+    """How far back the longest history goes, s."""
+    spans = [(spec.image.history.frames - 1) * spec.image.spacing_s]
+    for extra in spec.extra.values():
+        if isinstance(extra, PastPositions | PastVelocities):
+            spans.append((extra.count - 1) * extra.spacing_s)
+    return max(spans)
+
+
+def declared_inputs(spec: VisualSpec) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shape and dtype of every input that the interface names."""
+    inputs = {name: (tensor_shape(spec.image), str(spec.image.dtype)) for name in spec.image.names + spec.image.copies}
+    goal = spec.goal
+    if goal.kind == "point" and goal.input:
+        inputs[goal.input] = (point_shape(goal), "float32")
+    elif goal.kind == "image":
+        inputs[goal.input] = (tensor_shape(goal_image_spec(spec)), str(spec.image.dtype))
+    elif goal.kind == "language":
+        inputs[goal.input] = ((1,), TEXT) if goal.text_as == "string" else ((1, goal.text_length), "int64")
+    return inputs | {name: _extra_shape(extra) for name, extra in spec.extra.items()}
+
+
+def _extra_shape(extra: Extra) -> tuple[tuple[int, ...], str]:
+    match extra:
+        case Constant():
+            return extra.array().shape, extra.dtype
+        case PastPositions():
+            return (1, extra.count + extra.append_goal, 2), "float32"
+        case PastVelocities():
+            return (1, extra.count, 2), "float32"
+        case GoalMask():
+            return (1,), extra.dtype
+        case Noise() | State():
+            return extra.shape, extra.dtype
+
+
+class InputMaker:
+    """Makes the inputs of one episode."""
+
+    def __init__(
+        self, spec: VisualSpec, seed: int, top_speed: float, protocol: Protocol, goal_period_s: float = PERIOD_S
+    ) -> None:
+        self._spec = spec
+        self._protocol = protocol
+        self._top_speed = spec.speed_mps or top_speed
+        self._goals = PointGoals(seed, goal_period_s)
+        self._rng = np.random.default_rng([seed, 3])
+        self._fixed: dict[str, Any] = {
+            name: extra.array() for name, extra in spec.extra.items() if isinstance(extra, Constant)
+        }
+        if spec.goal.kind == "image":
+            size = goal_image_spec(spec)
+            self._fixed[spec.goal.input] = image_tensor(noise_picture(seed, size.width, size.height), spec)
+        elif spec.goal.kind == "language":
+            self._fixed[spec.goal.input] = text_tensor(spec.goal)
+        self._states: dict[str, Any] = {
+            name: np.zeros(extra.shape, extra.dtype) for name, extra in spec.extra.items() if isinstance(extra, State)
+        }
+
+    def make(self, memory: Memory, observation: Observation) -> dict[str, Any]:
+        """The inputs of a decision now."""
+        image, spec = self._spec.image, self._spec
+        moments = memory.back(image.history.frames, image.spacing_s)
+        repeat = image.history.before_start == "repeat"
+        pictures = [
+            moment.picture if moment is not None else memory.first.picture if repeat else None for moment in moments
+        ]
+        inputs = picture_tensors(pictures, image) | self._fixed | self._states
+        point = self._point(observation) if spec.goal.kind == "point" else np.zeros(2)
+        if spec.goal.kind == "point" and spec.goal.input:
+            numbers = point_numbers(point, spec.goal, spec.goal.length.in_metres(self._top_speed, image.rate_hz))
+            inputs[spec.goal.input] = numbers.astype(np.float32).reshape(point_shape(spec.goal))
+        for name, extra in spec.extra.items():
+            match extra:
+                case PastPositions():
+                    inputs[name] = self._positions(extra, memory, point)
+                case PastVelocities():
+                    inputs[name] = _velocities(extra, memory)
+                case Noise():
+                    inputs[name] = as_dtype(self._rng.standard_normal(extra.shape), extra.dtype)
+                case GoalMask():
+                    value = extra.hidden if self._protocol == "hidden" else extra.given
+                    inputs[name] = np.full(1, value, extra.dtype)
+                case Constant() | State():
+                    pass
+        return inputs
+
+    def keep(self, outputs: dict[str, Any]) -> None:
+        """Remember the outputs that are inputs of the next decision."""
+        for name, extra in self._spec.extra.items():
+            if isinstance(extra, State):
+                new = np.asarray(outputs[extra.output]).astype(extra.dtype)
+                if extra.shift:
+                    new = np.concatenate([self._states[name][:, 1:], new.reshape(1, 1, *extra.shape[2:])], axis=1)
+                self._states[name] = np.ascontiguousarray(new.reshape(extra.shape))
+
+    def _point(self, observation: Observation) -> FloatArray:
+        if self._protocol == "hidden":
+            return np.zeros(2)
+        if self._protocol == "true":
+            assert observation.goal is not None
+            goal: FloatArray = into_frame(np.array([observation.goal]), observation.robot)[0]
+            return goal
+        return self._goals.current(observation.robot, observation.time)
+
+    def _positions(self, extra: PastPositions, memory: Memory, goal: FloatArray) -> Any:
+        robots = [(moment or memory.first).robot for moment in memory.back(extra.count, extra.spacing_s)]
+        points = into_frame(np.array([[robot.x, robot.y] for robot in robots]), memory.now.robot)
+        if extra.append_goal:
+            points = np.vstack([points, shortened(goal, self._spec.goal)])
+        unit = extra.length.in_metres(self._top_speed, self._spec.image.rate_hz)
+        return to_axes(points / unit, extra.axes).astype(np.float32)[None]
+
+
+def _velocities(extra: PastVelocities, memory: Memory) -> Any:
+    robots = [(moment or memory.first).robot for moment in memory.back(extra.count, extra.spacing_s)]
+    return np.array([[_forward_speed(robot), robot.omega] for robot in robots], np.float32)[None]
+
+
+def _forward_speed(robot: RobotState) -> float:
+    return robot.vx * cos(robot.heading) + robot.vy * sin(robot.heading)

@@ -1,0 +1,75 @@
+"""What the robot has seen and where it was: pictures and poses by time."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from math import cos, sin
+
+import numpy as np
+
+from sidestep.types import RobotState
+from sidestep.types.base import FloatArray, IntArray
+
+SAME_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """One look."""
+
+    time: float
+    picture: IntArray  # (H, W, 3) uint8, as the network sees it
+    robot: RobotState
+
+
+class Memory:
+    """The last ``span_s`` seconds."""
+
+    def __init__(self, span_s: float) -> None:
+        self._span_s = span_s
+        self._moments: deque[Moment] = deque()
+
+    def add(self, moment: Moment) -> None:
+        """Remember; forget what no history reaches any more. Two looks at one time: the later counts."""
+        if self._moments and moment.time <= self._moments[-1].time:
+            self._moments.pop()
+        self._moments.append(moment)
+        while len(self._moments) > 1 and self._moments[1].time <= moment.time - self._span_s:
+            self._moments.popleft()
+
+    @property
+    def now(self) -> Moment:
+        """The latest."""
+        return self._moments[-1]
+
+    def back(self, count: int, spacing_s: float) -> list[Moment | None]:
+        """The moments nearest to 0, ``spacing_s``, 2 ``spacing_s``, … ago: ``count`` of them, oldest first; None where
+        that was before the first by more than half a spacing."""
+        found: list[Moment | None] = []
+        for k in range(count - 1, -1, -1):
+            wanted = self.now.time - k * spacing_s
+            if wanted < self._moments[0].time - 0.5 * spacing_s + SAME_S:
+                found.append(None)
+            else:
+                found.append(min(self._moments, key=lambda moment: abs(moment.time - wanted)))
+        return found
+
+    @property
+    def first(self) -> Moment:
+        """The oldest that is still known."""
+        return self._moments[0]
+
+
+def into_frame(points: FloatArray, robot: RobotState) -> FloatArray:
+    """World points (K, 2) in the robot's frame: x ahead, y left."""
+    c, s = cos(robot.heading), sin(robot.heading)
+    moved: FloatArray = (points - np.array([robot.x, robot.y])) @ np.array([[c, -s], [s, c]])
+    return moved
+
+
+def from_frame(points: FloatArray, robot: RobotState) -> FloatArray:
+    """Points (K, 2) of the robot's frame in the world."""
+    c, s = cos(robot.heading), sin(robot.heading)
+    moved: FloatArray = points @ np.array([[c, s], [-s, c]]) + np.array([robot.x, robot.y])
+    return moved

@@ -1,0 +1,197 @@
+"""``--policy visual``: a network of pictures drives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.policies.visual.catalogue import load_spec, model_names
+from sidestep.policies.visual.check import check_interface
+from sidestep.policies.visual.follow import Track, arc_velocity
+from sidestep.policies.visual.goals import PERIOD_S, PROTOCOLS
+from sidestep.policies.visual.inputs import InputMaker, reach_s
+from sidestep.policies.visual.memory import Memory, Moment
+from sidestep.policies.visual.network import load_network
+from sidestep.policies.visual.odometry import Odometry
+from sidestep.policies.visual.picture import fitted
+from sidestep.policies.visual.runner import Decision, Runner
+from sidestep.policies.visual.spec import Points, VisualSpec
+from sidestep.types import Observation, RobotState, Task, Velocity, Waypoints
+
+CONTROLLERS = ("robot", "timed")
+SOON_S = 1e-6
+STAND = Velocity(0.0, 0.0)
+
+
+class VisualPolicy:
+    """Asks a network at the rate of its interface and follows what it says, by odometry, until it is asked again."""
+
+    name = "visual"
+    summary = "an ONNX or TorchScript network of camera pictures; nine published interfaces, weights by file"
+    citation = ""
+    needs: ClassVar[frozenset[str]] = frozenset({"rgb"})
+
+    def __init__(
+        self,
+        model: str | None = None,
+        spec: str | dict[str, Any] | None = None,
+        file: str | None = None,
+        encoder_file: str | None = None,
+        format: str | None = None,
+        goal_protocol: str = "paper",
+        goal_period: float = PERIOD_S,
+        text: str | None = None,
+        controller: str = "robot",
+        names: Mapping[str, str] | None = None,
+        threads: int = 1,
+        device: str = "cpu",
+    ) -> None:
+        """``model``: a bundled interface, or ``spec``: one of your own (a YAML file). ``file``: the network.
+
+        ``controller``: ``robot`` follows the points with the robot's own PD controller, ``timed`` is at each point when
+        the interface says. ``names``: names in the interface → names in the file. ``goal_period``: s.
+        """
+        self.spec = _chosen(model, spec, {"file": file, "encoder_file": encoder_file, "format": format}, text)
+        self.settings: dict[str, Any] = {
+            "goal_protocol": _one_of("goal_protocol", goal_protocol, PROTOCOLS),
+            "goal_period": goal_period,
+            "controller": _one_of("controller", controller, CONTROLLERS),
+            "threads": threads,
+            "device": _one_of("device", device, ("cpu", "cuda")),
+        }
+        if not goal_period > 0.0 or threads < 1:
+            raise BadInput("visual: goal_period and threads must be above 0")
+        _check_protocol(self.spec, goal_protocol)
+        if controller == "timed" and isinstance(self.spec.output, Points) and self.spec.output.interval_s is None:
+            raise BadInput(f"visual: controller=timed needs output.interval_s, which {self.spec.name!r} does not have")
+        if goal_protocol == "true":
+            self.needs = frozenset({"rgb", "goal"})  # type: ignore[misc]  # of this one, not of the class
+        self._runner = self._load(dict(names or {}))
+        wished = self.spec.image.wished_camera
+        self.camera: dict[str, Any] = {
+            "width": wished.width,
+            "height": wished.height,
+            "field_of_view": wished.field_of_view,
+            "rate_hz": self.spec.image.rate_hz,
+        }
+        self.camera |= {"pitch": wished.pitch} if wished.pitch else {}
+        self.camera |= {"mount": wished.mount} if wished.mount else {}
+        """Fields of ``CameraSettings`` that the policy wishes for."""
+
+    def _load(self, names: dict[str, str]) -> Runner:
+        spec, settings = self.spec, self.settings
+        if spec.file is None:
+            raise BadInput(
+                f"visual: interface {spec.name!r} comes without weights; name your file: --set visual.file=weights.onnx"
+            )
+        machine = (settings["threads"], settings["device"])
+        main = load_network(spec.file, spec.format, spec.returns, *machine)
+        encoder = None
+        if spec.encoder_file is not None:
+            returns = spec.encoder.returns if spec.encoder is not None else ()
+            encoder = load_network(spec.encoder_file, spec.format, returns, *machine)
+        runner = Runner(spec, main, encoder, names)
+        check_interface(runner)
+        settings |= {"interface": spec.name, "file": spec.file, "sha256": main.sha256}
+        if encoder is not None:
+            settings |= {"encoder_file": spec.encoder_file, "encoder_sha256": encoder.sha256}
+        return runner
+
+    def reset(self, task: Task) -> None:
+        """Forget what was seen."""
+        image, top_speed = self.spec.image, task.robot.limits.max_speed
+        settings = self.settings
+        self._odometry = Odometry()
+        self._memory = Memory(reach_s(self.spec) + 1.0 / image.rate_hz)
+        self._inputs = InputMaker(self.spec, task.seed, top_speed, settings["goal_protocol"], settings["goal_period"])
+        self._rng = np.random.default_rng([task.seed, 4])
+        output = self.spec.output
+        length = output.length if isinstance(output, Points) else None
+        speed = self.spec.speed_mps or top_speed
+        self._unit_m = 1.0 if length is None else length.in_metres(speed, image.rate_hz)
+        self._due = 0.0
+        self._track: Track | None = None
+        self._velocity = STAND
+
+    def act(self, observation: Observation) -> Velocity | Waypoints:
+        """A new decision when it is time for one; else on along the last."""
+        self._odometry.add(observation.time, observation.robot)
+        if observation.rgb is not None and observation.time >= self._due - SOON_S:
+            period = 1.0 / self.spec.image.rate_hz
+            self._due = max(self._due + period, observation.time + SOON_S)
+            taken = getattr(observation, "picture_time", None)  # of cameras that have a clock of their own
+            time_s = observation.time if taken is None else float(taken)
+            robot = self._odometry.at(time_s)
+            picture = fitted(np.asarray(observation.rgb, np.uint8), self.spec.image)
+            self._memory.add(Moment(time_s, picture, robot))
+            inputs = self._inputs.make(self._memory, replace(observation, time=time_s, robot=robot))
+            decision = self._runner.decide(inputs, self._rng, self._unit_m)
+            self._inputs.keep(decision.outputs)
+            self._take(decision, robot)
+        if self._track is None:
+            return self._velocity
+        left = self._track.left(observation.robot)
+        return STAND if left is None else Waypoints(left)
+
+    def _take(self, decision: Decision, robot: RobotState) -> None:
+        self._track = None
+        if decision.velocity is not None:
+            self._velocity = Velocity(*decision.velocity)
+            return
+        output, points = self.spec.output, decision.points
+        assert points is not None
+        assert isinstance(output, Points)
+        if not np.isfinite(points).all():
+            raise ValueError(f"{self._runner.main.file}: the network answered points that are not finite")
+        if self.settings["controller"] == "timed":
+            assert output.interval_s is not None
+            index = len(points) - 1 if output.track is None else output.track
+            x, y = points[index].tolist()
+            self._velocity = Velocity(*arc_velocity(x, y, (index + 1) * output.interval_s))
+        else:
+            chosen = points if output.track is None else points[output.track : output.track + 1]
+            self._track = Track(chosen, robot)
+
+
+def _chosen(
+    model: str | None, spec: str | dict[str, Any] | None, changes: dict[str, str | None], text: str | None
+) -> VisualSpec:
+    """The interface, with what the settings change of it."""
+    if (model is None) == (spec is None):
+        raise BadInput(
+            "visual: name one interface: --set visual.model=NAME, one of "
+            f"{', '.join(model_names())}, or --set visual.spec=my.yaml; and the network: --set visual.file=weights.onnx"
+        )
+    if isinstance(spec, dict):
+        found = VisualSpec.parse({"name": "own", **spec}, "visual.spec")
+    else:
+        found = load_spec(str(model if spec is None else spec))
+    document = found.model_dump()
+    document |= {key: value for key, value in changes.items() if value is not None}
+    if text is not None:
+        if found.goal.kind != "language":
+            raise BadInput(f"visual: interface {found.name!r} takes no instruction; leave text out")
+        document["goal"]["text"] = text
+    return VisualSpec.parse(document, f"visual ({found.name})")
+
+
+def _check_protocol(spec: VisualSpec, protocol: str) -> None:
+    if protocol == "true" and spec.goal.kind != "point":
+        why = {
+            "none": "it takes no goal",
+            "image": "it takes the picture of the goal, which nobody has taken",
+            "language": "it takes an instruction; give one with text=…",
+        }[spec.goal.kind]
+        raise BadInput(f"visual: goal_protocol=true does not fit interface {spec.name!r}: {why}")
+    if protocol == "hidden" and not spec.has_goal_mask:
+        raise BadInput(f"visual: goal_protocol=hidden needs a goal mask, which interface {spec.name!r} does not have")
+
+
+def _one_of(setting: str, value: str, known: tuple[str, ...]) -> Any:
+    if value not in known:
+        raise UnknownName(f"visual.{setting}", value, known)
+    return value

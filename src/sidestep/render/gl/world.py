@@ -1,0 +1,193 @@
+"""One scene on the graphics card: its buffers and textures, and how each part of it is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.kernels.raster_frame import InstanceArrays, ModelArrays, StaticArrays
+from sidestep.render.gl.meshes import MODEL_LAYOUT, STATIC_LAYOUT, make_models, make_static
+from sidestep.render.gl.plan import Crowd
+from sidestep.render.gl.programs import UNITS, Features, Programs
+from sidestep.render.light import make_noise
+from sidestep.render.mesh import Scene3D
+from sidestep.render.textures import check_material
+from sidestep.types.base import FloatArray, IntArray
+
+REPEAT_FILTER = "LINEAR_MIPMAP_NEAREST"
+
+
+class InstanceTable:
+    """Bones, colours and numbers of instances as a texture: a row each (see ``shaders/skin.glsl``)."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._texture: Any = None
+        self._most = int(context.info["GL_MAX_TEXTURE_SIZE"])
+
+    def fill(self, instances: InstanceArrays, order: IntArray, eye: FloatArray) -> None:
+        """The instances ``order``, in that order, relative to ``eye``."""
+        count, bones, slots = len(order), instances.bones.shape[1], instances.colours.shape[1]
+        width = 3 * bones + slots + 1
+        if width > self._most or count > self._most:
+            raise BadInput(f"instances: this OpenGL driver draws {self._most} at once; use the renderer cpu")
+        rows = np.zeros((count, width, 4), np.float32)
+        picked = instances.bones[order].astype(np.float64)
+        picked[:, :, :, 3] -= eye
+        rows[:, : 3 * bones] = picked.reshape(count, 3 * bones, 4)
+        rows[:, 3 * bones : 3 * bones + slots, :3] = instances.colours[order]
+        rows[:, -1, 0] = instances.ids[order].view(np.float32)
+        if self._texture is None or self._texture.width != width or self._texture.height < count:
+            self._texture = self._context.texture((width, count + count // 4 + 1), 4, dtype="f4")
+            self._texture.filter = _filter("NEAREST", "NEAREST")
+        self._texture.write(rows, viewport=(0, 0, width, count))
+        self.bones = bones
+
+    def use(self) -> None:
+        """Bind it."""
+        if self._texture is not None:
+            self._texture.use(UNITS["table"])
+
+
+class GlWorld:
+    """Buffers of one scene."""
+
+    def __init__(
+        self, context: Any, programs: Programs, scene: Scene3D, static: StaticArrays, normals: FloatArray,
+        models: ModelArrays,
+    ) -> None:  # fmt: skip
+        self._context, self._programs = context, programs
+        for material in scene.materials:
+            check_material(material)
+        mesh = make_static(scene, static, normals)
+        self._groups = mesh.groups
+        self._pictures = {edge: self._texture_array(scene, edge, layers) for edge, layers in mesh.layers.items()}
+        self._vertices = context.buffer(mesh.rows.tobytes() or b"\0" * 4)
+        self._indices = context.buffer(reserve=max(4, 12 * len(static.triangles)), dynamic=True)
+        self._casters = context.buffer(mesh.casters.tobytes() or b"\0" * 12)
+        self._caster_corners = mesh.casters.size
+        rows, triangles = make_models(models)
+        self._model_vertices = context.buffer(rows.tobytes() or b"\0" * 4)
+        self._model_indices = context.buffer(triangles.tobytes() or b"\0" * 12)
+        self._noise = context.texture((256, 256), 1, make_noise(), dtype="f4")
+        self._noise.filter = _filter("LINEAR", "LINEAR")
+        self._arrays: dict[tuple[str, int], Any] = {}
+
+    def _texture_array(self, scene: Scene3D, edge: int, layers: list[int]) -> Any:
+        """Square roots of linear colour in 8 bits, as on the processor, so that dark ones keep their steps."""
+        texels = np.full((len(layers), edge, edge, 4), 255, np.uint8)
+        for k, material in enumerate(layers):
+            texels[k, :, :, :3] = np.sqrt(np.clip(scene.materials[material].texture, 0.0, 1.0)) * 255.0 + 0.5
+        array = self._context.texture_array((edge, edge, len(layers)), 4, texels)
+        array.build_mipmaps()
+        array.filter = _filter(REPEAT_FILTER, "LINEAR")
+        return array
+
+    def _vertex_array(self, program: Any, source: str, buffer: Any, layout: tuple[str, ...], indices: Any) -> Any:
+        key = (source, program.glo)
+        if key not in self._arrays:
+            self._arrays[key] = self._context.vertex_array(
+                program, [_present(program, buffer, layout)], indices, skip_errors=True
+            )
+        return self._arrays[key]
+
+    def draw_static(self, chunks: IntArray, features: Features, pictures: tuple[str, ...]) -> None:
+        """The chunks, in this order, in one call for each kind of surface."""
+        self._noise.use(UNITS["noise"])
+        picked = [
+            np.concatenate([_NO_FACES, *(g.triangles[g.starts[c] : g.starts[c + 1]] for c in chunks)])
+            for g in self._groups
+        ]
+        faces = np.concatenate([_NO_FACES, *picked])
+        if not len(faces):
+            return
+        self._indices.orphan()
+        self._indices.write(faces)
+        first = 0
+        for group, part in zip(self._groups, picked, strict=True):
+            textured = group.edge > 1
+            program = self._programs.get("static", ("TEXTURED", *features) if textured else features, pictures)
+            array = self._vertex_array(program, "static", self._vertices, STATIC_LAYOUT, self._indices)
+            if textured:
+                self._pictures[group.edge].use(UNITS["pictures"])
+                if "edge" in program:
+                    program["edge"].value = float(group.edge)
+            _cull(self._context, not group.two_sided)
+            if len(part):
+                array.render(vertices=part.size, first=first)
+            first += part.size
+
+    def draw_models(self, crowd: Crowd, table: InstanceTable, features: Features, pictures: tuple[str, ...]) -> None:
+        """The instances of ``crowd``, whose rows ``table`` holds."""
+        self._noise.use(UNITS["noise"])
+        self._draw_crowd(self._programs.get("model", features, pictures), crowd, table)
+
+    def cast_static(self) -> None:
+        """What stands still, onto the shadow map: lower than it is, so that it does not shade itself."""
+        program = self._programs.get("shadow_static")
+        array = self._vertex_array(program, "casters", self._vertices, STATIC_LAYOUT, self._casters)
+        if not self._caster_corners:
+            return
+        for side, lower, slope in (("back", 1.0, 2.0), ("front", 1.0, 1.0)):
+            self._context.cull_face, self._context.polygon_offset = side, (slope, slope)
+            program["lower"].value = lower
+            array.render(vertices=self._caster_corners)
+        self._context.cull_face, self._context.polygon_offset = "back", (0.0, 0.0)
+
+    def cast_models(self, crowd: Crowd, table: InstanceTable) -> None:
+        """Instances onto the shadow map: the faces that look away from the sun, whose shadow is the same."""
+        self._context.cull_face = "front"
+        self._draw_crowd(self._programs.get("shadow_model"), crowd, table)
+        self._context.cull_face = "back"
+
+    def _draw_crowd(self, program: Any, crowd: Crowd, table: InstanceTable) -> None:
+        if not crowd.calls:
+            return
+        array = self._vertex_array(program, "models", self._model_vertices, MODEL_LAYOUT, self._model_indices)
+        table.use()
+        _cull(self._context, True)
+        if "bones" in program:
+            program["bones"].value = table.bones
+        for call in crowd.calls:
+            program["first"].value = call.first
+            array.render(vertices=3 * call.faces, first=3 * call.first_face, instances=call.copies)
+
+    def draw_sky(self, features: Features, pictures: tuple[str, ...]) -> None:
+        """Wherever nothing has been drawn."""
+        program = self._programs.get("sky", features, pictures)
+        key = ("sky", program.glo)
+        if key not in self._arrays:
+            self._arrays[key] = self._context.vertex_array(program, [])
+        self._noise.use(UNITS["noise"])
+        _cull(self._context, False)
+        self._arrays[key].render(vertices=3)
+
+
+_NO_FACES = np.zeros((0, 3), np.uint32)
+
+
+def _present(program: Any, buffer: Any, layout: tuple[str, ...]) -> tuple[Any, ...]:
+    """A vertex layout with padding in place of what the program does not use."""
+    types = layout[0].split()
+    kept, names = [], []
+    for kind, name in zip(types, layout[1:], strict=True):
+        if name in program:
+            kept.append(kind)
+            names.append(name)
+        else:
+            kept.append(f"{4 * int(kind[0])}x1")
+    return (buffer, " ".join(kept), *names)
+
+
+def _cull(context: Any, wanted: bool) -> None:
+    import moderngl
+
+    (context.enable if wanted else context.disable)(moderngl.CULL_FACE)
+
+
+def _filter(smaller: str, larger: str) -> tuple[int, int]:
+    import moderngl
+
+    return getattr(moderngl, smaller), getattr(moderngl, larger)
