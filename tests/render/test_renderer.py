@@ -213,3 +213,57 @@ def test_mip_levels_keep_the_mean() -> None:
 def test_noise_covers_what_a_threshold_says() -> None:
     noise = make_noise()
     assert (noise > 0.7).mean() == pytest.approx(0.3, abs=0.01)
+
+
+def test_signals_light_nothing(street: Scene3D) -> None:
+    mesh = street.mesh
+    glowing = [k for k, material in enumerate(street.materials) if material.name == "lamp"]
+    signs = np.where(np.isin(mesh.material, glowing), np.uint8(Semantic.SIGN), mesh.semantic)
+    assert len(find_lamps(replace(street, mesh=replace(mesh, semantic=signs)))) == 0
+
+
+def test_head_lamps_follow_their_machine() -> None:
+    car = vehicle_figure("car")
+    lamps = figure_lamps(car, Motion(3.0, 4.0, math.pi / 2), -0.12)
+    assert len(lamps) == 2
+    for lamp in lamps:
+        assert lamp.y == pytest.approx(4.0 + 2.25)
+        assert abs(lamp.x - 3.0) < 0.9 and lamp.z == pytest.approx(0.6 - 0.12)
+        assert lamp.yaw == math.pi / 2 and lamp.pitch > 0.0
+
+
+def test_lenses_of_machines_glow_at_night() -> None:
+    car = vehicle_figure("car")
+    ground = plane(40.0)
+    scene = replace(ground, models=(car.model,))
+    instance = Instance(0, car.bones(Motion(8.0, 0.0, math.pi)), car.colours, 1)
+    pose, camera = CameraPose(0.0, 0.0, 1.0), CameraModel(160, 120)
+    night = Renderer(scene, camera, light=make_light("clear", "night")).render(pose, [instance])
+    assert night.rgb is not None and night.instance is not None
+    of_car = night.rgb[night.instance == 1].max(axis=1)
+    assert of_car.max() > 230 and np.median(of_car) < 90
+
+
+@pytest.mark.parametrize("height", [0.0, -0.12])
+def test_wet_ground_mirrors_in_its_own_plane(height: float) -> None:
+    """A white post on black ground: its picture in the water hangs from its foot, whatever the ground's height."""
+    scene = post_on_ground(height)
+    pose, camera = CameraPose(-6.0, 0.0, height + 1.5, 0.0, 0.2), CameraModel(160, 160)
+    light = make_light("wet", "noon")
+    images = Renderer(scene, camera, light=light).render(pose)
+    assert images.rgb is not None and images.semantic is not None
+    column = images.semantic[:, 80]
+    foot = int(np.flatnonzero(column == Semantic.POLE).max())
+    below = images.rgb[foot + 2 : foot + 12, 74:86].mean(axis=(1, 2))
+    aside = images.rgb[foot + 2 : foot + 12, 10:40].mean(axis=(1, 2))
+    assert np.abs(below - aside).max() > 3.0
+
+
+def test_ground_is_darker_beside_a_wall_in_the_shade() -> None:
+    scene = post_on_ground(0.0)
+    light = make_light("clear", "noon", sun_rgb=(0.0, 0.0, 0.0), fog_per_m=0.0)
+    images = Renderer(scene, CameraModel(160, 160), light=light).render(CameraPose(-6.0, 0.0, 1.5, 0.0, 0.2))
+    assert images.rgb is not None and images.semantic is not None
+    foot = int(np.flatnonzero(images.semantic[:, 80] == Semantic.POLE).max())
+    near, off = images.rgb[foot + 1, 78:82].mean(), images.rgb[foot + 1, 5:30].mean()
+    assert near < 0.8 * off

@@ -57,18 +57,24 @@ def floor32(x):
 
 
 @kernel
-def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue, owner):
-    """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the
-    visibility buffer. What is linear on the picture is divided by depth, so it is multiplied by it here. ``owner`` is
-    the face of a pixel if there is more to do for that face (its red is marked, see ``mark_red``), else -1."""
-    down = np.float32(row)
+def unpack_row(seen, begin, width, faces, far):
+    """Face and depth of every pixel of the row that starts at ``begin`` of the visibility buffer."""
     for x in range(np.uint64(width)):
         value = peek(seen, begin + x)
+        poke(faces, x, np.int32(value & FACE_BITS))
+        poke(far, x, UNIT / to_float(np.uint32(value >> np.uint64(32))))
+
+
+@kernel
+def lay_row(faces, floats, row, width, far, sun, sky, red, green, blue, owner):
+    """Share of sun and sky, and plain colour of every pixel of a row. What is linear on the picture is divided by
+    depth, so it is multiplied by it here. ``owner`` is the face of a pixel if there is more to do for that face (its
+    red is marked, see ``mark_red``), else -1."""
+    down = np.float32(row)
+    for x in range(np.uint64(width)):
         across = np.float32(np.int32(x))
-        face = np.int32(value & FACE_BITS)
+        face, depth = peek(faces, x), peek(far, x)
         place = np.int32(face * np.int32(FLOAT_COLUMNS))
-        depth = UNIT / to_float(np.uint32(value >> np.uint64(32)))
-        poke(far, x, depth)
         bright = _field(floats, place, SUN)
         bright += _field(floats, place, SUN + 1) * across + _field(floats, place, SUN + 2) * down
         poke(sun, x, bright * depth)
@@ -77,9 +83,9 @@ def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue, ow
         poke(sky, x, open_ * depth)
         marked = _field(floats, place, RED)
         poke(red, x, -marked - UNIT if marked < ZERO else marked)
-        poke(owner, x, face if marked < ZERO else np.int32(-1))
         poke(green, x, _field(floats, place, GREEN))
         poke(blue, x, _field(floats, place, BLUE))
+        poke(owner, x, face if marked < ZERO else np.int32(-1))
 
 
 @inlined
