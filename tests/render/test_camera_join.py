@@ -16,7 +16,7 @@ from sidestep.render.world_view import ROBOT_IDS
 from sidestep.report.camera_film import draw_film
 from sidestep.report.montage import BAR_PX
 from sidestep.simulation import run_episode
-from sidestep.types import Observation, Task, Velocity
+from sidestep.types import Observation, Scenario, Task, Velocity
 from sidestep.types.sensors import CameraSettings
 from tests.simulation.scenarios import make, room
 
@@ -155,3 +155,16 @@ def test_a_camera_of_no_size_is_refused() -> None:
         scenario(width=0)
     with pytest.raises(BadInput, match="field_of_view"):
         scenario(field_of_view=3.0)
+
+
+def test_gestures_and_heads_are_the_same_live_and_in_the_record() -> None:
+    policy = Watching()
+    event = {"kind": "gesturing", "at": [1.0, 1.5], "trigger_m": 2.75}
+    changed = scenario().model_dump() | {"crowd": [], "events": [event]}
+    record = run_episode(Scenario.parse(changed, "gesturing"), policy, act_limit_s=None)
+    assert set(np.unique(record.person_gesture)) == {0, 5}
+    view = RecordView(record, record.scenario.sensors.camera, "first")
+    for step in (0, 5, 9):
+        assert np.array_equal(view.images(step, ("rgb",)).rgb, policy.seen[step].rgb)
+    before, raised = (policy.seen[step].semantic == Semantic.PERSON for step in (0, 9))
+    assert raised.sum() > 1.1 * before.sum()  # an arm, and 0.3 m nearer

@@ -13,12 +13,14 @@ from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import BadInput, UnknownName
 from sidestep.render.batch import render_many
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.lamps import Lamp, find_lamps
+from sidestep.render.figure import Motion
+from sidestep.render.lamps import Lamp, figure_lamps, find_lamps
 from sidestep.render.light import TIMES, WEATHERS, Light, make_light, make_noise
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
 from sidestep.render.packing import PackedInstances
 from sidestep.render.renderer import Images, Renderer, make_renderer
 from sidestep.render.textures import mip_levels, pack_texels
+from sidestep.render.vehicles import vehicle_figure
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND, box
 
@@ -211,3 +213,70 @@ def test_mip_levels_keep_the_mean() -> None:
 def test_noise_covers_what_a_threshold_says() -> None:
     noise = make_noise()
     assert (noise > 0.7).mean() == pytest.approx(0.3, abs=0.01)
+
+
+def test_signals_light_nothing(street: Scene3D) -> None:
+    mesh = street.mesh
+    glowing = [k for k, material in enumerate(street.materials) if material.name == "lamp"]
+    signs = np.where(np.isin(mesh.material, glowing), np.uint8(Semantic.SIGN), mesh.semantic)
+    assert len(find_lamps(replace(street, mesh=replace(mesh, semantic=signs)))) == 0
+
+
+def test_head_lamps_follow_their_machine() -> None:
+    car = vehicle_figure("car")
+    lamps = figure_lamps(car, Motion(3.0, 4.0, math.pi / 2), -0.12)
+    assert len(lamps) == 2
+    for lamp in lamps:
+        assert lamp.y == pytest.approx(4.0 + 2.25)
+        assert abs(lamp.x - 3.0) < 0.9
+        assert lamp.z == pytest.approx(0.6 - 0.12)
+        assert lamp.yaw == math.pi / 2
+        assert lamp.pitch > 0.0
+
+
+def test_lenses_of_machines_glow_at_night() -> None:
+    car = vehicle_figure("car")
+    scene = make_scene(GROUND, models=(car.model,))
+    instance = Instance(0, car.bones(Motion(8.0, 0.0, math.pi)), car.colours, 9)
+    pose, camera = CameraPose(0.0, 0.0, 1.0), CameraModel(160, 120)
+    brightest = []
+    for glow in (0.0, 2.4):
+        images = Renderer(scene, camera, light=make_light("clear", "night", glow=glow)).render(pose, [instance])
+        assert images.rgb is not None
+        brightest.append(int(images.rgb[images.instance == 9].max()))
+    assert brightest[1] > 230
+    assert brightest[0] < brightest[1] - 50
+
+
+def post_on_ground(height: float) -> Scene3D:
+    """Grey ground at a height, and a post on it."""
+    post = box((-0.3, -0.3, height), (0.3, 0.3, height + 2.0))
+    scene = make_scene(np.concatenate([GROUND + np.array([0.0, 0.0, height]), post]))
+    semantic = np.full(len(scene.mesh.semantic), Semantic.POLE, np.uint8)
+    semantic[:2] = Semantic.ROAD
+    return replace(scene, mesh=replace(scene.mesh, semantic=semantic))
+
+
+@pytest.mark.parametrize("height", [0.0, -0.12])
+def test_wet_ground_mirrors_in_its_own_plane(height: float) -> None:
+    """The picture of a post in the water hangs from its foot, whatever the ground's height."""
+    scene = post_on_ground(height)
+    pose, camera = CameraPose(-6.0, 0.0, height + 1.5, 0.0, 0.2), CameraModel(160, 160)
+    images = Renderer(scene, camera, light=make_light("wet", "noon")).render(pose)
+    assert images.rgb is not None
+    assert images.semantic is not None
+    foot = int(np.flatnonzero(images.semantic[:, 80] == Semantic.POLE).max())
+    below = images.rgb[foot + 2 : foot + 12, 78:82].mean(axis=(1, 2))
+    aside = images.rgb[foot + 2 : foot + 12, 10:40].mean(axis=(1, 2))
+    assert (aside - below).min() > 3.0
+
+
+def test_ground_is_darker_beside_a_wall_in_the_shade() -> None:
+    scene = post_on_ground(0.0)
+    light = make_light("clear", "noon", sun_rgb=(0.0, 0.0, 0.0), fog_per_m=0.0)
+    images = Renderer(scene, CameraModel(160, 160), light=light).render(CameraPose(-6.0, 0.0, 1.5, 0.0, 0.2))
+    assert images.rgb is not None
+    assert images.semantic is not None
+    foot = int(np.flatnonzero(images.semantic[:, 80] == Semantic.POLE).max())
+    near, off = images.rgb[foot + 1, 78:82].mean(), images.rgb[foot + 1, 5:30].mean()
+    assert near < 0.8 * off

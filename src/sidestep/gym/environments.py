@@ -54,6 +54,12 @@ class Environments:
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)
         self.worlds = self._pool if size is None else Worlds(worlds[:size], share=self._pool)
+        self._is_directed = any(world.direct is not None for world in worlds)
+        if self._is_directed and worlds[0].scenario.rules.control_every > 1:
+            raise BadInput(
+                f"scenario {worlds[0].scenario.name!r} has people directed at every step, and rules.control_every "
+                f"is {worlds[0].scenario.rules.control_every}; environments need control_every: 1 for it"
+            )
         self.source = np.arange(self.size)
         """Which of the pool's worlds each environment has."""
         self._order = np.tile(np.arange(self._pool.size), 2)
@@ -104,6 +110,7 @@ class Environments:
                 f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
                 "A policy that answers NaN has usually diverged"
             )
+        self.worlds.direct()
         self._workers.call(self._help)
         step_environments(True, *self._arguments, self._scratch[0])
 
@@ -116,6 +123,9 @@ class Environments:
         self._next = (self._next + len(which)) % self._pool.size
         self.source[which] = sources
         restart_environments(which, sources, *self._copying, *self._observing)
+        if self._is_directed:
+            for b, source in zip(which.tolist(), sources.tolist(), strict=True):
+                self.worlds.redirect(b, self._pool.worlds[source])
 
     def load(self, world: World) -> None:
         """Put ``world`` in place 0 and observe it (for a single environment)."""

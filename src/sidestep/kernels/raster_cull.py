@@ -37,9 +37,9 @@ from sidestep.kernels.raster_layout import (
     VERTICES,
 )
 
-PIXELS_PER_FACE = 10.0
+PIXELS_PER_FACE = 14.0
 """A level of detail is fine enough when it has a triangle for every so many pixels of (height on the picture)²: the
-triangles that face the camera then cover some three to five pixels each."""
+triangles that face the camera then cover some four to seven pixels each."""
 
 
 @kernel

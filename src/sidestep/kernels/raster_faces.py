@@ -78,9 +78,7 @@ from sidestep.kernels.raster_light import mark_red
 from sidestep.kernels.raster_scan import first_centre
 from sidestep.kernels.raster_vertices import BEHIND
 
-MIRRORED_FROM = (
-    0.15  # m over the plane of the mirror: nothing lower is seen in wet ground, least of all kerbs and ground
-)
+MIRRORED_FROM = 0.15  # m over the plane of the mirror: nothing lower is seen in wet ground, least of all ground
 UPRIGHT = 0.8  # less of a normal's z than this: water runs off
 
 

@@ -46,7 +46,7 @@ FACE_BITS = np.uint64(0xFFFFFFFF)
 FOOT = np.float32(1.0 / 0.7)  # 1 / m: walls are darker below this height
 SHELTER_MOST = np.float32(SHELTER_SIZE - 1)
 PER_BYTE = np.float32(1.0 / 255.0)
-GRAZING = np.float32(0.12)  # share of the sun below which no more is allowed for
+STEEPEST = np.float32(7.0)  # half texels that are allowed for on a surface along the sun's rays
 
 
 @inlined
@@ -57,18 +57,24 @@ def floor32(x):
 
 
 @kernel
-def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue, owner):
-    """Depth, share of sun and sky, and plain colour of every pixel of the row that starts at ``begin`` of the
-    visibility buffer. What is linear on the picture is divided by depth, so it is multiplied by it here. ``owner`` is
-    the face of a pixel if there is more to do for that face (its red is marked, see ``mark_red``), else -1."""
-    down = np.float32(row)
+def unpack_row(seen, begin, width, faces, far):
+    """Face and depth of every pixel of the row that starts at ``begin`` of the visibility buffer."""
     for x in range(np.uint64(width)):
         value = peek(seen, begin + x)
+        poke(faces, x, np.int32(value & FACE_BITS))
+        poke(far, x, UNIT / to_float(np.uint32(value >> np.uint64(32))))
+
+
+@kernel
+def lay_row(faces, floats, row, width, far, sun, sky, red, green, blue, owner):
+    """Share of sun and sky, and plain colour of every pixel of a row. What is linear on the picture is divided by
+    depth, so it is multiplied by it here. ``owner`` is the face of a pixel if there is more to do for that face (its
+    red is marked, see ``mark_red``), else -1."""
+    down = np.float32(row)
+    for x in range(np.uint64(width)):
         across = np.float32(np.int32(x))
-        face = np.int32(value & FACE_BITS)
+        face, depth = peek(faces, x), peek(far, x)
         place = np.int32(face * np.int32(FLOAT_COLUMNS))
-        depth = UNIT / to_float(np.uint32(value >> np.uint64(32)))
-        poke(far, x, depth)
         bright = _field(floats, place, SUN)
         bright += _field(floats, place, SUN + 1) * across + _field(floats, place, SUN + 2) * down
         poke(sun, x, bright * depth)
@@ -77,9 +83,9 @@ def lay_row(seen, floats, begin, row, width, far, sun, sky, red, green, blue, ow
         poke(sky, x, open_ * depth)
         marked = _field(floats, place, RED)
         poke(red, x, -marked - UNIT if marked < ZERO else marked)
-        poke(owner, x, face if marked < ZERO else np.int32(-1))
         poke(green, x, _field(floats, place, GREEN))
         poke(blue, x, _field(floats, place, BLUE))
+        poke(owner, x, face if marked < ZERO else np.int32(-1))
 
 
 @inlined
@@ -91,6 +97,14 @@ def mark_red(red):
 @inlined
 def _field(floats, place, column):
     return peek(floats, np.uint64(np.int32(place + np.int32(column))))
+
+
+@inlined
+def _slope(facing):
+    """About 1 / ``facing``, but never more than 1 + ``STEEPEST``."""
+    away = UNIT - facing
+    away = away if away < UNIT else UNIT
+    return UNIT + STEEPEST * away * away
 
 
 @kernel
@@ -120,8 +134,7 @@ def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, 
         depth = peek(far, x)
         tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
         inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
-        facing = peek(sun, x)
-        h += half_texel / (facing if facing > GRAZING else GRAZING)
+        h += half_texel * _slope(peek(sun, x))
         tx, ty = tx if inside else ZERO, ty if inside else ZERO
         i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
         fx, fy = tx - i, ty - j
@@ -135,36 +148,80 @@ def shade_sun(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, 
         poke(left, x, peek(sun, x) * (UNIT - shade * (UNIT - share)))
 
 
+@inlined
+def _higher(shadow, place, h):
+    return UNIT if peek(shadow, place) > h else ZERO
+
+
+@inlined
+def _three(shadow, place, h, fx):
+    """Share of three texels in a row, the outer ones weighted, that are higher than h."""
+    one, two = np.uint64(1), np.uint64(2)
+    first, last = _higher(shadow, place, h), _higher(shadow, place + two, h)
+    return first + (last - first) * fx + _higher(shadow, place + one, h)
+
+
+@inlined
+def _six(shadow, place, h, fx):
+    """The same of six."""
+    first, last = _higher(shadow, place, h), _higher(shadow, place + np.uint64(5), h)
+    middle = _higher(shadow, place + np.uint64(1), h) + _higher(shadow, place + np.uint64(2), h)
+    middle += _higher(shadow, place + np.uint64(3), h) + _higher(shadow, place + np.uint64(4), h)
+    return first + (last - first) * fx + middle
+
+
 @kernel
 def shade_sun_softly(camera, light, row, width, shadow_rays, shadow_eye, shadow, size, far, sun, left):
-    """The same with ``TAPS`` + 1 comparisons both ways, those at the rim weighted so that it changes smoothly."""
+    """The same over more texels: 2 both ways (``TAPS`` up to 3) or 5, those at the rim weighted so that it changes
+    smoothly."""
+    ry0, ry1 = np.float32((camera[CX] - 0.5) / camera[FX]), np.float32(-1.0 / camera[FX])
     rz = np.float32((camera[CY] - row - 0.5) / camera[FY])
-    taps = np.int32(light[TAPS])
-    back = taps >> np.int32(1)
-    norm = light[SHADE] / np.float32(taps * taps)
-    half_texel = texel_size(shadow_rays) * HALF
-    for x in range(width):
-        left[x] = sun[x]
-        if sun[x] <= ZERO:
-            continue
-        ry = np.float32((camera[CX] - x - 0.5) / camera[FX])
-        tx = shadow_eye[0] + far[x] * (shadow_rays[0] + shadow_rays[1] * ry + shadow_rays[2] * rz)
-        ty = shadow_eye[1] + far[x] * (shadow_rays[3] + shadow_rays[4] * ry + shadow_rays[5] * rz)
-        h = shadow_eye[2] + far[x] * (shadow_rays[6] + shadow_rays[7] * ry + shadow_rays[8] * rz)
-        if not (tx >= back and ty >= back and tx < size - taps - 1 and ty < size - taps - 1):
-            continue
-        h += half_texel / (sun[x] if sun[x] > GRAZING else GRAZING)
-        i, j = np.int32(tx), np.int32(ty)
-        fx, fy = tx - np.float32(i), ty - np.float32(j)
-        total = ZERO
-        for b in range(taps + 1):
-            place = np.uint64((j - back + b) * size + i - back)
-            along = ZERO
-            for a in range(taps + 1):
-                weight = (UNIT - fx) if a == 0 else (fx if a == taps else UNIT)
-                along += weight if peek(shadow, place + np.uint64(a)) > h else ZERO
-            total += along * ((UNIT - fy) if b == 0 else (fy if b == taps else UNIT))
-        left[x] *= UNIT - norm * total
+    sx0 = shadow_rays[0] + shadow_rays[1] * ry0 + shadow_rays[2] * rz
+    sy0 = shadow_rays[3] + shadow_rays[4] * ry0 + shadow_rays[5] * rz
+    sh0 = shadow_rays[6] + shadow_rays[7] * ry0 + shadow_rays[8] * rz
+    sx1, sy1, sh1 = shadow_rays[1] * ry1, shadow_rays[4] * ry1, shadow_rays[7] * ry1
+    wide = light[TAPS] > np.float32(3.0)
+    back = np.float32(2.0 if wide else 0.5)
+    ex, ey, eh = shadow_eye[0] - back, shadow_eye[1] - back, shadow_eye[2]
+    norm = light[SHADE] / np.float32(25.0 if wide else 4.0)
+    most, line = np.float32(size - 7), np.float32(size)
+    half_texel = texel_size(shadow_rays) * (back + HALF)
+    if wide:
+        for x in range(np.uint64(width)):
+            k, depth = np.float32(np.int32(x)), peek(far, x)
+            tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
+            inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
+            h += half_texel * _slope(peek(sun, x))
+            tx, ty = tx if inside else ZERO, ty if inside else ZERO
+            i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
+            fx, fy = tx - i, ty - j
+            place, below = np.uint64(np.int32(j * line + i)), np.uint64(size)
+            first, last = _six(shadow, place, h, fx), _six(shadow, place + np.uint64(5) * below, h, fx)
+            total = first + (last - first) * fy
+            total += _six(shadow, place + below, h, fx) + _six(shadow, place + np.uint64(2) * below, h, fx)
+            total += _six(shadow, place + np.uint64(3) * below, h, fx)
+            total += _six(shadow, place + np.uint64(4) * below, h, fx)
+            poke(left, x, peek(sun, x) * (UNIT - norm * (total if inside else ZERO)))
+    else:
+        for x in range(np.uint64(width)):
+            k, depth = np.float32(np.int32(x)), peek(far, x)
+            tx, ty, h = ex + depth * (sx0 + sx1 * k), ey + depth * (sy0 + sy1 * k), eh + depth * (sh0 + sh1 * k)
+            inside = (tx >= ZERO) & (ty >= ZERO) & (tx < most) & (ty < most)
+            h += half_texel * _slope(peek(sun, x))
+            tx, ty = tx if inside else ZERO, ty if inside else ZERO
+            i, j = np.float32(np.int32(tx)), np.float32(np.int32(ty))
+            fx, fy = tx - i, ty - j
+            place, below = np.uint64(np.int32(j * line + i)), np.uint64(size)
+            first, last = _three(shadow, place, h, fx), _three(shadow, place + np.uint64(2) * below, h, fx)
+            total = first + (last - first) * fy + _three(shadow, place + below, h, fx)
+            poke(left, x, peek(sun, x) * (UNIT - norm * (total if inside else ZERO)))
+
+
+@inlined
+def _clamped(value):
+    """Within 0 … 1."""
+    value = value if value > ZERO else ZERO
+    return value if value < UNIT else UNIT
 
 
 @inlined
@@ -204,17 +261,21 @@ def light_row(camera, light, shelter, row, width, far, sun, sky, red, green, blu
     sun_r, sun_g, sun_b = light[SUN_RGB], light[SUN_RGB + 1], light[SUN_RGB + 2]
     low_r, low_g, low_b = light[BOUNCE_RGB], light[BOUNCE_RGB + 1], light[BOUNCE_RGB + 2]
     high_r, high_g, high_b = light[SKY_RGB] - low_r, light[SKY_RGB + 1] - low_g, light[SKY_RGB + 2] - low_b
+    if eye_z * FOOT >= UNIT and min(up0, up0 + up1 * np.float32(width)) >= ZERO:  # nothing here is low
+        for x in range(np.uint64(width)):
+            open_, bright = _clamped(peek(sky, x)), peek(sun, x)
+            bright = bright if bright > ZERO else ZERO
+            poke(out_r, x, peek(red, x) * (low_r + high_r * open_ + bright * sun_r))
+            poke(out_g, x, peek(green, x) * (low_g + high_g * open_ + bright * sun_g))
+            poke(out_b, x, peek(blue, x) * (low_b + high_b * open_ + bright * sun_b))
+        return
     for x in range(np.uint64(width)):
         k = np.float32(np.int32(x))
-        open_ = peek(sky, x)
-        open_ = open_ if open_ > ZERO else ZERO
-        open_ = open_ if open_ < UNIT else UNIT
+        open_ = _clamped(peek(sky, x))
         bright = peek(sun, x)
         bright = bright if bright > ZERO else ZERO
         depth = peek(far, x)
-        low = UNIT - (eye_z + depth * (up0 + up1 * k)) * FOOT
-        low = low if low > ZERO else ZERO
-        low = low if low < UNIT else UNIT
+        low = _clamped(UNIT - (eye_z + depth * (up0 + up1 * k)) * FOOT)
         near = _sheltered(shelter, ex + depth * (tx0 + tx1 * k), ey + depth * (ty0 + ty1 * k))
         dark = UNIT - low * low * (contact * (UNIT - open_) + near * open_ * open_)
         poke(out_r, x, peek(red, x) * (dark * (low_r + high_r * open_) + bright * sun_r))

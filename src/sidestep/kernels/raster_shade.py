@@ -41,6 +41,7 @@ from sidestep.kernels.raster_light import (
     mark_red,
     shade_sun,
     shade_sun_softly,
+    unpack_row,
 )
 from sidestep.kernels.raster_sky import sky_colour
 from sidestep.kernels.raster_surface import glow_and_mirror, light_by_lamps
@@ -144,7 +145,8 @@ def shade_row(
     out_r, out_g, out_b, runs = thread.out_r, thread.out_g, thread.out_b, thread.runs
     place = np.uint64(row * width)
     owner = thread.owner
-    lay_row(seen, frame.floats, place, row, width, far, sun, sky, red, green, blue, owner)
+    unpack_row(seen, place, width, thread.packed, far)
+    lay_row(thread.packed, frame.floats, row, width, far, sun, sky, red, green, blue, owner)
     begin, open_sky, special = 0, 0, 0
     while begin < width:
         face = owner[np.uint64(begin)]

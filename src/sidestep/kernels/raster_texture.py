@@ -25,7 +25,7 @@ def _green(texel):
 @inlined
 def _mix(a, b, c, d, wx, wy):
     """256 times the blend of four packed texels with weights of sixteenths: a + (b - a) w is right for every byte of
-    the word at once, whatever is borrowed between. Each step is made 32 bits again, so that it stays so."""
+    the word at once, whatever is borrowed between. Each step is made 32 bits again: else the compiler widens it."""
     top = np.uint32(np.uint32(a << FOUR) + np.uint32(np.uint32(b - a) * wx))
     low = np.uint32(np.uint32(c << FOUR) + np.uint32(np.uint32(d - c) * wx))
     return np.uint32(np.uint32(top << FOUR) + np.uint32(np.uint32(low - top) * wy))

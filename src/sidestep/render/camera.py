@@ -11,7 +11,7 @@ from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.developing import develop
 from sidestep.render.light import make_light
 from sidestep.render.live import NO_MACHINES, LiveWorld
-from sidestep.render.renderer import Renderer
+from sidestep.render.renderer import open_renderer
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec
@@ -65,7 +65,7 @@ class RobotCamera:
         self._live = LiveWorld(scene, robot, person_id, scenario, others)
         built = self._live.view.scene
         light = make_light(settings.weather, settings.time_of_day, indoor=built.indoor)
-        self._renderer = Renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
+        self._renderer = open_renderer(built, camera_model(settings), light=light, shadows=settings.shadows)
 
     def restart(self, person_id: IntArray) -> None:
         """A new episode of the same scenario, perhaps with other people."""

@@ -45,7 +45,7 @@ class Light:
     shadow: float = 0.96
     """Share of the sun's light that a shadow takes away."""
     shadow_softness: int = 1
-    """Texels of the shadow map over which a shadow's edge runs."""
+    """Texels of the shadow map over which a shadow's edge runs: 1, 2 (also for 3) or 5 (for more)."""
     disc: float = 1.0
     """Brightness of the sun's disc and glow; 0 when it is behind clouds or down."""
     contact: float = 0.9

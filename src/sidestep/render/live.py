@@ -8,6 +8,7 @@ from sidestep.render.figure import Motion, MotionTracker
 from sidestep.render.lamps import Lamp
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import PeopleAnimator
+from sidestep.render.people.gesture_clock import GestureClock
 from sidestep.render.world_view import MachineTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
@@ -38,6 +39,7 @@ class LiveWorld:
     def restart(self) -> None:
         """Another episode with the same people begins."""
         self._animator = PeopleAnimator(self.view.looks)
+        self._gestures = GestureClock(len(self.person_id))
         self._tracker = MotionTracker(self.view.figures[0].leg_scale)
         self._motion: Motion | None = None
         self._machines = MachineTracker(self._other_specs, self.view.figures[1:])
@@ -57,6 +59,10 @@ class LiveWorld:
         position[columns], velocity[columns] = people.position, people.velocity
         heading[columns], present[columns] = people.heading, True
         self._animator.advance(time_s, position, velocity, heading, present)
+        if people.gesture is not None and people.gaze is not None:
+            code, head_yaw = np.zeros(n, np.int64), np.full(n, np.nan, np.float32)
+            code[columns], head_yaw[columns] = people.gesture, people.gaze - people.heading
+            self._gestures.advance(time_s, code, head_yaw)
         self._motion = self._tracker.advance(
             time_s, (robot.x, robot.y, robot.heading), (robot.vx, robot.vy, robot.omega),
             wheel_angle(self._robot, robot.vx, robot.vy, robot.heading, robot.omega),
@@ -66,7 +72,8 @@ class LiveWorld:
     def instances(self, own_body: bool = False) -> PackedInstances:
         """Everybody in their pose of now, with the robot itself or without."""
         motion = self._motion if own_body else None
-        return self.view.instances(self._animator.present, self._animator.state(), (motion, *self._others))
+        people = self._animator.state(self._gestures.now)
+        return self.view.instances(self._animator.present, people, (motion, *self._others))
 
     def lamps(self) -> list[Lamp]:
         """Head lamps of all machines, also of the robot itself."""

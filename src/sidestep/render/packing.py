@@ -59,8 +59,8 @@ def check_instances(packed: PackedInstances, models: Sequence[Model]) -> Instanc
     if count:
         if model.min() < 0 or model.max() >= len(models):
             raise BadInput(f"instances: a model that does not exist; the scene has {len(models)}")
-        used = [models[k] for k in np.unique(model)]
-        if max(one.bone_count for one in used) > bones.shape[1] or max(len(m.slots) for m in used) > colours.shape[1]:
+        needs = np.array([(one.bone_count, len(one.slots)) for one in models])[model].max(axis=0)
+        if needs[0] > bones.shape[1] or needs[1] > colours.shape[1]:
             raise BadInput("instances: fewer bones or colours than the model has bones or slots")
         if not np.isfinite(bones).all():
             raise BadInput("instances: bones must be finite")

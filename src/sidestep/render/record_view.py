@@ -18,7 +18,8 @@ from sidestep.render.lamps import Lamp
 from sidestep.render.light import make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import track_gait
-from sidestep.render.renderer import Images, Renderer
+from sidestep.render.people.gesture_clock import recorded_gestures
+from sidestep.render.renderer import AnyRenderer, Images, open_renderer
 from sidestep.render.world_view import MachineTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -59,6 +60,7 @@ class RecordView:
             record.time, record.person_position, record.person_velocity, record.person_heading, record.person_present,
             self._view.looks,
         )  # fmt: skip
+        self._gestures = recorded_gestures(record)
         own = self._view.figures[0]
         self._motions = track_motion(
             record.time, record.robot_pose, record.robot_velocity, _steering(record), own.leg_scale
@@ -68,7 +70,7 @@ class RecordView:
             tracker.advance(float(t), poses) for t, poses in zip(record.time, record.other_pose, strict=True)
         ]
         self._light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
-        self._renderers: dict[Angle, Renderer] = {}
+        self._renderers: dict[Angle, AnyRenderer] = {}
         high = high_walls(scene, record.walls, self._view.scene.indoor)
         self._chase = Chase(record.robot_pose, record.step_s, high)
 
@@ -95,7 +97,8 @@ class RecordView:
     def instances(self, step: int, *, own: bool = True) -> PackedInstances:
         """Everybody and every machine at a step; ``own``: also the robot under test."""
         motions: list[Motion | None] = [self._motions[step] if own else None, *self._others[step]]
-        return self._view.instances(self._gait.present(step), self._gait.state(step), motions)
+        gestures = None if self._gestures is None else self._gestures[step]
+        return self._view.instances(self._gait.present(step), self._gait.state(step, gestures), motions)
 
     def pose(self, step: int, angle: Angle | None = None) -> CameraPose:
         """Where the camera is."""
@@ -106,10 +109,10 @@ class RecordView:
             return mounted_pose(self._settings, self._record.robot, x, y, heading, ground)
         return self._chase.pose(step, ground) if angle == "chase" else self._from_above()
 
-    def _renderer(self, angle: Angle) -> Renderer:
+    def _renderer(self, angle: Angle) -> AnyRenderer:
         if angle not in self._renderers:
             settings = self._settings if angle == "first" else self._settings.seen_from_outside(OUTSIDE_VIEW)
-            self._renderers[angle] = Renderer(
+            self._renderers[angle] = open_renderer(
                 self._view.scene, camera_model(settings), light=self._light, threads=self._threads,
                 shadows=settings.shadows,
             )  # fmt: skip

@@ -154,20 +154,10 @@ class Renderer:
         """All that lights a frame."""
         shining = pack_lamps(self._found_lamps, lamps, pose, self.light)
         light = pack_light(self.light, len(shining), self._shadows, mirror_z)
-        static_shadow, shadow, view, planes = self._shadow.at(pose, self._shadows)
+        maps, view, planes = self._shadow.at(pose, self._shadows)
         shelter, light[SHELTER_X], light[SHELTER_Y] = self._shelter.at(pose, arrays)
         return stages.LightArrays(
-            light,
-            shining,
-            self._noise,
-            self._tones,
-            self._lit,
-            view,
-            planes,
-            static_shadow,
-            shadow,
-            shelter,
-            *NO_MIRROR,
+            light, shining, self._noise, self._tones, self._lit, view, planes, *maps, shelter, *NO_MIRROR
         )
 
     def _draw_mirror(

@@ -38,8 +38,8 @@ class ShadowMap:
             self._touched = grown
         return self._touched
 
-    def at(self, pose: CameraPose, wanted: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """For a camera at ``pose``: the static map, the map to draw into, world → texels (12,), and the four planes
+    def at(self, pose: CameraPose, wanted: bool) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
+        """For a camera at ``pose``: the static map and the map to draw into, world → texels (12,), and the four planes
         (4, 4) of the world that bound the map."""
         centre = np.array([round(pose.x / STEP) * STEP, round(pose.y / STEP) * STEP, 0.0])
         key = (*centre, *self._direction)
@@ -56,7 +56,7 @@ class ShadowMap:
                 )
                 moving[:] = static
                 self.drawn = 0
-        return *self._maps, self._view, self._planes
+        return self._maps, self._view, self._planes
 
     def _look_from(self, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
         toward = self._direction

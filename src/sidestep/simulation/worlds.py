@@ -121,8 +121,7 @@ class Worlds:
         self.command[b] = self.applied[b] = 0.0
         self.contact[b], self.status[b], self.measures[b] = NO_CONTACT, 0, FAR
         self.clock[b], self.running[b] = 0, 1
-        self.directors[b] = None if world.direct is None else world.direct()
-        self.directed[b] = []
+        self.redirect(b, world)
 
     def fits(self, world: World) -> bool:
         """Whether :meth:`load` can put ``world`` here: same scene, no recording, not more people or waypoints."""
@@ -168,8 +167,16 @@ class Worlds:
         for part in parts:
             part.result()
 
+    def redirect(self, b: int, world: World) -> None:
+        """A new director for place ``b``, where ``world`` begins."""
+        self.directors[b] = None if world.direct is None else world.direct()
+        self.directed[b] = []
+        self._has_directors = any(director is not None for director in self.directors)
+
     def direct(self) -> None:
         """Let the directors of running worlds tell their people what to do in the coming step."""
+        if not self._has_directors:
+            return
         for b, director in enumerate(self.directors):
             if director is not None:
                 self.directed[b] = director.direct(self, b) if self.running[b] else []

@@ -26,9 +26,16 @@ STATIC_ROW = np.dtype(
         ("ids", "i4", 2),
     ]
 )
-MODEL_LAYOUT = ("3f4 3f4 2i4 2f4 2i4", "in_place", "in_normal", "in_bones", "in_weights", "in_ids")
+MODEL_LAYOUT = ("3f4 3f4 2i4 2f4 2i4 2f4", "in_place", "in_normal", "in_bones", "in_weights", "in_ids", "in_coat")
 MODEL_ROW = np.dtype(
-    [("place", "f4", 3), ("normal", "f4", 3), ("bones", "i4", 2), ("weights", "f4", 2), ("ids", "i4", 2)]
+    [
+        ("place", "f4", 3),
+        ("normal", "f4", 3),
+        ("bones", "i4", 2),
+        ("weights", "f4", 2),
+        ("ids", "i4", 2),
+        ("coat", "f4", 2),
+    ]
 )
 
 
@@ -40,6 +47,7 @@ class StaticGroup:
     two_sided: bool
     triangles: IntArray  # (F, 3) uint32, chunk by chunk
     starts: IntArray  # (chunks + 1,): where the faces of each chunk begin
+    tops: FloatArray  # (F,): z of the highest corner, m
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,22 +83,25 @@ def make_static(scene: Scene3D, static: StaticArrays, normals: FloatArray) -> St
             rows["colour"][mine] = one.texture[0, 0]
     chunk = np.repeat(np.arange(len(static.chunks)), np.diff(static.chunks[:, [CHUNK_FACE, CHUNK_FACE_END]])[:, 0])
     sided = np.array([one.two_sided for one in materials] or [False])
+    tops = static.vertices[static.triangles, 2].max(axis=1, initial=-np.inf)
     groups = []
     for edge in np.unique(edges):
         for two_sided in (False, True):
             chosen = (edges[static.material] == edge) & (sided[static.material] == two_sided)
             if chosen.any():
                 starts = np.searchsorted(chunk[chosen], np.arange(len(static.chunks) + 1))
-                groups.append(StaticGroup(int(edge), two_sided, triangles[chosen], starts))
+                groups.append(StaticGroup(int(edge), two_sided, triangles[chosen], starts, tops[chosen]))
     return StaticMesh(rows, tuple(groups), triangles[static.chunks[chunk, CHUNK_CASTS] != 0], layers)
 
 
 def make_models(models: ModelArrays) -> tuple[NDArray[Any], IntArray]:
     """Rows (MODEL_ROW) of all levels of all models, and their triangles in the order of ``models.triangles``."""
-    faces = np.stack([models.semantic, models.slot], axis=1).astype(np.int64)
+    coats, coat_of = np.unique(models.coat, axis=0, return_inverse=True)
+    faces = np.stack([models.semantic, models.slot, coat_of.reshape(-1)], axis=1).astype(np.int64)
     picked, kind, triangles = _split(models.triangles, faces)
     rows = np.zeros(len(picked), MODEL_ROW)
-    rows["place"], rows["normal"], rows["ids"] = models.vertices[picked], models.normals[picked], kind
+    rows["place"], rows["normal"], rows["ids"] = models.vertices[picked], models.normals[picked], kind[:, :2]
+    rows["coat"] = coats[kind[:, 2]]
     rows["bones"], rows["weights"] = models.hangs[picked], models.weights[picked]
     return rows, triangles
 

@@ -15,7 +15,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "shadow_model": (("frame.glsl", "skin.glsl", "shadow_model.vert"), ("shadow.frag",)),
 }
 """Program → files of its vertex and fragment shader."""
-UNITS = {"table": 0, "noise": 1, "pictures": 2, "shadow": 3, "mirror": 4}
+UNITS = {"table": 0, "noise": 1, "pictures": 2, "shadow": 3, "mirror": 4, "mirror_far": 5, "shelter": 6}
 """Texture → unit it is bound to, in every program."""
 FRAME_BLOCK = 0
 

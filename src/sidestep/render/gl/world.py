@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.raster_frame import InstanceArrays, ModelArrays, StaticArrays
-from sidestep.render.gl.meshes import MODEL_LAYOUT, STATIC_LAYOUT, make_models, make_static
+from sidestep.render.gl.meshes import MODEL_LAYOUT, STATIC_LAYOUT, StaticGroup, make_models, make_static
 from sidestep.render.gl.plan import Crowd
 from sidestep.render.gl.programs import UNITS, Features, Programs
 from sidestep.render.light import make_noise
@@ -93,13 +93,12 @@ class GlWorld:
             )
         return self._arrays[key]
 
-    def draw_static(self, chunks: IntArray, features: Features, pictures: tuple[str, ...]) -> None:
-        """The chunks, in this order, in one call for each kind of surface."""
+    def draw_static(
+        self, chunks: IntArray, features: Features, pictures: tuple[str, ...], lowest: float | None = None
+    ) -> None:
+        """The chunks, in this order, in one call for each kind of surface; without faces wholly below ``lowest``."""
         self._noise.use(UNITS["noise"])
-        picked = [
-            np.concatenate([_NO_FACES, *(g.triangles[g.starts[c] : g.starts[c + 1]] for c in chunks)])
-            for g in self._groups
-        ]
+        picked = [_pick(group, chunks, lowest) for group in self._groups]
         faces = np.concatenate([_NO_FACES, *picked])
         if not len(faces):
             return
@@ -166,6 +165,16 @@ class GlWorld:
 
 
 _NO_FACES = np.zeros((0, 3), np.uint32)
+
+
+def _pick(group: StaticGroup, chunks: IntArray, lowest: float | None) -> IntArray:
+    """The faces of ``chunks``, in their order."""
+    parts = [slice(group.starts[c], group.starts[c + 1]) for c in chunks]
+    faces: IntArray = np.concatenate([_NO_FACES, *(group.triangles[part] for part in parts)])
+    if lowest is None or not len(faces):
+        return faces
+    high: IntArray = faces[np.concatenate([group.tops[part] for part in parts]) >= lowest]
+    return high
 
 
 def _present(program: Any, buffer: Any, layout: tuple[str, ...]) -> tuple[Any, ...]:

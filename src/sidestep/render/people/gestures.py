@@ -45,7 +45,7 @@ _TABLE: dict[str, dict[str, float | Swing]] = {
         "pronate_r": 0, "wrist_r": (0, 14, 1.7, 0.2), "head_pitch": -3, "head_roll": 2,
     },
     "stop": {
-        "flex_r": 84, "abduct_r": 6, "twist_r": 0, "elbow_r": 7, "pronate_r": 90, "wrist_r": 80,
+        "flex_r": 78, "abduct_r": 20, "twist_r": 0, "elbow_r": 7, "pronate_r": 90, "wrist_r": 80,
         "trunk_yaw": 5, "trunk_pitch": -2,
     },
     "go_on": {

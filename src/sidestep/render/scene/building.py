@@ -113,6 +113,7 @@ def _add_lantern(builder: MeshBuilder, wall: Wall, along: float, head: float) ->
         np.stack([back[1, 0], front[1, 0], front[1, 3], back[1, 3]]),
         np.stack([front[2, 0], back[2, 0], back[2, 3], front[2, 3]]),
         np.stack([back[1, 0], back[2, 0], front[2, 0], front[1, 0]]),
+        back[0, ::-1],
     ]
     lid = np.stack([front[1, 3], front[2, 3], back[2, 3], back[1, 3]])
     uv = np.array([[0.0, 0.0], [0.2, 0.0], [0.2, 0.2], [0.0, 0.2]])

@@ -4,14 +4,14 @@ const int MOST_LAMPS = 64;
 layout(std140) uniform Frame {
     vec4 forward;      // xyz: axis in the world; w: near
     vec4 left;         // w: far
-    vec4 up;           // w: nothing lower is drawn
+    vec4 up;           // w: height of the plane that wet ground mirrors in
     vec4 eye;          // w: how many lamps
     vec4 lens;         // fx, fy, cx, cy, pixels
-    vec4 size;         // width and height, pixels
+    vec4 size;         // width and height, pixels; zw: where the map of shelter begins, relative
     vec4 shadow_x;     // relative place -> 0 ... 1 across the shadow map
     vec4 shadow_y;
     vec4 shadow_depth; // 0 nearest the sun ... 1
-    vec4 shadow_size;  // x: texels; y: share of the sun that a shadow takes away; z: bias of faces toward the sun
+    vec4 shadow_size;  // x: texels; y: share of the sun that a shadow takes away; z: bias of faces toward the sun; w: of half a texel
     vec4 sun;          // xyz: toward it; w: brightness of its disc
     vec4 sun_rgb;      // w: factor of materials' own light
     vec4 sky_rgb;      // w: contact

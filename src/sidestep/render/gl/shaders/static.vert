@@ -15,9 +15,6 @@ flat out ivec2 ids;
 void main() {
     vec3 place = in_place - eye.xyz;
     gl_Position = project(place);
-#ifdef MIRRORED
-    gl_ClipDistance[0] = in_place.z - up.w;
-#endif
     lit = vec2(dot(in_normal, sun.xyz), 0.5 + 0.5 * in_normal.z);
 #ifdef TEXTURED
     uv = in_uv;

@@ -8,11 +8,26 @@ uniform float edge; // texels of a picture
 flat in vec4 finish;
 flat in vec3 plain;
 flat in ivec2 ids;
+uniform sampler2D shelter; // how little of the sky the ground sees near what stands on it, over 64 m
 #ifdef SHADOWS
 uniform sampler2DShadow shadow;
 #endif
 #ifdef MIRROR
 uniform sampler2D mirror;
+uniform sampler2D mirror_far;
+
+vec3 squared(vec2 spot) {
+    vec3 root = textureLod(mirror, spot, 0.0).rgb;
+    return 4.0 * root * root;
+}
+
+// Puddles mirror clearly; rough wet ground draws what it mirrors out along the picture.
+vec3 in_mirror(vec2 spot, bool clearly) {
+    if (clearly) return squared(spot);
+    vec3 total = vec3(0.0);
+    for (int k = -4; k <= 4; ++k) total += (5.0 - abs(float(k))) * squared(spot + vec2(0.0, float(k) / 5.0 / 18.0));
+    return total / 25.0;
+}
 #endif
 
 #ifdef TEXTURED
@@ -28,8 +43,10 @@ vec3 picture() {
 #endif
 
 #ifdef SHADOWS
-float share_of_sun(vec3 place) {
+// The more a surface turns away from the sun, the higher the map must be to shade it.
+float share_of_sun(vec3 place, float facing) {
     vec3 spot = on_shadow_map(place);
+    spot.z -= shadow_size.w / max(facing, 0.12);
     float texel = 1.0 / shadow_size.x, rim = float(TAPS) * texel;
     if (any(lessThan(spot.xy, vec2(rim))) || any(greaterThan(spot.xy, vec2(1.0 - rim)))) return 1.0;
 #if TAPS == 1
@@ -85,10 +102,12 @@ vec3 leaving(float depth) {
 #endif
     float bright = max(lit.x, 0.0), open = clamp(lit.y, 0.0, 1.0);
 #ifdef SHADOWS
-    if (bright > 0.0) bright *= share_of_sun(place);
+    if (bright > 0.0) bright *= share_of_sun(place, bright);
 #endif
     float low = clamp(1.0 - (eye.z + place.z) / 0.7, 0.0, 1.0);
-    float dark = 1.0 - sky_rgb.w * low * low * (1.0 - open);
+    vec2 spot = (place.xy - size.zw) / 64.0;
+    float near = all(lessThan(abs(spot - 0.5), vec2(0.499))) ? textureLod(shelter, spot, 0.0).r : 0.0;
+    float dark = 1.0 - low * low * (sky_rgb.w * (1.0 - open) + near * open * open);
     vec3 light = colour * (dark * mix(bounce_rgb.rgb, sky_rgb.rgb, open) + bright * sun_rgb.rgb);
 #ifdef LAMPS
     light += colour * lamp_light(place, normal);
@@ -96,7 +115,7 @@ vec3 leaving(float depth) {
 #ifdef WET
     float wet = bounce_rgb.w * finish.z;
     bool watery = wet > 0.0 && normal.z > 0.8;
-    light *= 1.0 - 0.5 * wet;
+    light *= 1.0 - 0.42 * wet;
 #else
     const bool watery = false;
 #endif
@@ -112,11 +131,13 @@ vec3 leaving(float depth) {
 #ifdef WET
         if (watery) {
             float puddle = noise_at((place.xy + eye.xy) / 0.45);
-            fresnel = (0.8 * fresnel + 0.05) * wet * (0.22 + 0.78 * clamp((puddle - 0.42) * 6.0, 0.0, 1.0));
+            fresnel = (0.8 * fresnel + 0.08) * wet * (0.22 + 0.78 * clamp((puddle - 0.42) * 6.0, 0.0, 1.0));
 #ifdef MIRROR
+            // Ground over the plane shows what is mirrored so many pixels lower as its depth says.
             vec2 spot = vec2(gl_FragCoord.x + 6.0 * (puddle - 0.5), gl_FragCoord.y) / size.xy;
-            vec3 root = textureLod(mirror, spot, 0.0).rgb;
-            seen = 4.0 * root * root;
+            float away = textureLod(mirror_far, spot, 0.0).r, lift = eye.z - up.w + place.z;
+            spot.y += 2.0 * lift * lens.y / away / size.y;
+            seen = in_mirror(spot, clamp((puddle - 0.42) * 6.0, 0.0, 1.0) > 0.5);
 #else
             seen = sky_colour(d + 2.0 * facing * normal);
 #endif
