@@ -26,7 +26,7 @@ ROBOT_RADIUS = 0.3  # m
 PASSAGE = 1.3  # m
 KINDS = {"straight", "curve", "tee", "four_way", "roundabout", "plaza", "mid_block_crossing"}
 SEEDS = (0, 41)
-DIGESTS: dict[int, str] = {}
+DIGESTS = {0: "10351afe6e8edde4", 41: "aba85234c4a575cf", 99: "7943895bf9715684"}
 
 
 def digest(seed: int) -> str:
@@ -40,7 +40,7 @@ def digest(seed: int) -> str:
 
 @pytest.mark.parametrize("seed", sorted(DIGESTS))
 def test_the_same_seed_gives_the_same_town_for_ever(seed):
-    assert GENERATOR_VERSION == 1, "a new version has new towns: renew the digests below"
+    assert GENERATOR_VERSION == 1, "a new version has new towns: renew the digests"
     assert digest(seed) == DIGESTS[seed]
 
 
@@ -185,11 +185,11 @@ def test_crosswalk_spots_start_and_end_on_the_sidewalk():
     town = make_town(41)
     for spot in town.crosswalk_spots()[:8]:
         scene = town.window_along(spot.points, margin=4.0)
-        on = {
-            kind: _covered(scene, kind, spot.points) for kind in ("sidewalk", "ramp", "crosswalk")
-        }
-        assert on["sidewalk"][0] and on["sidewalk"][-1]
-        assert on["ramp"].any() and on["crosswalk"].any()
+        on = {kind: _covered(scene, kind, spot.points) for kind in ("sidewalk", "ramp", "crosswalk")}
+        assert on["sidewalk"][0]
+        assert on["sidewalk"][-1]
+        assert on["ramp"].any()
+        assert on["crosswalk"].any()
 
 
 def _covered(scene, kind, points):

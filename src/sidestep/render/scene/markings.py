@@ -1,5 +1,5 @@
-"""Paint on roads: edge lines, dashed lane lines along the road (one whole line where it bends), stop lines, and the bars
-of crosswalks."""
+"""Paint on roads: edge lines, dashed lane lines along the road (one whole line where it bends), stop lines, and bars of
+crosswalks."""
 
 from __future__ import annotations
 

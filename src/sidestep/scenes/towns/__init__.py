@@ -11,9 +11,9 @@
 from sidestep.scenes.towns.long_routes import barriers, long_route
 from sidestep.scenes.towns.make import GENERATOR_VERSION, make_town, town_names
 from sidestep.scenes.towns.objects import TownObject
+from sidestep.scenes.towns.resolve import resolve_town
 from sidestep.scenes.towns.routes import Route
 from sidestep.scenes.towns.town import Block, Spot, Town
-from sidestep.scenes.towns.resolve import resolve_town
 
 __all__ = [
     "GENERATOR_VERSION",

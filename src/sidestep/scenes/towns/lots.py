@@ -166,7 +166,9 @@ def _keep_inside(houses: list[House], first: int, inner: Any) -> None:
     for index in np.flatnonzero(~shapely.covers(wide, polygons)).tolist():
         house = houses[first + index]
         parts = shapely.get_parts(shapely.intersection(house.polygon, inner, grid_size=0.001))
-        houses[first + index] = replace(house, polygon=max(parts, key=lambda part: part.area, default=shapely.Polygon()))
+        houses[first + index] = replace(
+            house, polygon=max(parts, key=lambda part: part.area, default=shapely.Polygon())
+        )
 
 
 def _lot(front: FloatArray, depth: float) -> tuple[Any, FloatArray]:
