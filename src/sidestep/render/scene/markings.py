@@ -55,7 +55,7 @@ def _bent_lines(road: Any) -> Any:
     if width < 5.0:
         return shapely.Polygon()
     inner = road.buffer(-EDGE, join_style="mitre")
-    middle = road.buffer(LINE / 2 + 0.02 - width / 2, join_style="mitre")
+    middle = road.buffer(LINE / 2 + 0.04 - width / 2, join_style="mitre")
     if middle.area > 2.5 * LINE * road.area / width:  # parts are wider than the rest: no strip after all
         return shapely.Polygon()
     return join([minus(inner, inner.buffer(-LINE, join_style="mitre")), middle])
