@@ -11,12 +11,15 @@ from sidestep.scenes.ros_map import read_ros_map
 from sidestep.scenes.scene_file import parse_scene, read_mapping
 from sidestep.types.scene import SceneSpec
 
+TOWN = "town:"
 YAML_SUFFIXES = (".yaml", ".yml")
 GEOJSON_SUFFIXES = (".geojson", ".json")
 
 
 def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> SceneSpec:
-    """The scene that ``reference`` names: a floor plan, a file, or the scene itself.
+    """The scene that ``reference`` names: a floor plan, a town or a window of one, a file, or the scene itself.
+
+    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it.
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, or a ROS map if it has an
     ``image`` key), ``.geojson`` or ``.json``. Relative paths start at ``base``, the folder of the scenario
@@ -24,6 +27,10 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     """
     if isinstance(reference, SceneSpec):
         return reference
+    if reference.startswith(TOWN):
+        from sidestep.scenes.towns import resolve_town
+
+        return resolve_town(reference)
     path = Path(reference).expanduser()
     suffix = path.suffix.lower()
     if suffix not in YAML_SUFFIXES + GEOJSON_SUFFIXES:

@@ -1,0 +1,109 @@
+"""Curves of which streets and corners are made: cubic splines between tangents, and fillets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sidestep.types.base import FloatArray
+
+_QUARTER = np.array([-1.0, 1.0])
+SAGITTA = 0.01  # m between an arc and the chords that stand for it
+
+
+class Curve(NamedTuple):
+    """Points ``(N, 2)``, m, and unit directions ``(N, 2)``."""
+
+    points: FloatArray
+    tangents: FloatArray
+
+    @property
+    def normals(self) -> FloatArray:
+        """To the left."""
+        return left_of(self.tangents)
+
+
+def left_of(direction: FloatArray) -> FloatArray:
+    """Directions turned by a quarter to the left."""
+    return np.asarray(direction[..., ::-1] * _QUARTER)
+
+
+def unit(vectors: FloatArray) -> FloatArray:
+    """Vectors of length 1 m."""
+    length = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
+    return np.asarray(vectors / np.maximum(length, 1e-12))
+
+
+def turn_between(a: FloatArray, b: FloatArray) -> float:
+    """Angle (rad) from direction ``a`` to ``b``, positive to the left."""
+    return float(np.arctan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]))
+
+
+def spline(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, pieces: int) -> Curve:
+    """The cubic Hermite curve from ``a`` along ``da`` to ``b`` along ``db``, as fast as its chord is long."""
+    size = float(np.hypot(*(b - a)))
+    u = np.linspace(0.0, 1.0, pieces + 1)[:, None]
+    m0, m1 = da * size, db * size
+    points = (2 * u**3 - 3 * u**2 + 1) * a + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * b + (u**3 - u**2) * m1
+    slope = (6 * u**2 - 6 * u) * a + (3 * u**2 - 4 * u + 1) * m0 + (6 * u - 6 * u**2) * b + (3 * u**2 - 2 * u) * m1
+    return Curve(points, unit(slope))
+
+
+def fillet(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, radius: float) -> Curve:
+    """Straight from ``a`` along ``da``, an arc of at most ``radius`` (m), straight along ``db`` to ``b``.
+
+    The two lines must meet ahead of ``a`` and behind ``b``; otherwise a spline joins them.
+    """
+    turn = turn_between(da, db)
+    cross = da[0] * db[1] - da[1] * db[0]
+    gap = b - a
+    ta = (gap[0] * db[1] - gap[1] * db[0]) / cross if abs(cross) > 1e-6 else -1.0
+    tb = (gap[1] * da[0] - gap[0] * da[1]) / cross if abs(cross) > 1e-6 else -1.0
+    if ta <= 0.05 or tb <= 0.05:
+        return spline(a, da, b, db, 12)
+    corner = a + da * ta
+    reach = min(radius * np.tan(abs(turn) / 2), ta, tb)
+    radius = reach / np.tan(abs(turn) / 2)
+    pieces = max(int(np.ceil(abs(turn) / np.sqrt(8 * SAGITTA / max(radius, 0.1)))), 3)
+    angle = np.linspace(0.0, turn, pieces + 1)[:, None]
+    tangents = da * np.cos(angle) + left_of(da) * np.sin(angle)
+    centre = corner - da * reach + left_of(da) * radius * np.sign(turn)
+    arc = centre - left_of(tangents) * radius * np.sign(turn)
+    points: list[FloatArray] = [arc]
+    directions: list[FloatArray] = [tangents]
+    if ta - reach > 0.03:
+        points.insert(0, a[None])
+        directions.insert(0, da[None])
+    else:
+        arc[0] = a
+    if tb - reach > 0.03:
+        points.append(b[None])
+        directions.append(db[None])
+    else:
+        arc[-1] = b
+    return Curve(np.concatenate(points), np.concatenate(directions))
+
+
+def stations_of(points: FloatArray) -> FloatArray:
+    """Length (m) along a polyline up to each of its points."""
+    steps = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def resample(points: FloatArray, spacing: float) -> FloatArray:
+    """The polyline at equal steps of at most ``spacing`` (m), both ends included."""
+    at = stations_of(points)
+    wanted = np.linspace(0.0, at[-1], max(int(np.ceil(at[-1] / spacing)), 1) + 1)
+    return np.stack([np.interp(wanted, at, points[:, k]) for k in (0, 1)], axis=1)
+
+
+def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = None) -> FloatArray:
+    """The part of a polyline between two stations (m); ``at`` are the stations of its points, if they are known."""
+    at = stations_of(points) if at is None else at
+    first, last = np.searchsorted(at, [start + 1e-6, end - 1e-6])
+    part = np.empty((last - first + 2, 2))
+    part[1:-1] = points[first:last]
+    for k in (0, 1):
+        part[0, k], part[-1, k] = np.interp((start, end), at, points[:, k])
+    return part

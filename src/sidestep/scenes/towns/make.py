@@ -1,0 +1,136 @@
+"""From a name or a seed to a town."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.scenes.towns.furniture import Clutter, furnish_street
+from sidestep.scenes.towns.ground import add_corner_ground, add_junction_ground, add_street_ground
+from sidestep.scenes.towns.lots import lay_lots
+from sidestep.scenes.towns.names import NAMES
+from sidestep.scenes.towns.network import HALF, Network, lay_network
+from sidestep.scenes.towns.objects import ObjectRows
+from sidestep.scenes.towns.pieces import PieceList
+from sidestep.scenes.towns.plazas import Plaza, furnish_plaza, lay_plazas
+from sidestep.scenes.towns.rings import Corner, lay_rings
+from sidestep.scenes.towns.streets import CURVE_TURN, Street, junction_kinds, lay_streets
+from sidestep.scenes.towns.town import Block, Town
+from sidestep.scenes.towns.walks import Walks, make_graph
+from sidestep.types.base import FloatArray
+
+GENERATOR_VERSION = 1
+"""Raised whenever a town changes. Results name it."""
+
+
+def town_names() -> tuple[str, ...]:
+    """The hundred names; name k is seed k."""
+    return NAMES
+
+
+def make_town(name_or_seed: str | int) -> Town:
+    """A town by its name, or by a seed ≥ 0 (from 100 on it is called ``town-SEED``). The last few are kept."""
+    if isinstance(name_or_seed, str):
+        if name_or_seed not in NAMES:
+            raise UnknownName("town", name_or_seed, NAMES)
+        return _make(NAMES.index(name_or_seed))
+    if int(name_or_seed) < 0:
+        raise BadInput(f"town: a seed is 0 or more, got {name_or_seed}")
+    return _make(int(name_or_seed))
+
+
+def _stream(seed: int, purpose: int) -> np.random.Generator:
+    """Random numbers of their own for each step, so that a change in one does not shift the next."""
+    return np.random.Generator(np.random.PCG64([seed, GENERATOR_VERSION, purpose]))
+
+
+@lru_cache(maxsize=4)
+def _make(seed: int) -> Town:
+    network = lay_network(_stream(seed, 1))
+    kinds = junction_kinds(network, _stream(seed, 2))
+    streets, rounds = lay_streets(network, kinds, _stream(seed, 3))
+    corners, rings = lay_rings(network, streets, rounds)
+    plazas = lay_plazas(streets, corners, rings, _stream(seed, 4))
+    blocks, junction_block, crossing_block, plaza_block = _number_blocks(network, kinds, streets, plazas)
+    pieces, rows = PieceList(), ObjectRows()
+    _lay_ground(network, streets, corners, rounds, plazas, plaza_block, pieces)
+    clutter = _furnish(streets, plazas, plaza_block, rows, seed)
+    _furnish_islands(network, rounds, junction_block, rows)
+    lay_lots(streets, corners, rings, plazas, _stream(seed, 6), pieces, rows)
+    rows.put_down(pieces)
+    walks = Walks(streets, corners, clutter)
+    graph = make_graph(walks, rings, plazas, junction_block, crossing_block, plaza_block)
+    name = NAMES[seed] if seed < len(NAMES) else f"town-{seed}"
+    bounds = (-HALF, -HALF, HALF, HALF)
+    return Town(
+        name, seed, GENERATOR_VERSION, bounds, blocks, graph, tuple(rows.used), streets, plazas, walks, pieces.finish()
+    )
+
+
+def _number_blocks(
+    network: Network, kinds: tuple[str, ...], streets: tuple[Street, ...], plazas: tuple[Plaza, ...]
+) -> tuple[tuple[Block, ...], dict[int, int], dict[tuple[int, int], int], list[int]]:
+    """Streets first, then junctions, crossings between junctions, and plazas."""
+    found: list[tuple[str, FloatArray]] = []
+    for street in streets:
+        kind = "curve" if street.turned(street.start, street.end) > CURVE_TURN else "straight"
+        found.append((kind, street.centre[len(street.centre) // 2]))
+    junction_block = {junction: len(found) + junction for junction in range(len(kinds))}
+    found += list(zip(kinds, network.junctions, strict=True))
+    crossing_block = {}
+    for number, street in enumerate(streets):
+        for index, crossing in enumerate(street.crossings):
+            if crossing.mid_block:
+                crossing_block[(number, index)] = len(found)
+                found.append(("mid_block_crossing", street.place(np.array([crossing.station]), np.zeros(1))[0][0]))
+    plaza_block = [len(found) + k for k in range(len(plazas))]
+    found += [("plaza", plaza.centre) for plaza in plazas]
+    blocks = []
+    for index, (kind, place) in enumerate(found):
+        x, y = np.round(place, 3).tolist()
+        blocks.append(Block(index, kind, (x, y)))
+    return tuple(blocks), junction_block, crossing_block, plaza_block
+
+
+def _lay_ground(
+    network: Network,
+    streets: tuple[Street, ...],
+    corners: tuple[Corner, ...],
+    rounds: FloatArray,
+    plazas: tuple[Plaza, ...],
+    plaza_block: list[int],
+    pieces: PieceList,
+) -> None:
+    for number, street in enumerate(streets):
+        add_street_ground(pieces, street, number)
+    by_after = {corner.after: corner for corner in corners}
+    for corner in corners:
+        add_corner_ground(pieces, corner, len(streets) + corner.junction)
+    for junction in range(len(network.junctions)):
+        add_junction_ground(pieces, network, junction, by_after, float(rounds[junction]), len(streets) + junction)
+    for plaza, block in zip(plazas, plaza_block, strict=True):
+        pieces.add("sidewalk", plaza.area, block, "plaza")
+
+
+def _furnish(
+    streets: tuple[Street, ...], plazas: tuple[Plaza, ...], plaza_block: list[int], rows: ObjectRows, seed: int
+) -> tuple[tuple[tuple[Clutter, ...], tuple[Clutter, ...]], ...]:
+    rng = _stream(seed, 5)
+    mouths: dict[int, tuple[list[float], list[float]]] = {}
+    for plaza in plazas:
+        for (number, side), station in zip(plaza.halves, plaza.stations, strict=True):
+            mouths.setdefault(number, ([], []))[side].append(station)
+    clutter = [
+        furnish_street(street, mouths.get(number, ([], [])), rows, number, rng) for number, street in enumerate(streets)
+    ]
+    for plaza, block in zip(plazas, plaza_block, strict=True):
+        furnish_plaza(plaza, rows, block, rng)
+    return tuple(clutter)
+
+
+def _furnish_islands(network: Network, rounds: FloatArray, junction_block: dict[int, int], rows: ObjectRows) -> None:
+    """A tree in the middle of each roundabout."""
+    for junction in np.flatnonzero(rounds).tolist():
+        rows.add("tree", network.junctions[junction], np.array([1.0, 0.0]), (0.6, 0.6), 7.5, junction_block[junction])
