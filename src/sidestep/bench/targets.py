@@ -54,6 +54,7 @@ TARGETS: dict[str, Target] = {
     "render_batch10/96x96/people=50": Target(at_least=1000),
     "video/640x480": Target(at_least=80),
     "render_start/warm": Target(at_most=2.0),
+    "town/people=500": Target(at_least=20),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-Purpose = Literal["placement", "policy", "sensor"]
-_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor")
+Purpose = Literal["placement", "policy", "sensor", "behaviour"]
+_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor", "behaviour")
 
 
 def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:
