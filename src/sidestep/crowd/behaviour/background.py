@@ -15,7 +15,7 @@ from sidestep.crowd.behaviour.journeys import Journeys
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.place import FirstPaths, draw_goal
 from sidestep.crowd.behaviour.pose import pose_people
-from sidestep.crowd.behaviour.stage import Point, Stage
+from sidestep.crowd.behaviour.stage import Point, Stage, gap_square, pass_waypoints, square
 from sidestep.crowd.behaviour.standing import Standing
 from sidestep.crowd.behaviour.talking import Group, ring_centre, ring_places
 from sidestep.kernels import layout
@@ -32,7 +32,7 @@ HELD_UP_M, SLOW_MPS = 1.5, 0.3
 """A goal is also reached from this far by who is held up there, slower than this."""
 SETTLED_M = 0.35
 """Who stands this near to their place turns to what they do."""
-MEET_M, MEET_NODE_M, MEET_EVERY_S = 2.0, 6.0, 0.5
+MEET_M, MEET_NODE_M, MEET_EVERY_S = 2.0, 3.0, 0.5
 """People who come so near to each other, so near to a node, may stop to talk; looked for so often."""
 CALL_M = 6.0
 """Who wants to talk goes to somebody who stands within this."""
@@ -69,7 +69,9 @@ class Background:
             self._begun = True
             for i in range(len(self.state)):
                 self._set_out(stage, i)
-        for i in np.flatnonzero((self.state == WALK) & _has_arrived(stage)).tolist():
+        walking = self.state == WALK
+        pass_waypoints(stage, walking)
+        for i in np.flatnonzero(walking & _has_arrived(stage)).tolist():
             self._arrive(stage, i)
         for i in np.flatnonzero(self.until <= stage.now).tolist():
             if self.until[i] <= stage.now:  # a group's time is over for all of its members at once
@@ -80,10 +82,11 @@ class Background:
         if stage.now >= self._next_check:
             self._next_check += STUCK_S
             self._free_stuck(stage)
-        settled = (self.state != WALK) & (_gap2(stage) < SETTLED_M**2)
+        settled = (self.state != WALK) & (gap_square(stage) < SETTLED_M**2)
         pose_people(stage, settled, self._face, self._gesture, self._phase, dt)
 
     def _set_out(self, stage: Stage, i: int) -> None:
+        """At a node: further along the path, or a decision at its end."""
         if self._journeys.is_over(i):
             self._decide(stage, i, self._behaviour.after_walk)
         elif self._journeys.is_planned(i):
@@ -92,12 +95,9 @@ class Background:
             self._journeys.walk(stage, i)
 
     def _arrive(self, stage: Stage, i: int) -> None:
-        """At the last waypoint known: further along the path, or a decision."""
-        self._journeys.note_passed(stage, i, arrived=True)
-        if self._journeys.is_over(i):
-            self._decide(stage, i, self._behaviour.after_walk)
-        elif self._journeys.is_planned(i):
-            self._go_on(stage, i)
+        """At the last waypoint that was handed over."""
+        if self._journeys.note_passed(stage, i, arrived=True):
+            self._set_out(stage, i)
         else:
             self._journeys.walk(stage, i)
 
@@ -190,9 +190,9 @@ class Background:
         x, y = stage.place(i)
         open_to_talk = (self.state == IDLE) | (self.state == TALK)
         open_to_talk[i] = False
-        near = open_to_talk & (_square(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M**2)
+        near = open_to_talk & (square(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M**2)
         candidates = np.flatnonzero(near)
-        order = np.argsort(_square(stage.agents[layout.PX, near] - x, stage.agents[layout.PY, near] - y), kind="stable")
+        order = np.argsort(square(stage.agents[layout.PX, near] - x, stage.agents[layout.PY, near] - y), kind="stable")
         for j in candidates[order].tolist():
             group = self.groups[j]
             if group is not None and len(group.members) >= self._behaviour.most_talking:
@@ -271,27 +271,16 @@ class Background:
         """Who walks but gets nowhere goes back to the last node and to another goal."""
         places = stage.agents[layout.PX : layout.PY + 1].copy()
         if self._anchor is not None:
-            still = _square(*(places - self._anchor)) < STUCK_M**2
+            still = square(*(places - self._anchor)) < STUCK_M**2
             for i in np.flatnonzero(still & (self.state == WALK)).tolist():
                 self._journeys.note_passed(stage, i, arrived=False)
                 self._walk(stage, i, self._journeys.last_node(i))
         self._anchor = places
 
 
-def _square(dx: FloatArray, dy: FloatArray) -> FloatArray:
-    squared: FloatArray = dx * dx + dy * dy
-    return squared
-
-
-def _gap2(stage: Stage) -> FloatArray:
-    """(N,) m²: from each person to the waypoint."""
-    agents = stage.agents
-    return _square(agents[layout.GOAL_X] - agents[layout.PX], agents[layout.GOAL_Y] - agents[layout.PY])
-
-
 def _has_arrived(stage: Stage) -> BoolArray:
     """(N,) who is at the last waypoint that they know."""
-    slow = _square(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS**2
+    slow = square(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS**2
     reach = np.where(slow, HELD_UP_M**2, ARRIVED_M**2)
-    arrived: BoolArray = (stage.flags[layout.WAYPOINT] >= stage.route_length - 1) & (_gap2(stage) < reach)
+    arrived: BoolArray = (stage.flags[layout.WAYPOINT] >= stage.route_length - 1) & (gap_square(stage) < reach)
     return arrived

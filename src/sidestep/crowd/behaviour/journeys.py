@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from math import ceil, dist
+
 import numpy as np
 
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.place import WINDOW, FirstPaths
-from sidestep.crowd.behaviour.stage import Stage
+from sidestep.crowd.behaviour.stage import Point, Stage
 from sidestep.kernels import layout
+
+PIECE_M = 8.0
+"""Waypoints at least so dense keep people in their lane after they gave way."""
 
 
 class Journeys:
@@ -19,6 +24,7 @@ class Journeys:
         self._nodes = list(first.paths)
         self._next = [1] * len(first.paths)
         self._turns = [None if first.turns is None else first.turns[i] for i in range(len(first.paths))]
+        self._reached = [[0] for _ in first.paths]  # nodes that are passed once a waypoint is reached
         self._left = np.zeros(len(network), np.int64)  # how many have left each node under the plan
         self._waiting: dict[int, list[int]] = {}
 
@@ -48,19 +54,34 @@ class Journeys:
         self.walk(stage, i)
 
     def walk(self, stage: Stage, i: int) -> None:
-        """Hand over the next waypoints; one only while under the plan."""
+        """Hand over the next waypoints, up to the next node only while under the plan."""
         nodes, begin = self._nodes[i], self._next[i]
-        end = min(begin + (WINDOW if self._turns[i] is None else 1), len(nodes))
+        end = len(nodes) if self._turns[i] is None else begin + 1
         around = [None, *nodes, None]
-        stage.send(
-            i,
-            [self._network.passing_point(around[k], nodes[k], around[k + 2], self._lane[i]) for k in range(begin, end)],
-        )
+        points: list[Point] = []
+        self._reached[i] = reached = []
+        here = stage.place(i)
+        for k in range(begin, end):
+            there = self._network.passing_point(around[k], nodes[k], around[k + 2], self._lane[i])
+            pieces = max(ceil(dist(here, there) / PIECE_M), 1)
+            for piece in range(1, pieces + 1):
+                part = piece / pieces
+                points.append((here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])))
+                reached.append(k - begin + (piece == pieces))
+            here = there
+            if len(points) >= WINDOW:
+                break
+        stage.send(i, points[:WINDOW])
 
-    def note_passed(self, stage: Stage, i: int, arrived: bool) -> None:
-        """Count the nodes that were passed since the waypoints were handed over."""
-        self._next[i] += int(stage.flags[layout.WAYPOINT, i]) + arrived
+    def note_passed(self, stage: Stage, i: int, arrived: bool) -> bool:
+        """Count the nodes that were passed since the waypoints were handed over; whether the last waypoint was one."""
+        waypoint, reached = int(stage.flags[layout.WAYPOINT, i]), self._reached[i]
+        passed = [0, *reached][waypoint]
+        nodes = reached[waypoint] if arrived else passed
+        self._next[i] += nodes
         stage.flags[layout.WAYPOINT, i] = 0
+        self._reached[i] = [0]
+        return nodes > passed
 
     def may_leave(self, i: int) -> bool:
         """Whether all who go first at the next node of the plan have left it; else ``i`` is listed as waiting."""

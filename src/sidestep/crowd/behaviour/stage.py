@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sidestep.kernels import layout
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 Point = tuple[float, float]
+
+PASSED_M = 1.0
+"""A waypoint is behind a person who is this near to it and nearer to the next one than it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +35,29 @@ class Stage:
         self.route_length[i] = len(points)
         self.flags[layout.WAYPOINT, i] = 0
         self.agents[layout.GOAL_X, i], self.agents[layout.GOAL_Y, i] = points[0]
+
+
+def square(dx: FloatArray, dy: FloatArray) -> FloatArray:
+    """Squared length of vectors."""
+    squared: FloatArray = dx * dx + dy * dy
+    return squared
+
+
+def gap_square(stage: Stage) -> FloatArray:
+    """(N,) m²: from each person to the waypoint that is walked to, squared."""
+    agents = stage.agents
+    return square(agents[layout.GOAL_X] - agents[layout.PX], agents[layout.GOAL_Y] - agents[layout.PY])
+
+
+def pass_waypoints(stage: Stage, walking: BoolArray) -> None:
+    """Next waypoint for those of ``walking`` who have passed theirs beside it: nobody turns round to touch it."""
+    agents, waypoint = stage.agents, stage.flags[layout.WAYPOINT]
+    near = np.flatnonzero(walking & (waypoint < stage.route_length - 1) & (gap_square(stage) < PASSED_M**2))
+    if not len(near):
+        return
+    goal, following = stage.routes[near, waypoint[near]], stage.routes[near, waypoint[near] + 1]
+    here = agents[layout.PX : layout.PY + 1, near].T
+    passed = square(*(following - here).T) < square(*(following - goal).T)
+    near = near[passed]
+    waypoint[near] += 1
+    agents[layout.GOAL_X, near], agents[layout.GOAL_Y, near] = following[passed].T
