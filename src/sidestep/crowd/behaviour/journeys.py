@@ -14,6 +14,8 @@ from sidestep.kernels import layout
 PIECE_M = 8.0
 """Waypoints at least so dense keep people in their lane after they gave way."""
 
+AT_NODE_M = 2.5
+
 
 class Journeys:
     """Paths of N people. Who is under the plan of Push and Rotate goes node by node, each when it is their turn there."""
@@ -44,12 +46,13 @@ class Journeys:
         return True
 
     def begin(self, stage: Stage, i: int, path: list[int]) -> None:
-        """Walk along ``path``, which begins at the node where ``i`` is: by the first node only if walls demand it."""
+        """Walk along ``path``. Who is at its first node and sees the next need not touch the first."""
         self._turns[i] = None
         self._nodes[i], self._next[i] = tuple(path), 1
         if len(path) > 1:
             ahead = self._network.passing_point(path[0], path[1], None, self._lane[i])
-            if not self._network.ground.is_clear(stage.place(i), ahead, self._network.radius):
+            here, node = stage.place(i), self._network.at[path[0]]
+            if dist(here, node) > AT_NODE_M or not self._network.ground.is_clear(here, ahead, self._network.radius):
                 self._next[i] = 0
         self.walk(stage, i)
 
