@@ -1,4 +1,4 @@
-"""A town of square blocks for figures: buildings, sidewalks with planters, crosswalks, and the behaviour graph on them."""
+"""A town of square blocks: buildings, sidewalks with planters, crosswalks, and the behaviour graph on them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ AT_NODE_M = 2.5
 
 
 class Journeys:
-    """Paths of N people. Who is under the plan of Push and Rotate goes node by node, each when it is their turn there."""
+    """Paths of N people. Under the plan of Push and Rotate they go node by node, each when it is their turn there."""
 
     def __init__(self, network: Network, first: FirstPaths) -> None:
         self._network = network

@@ -32,7 +32,7 @@ TREES_KEPT = 4096
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Where walls are. ``free`` tells which points (K, 2) are free for a disc; ``walls`` (W, 4) float64 are their edges."""
+    """Where walls are. ``free``: which points (K, 2) are free for a disc; ``walls``: (W, 4) float64, their edges."""
 
     free: Callable[[FloatArray, float], BoolArray] | None
     walls: FloatArray
@@ -48,7 +48,7 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """V nodes with their neighbours, lanes and places. Equal inputs give equal networks; all that changes is a cache."""
+    """V nodes with their neighbours, lanes and places. All that changes is what is remembered of shortest paths."""
 
     graph: BehaviourGraph
     ground: Ground
@@ -160,8 +160,8 @@ def _require_free(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius:
     blocked = np.flatnonzero(~ground.free(at, radius))
     if len(blocked):
         raise BadInput(
-            f"{where}: {graph.label(int(blocked[0]))} is in a wall or nearer to one than a person's radius of {radius:g} m "
-            f"({len(blocked)} such); move it into free space"
+            f"{where}: {graph.label(int(blocked[0]))} is in a wall or nearer to one than a person's radius of "
+            f"{radius:g} m ({len(blocked)} such); move it into free space"
         )
 
 
@@ -172,8 +172,8 @@ def _given_edges(
     for a, b in sorted(pairs):
         if not ground.is_clear(tuple(at[a].tolist()), tuple(at[b].tolist()), radius):
             raise BadInput(
-                f"{where}: the edge from {graph.label(a)} to {graph.label(b)} leads through a wall or nearer to one than "
-                f"a person's radius of {radius:g} m; lead it round by another node"
+                f"{where}: the edge from {graph.label(a)} to {graph.label(b)} leads through a wall or nearer to one "
+                f"than a person's radius of {radius:g} m; lead it round by another node"
             )
         if np.array_equal(at[a], at[b]):
             raise BadInput(f"{where}: {graph.label(a)} and {graph.label(b)} are joined but at one place; merge them")

@@ -105,7 +105,7 @@ def draw_goal(network: Network, node: int, behaviour: Behaviour, rng: np.random.
 def _plan(
     network: Network, nodes: Sequence[int], behaviour: Behaviour, rng: np.random.Generator
 ) -> tuple[list[list[int]], tuple[tuple[int, ...], ...] | None]:
-    """Paths to different goals by Push and Rotate, with everybody's turn at every node; shortest ones if there is none."""
+    """Paths to different goals by Push and Rotate, with turns at the nodes; shortest ones if there is no plan."""
     goals: list[int] = []
     for node in nodes:
         goals.append(draw_goal(network, node, behaviour, rng, set(goals)))
@@ -159,7 +159,8 @@ def _on_edges(
                 break
         else:
             raise BadInput(
-                f"{placer.where}: no room left for one more person on the behaviour graph; fewer people or a larger graph"
+                f"{placer.where}: no room left for one more person on the behaviour graph; "
+                "fewer people or a larger graph"
             )
         placer.take(place, radius)
         start[k] = place

@@ -20,7 +20,7 @@ _TURN = np.float32(2 * np.pi)
 def pose_people(
     stage: Stage, settled: BoolArray, face: FloatArray, gesture: IntArray, phase: FloatArray, dt: float
 ) -> None:
-    """Turn who has ``settled`` (N,) toward ``face`` (N,) rad, with ``gesture`` (N,); the others look where they walk."""
+    """Turn who has ``settled`` (N,) toward ``face`` (N,) rad, with ``gesture`` (N,); others look where they walk."""
     agents = stage.agents
     turn = face - agents[layout.HEADING]
     turn -= _TURN * np.round(turn / _TURN)

@@ -2,22 +2,22 @@
 
 Agents are solved one after the other. An agent walks along a shortest path to its goal. Whoever stands on the next
 vertex is *pushed* away if there is room beyond; otherwise the two *swap* places at a branching vertex, everybody else
-being put back where they were. Agents at their goal are not pushed; those that were swapped one vertex back are returned
-in reverse order (*resolve*). On a graph that is a single ring nobody can overtake: everybody *rotates* until the first
-agent is at its goal. In which order the agents are solved: :mod:`sidestep.crowd.behaviour.subproblems`.
+being put back where they were. Agents at their goal are not pushed; those that were swapped one vertex back are
+returned in reverse order (*resolve*). On a graph that is a single ring nobody can overtake: everybody *rotates* until
+the first agent is at its goal. In which order the agents are solved: :mod:`sidestep.crowd.behaviour.subproblems`.
 
-Source: de Wilde, ter Mors and Witteveen, "Push and Rotate: a complete multi-agent pathfinding algorithm", JAIR 51 (2014),
-after Luna and Bekris, "Push and Swap" (2011). For up to |V| - 2 agents on a connected graph. Departures: finished agents are
-returned right after each agent, so that the recursion for which the paper rotates cannot begin; a path prefers vertices
-without finished agents; and if the order of the subproblems fails, others are tried.
+Source: de Wilde, ter Mors and Witteveen, "Push and Rotate: a complete multi-agent pathfinding algorithm", JAIR 51
+(2014), after Luna and Bekris, "Push and Swap" (2011). For up to |V| - 2 agents on a connected graph. Departures: finished
+agents are returned right after each agent, so that the recursion for which the paper rotates does not begin; and a path
+prefers vertices without finished agents.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from sidestep.crowd.behaviour.subproblems import solving_orders
+from sidestep.crowd.behaviour.subproblems import solving_order
 from sidestep.errors import BadInput
 
 Move = tuple[int, int, int]
@@ -29,16 +29,15 @@ NOBODY = -1
 
 
 def push_and_rotate(neighbours: Neighbours, starts: Sequence[int], goals: Sequence[int]) -> list[Move] | None:
-    """Single moves, one after the other, that bring agent ``k`` from ``starts[k]`` to ``goals[k]``; None: there are none.
+    """Single moves, one after the other, that bring agent ``k`` from ``starts[k]`` to ``goals[k]``; None: no moves do.
 
     Every move goes along an edge to a vertex on which nobody is. The graph must be connected.
     """
     _check(neighbours, starts, goals)
-    for order in solving_orders(neighbours, starts, goals):
-        board = Board(neighbours, starts)
-        if _solve(board, goals, order):
-            return without_detours(board.moves, len(starts))
-    return None
+    board = Board(neighbours, starts)
+    if not _solve(board, goals, solving_order(neighbours, starts, goals)):
+        return None
+    return without_detours(board.moves, len(starts))
 
 
 def _check(neighbours: Neighbours, starts: Sequence[int], goals: Sequence[int]) -> None:
@@ -94,14 +93,14 @@ class Board:
             self.move(self.who[path[k - 1]], path[k])
         return True
 
-    def _search(self, start: int, blocked: Iterable[int], is_end: object) -> list[int] | None:
+    def _search(self, start: int, blocked: Iterable[int], is_end: Callable[[int], bool]) -> list[int] | None:
         before = dict.fromkeys(blocked, NOBODY)
         before.pop(start, None)
         before[start] = start
         queue = deque([start])
         while queue:
             vertex = queue.popleft()
-            if is_end(vertex):  # type: ignore[operator]
+            if is_end(vertex):
                 path = [vertex]
                 while path[-1] != start:
                     path.append(before[path[-1]])

@@ -1,9 +1,9 @@
 """In which order Push and Rotate solves its agents.
 
-Agents can change places where the graph branches: in biconnected parts and at vertices of three or more edges. Parts that
-are at most m - 2 steps from each other (m: free vertices) are one. The agents that can get into a part are its *subproblem*;
-the others keep their order in a corridor. A part comes before agents of others whose goals lie in it or fill the way out
-of it, as these would lock it.
+Agents can change places where the graph branches: in biconnected parts and at vertices of three or more edges. Parts
+that are at most m - 2 steps from each other (m: free vertices) are one. The agents that can get into a part and leave
+it a free vertex are its *subproblem*; the others keep their order in a corridor. A part comes before agents of others
+whose goals lie in it or fill the way out of it, as these would lock it.
 
 Source: de Wilde, ter Mors and Witteveen (2014), Section 4.
 """
@@ -11,36 +11,20 @@ Source: de Wilde, ter Mors and Witteveen (2014), Section 4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, permutations
+from itertools import islice
 
 Neighbours = Sequence[Sequence[int]]
 
-OTHER_ORDERS = 24
-"""Orders of the subproblems that are tried at most after the first."""
 
-
-def solving_orders(neighbours: Neighbours, starts: Sequence[int], goals: Sequence[int]) -> Iterator[list[int]]:
-    """Orders of the agents, the one to try first first."""
-    agents = range(len(starts))
-    if not len(starts):
-        yield []
-        return
+def solving_order(neighbours: Neighbours, starts: Sequence[int], goals: Sequence[int]) -> list[int]:
+    """The agents in the order in which they are solved."""
     part_of = _parts(neighbours, len(neighbours) - len(starts))
-    if len(set(part_of.values())) <= 1 and len(part_of) == len(neighbours):
-        yield list(agents)
-        return
+    if len(set(part_of.values())) == 1 and len(part_of) == len(neighbours):
+        return list(range(len(starts)))
     group_of = _assign(neighbours, starts, part_of)
-    groups = sorted(set(group_of))
-    after = _priorities(neighbours, goals, part_of, group_of)
-    first = _sorted_groups(groups, after)
-    yield _agents_in(first, group_of)
-    for order in islice(permutations(reversed(groups)), OTHER_ORDERS):
-        yield _agents_in(order, group_of)
-
-
-def _agents_in(order: Sequence[int], group_of: Sequence[int]) -> list[int]:
+    order = _sorted_groups(sorted(set(group_of)), _priorities(neighbours, goals, part_of, group_of))
     rank = {group: k for k, group in enumerate(order)}
-    return sorted(range(len(group_of)), key=lambda agent: (rank[group_of[agent]], agent))
+    return sorted(range(len(starts)), key=lambda agent: (rank[group_of[agent]], agent))
 
 
 def _sorted_groups(groups: Sequence[int], after: dict[int, set[int]]) -> list[int]:
@@ -99,16 +83,13 @@ def _assign(neighbours: Neighbours, starts: Sequence[int], part_of: dict[int, in
     who = {vertex: agent for agent, vertex in enumerate(starts)}
     group_of = [-1 - agent for agent in range(len(starts))]
     free = len(neighbours) - len(starts)
-    sizes: dict[int, int] = {}
-    for part in part_of.values():
-        sizes[part] = sizes.get(part, 0) + 1
     for vertex, part in part_of.items():
         inside = True
         for outside in neighbours[vertex]:
             if part_of.get(outside) == part:
                 continue
             within = free - _free_beyond(neighbours, vertex, outside, who)
-            inside = inside and (within >= 1 or sizes[part] > 1)
+            inside = inside and within >= 1
             for agent in islice(_corridor_agents(neighbours, vertex, outside, part_of, who), max(within - 1, 0)):
                 group_of[agent] = part
         if inside and vertex in who:

@@ -36,7 +36,7 @@ def ring_centre(one: Point, other: Point) -> Point:
 
 
 def ring_places(centre: Point, people: Sequence[Point], ground: Ground, radius: float) -> list[Point] | None:
-    """A place for each of ``people``, in the order in which they are round the ring already; None: walls are in the way.
+    """A place for each of ``people``, in the order in which they are round the ring already; None: no room for it.
 
     The last of ``people`` keeps its direction from the centre if that can be.
     """
