@@ -48,6 +48,9 @@ class BackgroundDirector:
             worlds.routes[b, who],
             worlds.route_length[b, who],
             float(worlds.clock[b]) * dt,
+            worlds.agents[b],
+            worlds.flags[b],
+            self._columns.start,
         )
         self.background.advance(stage, dt)
         return []

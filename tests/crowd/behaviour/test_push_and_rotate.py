@@ -111,10 +111,10 @@ def test_two_agents_change_places_in_a_cross_but_not_in_a_corridor() -> None:
 
 def test_a_full_grid_with_two_free_vertices_is_reversed() -> None:
     grid = [
-        sorted(r * 5 + c for r, c in ((row, col - 1), (row, col + 1), (row - 1, col), (row + 1, col)) if 0 <= r < 4 and 0 <= c < 5)
+        [other for other in range(20) if abs(other // 5 - row) + abs(other % 5 - column) == 1]
         for row in range(4)
-        for col in range(5)
-    ]  # fmt: skip
+        for column in range(5)
+    ]
     starts, goals = list(range(18)), list(range(17, -1, -1))
     plan = push_and_rotate(grid, starts, goals)
     assert plan is not None

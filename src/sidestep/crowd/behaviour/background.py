@@ -11,6 +11,7 @@ from math import atan2, pi
 import numpy as np
 from scipy.spatial import cKDTree
 
+from sidestep.crowd.behaviour.hold import hold_people
 from sidestep.crowd.behaviour.journeys import Journeys
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.place import FirstPaths, draw_goal
@@ -32,6 +33,8 @@ HELD_UP_M, SLOW_MPS = 1.5, 0.3
 """A goal is also reached from this far by who is held up there, slower than this."""
 SETTLED_M = 0.35
 """Who stands this near to their place turns to what they do."""
+GIVE_UP_S = 6.0
+"""Who does not get to their place in this time stands where they are."""
 MEET_M, MEET_NODE_M, MEET_EVERY_S = 2.0, 3.0, 0.5
 """People who come so near to each other, so near to a node, may stop to talk; looked for so often."""
 CALL_M = 6.0
@@ -61,12 +64,17 @@ class Background:
         self._near: set[tuple[int, int]] = set()
         self._next_meeting, self._next_check = 0.0, 0.0
         self._anchor: FloatArray | None = None
+        self._share = np.ones(n, np.float32)  # of an avoidance, while walking
+        self._model = np.zeros(n, np.int32)  # which moves them while walking
+        self._since = np.zeros(n)  # s: when somebody was last sent to a place to stand
         self._begun = False
 
     def advance(self, stage: Stage, dt: float) -> None:
         """Tell everybody what to do in the coming step of ``dt`` seconds."""
         if not self._begun:
             self._begun = True
+            self._share = stage.agents[layout.SHARE].copy()
+            self._model = stage.flags[layout.MODEL].copy()
             for i in range(len(self.state)):
                 self._set_out(stage, i)
         walking = self.state == WALK
@@ -79,10 +87,13 @@ class Background:
         if stage.now >= self._next_meeting:
             self._next_meeting += MEET_EVERY_S
             self._meet(stage)
+            self._settle_here(stage)
         if stage.now >= self._next_check:
             self._next_check += STUCK_S
             self._free_stuck(stage)
-        settled = (self.state != WALK) & (gap_square(stage) < SETTLED_M**2)
+        standing = self.state != WALK
+        hold_people(stage, standing, self._model, self._share, dt)
+        settled = standing & (gap_square(stage) < SETTLED_M**2)
         pose_people(stage, settled, self._face, self._gesture, self._phase, dt)
 
     def _set_out(self, stage: Stage, i: int) -> None:
@@ -174,11 +185,22 @@ class Background:
     def _stand(self, stage: Stage, i: int, state: int, place: Point, face: float, gesture: str) -> None:
         self.state[i] = state
         self._face[i], self._gesture[i] = face, GESTURES[gesture]
+        self._since[i] = stage.now
         stage.send(i, [place])
+
+    def _settle_here(self, stage: Stage) -> None:
+        """Who cannot get to their place stands where they are."""
+        late = (self.state != WALK) & (self._since < stage.now - GIVE_UP_S) & (gap_square(stage) > SETTLED_M**2)
+        for i in np.flatnonzero(late).tolist():
+            here, group = stage.place(i), self.groups[i]
+            stage.send(i, [here])
+            if group is not None:
+                self._face[i] = atan2(group.centre[1] - here[1], group.centre[0] - here[0])
 
     def _give_up_place(self, stage: Stage, i: int) -> None:
         for j, place, first in self._standing.release(i):
             stage.send(j, [place])
+            self._since[j] = stage.now
             if first:
                 self.until[j] = stage.now + self._dwell(self._behaviour.interact)
 

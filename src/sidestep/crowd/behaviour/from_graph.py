@@ -13,9 +13,9 @@ PLACE_KEYS = ("at", "pos", "xy", "position")
 def behaviour_graph(graph: Any, where: str = "behaviour graph") -> BehaviourGraph:
     """Nodes and edges of ``graph`` (networkx, directed or not) in its own order.
 
-    A node's place is its attribute ``at``, ``pos``, ``xy`` or ``position``, or ``x`` and ``y``, or the node itself if it
-    is a pair of numbers, m. The attributes ``kind``, ``name``, ``heading``, ``interaction`` and ``capacity`` are taken over;
-    others are ignored.
+    A node's place, m, is its attribute ``at``, ``pos``, ``xy`` or ``position``, or ``x`` and ``y``, or the node itself
+    if it is a pair of numbers. The attributes ``kind``, ``name``, ``heading``, ``interaction`` and ``capacity`` are
+    taken over; others are ignored.
     """
     number: dict[Any, int] = {}
     nodes: list[dict[str, Any]] = []

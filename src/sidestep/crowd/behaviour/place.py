@@ -22,6 +22,8 @@ WINDOW = 8
 LEAST_LANE = 0.4
 """Everybody keeps to the right by their own part of the lane, from this to 1."""
 ROUNDS = 60
+GOAL_ROUNDS = 5
+"""So often goals are drawn until there is a plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,25 +107,43 @@ def draw_goal(network: Network, node: int, behaviour: Behaviour, rng: np.random.
 def _plan(
     network: Network, nodes: Sequence[int], behaviour: Behaviour, rng: np.random.Generator
 ) -> tuple[list[list[int]], tuple[tuple[int, ...], ...] | None]:
-    """Paths to different goals by Push and Rotate, with turns at the nodes; shortest ones if there is no plan."""
-    goals: list[int] = []
-    for node in nodes:
-        goals.append(draw_goal(network, node, behaviour, rng, set(goals)))
-    shortest = [network.path(node, goal, behaviour.goal_high_m) for node, goal in zip(nodes, goals, strict=True)]
-    if len(set(goals)) < len(goals):
-        return shortest, None
+    """Paths to different goals by Push and Rotate, with turns at the nodes; shortest ones if there is no plan.
+
+    Where few nodes are free, as in a tree with two, not all goals can be reached; others are drawn a few times.
+    """
+    for _ in range(GOAL_ROUNDS):
+        goals: list[int] = []
+        for node in nodes:
+            goals.append(draw_goal(network, node, behaviour, rng, set(goals)))
+        moves = _plan_parts(network, nodes, goals)
+        if moves is not None:
+            return _follow(network, nodes, moves)
+    return [network.path(a, b, behaviour.goal_high_m) for a, b in zip(nodes, goals, strict=True)], None
+
+
+def _follow(
+    network: Network, nodes: Sequence[int], moves: Sequence[Move]
+) -> tuple[list[list[int]], tuple[tuple[int, ...], ...]]:
+    """Everybody's nodes under the plan, and how many leave each of them before that person comes."""
     paths: list[list[int]] = [[node] for node in nodes]
     turns: list[list[int]] = [[0] for _ in nodes]
-    leaving = np.zeros(len(network), np.int64)
-    for part in sorted({int(network.part[node]) for node in nodes}):
-        moves = _plan_part(network, part, nodes, goals)
-        if moves is None:
-            return shortest, None
-        for agent, here, vertex in moves:
-            leaving[here] += 1
-            paths[agent].append(vertex)
-            turns[agent].append(int(leaving[vertex]))
+    left = np.zeros(len(network), np.int64)
+    for agent, here, there in moves:
+        left[here] += 1
+        paths[agent].append(there)
+        turns[agent].append(int(left[there]))
     return paths, tuple(map(tuple, turns))
+
+
+def _plan_parts(network: Network, nodes: Sequence[int], goals: Sequence[int]) -> list[Move] | None:
+    """The plans of all connected parts, one after the other."""
+    moves: list[Move] = []
+    for part in sorted({int(network.part[node]) for node in nodes}):
+        found = _plan_part(network, part, nodes, goals)
+        if found is None:
+            return None
+        moves += found
+    return moves
 
 
 def _plan_part(network: Network, part: int, nodes: Sequence[int], goals: Sequence[int]) -> list[Move] | None:

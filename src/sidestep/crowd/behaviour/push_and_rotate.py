@@ -7,9 +7,9 @@ returned in reverse order (*resolve*). On a graph that is a single ring nobody c
 the first agent is at its goal. In which order the agents are solved: :mod:`sidestep.crowd.behaviour.subproblems`.
 
 Source: de Wilde, ter Mors and Witteveen, "Push and Rotate: a complete multi-agent pathfinding algorithm", JAIR 51
-(2014), after Luna and Bekris, "Push and Swap" (2011). For up to |V| - 2 agents on a connected graph. Departures: finished
-agents are returned right after each agent, so that the recursion for which the paper rotates does not begin; and a path
-prefers vertices without finished agents.
+(2014), after Luna and Bekris, "Push and Swap" (2011). For up to |V| - 2 agents on a connected graph. Departures:
+finished agents are returned right after each agent, so that the recursion for which the paper rotates does not begin;
+and a path prefers vertices without finished agents.
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ class Stage:
     routes: FloatArray  # (N, W, 2) float32
     route_length: IntArray  # (N,) int32
     now: float  # s
+    world_agents: FloatArray  # (AGENT_ROWS, M) everybody in the world, robots too
+    world_flags: IntArray  # (FLAG_ROWS, M)
+    first: int  # column of the first of the N among the M
 
     def place(self, i: int) -> Point:
         """Where person ``i`` is."""
