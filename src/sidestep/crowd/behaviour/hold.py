@@ -16,7 +16,8 @@ STROLL_MPS = 1.0
 CLOSING_S = 0.25
 """The last piece is walked ever slower: distance over this."""
 BRAKE_MPS2 = 4.0
-CLEAR_M = 0.06
+STILL_MPS = 0.02
+CLEAR_M = 0.12
 """What a step to the place keeps from everybody else, surface to surface."""
 
 _POSITION = slice(layout.PX, layout.PY + 1)
@@ -40,7 +41,9 @@ def hold_people(stage: Stage, standing: BoolArray, model: IntArray, share: Float
     velocity = agents[_VELOCITY, who] + change * np.minimum(
         np.float32(BRAKE_MPS2 * dt) / np.maximum(size, np.float32(1e-6)), np.float32(1.0)
     )
-    moving = np.flatnonzero(square(*velocity) > 1e-6)
+    still = square(*velocity) < STILL_MPS**2
+    velocity[:, still] = 0.0
+    moving = np.flatnonzero(~still)
     if len(moving):
         velocity[:, moving[_would_touch(stage, who[moving], velocity[:, moving], dt)]] = 0.0
     agents[_NEW, who] = velocity
