@@ -56,6 +56,12 @@ def test_render_has_exactly_the_ids_that_other_programs_know() -> None:
     assert set(ids) & VIDEO_IDS == (VIDEO_IDS if find_spec("av") is not None else set())
 
 
+def test_quick_town_figure() -> None:
+    (entry,) = run_bench("town", quick=True, repeats=1)["results"]
+    assert (entry["id"], entry["unit"]) == ("town/people=100", "s/s")
+    assert entry["value"] > 0
+
+
 def test_quick_render_figure() -> None:
     (entry,) = run_bench("render", quick=True, repeats=1)["results"]
     assert (entry["id"], entry["unit"]) == ("render/96x96/people=50", "frames/s")

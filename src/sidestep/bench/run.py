@@ -15,6 +15,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "core": tuple(f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")),
     "run": ("sidestep.bench.runs",),
     "render": ("sidestep.bench.render",),
+    "town": ("sidestep.bench.town",),
 }
 """The modules whose ``cases()`` make up each suite."""
 

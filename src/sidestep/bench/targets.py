@@ -55,6 +55,7 @@ TARGETS: dict[str, Target] = {
     "video/640x480": Target(at_least=80),
     "video60/640x480": Target(at_most=15.0),
     "render_start/warm": Target(at_most=2.0),
+    "town/people=500": Target(at_least=20),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"

@@ -45,7 +45,7 @@ class Placer:
         self._find_path = find_path
         self._time_limit_s = time_limit_s
         self.where = where
-        self._taken = taken
+        self.taken = taken
         self.groups = 0
 
     def place(self, part: CrowdPart, rng: np.random.Generator) -> People:
@@ -153,12 +153,12 @@ class Placer:
 
     def is_apart(self, point: FloatArray, radius: float) -> bool:
         """Whether a disc at ``point`` keeps its distance from everybody placed so far."""
-        gaps = np.hypot(self._taken[:, 0] - point[0], self._taken[:, 1] - point[1]) - self._taken[:, 2]
+        gaps = np.hypot(self.taken[:, 0] - point[0], self.taken[:, 1] - point[1]) - self.taken[:, 2]
         return bool((gaps > radius + SPACING_M).all())
 
     def take(self, point: FloatArray, radius: float) -> None:
         """The place is occupied from now on."""
-        self._taken = np.concatenate([self._taken, [[point[0], point[1], radius]]])
+        self.taken = np.concatenate([self.taken, [[point[0], point[1], radius]]])
 
     def free_places(self, radius: float, count: int, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
         """``count`` places off the walls, (count, 2)."""
@@ -176,9 +176,9 @@ class Placer:
 
     def _apart_places(self, radius: float, count: int, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
         """``count`` places off the walls and off everybody placed so far, (count, 2); they are taken."""
-        before = len(self._taken)
+        before = len(self.taken)
         taken = np.empty((before + count, 3))
-        taken[:before] = self._taken
+        taken[:before] = self.taken
         found = 0
         for _ in range(ROUNDS):
             if found == count:
@@ -191,5 +191,5 @@ class Placer:
             raise BadInput(
                 f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area"
             )
-        self._taken = taken
+        self.taken = taken
         return taken[before:, :2].copy()

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.scenes.distance_field import distance_field
+from sidestep.scenes.distance_field import distance_field, plan_field
 from sidestep.scenes.solids import solid_rings
 from sidestep.scenes.wall_cells import list_wall_cells
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import CompiledScene, SceneSpec
 
+MOST_SAMPLES_AT_ONCE = 600_000
 EMPTY_BOUNDS = (-10.0, -10.0, 10.0, 10.0)  # m: what is shown of a scene without regions
 
 
 def compile_scene(spec: SceneSpec, where: str = "scene") -> CompiledScene:
     """Merge the regions into walls, list the walls near each cell and sample the distance to them.
 
+    Where that takes more than ``MOST_SAMPLES_AT_ONCE`` samples (6 000 m² at 0.1 m), the distance field is computed when
+    it is first asked for.
     Solid is the union of the solid regions and, in an enclosed scene, everything outside the open ones.
     ``where`` (a file, a scenario) opens the message of the ``BadInput`` that a wrong polygon raises.
     """
@@ -27,8 +30,8 @@ def compile_scene(spec: SceneSpec, where: str = "scene") -> CompiledScene:
     directions = along / np.sqrt((along * along).sum(axis=1, keepdims=True))
     bounds = _bounds(spec, points)
     cells = list_wall_cells(segments, bounds)
-    field = distance_field(segments, spec.enclosed, bounds)
-    return CompiledScene(
+    samples = plan_field(len(segments) > 0, bounds)
+    scene = CompiledScene(
         spec=spec,
         bounds=bounds,
         wall_points=points,
@@ -40,10 +43,13 @@ def compile_scene(spec: SceneSpec, where: str = "scene") -> CompiledScene:
         cell_items=cells.cell_items,
         grid=cells.grid,
         grid_shape=cells.grid_shape,
-        distance=field.values,
-        distance_origin=field.origin,
-        distance_cell=field.cell,
+        make_distance=lambda: distance_field(segments, spec.enclosed, bounds).values,
+        distance_origin=samples.origin,
+        distance_cell=samples.cell,
     )
+    if samples.shape[0] * samples.shape[1] <= MOST_SAMPLES_AT_ONCE:
+        _ = scene.distance
+    return scene
 
 
 def _join(rings: list[FloatArray]) -> tuple[FloatArray, IntArray, IntArray]:

@@ -31,6 +31,23 @@ class DistanceField(NamedTuple):
     cell: float
 
 
+class FieldPlan(NamedTuple):
+    """Where the samples lie, known before any is computed."""
+
+    origin: tuple[float, float]
+    cell: float
+    shape: tuple[int, int]
+
+
+def plan_field(
+    has_walls: bool, bounds: tuple[float, float, float, float], cell: float = CELL, most_cells: int = MOST_CELLS
+) -> FieldPlan:
+    """The samples of :func:`distance_field` over the same bounds."""
+    if not has_walls:
+        return FieldPlan((bounds[0], bounds[1]), max(bounds[2] - bounds[0], bounds[3] - bounds[1], 1.0), (2, 2))
+    return FieldPlan(*_lay_samples(bounds, cell, most_cells))
+
+
 def distance_field(
     segments: FloatArray,
     enclosed: bool,
@@ -43,10 +60,9 @@ def distance_field(
     The samples cover ``bounds`` and ``MARGIN`` around them, ``cell`` metres apart or coarser where that would
     be more than ``most_cells``. Without edges there are 2 x 2 samples of ``OPEN_DISTANCE``.
     """
+    origin, cell, shape = plan_field(len(segments) > 0, bounds, cell, most_cells)
     if not len(segments):
-        values = np.full((2, 2), OPEN_DISTANCE, np.float32)
-        return DistanceField(values, (bounds[0], bounds[1]), max(bounds[2] - bounds[0], bounds[3] - bounds[1], 1.0))
-    origin, cell, shape = _lay_samples(bounds, cell, most_cells)
+        return DistanceField(np.full(shape, OPEN_DISTANCE, np.float32), origin, cell)
     walls = np.ascontiguousarray(segments, np.float64)
     nearest = np.full(shape, -1, np.int32)
     squared = np.full(shape, np.inf, np.float32)

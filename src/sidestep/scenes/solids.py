@@ -21,6 +21,7 @@ SNAP = 1e-4  # m: corners are rounded to this grid, so that walls that should to
 STRAIGHT = 1e-3  # m: a corner this close to the line through its neighbours is dropped
 FARTHEST = 16_000.0  # m from the origin: beyond it float32 resolves less than 1 mm
 SMALLEST_AREA = 1e-6  # m²
+MANY = 3000  # solids: from here on those that touch no other are left out of the union, which takes too long otherwise
 
 
 def solid_rings(spec: SceneSpec, where: str = "scene") -> list[FloatArray]:
@@ -44,9 +45,12 @@ def solid_rings(spec: SceneSpec, where: str = "scene") -> list[FloatArray]:
         solid_side = -1.0  # shapely: clockwise shells, so that the free ground is on the right
     else:
         bounded, solid_side = solid, 1.0
-    bounded = shapely.simplify(bounded, STRAIGHT, preserve_topology=True)
+    if shapely.get_num_geometries(bounded) > MANY:
+        parts = shapely.simplify(shapely.get_parts(bounded), STRAIGHT, preserve_topology=True)
+    else:
+        parts = shapely.get_parts(shapely.simplify(bounded, STRAIGHT, preserve_topology=True))
     rings = []
-    for polygon in shapely.get_parts(bounded):
+    for polygon in parts:
         if polygon.geom_type != "Polygon" or polygon.area < SMALLEST_AREA:
             continue
         oriented = orient(polygon, solid_side)
@@ -119,7 +123,15 @@ def _union(polygons: list[Polygon]) -> Any:
     """Snapped after the union, which is several times as fast as a union on the snapping grid."""
     import shapely
 
-    return shapely.set_precision(shapely.union_all(polygons), SNAP)
+    if len(polygons) <= MANY:
+        return shapely.set_precision(shapely.union_all(polygons), SNAP)
+    one, _ = shapely.STRtree(polygons).query(polygons, predicate="intersects")
+    alone = np.bincount(one, minlength=len(polygons)) == 1  # each meets itself
+    every = np.array(polygons, dtype=object)
+    joined = shapely.get_parts(shapely.set_precision(shapely.union_all(every[~alone]), SNAP))
+    snapped = shapely.get_parts(shapely.set_precision(every[alone], SNAP))
+    both = np.concatenate([joined, snapped])
+    return shapely.multipolygons(both[shapely.get_type_id(both) == shapely.GeometryType.POLYGON])
 
 
 def _tidy_ring(corners: FloatArray) -> FloatArray:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep.crowd.behaviour.background import Background
+from sidestep.crowd.behaviour.place import FirstPaths, place_background
 from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.placement import Placer
@@ -22,6 +24,7 @@ from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
+from sidestep.simulation.background_director import BackgroundDirector, background_network
 from sidestep.simulation.directing import Director, make_cast
 from sidestep.simulation.event_director import add_event_people, event_directors, write_scripts
 from sidestep.simulation.pictures import with_own_camera
@@ -30,6 +33,7 @@ from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.twins import Replay, generate_twin
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
 
 FASTER_THAN_PREFERRED = 1.3
@@ -107,6 +111,13 @@ class WorldBuilder:
             for index, part in enumerate(scenario.crowd)
             if isinstance(part.placement, ReplayPlacement)
         }
+        self._networks = {
+            index: background_network(
+                self._scene, part.placement.graph, part.radius, part.placement.behaviour.lane_m, self._where
+            )
+            for index, part in enumerate(scenario.crowd)
+            if isinstance(part.placement, BehaviourPlacement)
+        }
         self._part_settings = (
             np.array([*self._codes, layout.MODEL_SCRIPT], np.int32),  # last: the people of events
             np.array([*(_share_of(part) for part in scenario.crowd), 0.0]),
@@ -135,7 +146,8 @@ class WorldBuilder:
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
         replays = self._replays | self._twins(seed)
-        crowd, part_of = self._place_people(seed, replays)
+        first_paths: dict[int, FirstPaths] = {}
+        crowd, part_of = self._place_people(seed, replays, first_paths)
         scripts = write_scripts(self.scenario, self._scene, seed, self._robot_discs, self._where)
         crowd, part_of = add_event_people(crowd, part_of, scripts, len(self.scenario.crowd))
         people = len(part_of)
@@ -163,12 +175,27 @@ class WorldBuilder:
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
-            direct=make_cast([*self._directors(seed), *event_directors(scripts, person_id)]),
+            direct=make_cast([*self._directors(seed, part_of, first_paths), *event_directors(scripts, person_id)]),
         )
 
-    def _directors(self, seed: int) -> list[Callable[[], Director]]:
+    def _directors(
+        self, seed: int, part_of: IntArray, first_paths: dict[int, FirstPaths]
+    ) -> list[Callable[[], Director]]:
         """What makes the directors of an episode under ``seed``."""
-        return []
+        return [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
+
+    def _background(self, seed: int, index: int, part_of: IntArray, first: FirstPaths) -> Callable[[], Director]:
+        """What makes the director of the background people of part ``index``."""
+        placement = self.scenario.crowd[index].placement
+        assert isinstance(placement, BehaviourPlacement)
+        suite, name = self.scenario.suite, self.scenario.name
+        begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
+
+        def make() -> Director:
+            rng = generator_for(suite, name, seed, "behaviour", index)
+            return BackgroundDirector(Background(self._networks[index], placement.behaviour, first, rng), begin, end)
+
+        return make
 
     def _twins(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
@@ -180,8 +207,11 @@ class WorldBuilder:
             if isinstance(part.placement, TwinPlacement)
         }
 
-    def _place_people(self, seed: int, replays: dict[int, Replay]) -> tuple[People, IntArray]:
-        """Everybody in column order, and the number of the crowd part that each belongs to."""
+    def _place_people(
+        self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths]
+    ) -> tuple[People, IntArray]:
+        """Everybody in column order, and the number of the crowd part that each belongs to; background people's first
+        paths go into ``first_paths``."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
         placer = Placer(
@@ -191,12 +221,16 @@ class WorldBuilder:
             self._where,
             self._robot_discs,
         )
-        placed = [
-            _stand_ins(replays[index][2], part.radius)
-            if index in replays
-            else placer.place(part, generator_for(suite, name, seed, "placement", index))
-            for index, part in enumerate(self.scenario.crowd)
-        ]
+        placed = []
+        for index, part in enumerate(self.scenario.crowd):
+            rng = generator_for(suite, name, seed, "placement", index)
+            if index in replays:
+                placed.append(_stand_ins(replays[index][2], part.radius))
+            elif isinstance(part.placement, BehaviourPlacement):
+                people, first_paths[index] = place_background(placer, part, part.placement, self._networks[index], rng)
+                placed.append(people)
+            else:
+                placed.append(placer.place(part, rng))
         part_of = np.repeat(np.arange(len(placed)), np.array([len(people) for people in placed], np.intp))
         return join_people(placed), part_of
 

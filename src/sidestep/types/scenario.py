@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sidestep.types.base import Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.events import EventSpec
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName, RobotSpec
@@ -115,7 +116,8 @@ class TwinPlacement(Model):
 
 
 Placement = Annotated[
-    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement | TwinPlacement, Field(discriminator="kind")
+    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement | TwinPlacement | BehaviourPlacement,
+    Field(discriminator="kind"),
 ]
 
 
@@ -164,7 +166,19 @@ class CrowdPart(Model):
             raise ValueError("reactivity is for replayed people; people of the other models react by themselves")
         if not self.people and self.placement is None:
             raise ValueError("a crowd part needs people or a placement")
+        if isinstance(self.placement, BehaviourPlacement):
+            self._check_behaviour()
         return self
+
+    def _check_behaviour(self) -> None:
+        if self.model in ("static", "script"):
+            raise ValueError("people on a behaviour graph walk; take the model orca or one of the social forces")
+        if self.people:
+            raise ValueError("people on a behaviour graph are placed by it; put hand-placed people in another part")
+        if self.at_end != "stay":
+            raise ValueError("people on a behaviour graph have no end; leave at_end out")
+        if self.speed != SpeedDistribution():
+            raise ValueError("people on a behaviour graph have placement.speeds; leave speed out")
 
 
 class RobotPlacement(Model):

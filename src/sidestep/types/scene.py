@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from pydantic import model_validator
@@ -84,9 +86,14 @@ class CompiledScene:
     cell_items: IntArray  # int32
     grid: FloatArray  # (4,) float32: x0, y0, cell size, 0
     grid_shape: IntArray  # (2,) int32: nx, ny
-    distance: FloatArray  # (ny, nx) float32: distance to the nearest solid from the cell's centre, negative inside, m
+    make_distance: Callable[[], FloatArray]  # see ``distance``; called on first use
     distance_origin: tuple[float, float]  # centre of distance[0, 0]
     distance_cell: float  # m
+
+    @cached_property
+    def distance(self) -> FloatArray:
+        """(ny, nx) float32: distance to the nearest solid from the cell's centre, negative inside, m."""
+        return self.make_distance()
 
     @property
     def segments(self) -> FloatArray:

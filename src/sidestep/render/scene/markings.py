@@ -1,4 +1,5 @@
-"""Paint on roads: edge lines, dashed lane lines along the road, stop lines, and the bars of crosswalks."""
+"""Paint on roads: edge lines, dashed lane lines along the road (one whole line where it bends), stop lines, and bars of
+crosswalks."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ DASH, GAP = 3.0, 4.5  # m
 EDGE = 0.25  # m from the kerb to the edge line
 LANE = 3.5  # m: lanes are at least about this wide
 STOP_LINE, STOP_GAP = 0.4, 1.0  # m: width, and distance from the crosswalk
+STRAIGHT = 0.94  # share of its smallest rectangle that a straight road covers
 BAR = 0.5  # m: width of crosswalk bars and of the gaps between
 
 
@@ -25,15 +27,44 @@ def road_paint(roads: list[Any], crosswalks: list[Any]) -> Any:
     lines = []
     for index, road in enumerate(roads):
         frame = Frame.about(road)
-        if frame.length < 1.5 * frame.width or frame.width < 2.5:
+        bent = road.area < STRAIGHT * frame.length * frame.width
+        if not bent and (frame.length < 1.5 * frame.width or frame.width < 2.5):
             continue
         others = [other for j, other in enumerate(roads) if j != index and other.intersects(road)]
         junction = shapely.union_all([shapely.intersection(road, other) for other in others])
         stop = shapely.union(crossing, junction.buffer(1.0, join_style="mitre") if others else junction)
-        painted = minus(shapely.union_all(_lane_lines(frame)), stop)
+        painted = minus(_bent_lines(road) if bent else shapely.union_all(_lane_lines(frame)), stop)
         lines += [meet(painted, road)]
-        lines += [meet(line, road) for line in _stop_lines(frame, road, crosswalks)]
+        for crosswalk in crosswalks if not bent or painted.area > 0 else ():
+            local = _across(crosswalk) if bent else frame
+            lines += [meet(line, road) for line in _stop_lines(local, road, [crosswalk])]
     return join(lines)
+
+
+def strip_width(road: Any) -> float:
+    """Width (m) of a strip of even width, from its area A = L W and outline P = 2 (L + W); 0 if it is no strip."""
+    half = road.length / 2
+    root = half * half - 4 * road.area
+    width = (half - np.sqrt(root)) / 2 if root > 0 else 0.0
+    return float(width) if road.area > 2.5 * width * width and not road.interiors else 0.0
+
+
+def _bent_lines(road: Any) -> Any:
+    """Edge lines and a middle line that follow a bent strip; nothing on junctions, which are no strips."""
+    width = strip_width(road) if road.geom_type == "Polygon" else 0.0
+    if width < 5.0:
+        return shapely.Polygon()
+    inner = road.buffer(-EDGE, join_style="mitre")
+    middle = road.buffer(LINE / 2 + 0.04 - width / 2, join_style="mitre")
+    if middle.area > 2.5 * LINE * road.area / width:  # parts are wider than the rest: no strip after all
+        return shapely.Polygon()
+    return join([minus(inner, inner.buffer(-LINE, join_style="mitre")), middle])
+
+
+def _across(crosswalk: Any) -> Frame:
+    """Axes of the road under a crosswalk: x along the road."""
+    frame = Frame.about(crosswalk)
+    return Frame(frame.x, frame.y, frame.angle + np.pi / 2, frame.width, frame.length)
 
 
 def _lane_lines(frame: Frame) -> list[Any]:
@@ -68,10 +99,13 @@ def _stop_lines(frame: Frame, road: Any, crosswalks: list[Any]) -> list[Any]:
 
 
 def crosswalk_bars(crosswalk: Any, roads: list[Any]) -> Any:
-    """Bars across the walking direction. One walks across the road that the crosswalk lies on; without a road, along
-    the crosswalk's longer side."""
+    """Bars across the walking direction. One walks along the longer side of a long crosswalk, else across the road that
+    it lies on."""
     near = [road for road in roads if road.distance(crosswalk) < 0.5]
-    if near:
+    own = Frame.about(crosswalk)
+    if own.length > 1.35 * own.width:
+        walking = own.angle
+    elif near:
         road = max(near, key=lambda other: other.intersection(crosswalk.buffer(0.5)).area)
         frame = Frame.about(road)
         walking = frame.angle + np.pi / 2 if frame.length > 1.2 * frame.width else Frame.about(crosswalk).angle

@@ -70,7 +70,8 @@ def fillet(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, radius:
     tangents = da * np.cos(angle) + left_of(da) * np.sin(angle)
     centre = corner - da * reach + left_of(da) * radius * np.sign(turn)
     arc = centre - left_of(tangents) * radius * np.sign(turn)
-    points, directions = [arc], [tangents]
+    points: list[FloatArray] = [arc]
+    directions: list[FloatArray] = [tangents]
     if ta - reach > 0.03:
         points.insert(0, a[None])
         directions.insert(0, da[None])

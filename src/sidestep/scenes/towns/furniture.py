@@ -87,7 +87,9 @@ def shift_at(clutter: tuple[Clutter, ...], stations: FloatArray) -> FloatArray:
     return shift
 
 
-def _away(street: Street, stations: FloatArray, margin: float, others: list[float] | None = None, gap: float = 0.0) -> BoolArray:
+def _away(
+    street: Street, stations: FloatArray, margin: float, others: list[float] | None = None, gap: float = 0.0
+) -> BoolArray:
     """Which stations are ``margin`` m from the edges of crosswalks and ``gap`` m from other stations."""
     free = np.full(len(stations), True)
     for crossing in street.crossings:
@@ -163,7 +165,11 @@ def _fill_verge(
     stations = np.arange(street.start + 1.5, street.end - 1.5, SLOT)
     lamp_every, tree_every = int(rng.integers(7, 11)), int(rng.integers(2, 5))
     trees, phase = rng.random() < 0.75, int(rng.integers(0, 4))
-    drawn, size, tall = rng.random(len(stations)), rng.uniform(0.28, 0.5, len(stations)), rng.uniform(4.5, 8.0, len(stations))
+    drawn, size, tall = (
+        rng.random(len(stations)),
+        rng.uniform(0.28, 0.5, len(stations)),
+        rng.uniform(4.5, 8.0, len(stations)),
+    )
     free = _away(street, stations, 1.9, stops, 4.6)
     middle = street.road_half + zones.kerb + zones.verge / 2
     places, along, inward = _put(street, side, stations, np.full(len(stations), middle))

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from sidestep.scenes.towns.network import Network
-from sidestep.scenes.towns.pieces import PieceList
+from sidestep.scenes.towns.pieces import KERB_HEIGHT, PieceList
 from sidestep.scenes.towns.rings import Corner, Half
 from sidestep.scenes.towns.streets import Street
 from sidestep.types.base import FloatArray
@@ -68,5 +68,5 @@ def add_junction_ground(
     centre = network.junctions[junction]
     island, lawn = circle(centre, ring - LANE), circle(centre, ring - LANE - ISLAND_KERB)
     pieces.add("road", shapely.Polygon(shell, [island]), block, "junction")
-    pieces.add("kerb", shapely.Polygon(island, [lawn]), block)
+    pieces.add("kerb", shapely.Polygon(island, [lawn]), block, "", KERB_HEIGHT)
     pieces.add("grass", lawn, block, "island")

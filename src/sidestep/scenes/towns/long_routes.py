@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -38,7 +39,7 @@ def long_route(
         if not goals:
             continue
         path = paths[goals[int(rng.integers(len(goals)))]]
-        kinds = [town.graph.edges[step]["kind"] for step in zip(path[:-1], path[1:], strict=True)]
+        kinds = [town.graph.edges[step]["kind"] for step in itertools.pairwise(path)]
         if kinds.count("crosswalk") < crosswalks or kinds[0] != "sidewalk" or kinds[-1] != "sidewalk":
             continue
         route = town.route_over(tuple(path))

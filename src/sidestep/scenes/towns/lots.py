@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,13 @@ def lay_lots(
         if ring.outer:
             inner = shapely.difference(shapely.box(-HALF, -HALF, HALF, HALF), inner)
         alleys: list[Any] = []
+        first = len(houses)
         if not park:
             for line in _sides(streets, corners, ring):
                 _line_up(line, ring.halves[0][0], rng, houses, alleys)
+        if plaza is not None:
+            _line_square(plaza, inner, ring.halves[0][0], rng, houses)
+        _keep_inside(houses, first, inner)
         _add_yard(inner, plaza, alleys, park, ring.halves[0][0], pieces)
         free = inner if plaza is None else shapely.difference(inner, plaza.area.buffer(2.0))
         _plant(free, park, ring.halves[0][0], rng, rows)
@@ -143,6 +147,30 @@ def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: lis
         at = end
 
 
+def _line_square(plaza: Plaza, inner: Any, block: int, rng: np.random.Generator, houses: list[House]) -> None:
+    """Houses along the two sides of a plaza that have no passage."""
+    across = left_of(plaza.along)
+    for sign in (1.0, -1.0):
+        side = plaza.centre + sign * across * (plaza.size[1] / 2 + 0.4)
+        reach = sign * plaza.along * plaza.size[0] / 2
+        found: list[House] = []
+        _line_up(np.stack([side - reach, side, side + reach]), block, rng, found, [])
+        houses += [house for house in found if inner.contains(house.polygon.buffer(1.0))]
+
+
+def _keep_inside(houses: list[House], first: int, inner: Any) -> None:
+    """Cut the houses from number ``first`` on at the edge of their block."""
+    wide = inner.buffer(0.22, quad_segs=1)
+    shapely.prepare(wide)
+    polygons = np.array([house.polygon for house in houses[first:]], dtype=object)
+    for index in np.flatnonzero(~shapely.covers(wide, polygons)).tolist():
+        house = houses[first + index]
+        parts = shapely.get_parts(shapely.intersection(house.polygon, inner, grid_size=0.001))
+        houses[first + index] = replace(
+            house, polygon=max(parts, key=lambda part: part.area, default=shapely.Polygon())
+        )
+
+
 def _lot(front: FloatArray, depth: float) -> tuple[Any, FloatArray]:
     """A lot of a depth (m) behind a front line, and the direction into it."""
     inward = left_of(unit(front[-1] - front[0]))
@@ -155,6 +183,8 @@ def _house(front: FloatArray, setback: float, depth: float, height: float, name:
         inward = left_of(unit(front[-1] - front[0]))
         bulge = float(((front - front[0]) @ inward).max())
         front = front[[0, -1]] + inward * (setback + bulge)
+    elif len(front) > 2:  # few long walls instead of many short ones; they stay within 0.2 m of the line
+        front = shapely.get_coordinates(shapely.simplify(shapely.LineString(front), 0.18))
     lot, inward = _lot(front, depth)
     if not lot.is_valid or max(map(abs, lot.bounds)) > HALF - 1:
         return None
@@ -180,6 +210,8 @@ def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[Ho
     kept: dict[int, House] = {}
     for index, house in enumerate(houses):
         polygon = house.polygon
+        if polygon.geom_type != "Polygon" or polygon.area < SMALLEST:
+            continue
         blocking = [kept[k].polygon for k in sorted(cover.get(index, [])) if k in kept]
         blocking += [square[index].buffer(0.0)] if index in square else []
         if blocking:
@@ -189,10 +221,8 @@ def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[Ho
                 continue
             if polygon.area < 0.8 * house.polygon.area and polygon.buffer(-2.2, quad_segs=1).is_empty:
                 continue
-            if polygon.distance(shapely.Point(house.front)) > 0.5:
-                house = House(polygon, house.height, "house", np.full(2, np.nan), house.inward, house.block)
-            else:
-                house = House(polygon, house.height, house.name, house.front, house.inward, house.block)
+            lost = polygon.distance(shapely.Point(house.front)) > 0.5
+            house = replace(house, polygon=polygon, front=np.full(2, np.nan) if lost else house.front)
         kept[index] = house
     return list(kept.values())
 

@@ -1,11 +1,12 @@
 """The net of streets: lines over the town that cross at junctions, some stretches left out, joined by splines.
 
-Rows and columns of a grid are shaken; a cubic spline runs through the nodes of each. Leaving stretches out makes tees and
-bends. What is left between two junctions is one chain, which becomes a street.
+Rows and columns of a grid are shaken; a cubic spline runs through the nodes of each. Leaving stretches out makes tees
+and bends. What is left between two junctions is one chain, which becomes a street.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import networkx as nx
@@ -43,7 +44,7 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Junctions, and the chains between them. ``arms[j]`` lists (chain, 0: starts here, 1: ends here) against the clock."""
+    """Junctions, and chains between them. ``arms[j]`` lists (chain, 0: starts here, 1: ends here) against the clock."""
 
     junctions: FloatArray  # (J, 2) m
     chains: tuple[Chain, ...]
@@ -54,7 +55,7 @@ def lay_network(rng: np.random.Generator) -> Network:
     """Draw the streets of a town."""
     places, tangents = _shaken_grid(rng)
     kept = _leave_out(places, rng)
-    rows, columns = places.shape[:2]
+    _rows, _columns = places.shape[:2]
     main_rows = {int(rng.integers(2, 5)) + 4 * k for k in range(4)}
     main_columns = {int(rng.integers(2, 5)) + 4 * k for k in range(4)}
     junctions = [node for node in kept.nodes if kept.degree[node] >= 3]
@@ -135,7 +136,7 @@ def _paths(graph: nx.Graph, junctions: dict[GridNode, int]) -> list[list[GridNod
 def _centre_line(path: list[GridNode], places: FloatArray, tangents: FloatArray, rng: np.random.Generator) -> Curve:
     """Splines from node to node; where the run turns from a row into a column, a bend."""
     pieces = []
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in itertools.pairwise(path):
         axis = 0 if a[0] == b[0] else 1
         sense = 1.0 if a < b else -1.0
         chord = float(np.hypot(*(places[b] - places[a])))
@@ -155,9 +156,7 @@ def _axis(a: GridNode, b: GridNode) -> int:
 
 
 def _append(line: Curve, piece: Curve) -> Curve:
-    return Curve(
-        np.concatenate([line.points, piece.points[1:]]), np.concatenate([line.tangents, piece.tangents[1:]])
-    )
+    return Curve(np.concatenate([line.points, piece.points[1:]]), np.concatenate([line.tangents, piece.tangents[1:]]))
 
 
 def _bend(line: Curve, piece: Curve, radius: float) -> Curve:

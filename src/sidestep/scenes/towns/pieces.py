@@ -10,6 +10,8 @@ import shapely
 
 from sidestep.types.base import FloatArray, IntArray
 
+KERB_HEIGHT = 0.12  # m above the road; ramps rise as much
+
 
 @dataclass
 class PieceList:
@@ -32,7 +34,8 @@ class PieceList:
     def strip(self, kind: str, one: FloatArray, other: FloatArray, block: int, name: str = "") -> None:
         """The ground between two lines ``(K, 2)`` of the same direction."""
         if len(one) > 1:
-            self.add(kind, np.concatenate([one, other[::-1]]), block, name)
+            height = KERB_HEIGHT if kind == "kerb" else np.nan
+            self.add(kind, np.concatenate([one, other[::-1]]), block, name, height)
 
     def finish(self) -> Pieces:
         """All polygons, ready to search."""

@@ -1,4 +1,4 @@
-"""Plazas: paved squares inside a block of houses, with a passage to a street on either side and a basin in the middle."""
+"""Plazas: paved squares inside a block of houses, with passages to the streets on two sides and a basin."""
 
 from __future__ import annotations
 

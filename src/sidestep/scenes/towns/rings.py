@@ -106,7 +106,7 @@ def _make_corner(
 
 def _direction(street: Street, side: int, end: bool) -> FloatArray:
     """Walking direction at the end or start of a half street."""
-    along = street.tangents[-1 if end == (side == 0) else 0]
+    along: FloatArray = street.tangents[-1 if end == (side == 0) else 0]
     return along if side == 0 else -along
 
 

@@ -98,5 +98,7 @@ def crosswalk_spots(town: Town) -> list[Spot]:
 
 def _lead(town: Town, node: int, other: int, length: float, choice: int) -> FloatArray:
     """The first metres of one of the sidewalks at a node, away from it."""
-    ways = [n for n in sorted(town.graph.neighbors(node)) if n != other and town.graph.edges[node, n]["kind"] == "sidewalk"]
+    ways = [
+        n for n in sorted(town.graph.neighbors(node)) if n != other and town.graph.edges[node, n]["kind"] == "sidewalk"
+    ]
     return cut(town.edge_path(node, ways[choice % len(ways)]), 0.0, length)

@@ -96,8 +96,8 @@ class Street:
         for k in (0, 1):
             point[:, k] = np.interp(station, at, curve.points[:, k])
             along[:, k] = np.interp(station, at, curve.tangents[:, k])
-        along = unit(along)
-        return point + left_of(along) * np.asarray(offset)[:, None], along
+        ahead = unit(along)
+        return point + left_of(ahead) * np.asarray(offset)[:, None], ahead
 
     def turned(self, start: float, end: float) -> float:
         """How much the street turns between two stations, rad, all turns counted positive."""
@@ -127,8 +127,8 @@ def lay_streets(
     rounds = np.where(np.array(kinds) == "roundabout", rng.uniform(15.0, 18.0, len(kinds)), 0.0)
     cuts = np.zeros((len(plans), 2))
     for junction, arms in enumerate(network.arms):
-        for (chain, end), reach in zip(arms, _reaches(network, plans, arms, rounds[junction]), strict=True):
-            cuts[chain, end] = reach
+        for arm, reach in zip(arms, _reaches(network, plans, arms, rounds[junction]), strict=True):
+            cuts[arm] = reach
         if not rounds[junction]:
             _make_room(network, plans, arms, cuts)
     streets = []
@@ -194,7 +194,10 @@ def _reaches(
 
 
 def _make_room(
-    network: Network, plans: list[tuple[float, tuple[Zones, Zones]]], arms: tuple[tuple[int, int], ...], cuts: FloatArray
+    network: Network,
+    plans: list[tuple[float, tuple[Zones, Zones]]],
+    arms: tuple[tuple[int, int], ...],
+    cuts: FloatArray,
 ) -> None:
     """Move the starts of bent arms outwards until the arc of every corner fits between them."""
     for _ in range(4):
@@ -244,7 +247,9 @@ def _sample(
     wanted = np.interp(np.linspace(low, high, int(np.ceil(high - low)) + 1), need, at)
     wanted[0], wanted[-1] = first, last
     exact = [c.station + sign * c.width / 2 for c in crossings for sign in (-1, 0, 1)]
-    apart = np.abs(wanted[:, None] - np.array(exact)[None, :]).min(axis=1) > 0.25 if exact else np.full(len(wanted), True)
+    apart = (
+        np.abs(wanted[:, None] - np.array(exact)[None, :]).min(axis=1) > 0.25 if exact else np.full(len(wanted), True)
+    )
     apart[0] = apart[-1] = True
     stations = np.sort(np.concatenate([wanted[apart], exact]))
     centre, along = (np.stack([np.interp(stations, at, v[:, k]) for k in (0, 1)], axis=1) for v in chain.curve)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -85,19 +86,21 @@ class Town:
         """The way over given neighbouring nodes."""
         if len(nodes) < 2:
             raise BadInput(f"town {self.name}: a route needs two different nodes, got {list(nodes)}")
-        steps = list(zip(nodes[:-1], nodes[1:], strict=True))
+        steps = list(itertools.pairwise(nodes))
         edges = [self.graph.edges[step] for step in steps]
         lines = [self.edge_path(a, b) for a, b in steps]
         return join_lines(lines, [edge["width"] for edge in edges], [edge["kind"] for edge in edges], nodes)
 
     def window(self, area: Box | Any | None = None, margin: float = 0.0, *, solids_only: bool = False) -> SceneSpec:
-        """Everything within a box (x0, y0, x1, y1; default: the whole town) or a shapely polygon, grown by ``margin``."""
+        """Everything within a box (x0, y0, x1, y1; default: all) or a shapely polygon, grown by ``margin`` m."""
         if area is None:
             area = self.bounds
         if isinstance(area, tuple | list | np.ndarray):
             x0, y0, x1, y1 = (round(float(value), 3) for value in area)
             if x0 >= x1 or y0 >= y1:
-                raise BadInput(f"town {self.name}: a window is x0, y0, x1, y1 with x0 < x1 and y0 < y1, got {list(area)}")
+                raise BadInput(
+                    f"town {self.name}: a window is x0, y0, x1, y1 with x0 < x1 and y0 < y1, got {list(area)}"
+                )
             box = tuple(round(v, 3) for v in (x0 - margin, y0 - margin, x1 + margin, y1 + margin))
             name = f"town:{self.name}@{','.join(f'{value:.10g}' for value in box)}"
             return self._scene(name, shapely.box(*box), solids_only)

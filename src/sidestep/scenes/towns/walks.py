@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import networkx as nx
@@ -96,12 +97,14 @@ def make_graph(
         for k, half in enumerate(ring.halves):
             nodes = _in_order(on_half[half], half[1])
             street = streets[half[0]]
-            for (s0, a), (s1, b) in zip(nodes[:-1], nodes[1:], strict=True):
+            for (s0, a), (s1, b) in itertools.pairwise(nodes):
                 part = Stretch(half[0], half[1], s0, s1)
                 _join(graph, walks, a, b, (part,), street.zones[half[1]].sidewalk, "sidewalk", half[0])
             after = ring.halves[(k + 1) % len(ring.halves)]
             corner = ring.corners[k]
-            _join_corner(graph, walks, half, nodes[-1], corner, after, _in_order(on_half[after], after[1])[0], junction_block)
+            _join_corner(
+                graph, walks, half, nodes[-1], corner, after, _in_order(on_half[after], after[1])[0], junction_block
+            )
     return graph
 
 
@@ -112,7 +115,7 @@ def _in_order(nodes: list[tuple[float, int]], side: int) -> list[tuple[float, in
 def _add_node(graph: nx.Graph, street: Street, number: int, side: int, station: float) -> int:
     offset = street.zones[side].offsets(street.road_half)[MIDDLE] * (1 if side == 0 else -1)
     x, y = np.round(street.place(np.array([station]), np.array([offset]))[0][0], 3).tolist()
-    node = graph.number_of_nodes()
+    node = int(graph.number_of_nodes())
     graph.add_node(node, xy=(x, y), street=number, side=side, station=station)
     return node
 

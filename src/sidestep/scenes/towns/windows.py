@@ -12,6 +12,7 @@ from sidestep.types.scene import SOLID, Region
 
 GRID = 1e-3  # m
 SMALLEST = 1e-3  # m²: smaller bits of clipped ground are left out
+SMALLEST_BUILDING = 3.0  # m²: what a window's border leaves of a house and is smaller would stand there like a chimney
 
 
 def regions_within(pieces: Pieces, area: Any, solids_only: bool = False) -> tuple[Region, ...]:
@@ -25,9 +26,10 @@ def regions_within(pieces: Pieces, area: Any, solids_only: bool = False) -> tupl
     clipped = np.array(polygons)
     clipped[~whole] = shapely.intersection(polygons[~whole], area, grid_size=GRID)
     regions = []
-    for index, polygon in zip(found.tolist(), clipped.tolist(), strict=True):
+    for index, polygon, uncut in zip(found.tolist(), clipped.tolist(), whole.tolist(), strict=True):
+        least = SMALLEST if uncut or pieces.kinds[index] != "building" else SMALLEST_BUILDING
         for part in shapely.get_parts(polygon) if polygon.geom_type != "Polygon" else (polygon,):
-            if part.geom_type == "Polygon" and part.area > SMALLEST:
+            if part.geom_type == "Polygon" and part.area > least:
                 regions.append(_region(pieces, index, part))
     return tuple(regions)
 

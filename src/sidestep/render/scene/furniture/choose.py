@@ -7,7 +7,14 @@ from collections.abc import Callable
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.furniture.bench import add_bench
 from sidestep.render.scene.furniture.bin import add_bin
-from sidestep.render.scene.furniture.column import add_block, add_column, add_gate, add_glass_screen, add_partition
+from sidestep.render.scene.furniture.column import (
+    add_barrier,
+    add_block,
+    add_column,
+    add_gate,
+    add_glass_screen,
+    add_partition,
+)
 from sidestep.render.scene.furniture.lamp_post import add_bollard, add_hydrant, add_lamp_post, add_sign, add_signal
 from sidestep.render.scene.furniture.parked_car import add_parked_car
 from sidestep.render.scene.furniture.planter import add_basin, add_planter, add_pot_plant
@@ -40,6 +47,7 @@ MAKERS: dict[str, tuple[Maker, float]] = {
     "column": (add_column, 3.0),
     "partition": (add_partition, 1.1),
     "gate": (add_gate, 1.1),
+    "barrier": (add_barrier, 1.1),
     "screen": (add_glass_screen, 2.4),
     "parked_car": (add_parked_car, 1.45),
     "block": (add_block, 1.0),
@@ -86,6 +94,7 @@ NAMES: tuple[tuple[str, str], ...] = (
     ("wall", "partition"),
     ("fence", "partition"),
     ("gate", "gate"),
+    ("barrier", "barrier"),
     ("turnstile", "gate"),
     ("shelter", "screen"),
     ("screen", "screen"),

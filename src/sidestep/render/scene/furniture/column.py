@@ -32,6 +32,16 @@ def add_gate(builder: MeshBuilder, thing: Thing) -> None:
     thing.body(builder, top - 0.09, top, "metal_dark", bottom=True)
 
 
+def add_barrier(builder: MeshBuilder, thing: Thing) -> None:
+    """A construction barrier: a dark foot and boards in white and red."""
+    top = max(thing.height, 0.8)
+    boards = [(0.0, 0.3, "white"), (0.3, 0.6, "red"), (0.6, 0.75, "white"), (0.75, 1.0, "red")]
+    thing.body(builder, -0.15, 0.12, "black")
+    for low, high, colour in boards:
+        foot, head = (0.12 + share * (top - 0.12) for share in (low, high))
+        thing.body(builder, foot, head, colour, inset=0.008)
+
+
 def add_glass_screen(builder: MeshBuilder, thing: Thing) -> None:
     """The glazed back of a shelter, with a roof as wide as the back."""
     top = max(thing.height, 2.0)
