@@ -31,7 +31,6 @@ NEAR_SOLID = 1.5
 PERSON_SPARE, PERSON_WISH = 0.12, 0.75
 NEAR_PERSON = 2.5
 OFFSET, CHANGE = 0.2, 0.12
-HOME_M = 2.5  # over so much of the route's end the offset goes back to nothing: the goal is on the route
 STEER = 1.8  # turn rate per angle to the point ahead, 1/s
 
 
@@ -87,12 +86,28 @@ def _bar_gap(bars, g, x, y, reach):
 
 @kernel
 def plan_lane(
-    state, robot, route, here, spacing, candidates, before, speed_cap, ground, free, tile_at, cell, people, bars, out
+    state,
+    robot,
+    route,
+    here,
+    spacing,
+    candidates,
+    before,
+    goal_reach,
+    speed_cap,
+    ground,
+    free,
+    tile_at,
+    cell,
+    people,
+    bars,
+    out,
 ):
     """Costs and first commands of all candidates.
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
-    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``ground``, ``free`` fields
+    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far beside
+    the end of the route it may arrive · ``ground``, ``free`` fields
     from ``tile_at`` · ``people`` (P, 5) x, y, vx, vy, radius · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
     """
     last = route.shape[0] - 1
@@ -107,7 +122,9 @@ def plan_lane(
             index = min(at + int(ahead / spacing), last)
             gone = (index - here) * spacing
             blend = 0.0 if gone >= over else 0.5 + 0.5 * cos(pi * gone / over)
-            side = (wish + (offset - wish) * blend) * min((last - index) * spacing / HOME_M, 1.0)
+            side = wish + (offset - wish) * blend
+            room = goal_reach + 0.7 * (last - index) * spacing
+            side = min(max(side, -room), room)
             tx = route[index, 0] - side * route[index, 3]
             ty = route[index, 1] + side * route[index, 2]
             error = _turned(atan2(ty - y, tx - x) - heading)

@@ -22,6 +22,8 @@ SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
 SEEN_M = 12.0
 MOST_PEOPLE = 12
 GROUP_GAP_M = 3.6
+GOAL_SHARE = 0.7
+"""Of the goal's radius: how far beside the goal it plans to arrive at most."""
 STANDING_MPS = 0.3
 BAR_RADIUS_M = 0.3
 FASTEST_TURN, HARDEST = 2.0, 3.0
@@ -46,6 +48,7 @@ class LanePlanner:
             [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
         )
         self._out = np.zeros((len(self._candidates), 3))
+        self._goal_reach = GOAL_SHARE * task.goal_radius_m
         self._index, self._before = 0, 0.0
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
@@ -57,7 +60,7 @@ class LanePlanner:
         walkers, bars = self._crowd(robot, people)
         lane_plan.plan_lane(
             state, self._robot, self._route, self._index, SPACING_M, self._candidates, self._before,
-            min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, 0.1, walkers, bars, self._out,
+            self._goal_reach, min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, 0.1, walkers, bars, self._out,
         )  # fmt: skip
         best = int(self._out[:, 0].argmin())
         self._before = float(self._candidates[best, 0])

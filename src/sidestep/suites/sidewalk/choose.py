@@ -17,7 +17,7 @@ import shapely
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.scenes.towns import GENERATOR_VERSION, Route, Spot, Town, long_scene, long_way, make_town, town_names
-from sidestep.simulation.build import WorldBuilder
+from sidestep.simulation.build import World, WorldBuilder
 from sidestep.suites.sidewalk.passage import leaves_passage
 from sidestep.suites.sidewalk.places import DATA, LongWay, TownWays, Way, plain
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
@@ -36,7 +36,7 @@ ROOM_M = 0.15
 """Between people and solid things."""
 EVENT_EVERY_M = (28.0, 42.0)
 LONG_STEP_M = 2.0
-STANDING = frozenset({"obstructing", "conversing", "queuing"})
+STANDING = frozenset({"obstructing", "conversing", "queuing", "crossing"})
 LONG_KINDS = ("obstructing", "conversing", "queuing", "frontal", "lateral", "overtaking")
 
 
@@ -238,14 +238,17 @@ def _can_happen(way: Way, event: Event) -> bool:
         worlds = [builder.build(seed) for seed in range(4)]
     except BadInput:
         return False
-    if event["kind"] not in STANDING:
-        return True
-    scene, points = worlds[0].scene.spec, np.array(way.points)
-    places = [world.agents[: layout.PY + 1, : world.people].T.astype(np.float64) for world in worlds]
-    groups = [world.flags[layout.GROUP, : world.people] for world in worlds]
-    return all(
-        leaves_passage(points, scene, people, BODY_M, group) for people, group in zip(places, groups, strict=True)
-    )
+    return event["kind"] not in STANDING or all(_leaves_passage(world, np.array(way.points)) for world in worlds)
+
+
+def _leaves_passage(world: World, points: FloatArray) -> bool:
+    """Past those who stand until the robot is past: of people who wait to cross, those on its own side of the road."""
+    people = world.agents[: layout.PY + 1, : world.people].T.astype(np.float64)
+    group = world.flags[layout.GROUP, : world.people]
+    if world.scenario.events[0].kind == "crossing":
+        near = np.hypot(*(people - points[0]).T) < np.hypot(*(people - points[-1]).T)
+        people, group = people[near], group[near]
+    return not len(people) or leaves_passage(points, world.scene.spec, people, BODY_M, group)
 
 
 def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, Any]:
