@@ -106,9 +106,9 @@ def plan_lane(
     """Costs and first commands of all candidates.
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
-    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far beside
-    the end of the route it may arrive · ``ground``, ``free`` fields
-    from ``tile_at`` · ``people`` (P, 5) x, y, vx, vy, radius · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
+    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far
+    beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 5) x, y,
+    vx, vy, radius · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
     """
     last = route.shape[0] - 1
     dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]

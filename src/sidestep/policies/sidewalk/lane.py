@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
-from sidestep.policies.sidewalk.ground_tiles import GroundTiles
+from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles
 from sidestep.types import Pedestrians, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import RobotSpec
@@ -59,8 +59,8 @@ class LanePlanner:
         self._index = self._locate(robot.x, robot.y)
         walkers, bars = self._crowd(robot, people)
         lane_plan.plan_lane(
-            state, self._robot, self._route, self._index, SPACING_M, self._candidates, self._before,
-            self._goal_reach, min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, 0.1, walkers, bars, self._out,
+            state, self._robot, self._route, self._index, SPACING_M, self._candidates, self._before, self._goal_reach,
+            min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, CELL_M, walkers, bars, self._out,
         )  # fmt: skip
         best = int(self._out[:, 0].argmin())
         self._before = float(self._candidates[best, 0])
