@@ -25,10 +25,10 @@ TOUCH = 1000.0  # of touching something or somebody, now; a fifth of that at the
 PROGRESS = 2.0  # per metre gained, on average over the time looked ahead
 LEAVE = 60.0  # per metre and look of being nearer than GROUND_SPARE to the edge of the ground
 EDGE = 0.6  # per square metre and look of being nearer than GROUND_WISH
-GROUND_SPARE, GROUND_WISH = 0.12, 0.5
+GROUND_LEAST, GROUND_SPARE, GROUND_WISH = 0.03, 0.12, 0.5
 SOLID_SPARE, SOLID_WISH = 0.06, 0.35
 NEAR_SOLID = 1.5
-PERSON_SPARE, PERSON_WISH = 0.12, 0.75
+PERSON_WISH, BAR_SPARE = 0.75, 0.12
 NEAR_PERSON = 2.5
 OFFSET, CHANGE = 0.2, 0.12
 STEER = 1.8  # turn rate per angle to the point ahead, 1/s
@@ -107,8 +107,8 @@ def plan_lane(
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
     ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far
-    beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 5) x, y,
-    vx, vy, radius · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
+    beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y,
+    vx, vy, radius, room to keep · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
     """
     last = route.shape[0] - 1
     dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]
@@ -158,7 +158,7 @@ def _ahead_of(route, at, x, y):
 
 @kernel(forceinline=True)
 def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
-    """(cost of being here at t seconds from now, whether something is touched)."""
+    """(cost of being here at t seconds from now, whether something is touched or the ground left)."""
     cost = 0.0
     edge = _field(ground, tile_at[0], tile_at[1], cell, x, y)
     if edge < GROUND_SPARE:
@@ -167,7 +167,7 @@ def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
         cost += EDGE * (GROUND_WISH - edge) ** 2
     reach = robot[DISC_RADIUS]
     fading = exp(-t / 3.0)
-    touched = False
+    touched = edge < GROUND_LEAST
     for disc in range(3):
         place = robot[DISC_1 + disc]
         px, py = x + place * cos(heading), y + place * sin(heading)
@@ -178,12 +178,12 @@ def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
             cost += NEAR_SOLID * (SOLID_WISH - gap) ** 2
         for p in range(people.shape[0]):
             gap = _person_gap(people, p, t, px, py, reach)
-            if gap < PERSON_SPARE * (0.5 + 0.5 * fading):
+            if gap < people[p, 5] * (0.5 + 0.5 * fading):
                 touched = True
             if gap < PERSON_WISH:
                 cost += NEAR_PERSON * fading * (PERSON_WISH - gap) ** 2
         for g in range(bars.shape[0]):
-            if _bar_gap(bars, g, px, py, reach) < PERSON_SPARE:
+            if _bar_gap(bars, g, px, py, reach) < BAR_SPARE:
                 touched = True
     return cost, touched
 

@@ -26,6 +26,8 @@ GOAL_SHARE = 0.7
 """Of the goal's radius: how far beside the goal it plans to arrive at most."""
 STANDING_MPS = 0.3
 BAR_RADIUS_M = 0.3
+WALKER_SPARE_M, STANDING_SPARE_M = 0.22, 0.12
+"""Room kept between the bodies: who walks may turn."""
 FASTEST_TURN, HARDEST = 2.0, 3.0
 
 
@@ -74,13 +76,15 @@ class LanePlanner:
         return int(near)
 
     def _crowd(self, robot: RobotState, people: Pedestrians | None) -> tuple[FloatArray, FloatArray]:
-        """(P, 5) the nearest people, (G, 5) bars between those who stand together."""
+        """(P, 6) the nearest people, (G, 5) bars between those who stand together."""
         if people is None or not len(people):
-            return lane_plan.empty_rows(5), lane_plan.empty_rows(5)
+            return lane_plan.empty_rows(6), lane_plan.empty_rows(5)
         away = np.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
         near = np.argsort(away, kind="stable")[:MOST_PEOPLE]
         near = near[away[near] < SEEN_M]
-        walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near]])
+        walks = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
+        spare = np.where(walks, WALKER_SPARE_M, STANDING_SPARE_M)
+        walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
         return np.ascontiguousarray(walkers, np.float64), group_bars(people, near)
 
 

@@ -1,7 +1,7 @@
 """Windows of towns that were made before, kept in the user's cache: making a town takes a second or two.
 
-The folder is named after a hash of everything that makes towns, so what is kept is never out of date. A file that cannot
-be read is made again; where nothing can be written, nothing is kept.
+The folder is named after a hash of everything that makes towns, so what is kept is never out of date. A file that
+cannot be read is made again; where nothing can be written, nothing is kept.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def _crossings(route: Route) -> list[Event]:
         direction = atan2(last[1] - first[1], last[0] - first[0])
         along = float(np.hypot(*(last - first)))
         zone = _zone((first + last) / 2, direction, along, float(route.width[start]))
-        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "free_side": "right"})
+        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "front": 3, "behind": 0})
     return events
 
 
@@ -311,15 +311,23 @@ def _rounded(points: FloatArray) -> list[list[float]]:
     return [[round(float(x), 2), round(float(y), 2)] for x, y in points]
 
 
+def _choose(number: int) -> Any:
+    return plain(choose_town(number))
+
+
 def main() -> None:
-    """Write the file."""
+    """Write the file, with all cores."""
+    from concurrent.futures import ProcessPoolExecutor
+
     from rich.progress import track
 
-    towns = [plain(choose_town(number)) for number in track(range(len(town_names())), "choosing")]
+    count = len(town_names())
+    with ProcessPoolExecutor() as pool:
+        towns = list(track(pool.map(_choose, range(count)), "choosing", total=count))
     document = {"version": GENERATOR_VERSION, "towns": towns}
     DATA.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
     total = sum(town["long"]["length"] for town in towns)
-    print(f"{len(towns)} towns, {total / 1000:.1f} km of long ways, {DATA.stat().st_size / 1000:.0f} kB")
+    print(f"{count} towns, {total / 1000:.1f} km of long ways, {DATA.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

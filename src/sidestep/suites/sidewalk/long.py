@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from sidestep.suites.sidewalk.places import TownWays, sidewalk_places
+from pydantic import Field
+
+from sidestep.suites.sidewalk.places import TownWays, Way, sidewalk_places
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
-from sidestep.types.scenario import Scenario
+from sidestep.types.behaviour import Behaviour, BehaviourGraph, BehaviourNode, BehaviourPlacement, Choice
+from sidestep.types.scenario import CrowdPart, Scenario
 from sidestep.types.sensors import Sensors
 
 FROZEN_AFTER_S = 10.0
+PERSON_RADIUS_M = 0.3
+NODE_EVERY, CLEAR_POINTS = 2, 5
+"""Points of the way between two nodes of the walkers' graph; nobody starts on the first ones."""
 SLOWEST_MPS, SPARE_S = 0.4, 60.0
 """The time limit: the whole way at that speed, and some."""
 
@@ -24,7 +30,20 @@ class LongOptions(SidewalkOptions):
     """What can be chosen with ``--set``."""
 
     people: bool = True
-    """Whether anybody is on the way."""
+    """Whether anybody on the way does something because of the robot."""
+    walkers: Annotated[int, Field(ge=0, le=200)] = 6
+    """People who walk up and down the same sidewalks and give way."""
+
+
+def walkers_on(way: Way, count: int) -> CrowdPart:
+    """People who walk along the way, both ways, and keep to their right."""
+    points = way.points[CLEAR_POINTS::NODE_EVERY]
+    nodes = tuple(BehaviourNode(at=point) for point in points)
+    graph = BehaviourGraph(nodes=nodes, edges=tuple((k, k + 1) for k in range(len(nodes) - 1)))
+    placement = BehaviourPlacement(
+        count=min(count, len(nodes) - 2), graph=graph, behaviour=Behaviour(after_walk=Choice(walk=1.0), meet=0.0)
+    )
+    return CrowdPart(model="orca", placement=placement, radius=PERSON_RADIUS_M)
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,7 @@ class SidewalkLong:
             scene=way.scene,
             robots=(placement(way, self.options),),
             events=way.events if self.options.people else (),
+            crowd=(walkers_on(way, self.options.walkers),) if self.options.walkers else (),
             rules=rules(
                 way,
                 on_failure="reset",
