@@ -8,3 +8,10 @@
 ``place``        ``Place``; ``spots`` short ways for scenarios; ``closed`` long ways with all others closed
 ``bundled``      three small places that the project drew (``draw`` makes their files)
 """
+
+from sidestep.scenes.places.bundled import bundled_place, place_names, resolve_place
+from sidestep.scenes.places.osm import osm_place, read_osm
+from sidestep.scenes.places.place import Place
+from sidestep.scenes.places.scan import read_scan
+
+__all__ = ["Place", "bundled_place", "osm_place", "place_names", "read_osm", "read_scan", "resolve_place"]

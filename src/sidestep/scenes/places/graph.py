@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ class WalkLine:
     line: Any  # shapely
     width: float  # m
     kind: str
+    measure: Callable[[Any], float] | None = None
+    """The width (m) of a part of the line, if it is not the same everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +88,8 @@ def _cut(lines: list[WalkLine]) -> list[_Piece]:
         near = tree.query(middle, predicate="dwithin", distance=3 * GRID)
         sources = [lines[k] for k in near] or [lines[int(tree.nearest(middle))]]
         source = min(sources, key=lambda line: KINDS.index(line.kind))
-        pieces.append(_Piece(shapely.get_coordinates(part), source.width, source.kind))
+        width = source.measure(part) if source.measure else source.width
+        pieces.append(_Piece(shapely.get_coordinates(part), width, source.kind))
     return pieces
 
 

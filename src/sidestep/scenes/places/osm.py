@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def place_from_osm(data: OsmData, name: str, options: OsmOptions) -> Place:
     clip = None if data.bounds is None else shapely.box(*data.bounds)
     streets = lay_streets(data, options)
     paths = lay_paths(data, streets, options)
-    walks = [line for line, _ in (*streets.middles, *paths.lines)]
+    walks = [*streets.middles, *(line for line, _ in paths.lines)]
     crossings = find_crossings(data, streets, walks, options)
     buildings, covered = lay_buildings(data, options, clip)
     ground = lay_ground(data, streets, paths, crossings, covered, options, clip)
@@ -56,7 +57,8 @@ def place_from_osm(data: OsmData, name: str, options: OsmOptions) -> Place:
     things = lay_things(data, walks, taken, clip)
     source = f"OpenStreetMap XML {Path(data.where).name}, about {data.origin[0]:.6f}, {data.origin[1]:.6f}"
     scene = SceneSpec(name=name, regions=(*ground, *buildings, *things), source=source)
-    lines = [WalkLine(line, width, "sidewalk") for line, width in (*streets.middles, *paths.lines)]
+    lines = [WalkLine(line, 0.0, "sidewalk", streets.width_along) for line in streets.middles]
+    lines += [WalkLine(line, width, "sidewalk") for line, width in paths.lines]
     lines += [WalkLine(crossing.line, crossing.width, "crosswalk") for crossing in crossings]
     squares = [area for area, _ in closed_areas(data, is_area)]
     lines += _over_squares(squares, walks, Place(name, scene, make_graph([])).solid)
@@ -70,7 +72,7 @@ def _clipped(lines: list[WalkLine], clip: Any | None, buildings: Any) -> list[Wa
         inside = line.line if clip is None else shapely.intersection(line.line, clip)
         for part in shapely.get_parts(shapely.difference(inside, buildings)):
             if part.geom_type == "LineString" and part.length > 0.1:
-                kept.append(WalkLine(part, line.width, line.kind))
+                kept.append(replace(line, line=part))
     return kept
 
 

@@ -41,8 +41,13 @@ class Streets:
     parts: tuple[RoadPart, ...]
     carriageway: Any  # shapely area
     sidewalks: Any  # shapely area beside it
-    middles: tuple[tuple[Any, float], ...]
-    """Lines along the middle of those sidewalks, and their widths, m."""
+    middles: tuple[Any, ...]
+    """Lines along the middle of those sidewalks."""
+
+    def width_along(self, line: Any) -> float:
+        """Width (m) of the sidewalk along whose middle the line runs, where it is narrowest."""
+        places = [np.asarray(line.interpolate(share, normalized=True).coords)[0] for share in (0.1, 0.3, 0.5, 0.7, 0.9)]
+        return min(min(_misfits(self.parts, place))[1] for place in places)
 
 
 def lay_streets(data: OsmData, options: OsmOptions) -> Streets:
@@ -59,7 +64,7 @@ def lay_streets(data: OsmData, options: OsmOptions) -> Streets:
     lines = shapely.intersection(shapely.boundary(grown(0.5)), shapely.buffer(sidewalks, -SHRINK))
     merged = shapely.line_merge(lines)
     middles = [line for line in shapely.get_parts(merged) if line.geom_type == "LineString" and line.length > 0.5]
-    return Streets(parts, road, sidewalks, tuple((line, _width_at(parts, line)) for line in middles))
+    return Streets(parts, road, sidewalks, tuple(middles))
 
 
 def _split(ways: list[OsmWay], options: OsmOptions) -> list[RoadPart]:
@@ -136,22 +141,11 @@ def _rounded(parts: tuple[RoadPart, ...], area: Any, radius: float) -> Any:
     if radius <= 0 or not junctions:
         return area
     closed = shapely.buffer(shapely.buffer(area, radius, quad_segs=QUARTER), -radius, quad_segs=QUARTER)
-    added = shapely.get_parts(shapely.difference(closed, area))
     discs = [
         shapely.Point(arms[0].centre).buffer(1.5 * max(arm.part.reach(0, 1.0) for arm in arms) + radius)
         for arms in junctions
     ]
-    near = shapely.intersects(added, shapely.union_all(discs))
-    return shapely.union_all([area, *added[near]])
-
-
-def _width_at(parts: tuple[RoadPart, ...], line: Any) -> float:
-    """Width of the sidewalk along whose middle the line runs: of the part and side that fit its ends and middle."""
-    widths = []
-    for place in (0.25, 0.5, 0.75):
-        point = np.asarray(line.interpolate(place, normalized=True).coords)[0]
-        widths.append(min(_misfits(parts, point))[1])
-    return float(np.median(widths))
+    return shapely.union(area, shapely.intersection(closed, shapely.union_all(discs)))
 
 
 def _misfits(parts: tuple[RoadPart, ...], point: FloatArray) -> list[tuple[float, float]]:
