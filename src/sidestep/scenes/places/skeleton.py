@@ -14,7 +14,8 @@ from sidestep.types.base import FloatArray
 
 SPACING = 0.5  # m between points on the edge
 NARROWEST = 0.9  # m: no line where the ground is narrower
-BRANCH = 1.35  # dead ends shorter than this many half widths lead into a corner, not anywhere
+WIDEST = 4.0  # m: on a square one keeps to a way of this width
+BRANCH = 1.6  # dead ends shorter than this many half widths lead into a corner, not anywhere
 LEAD = 3.0  # m: so much sidewalk between a crosswalk and the next junction belongs to the crosswalk
 TOLERANCE = 0.06  # m by which lines are straightened
 
@@ -34,7 +35,7 @@ def walking_lines(area: Any, crosswalks: Any) -> list[WalkLine]:
 
     def width(line: Any) -> float:
         places = [line.interpolate(share, normalized=True) for share in np.linspace(0.1, 0.9, 9)]
-        return round(2 * float(np.median([edge.distance(place) for place in places])), 2)
+        return round(min(2 * float(np.median([edge.distance(place) for place in places])), WIDEST), 2)
 
     lines = []
     for points, kind in _chains(axis):
@@ -80,16 +81,15 @@ def _branch(axis: nx.Graph, leaf: Node) -> tuple[list[Node], float]:
 
 def _prune(axis: nx.Graph, edge: Any) -> None:
     """Take away branches into corners, until none is left."""
-    again = True
-    while again:
-        again = False
-        for leaf in sorted(node for node in axis if axis.degree(node) == 1):
-            if leaf not in axis or axis.degree(leaf) != 1:
-                continue
+    while True:
+        corners: list[Node] = []
+        for leaf in [node for node in axis if axis.degree(node) == 1]:
             path, length = _branch(axis, leaf)
             if axis.degree(path[-1]) > 2 and length < BRANCH * edge.distance(shapely.Point(path[-1])):
-                axis.remove_nodes_from(path[:-1])
-                again = True
+                corners += path[:-1]
+        if not corners:
+            return
+        axis.remove_nodes_from(corners)
 
 
 def _chains(axis: nx.Graph) -> list[tuple[FloatArray, str]]:
