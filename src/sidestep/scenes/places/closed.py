@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import networkx as nx
 import numpy as np
 import shapely
@@ -16,20 +14,15 @@ from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec
 
 TRIES = 300
-MIN_LENGTH, MAX_LENGTH = 120.0, 320.0  # m
+MIN_LENGTH, MAX_LENGTH = 130.0, 330.0  # m
 THICK, OVERLAP, HEIGHT = 0.3, 0.15, 1.1  # m, as on the long ways of towns
 OFF_ROUTE = 0.6  # m between a barrier and the edge of the way
 BESIDE, OFF_SOLIDS = 0.45, 0.6  # m
 
 
-@lru_cache(maxsize=32)
-def long_way(place: Place, number: int) -> Route:
-    """The ``number``-th long route of a place: a shortest way between drawn nodes with at least one crosswalk.
-
-    Ways that were drawn before are not drawn again.
-    """
+def draw_long_way(place: Place, number: int, before: list[Route]) -> Route:
+    """A shortest way between drawn nodes with at least one crosswalk, mostly elsewhere than those drawn ``before``."""
     rng = np.random.default_rng([number, 17])
-    before = [set(long_way(place, k).nodes) for k in range(number)]
     nodes = sorted(place.graph)
     for attempt in range(TRIES):
         start = nodes[int(rng.integers(len(nodes)))]
@@ -38,9 +31,9 @@ def long_way(place: Place, number: int) -> Route:
         if not goals:
             continue
         path = tuple(paths[goals[int(rng.integers(len(goals)))]])
-        share = max((len(set(path) & other) / len(path) for other in before), default=0.0)
+        share = max((len(set(path) & set(other.nodes)) / len(path) for other in before), default=0.0)
         kinds = [place.graph.edges[step]["kind"] for step in zip(path[:-1], path[1:], strict=True)]
-        if "crosswalk" not in kinds or "crosswalk" in (kinds[0], kinds[-1]) or share > 0.5 + attempt / TRIES:
+        if "crosswalk" not in kinds or "crosswalk" in (kinds[0], kinds[-1]) or share > 0.4 + 0.6 * attempt / TRIES:
             continue
         route = place.route_over(path)
         if place.has_room(route.points, BESIDE, OFF_SOLIDS):
@@ -85,8 +78,7 @@ def _ring(line: FloatArray, at: FloatArray, distance: float, width: float) -> Fl
     return np.round([place - across - half, place - across + half, place + across + half, place + across - half], 3)
 
 
-def long_scene(place: Place, number: int) -> SceneSpec:
-    """The place with barriers on all ways but the long one: the scene ``place:NAME/long/NUMBER``."""
-    route = long_way(place, number)
+def close_others(place: Place, route: Route, name: str) -> SceneSpec:
+    """The scene with barriers on all ways but the route."""
     regions = (*place.scene.regions, *barriers(place, route))
-    return place.scene.model_copy(update={"name": f"{place.scene.name}/long/{number}", "regions": regions})
+    return place.scene.model_copy(update={"name": name, "regions": regions})

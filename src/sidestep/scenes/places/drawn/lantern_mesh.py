@@ -12,6 +12,7 @@ from sidestep.types.scene import OPEN, Region, SceneSpec
 
 LOW = -0.12  # m, of roads below sidewalks
 LOWERED = frozenset({"road", "crosswalk"})
+REACH = 150.0  # m: so far the earth reaches each way
 STOREY, WINDOW = 3.0, (1.1, 1.5)  # m
 Colour = tuple[float, float, float]
 COLOURS: dict[str, Colour] = {
@@ -66,12 +67,12 @@ def _plan(polygon: Any) -> FloatArray:
     return np.asarray(turned[np.abs(area) > 1e-6])
 
 
-def model_place(scene: SceneSpec, half: float) -> Model:
-    """The whole mesh; the ground reaches ``half`` m each way."""
+def model_place(scene: SceneSpec) -> Model:
+    """The whole mesh."""
     model = Model()
     polygons = [(region, shapely.Polygon(region.polygon, region.holes)) for region in scene.regions]
     crosswalks = shapely.union_all([polygon for region, polygon in polygons if region.kind == "crosswalk"])
-    _add_ground(model, polygons, crosswalks, half)
+    _add_ground(model, polygons, crosswalks)
     rng = np.random.default_rng(5)
     for region, polygon in polygons:
         if region.kind == "building":
@@ -81,7 +82,7 @@ def model_place(scene: SceneSpec, half: float) -> Model:
     return model
 
 
-def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: Any, half: float) -> None:
+def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: Any) -> None:
     for region, polygon in polygons:
         if region.kind == "ramp":
             plan = _plan(polygon)
@@ -93,7 +94,7 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
         if region.kind == "crosswalk":
             _add_bars(model, polygon)
     drawn = shapely.union_all([polygon for region, polygon in polygons if region.kind in OPEN])
-    for rest in shapely.get_parts(shapely.difference(shapely.box(-half, -half, half, half), drawn)):
+    for rest in shapely.get_parts(shapely.difference(shapely.box(-REACH, -REACH, REACH, REACH), drawn)):
         if rest.area > 0.01:
             model.flat("earth", rest, 0.0)
     lowered = shapely.union_all([polygon for region, polygon in polygons if region.kind in LOWERED])
@@ -103,7 +104,7 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
             points = shapely.get_coordinates(ring if ring.is_ccw == (ring is polygon.exterior) else ring.reverse())
             for a, b in zip(points[:-1], points[1:], strict=True):
                 middle = shapely.Point((a + b) / 2)
-                if max(np.abs([*a, *b])) < half - 0.01 and ramps.distance(middle) > 0.01:
+                if ramps.distance(middle) > 0.01:
                     model.quad("kerb", (*b, LOW), (*a, LOW), (*a, 0.0), (*b, 0.0))
 
 
