@@ -137,5 +137,7 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
     factor = getattr(material, "baseColorFactor", None)
     painted = visual if material is None else material
     colour = np.clip(np.asarray(painted.main_color if factor is None else factor, np.float64)[:3] / 255.0, 0.0, 1.0)
-    linear = (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)  # glTF factors are linear
+    linear = (
+        (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)
+    )  # glTF factors are linear
     return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))

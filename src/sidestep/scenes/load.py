@@ -26,8 +26,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     that comes with Sidestep.
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, or a ROS map if it has an
-    ``image`` key), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``, the folder of the scenario
-    file, or at the working directory.
+    ``image`` key), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``,
+    the folder of the scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
         return reference

@@ -39,8 +39,8 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
     """The scene in 3D, metres, z up, sidewalks and floors at z = 0.
 
     ``seed`` chooses materials, storeys and other looks; shapes that one can run into do not depend on it. ``indoor``
-    overrides the rule of ``layout.is_indoor``. The same arguments give the same triangles. A scene with a mesh of its own
-    looks like that mesh.
+    overrides the rule of ``layout.is_indoor``. The same arguments give the same triangles. A scene with a mesh looks
+    like the mesh.
     """
     spec = scene.spec if isinstance(scene, CompiledScene) else scene
     if spec.mesh is not None:

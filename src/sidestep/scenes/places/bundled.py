@@ -36,9 +36,7 @@ def bundled_place(name: str) -> Place:
         raise UnknownName("place", name, FILES, "scene")
     file = DATA / FILES[name]
     place = osm_place(file) if file.suffix == ".osm" else _scanned(name, file)
-    scene = place.scene.model_copy(
-        update={"name": PREFIX + name, "source": f"drawn by the project: {file.name}"}
-    )
+    scene = place.scene.model_copy(update={"name": PREFIX + name, "source": f"drawn by the project: {file.name}"})
     return Place(name, scene, place.graph)
 
 

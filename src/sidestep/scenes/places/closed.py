@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import shapely
@@ -32,7 +34,7 @@ def draw_long_way(place: Place, number: int, before: list[Route]) -> Route:
             continue
         path = tuple(paths[goals[int(rng.integers(len(goals)))]])
         share = max((len(set(path) & set(other.nodes)) / len(path) for other in before), default=0.0)
-        kinds = [place.graph.edges[step]["kind"] for step in zip(path[:-1], path[1:], strict=True)]
+        kinds = [place.graph.edges[step]["kind"] for step in pairwise(path)]
         if "crosswalk" not in kinds or "crosswalk" in (kinds[0], kinds[-1]) or share > 0.4 + 0.6 * attempt / TRIES:
             continue
         route = place.route_over(path)
@@ -43,7 +45,7 @@ def draw_long_way(place: Place, number: int, before: list[Route]) -> Route:
 
 def barriers(place: Place, route: Route) -> tuple[Region, ...]:
     """Construction barriers across every way that leaves the route, so that only the route leads to its goal."""
-    taken = {frozenset(step) for step in zip(route.nodes[:-1], route.nodes[1:], strict=True)}
+    taken = {frozenset(step) for step in pairwise(route.nodes)}
     way = shapely.LineString(route.points)
     regions = []
     for node in route.nodes:

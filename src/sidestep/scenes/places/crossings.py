@@ -87,4 +87,4 @@ def _end(before: FloatArray, end: FloatArray, walks: list[Any]) -> FloatArray:
     if not hits:
         return end[None]
     places = np.concatenate(hits)
-    return places[np.abs((places - end) @ along).argmin()][None]
+    return np.asarray(places[np.abs((places - end) @ along).argmin()][None])

@@ -74,7 +74,9 @@ def _triangles(document: dict[str, Any], binary: bytes, where: str) -> FloatArra
                     if primitive.get("mode", 4) == 4:
                         found.append(_placed(primitive, document, binary, matrix))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadInput(f"{where}: not a plain triangle mesh ({type(error).__name__}: {error}); export without compression") from None
+        raise BadInput(
+            f"{where}: not a plain triangle mesh ({type(error).__name__}: {error}); export without compression"
+        ) from None
     triangles = np.concatenate([*found, np.zeros((0, 3, 3))])
     if not len(triangles):
         raise BadInput(f"{where}: has no triangles; export the mesh itself, not only lights or points")
@@ -148,7 +150,9 @@ def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], Flo
             binary += raw + b"\0" * (-len(raw) % 4)
         accessors[-2].update(min=points.min(axis=0).tolist(), max=points.max(axis=0).tolist())
         linear = [round(float(value) ** 2.2, 4) for value in colour]
-        materials.append({"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}})
+        materials.append(
+            {"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}}
+        )
         primitive = {"attributes": {"POSITION": len(accessors) - 2}, "indices": len(accessors) - 1, "material": number}
         meshes.append({"name": name, "primitives": [primitive]})
     document = {

@@ -52,7 +52,7 @@ class _Piece:
 
 
 def make_graph(lines: list[WalkLine]) -> nx.Graph:
-    """Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``, ``length`` (all m) and ``start``, the node at which
+    """Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``, ``length`` (all m) and ``start``, the node where
     the line begins."""
     pieces = _cut(lines)
     pieces = _without_stubs(pieces)

@@ -51,7 +51,9 @@ def _assembled(relation: OsmRelation, ways: dict[str, OsmWay]) -> Any | None:
 
 
 def is_building(tags: Tags) -> bool:
-    return tags.get("building", "no") not in PASSABLE and tags.get("layer", "0") in ("0", "") and "min_height" not in tags
+    return (
+        tags.get("building", "no") not in PASSABLE and tags.get("layer", "0") in ("0", "") and "min_height" not in tags
+    )
 
 
 def lay_buildings(data: OsmData, options: OsmOptions, clip: Any | None) -> tuple[list[Region], Any]:

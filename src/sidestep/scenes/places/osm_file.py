@@ -101,7 +101,9 @@ def _parse(path: Path) -> ElementTree.Element:
         raise BadInput(f"{path}: no such file; give the path of an .osm extract")
     size = path.stat().st_size
     if size > LARGEST_FILE:
-        raise BadInput(f"{path}: {size / 1e6:.0f} MB, at most {LARGEST_FILE / 1e6:.0f} MB are read; cut out a smaller part")
+        raise BadInput(
+            f"{path}: {size / 1e6:.0f} MB, at most {LARGEST_FILE / 1e6:.0f} MB are read; cut out a smaller part"
+        )
     text = read_text(path)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise BadInput(f"{path}: has a document type, which .osm files do not have; remove it")

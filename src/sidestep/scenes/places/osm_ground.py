@@ -53,7 +53,13 @@ def is_lawn(tags: Tags) -> bool:
 
 
 def lay_ground(
-    data: OsmData, streets: Streets, paths: Paths, crossings: list[Crossing], buildings: Any, options: OsmOptions, clip: Any
+    data: OsmData,
+    streets: Streets,
+    paths: Paths,
+    crossings: list[Crossing],
+    buildings: Any,
+    options: OsmOptions,
+    clip: Any,
 ) -> tuple[Region, ...]:
     """The open regions."""
     squares = shapely.union_all([area for area, _ in closed_areas(data, is_area)])

@@ -59,7 +59,9 @@ def _road_class(tags: Tags) -> str:
 
 def is_path(tags: Tags) -> bool:
     """A way for walking, not over a road, at street level."""
-    walks = tags.get("highway") in PATH_WIDTHS or (tags.get("highway") == "cycleway" and tags.get("foot") in ("yes", "designated"))
+    walks = tags.get("highway") in PATH_WIDTHS or (
+        tags.get("highway") == "cycleway" and tags.get("foot") in ("yes", "designated")
+    )
     return walks and not is_crossing(tags) and not _elsewhere(tags) and tags.get("foot") != "no" and not is_area(tags)
 
 
@@ -109,7 +111,10 @@ def sidewalk_width(tags: Tags, side: str, options: OsmOptions) -> float | None:
     there = declared == "yes" if declared else tags.get("sidewalk") in ("both", "yes", side)
     if not there:
         return None
-    return _first_metres(tags, (f"sidewalk:{side}:width", "sidewalk:both:width", "sidewalk:width")) or options.sidewalk_width
+    return (
+        _first_metres(tags, (f"sidewalk:{side}:width", "sidewalk:both:width", "sidewalk:width"))
+        or options.sidewalk_width
+    )
 
 
 def _first_metres(tags: Tags, keys: Iterable[str]) -> float | None:

@@ -34,7 +34,8 @@ THINGS: tuple[tuple[str, str, str, float, float, float], ...] = (
     ("tourism", "information", "sign post", 0.14, 0.14, 2.4),
 )
 BARRIERS: dict[str, tuple[float, float]] = {
-    "wall": (0.3, 1.6), "fence": (0.1, 1.2), "hedge": (0.6, 1.2), "retaining_wall": (0.4, 1.0), "guard_rail": (0.2, 0.8),
+    "wall": (0.3, 1.6), "fence": (0.1, 1.2), "hedge": (0.6, 1.2), "retaining_wall": (0.4, 1.0),
+    "guard_rail": (0.2, 0.8),
 }  # fmt: skip
 """Lines that one cannot pass: thickness and height, m."""
 SHELTER = (3.0, 1.2, 2.5)  # m
@@ -100,7 +101,9 @@ def _lines(data: OsmData, taken: Any, clip: Any | None) -> list[Region]:
         for part in shapely.get_parts(area if clip is None else shapely.intersection(area, clip)):
             if part.geom_type == "Polygon" and part.area > 0.02:
                 name = "hedge" if kind == "hedge" else "fence" if kind in ("fence", "guard_rail") else "wall"
-                regions.append(as_region("obstacle", shapely.set_precision(part, 1e-3), name, round(min(height, 10.0), 2)))
+                regions.append(
+                    as_region("obstacle", shapely.set_precision(part, 1e-3), name, round(min(height, 10.0), 2))
+                )
     return regions
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -23,8 +24,8 @@ WALKED = frozenset({"sidewalk", "crosswalk", "ramp", "walkable"})
 class Place:
     """Coordinates are metres about the middle of the map, x east, y north.
 
-    ``graph`` is like a town's: nodes have ``xy``, edges ``line``, ``width``, ``kind`` (sidewalk, crosswalk or plaza) and
-    ``length``.
+    ``graph`` is like a town's: nodes have ``xy``, edges ``line``, ``width``, ``kind`` (sidewalk, crosswalk or plaza)
+    and ``length``.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Place:
         """The way over given neighbouring nodes."""
         if len(nodes) < 2:
             raise BadInput(f"place {self.name}: a route needs two different nodes, got {list(nodes)}")
-        steps = list(zip(nodes[:-1], nodes[1:], strict=True))
+        steps = list(pairwise(nodes))
         edges = [self.graph.edges[step] for step in steps]
         lines = [self.edge_path(a, b) for a, b in steps]
         return join_lines(lines, [edge["width"] for edge in edges], [edge["kind"] for edge in edges], nodes)

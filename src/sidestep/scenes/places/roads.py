@@ -1,9 +1,10 @@
-"""Roads cut at their junctions, and the strips beside them: the carriageway, the sidewalks, and where one walks on them."""
+"""Roads cut at their junctions, and the strips beside them: the carriageway, the sidewalks, and their middles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _split(ways: list[OsmWay], options: OsmOptions) -> list[RoadPart]:
         cuts = [0, *inner, len(way.refs) - 1]
         half = road_width(way.tags) / 2
         widths = tuple(sidewalk_width(way.tags, side, options) or 0.0 for side in SIDES)
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+        for a, b in pairwise(cuts):
             parts.append(RoadPart(way.points[a : b + 1], (way.refs[a], way.refs[b]), half, (widths[0], widths[1])))
     return parts
 
@@ -129,7 +130,9 @@ def _wedges(arms: list[_Arm], reach: Callable[[RoadPart, int], float]) -> list[A
         gap = (after.angle - arm.angle) % (2 * np.pi)
         if gap > BEND:
             radius = min(reach(arm.part, arm.sides[0]), reach(after.part, after.sides[1]))
-            turn = np.linspace(arm.angle + np.pi / 2, arm.angle + gap - np.pi / 2, 2 + int(QUARTER * (gap - np.pi) / 1.5))
+            turn = np.linspace(
+                arm.angle + np.pi / 2, arm.angle + gap - np.pi / 2, 2 + int(QUARTER * (gap - np.pi) / 1.5)
+            )
             rim = arm.centre + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
             wedges.append(shapely.Polygon([arm.centre, *rim]))
     return wedges

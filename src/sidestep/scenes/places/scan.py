@@ -1,7 +1,8 @@
 """A scanned place: a mesh that cameras see, and an annotation of where its sidewalks and crosswalks are.
 
-The annotation is GeoJSON in the mesh's own metres (``"scene": {"crs": "local"}``): x and y as in the mesh turned to z up,
-sidewalks at z = 0. Its obstacle, building and furniture polygons are the solids; more can be found in the mesh.
+The annotation is GeoJSON in the mesh's own metres (``"scene": {"crs": "local"}``): x and y as in the mesh turned
+to z up, sidewalks at z = 0. Its obstacle, building and furniture polygons are the solids; more can be found in the
+mesh.
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Pa
     (x0, y0), (x1, y1) = triangles.min(axis=(0, 1))[:2], triangles.max(axis=(0, 1))[:2]
     for index, region in enumerate(scene.regions):
         corners = np.asarray(region.polygon)
-        beyond = float(max((x0, y0) - corners.min(axis=0), key=float)), float(max(corners.max(axis=0) - (x1, y1), key=float))
+        beyond = (
+            float(max((x0, y0) - corners.min(axis=0), key=float)),
+            float(max(corners.max(axis=0) - (x1, y1), key=float)),
+        )
         if max(beyond) > OUTSIDE:
             raise BadInput(
-                f"{drawn}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, which spans "
-                f"x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres, z up, in both files"
+                f"{drawn}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, which "
+                f"spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres, z up, in both files"
             )
 
 
@@ -91,6 +95,6 @@ def _check_level(place: Place, triangles: FloatArray, file: Path) -> None:
     height = float(np.quantile(middle[ground, 2], 0.25))
     if abs(height) > LEVEL:
         raise BadInput(
-            f"{file}: the ground of the annotated sidewalks is at z = {height:.2f} m; move the mesh by {-height:.2f} m, so "
-            "that they are at 0"
+            f"{file}: the annotated sidewalks are at z = {height:.2f} m; move the mesh by {-height:.2f} m, "
+            "so that they are at 0"
         )

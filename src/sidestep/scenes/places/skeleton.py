@@ -45,7 +45,8 @@ def walking_lines(area: Any, crosswalks: Any) -> list[WalkLine]:
 
 
 def _medial_axis(area: Any) -> nx.Graph:
-    samples, following = [], []
+    samples: list[tuple[float, float]] = []
+    following: list[int] = []
     for polygon in shapely.get_parts(area):
         for ring in (polygon.exterior, *polygon.interiors):
             count = max(int(ring.length / SPACING), 8)
@@ -94,7 +95,9 @@ def _prune(axis: nx.Graph, edge: Any) -> None:
 
 def _chains(axis: nx.Graph) -> list[tuple[FloatArray, str]]:
     """Lines between junctions, dead ends and places where the kind changes; short leads go to their crosswalk."""
-    ends = {node for node in axis if axis.degree(node) != 2 or len({axis.edges[node, n]["kind"] for n in axis[node]}) > 1}
+    ends = {
+        node for node in axis if axis.degree(node) != 2 or len({axis.edges[node, n]["kind"] for n in axis[node]}) > 1
+    }
     seen: set[frozenset[Node]] = set()
     chains: list[tuple[list[Node], str]] = []
     for start in sorted(ends) + sorted(axis):  # the second list: rings without any end

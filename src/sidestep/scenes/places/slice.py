@@ -27,7 +27,9 @@ def slice_solids(triangles: FloatArray, ground: Any, low: float = LOW, high: flo
     z = triangles[..., 2]
     reached = (z.min(axis=1) < high) & (z.max(axis=1) > low)
     if reached.sum() > MOST:
-        raise BadInput(f"the mesh has {int(reached.sum())} triangles up to {high} m, at most {MOST} are sliced; thin it out")
+        raise BadInput(
+            f"the mesh has {int(reached.sum())} triangles up to {high} m, at most {MOST} are sliced; thin it out"
+        )
     shapes, tops = [], []
     for triangle in triangles[reached]:
         part = _between(_between(triangle, low, 1.0), high, -1.0)
@@ -49,7 +51,7 @@ def slice_solids(triangles: FloatArray, ground: Any, low: float = LOW, high: flo
 
 
 def _between(polygon: FloatArray, level: float, sign: float) -> FloatArray:
-    """The part of a convex polygon ``(K, 3)`` above (``sign`` 1) or below (−1) a level (Sutherland and Hodgman, 1974)."""
+    """The part of a convex polygon ``(K, 3)`` above (``sign`` 1) or below (−1) a level (Sutherland, Hodgman 1974)."""
     kept: list[FloatArray] = []
     for k, corner in enumerate(polygon):
         before = polygon[k - 1]

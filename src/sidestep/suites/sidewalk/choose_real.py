@@ -17,7 +17,15 @@ from sidestep.scenes.places.bundled import long_ways
 from sidestep.scenes.places.spots import crosswalk_spots, curve_spots, straight_spots
 from sidestep.scenes.towns import Route, Spot
 from sidestep.simulation.build import WorldBuilder
-from sidestep.suites.sidewalk.choose import EVENT_EVERY_M, LONG_KINDS, LONG_STEP_M, NARROWEST_M, Event, Line, place_event
+from sidestep.suites.sidewalk.choose import (
+    EVENT_EVERY_M,
+    LONG_KINDS,
+    LONG_STEP_M,
+    NARROWEST_M,
+    Event,
+    Line,
+    place_event,
+)
 from sidestep.suites.sidewalk.places import LongWay, plain
 from sidestep.suites.sidewalk.real_places import DATA, RealPlaces
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
@@ -107,7 +115,9 @@ def _long(name: str, number: int, route: Route, generator: np.random.Generator) 
 def _can_happen(way: LongWay, event: Event) -> bool:
     """Whether worlds with the event can be built."""
     robot = placement(way, SidewalkOptions()).model_dump()
-    scenario = Scenario.parse({"name": "choosing", "scene": way.scene, "robots": [robot], "events": [event]}, "choosing")
+    scenario = Scenario.parse(
+        {"name": "choosing", "scene": way.scene, "robots": [robot], "events": [event]}, "choosing"
+    )
     try:
         builder = WorldBuilder(scenario)
         for seed in range(3):
@@ -118,15 +128,18 @@ def _can_happen(way: LongWay, event: Event) -> bool:
 
 
 def _crossings(route: Route) -> list[Event]:
+    """People on every second crosswalk of the way. They leave the side free from which the robot comes."""
     points, kinds = route.points, route.kinds
     starts = [k for k in range(1, len(kinds)) if kinds[k] == "crosswalk" != kinds[k - 1]]
     events = []
     for start in starts[::2]:
         end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))
         first, last = points[start], points[end - 1]
-        direction = atan2(last[1] - first[1], last[0] - first[0])
-        zone = _zone((first + last) / 2, direction, float(np.hypot(*(last - first))), float(route.width[start]))
-        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "free_side": "right"})
+        along, come = last - first, points[max(start - 4, 0)] - first
+        direction = atan2(along[1], along[0])
+        side = "left" if along[0] * come[1] - along[1] * come[0] > 0 else "right"
+        zone = _zone((first + last) / 2, direction, float(np.hypot(*along)), float(route.width[start]))
+        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "free_side": side})
     return events
 
 

@@ -24,7 +24,9 @@ def main() -> None:
         (DATA / f"{stem}.osm").write_text(paper.to_xml(), encoding="utf-8")
         print(f"{stem}.osm: {len(paper.nodes)} nodes, {len(paper.ways)} ways")
     scene = draw_lantern_court()
-    annotation = json.dumps(to_geojson(scene), separators=(",", ":")).replace('{"type":"Feature"', '\n{"type":"Feature"')
+    annotation = json.dumps(to_geojson(scene), separators=(",", ":")).replace(
+        '{"type":"Feature"', '\n{"type":"Feature"'
+    )
     (DATA / "lantern-court.geojson").write_text(annotation + "\n", encoding="utf-8")
     parts = model_place(scene).parts()
     write_glb(DATA / "lantern-court.glb", parts)

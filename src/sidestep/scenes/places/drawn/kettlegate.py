@@ -5,18 +5,32 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
-from sidestep.scenes.places.drawn.paper import Paper, arc
+from sidestep.scenes.places.drawn.paper import Paper, Points, arc
 
 HALF = 82.0  # m
-COOPER = [(-90, 44), (-50, 46.2), (-28, 47), (0, 48), (20, 48), (40, 47.6), (60, 46.6), (90, 43.5)]
-KETTLE = [(20, 48), (20, 37), *arc((-10, 30), 30, 0, -90, 20), (-25, 0), (-34, 0), (-40, 0), *arc((-45, -25), 25, 90, 180, 18),
-          (-70, -50), (-70, -90)]  # fmt: skip
-LOCK = [(-25, 0), (-25, -13), *arc((0, -35), 25, 180, 270, 18), (20, -60), (60, -60), (90, -60)]
-WEIR = [(60, 46.6), (60, 35), (60, -8), (60, -48), (60, -60)]
-SQUARE = [(-44, 5), (-13, 5), (-13, 20), (-17, 33), (-44, 33)]
-ALLEY = [(-28, 33), (-28, 47)]
+COOPER: Points = [(-90, 44), (-50, 46.2), (-28, 47), (0, 48), (20, 48), (40, 47.6), (60, 46.6), (90, 43.5)]
+KETTLE: Points = [
+    (20, 48), (20, 37), *arc((-10, 30), 30, 0, -90, 20), (-25, 0), (-34, 0), (-40, 0),
+    *arc((-45, -25), 25, 90, 180, 18), (-70, -50), (-70, -90),
+]  # fmt: skip
+LOCK: Points = [(-25, 0), (-25, -13), *arc((0, -35), 25, 180, 270, 18), (20, -60), (60, -60), (90, -60)]
+WEIR: Points = [(60, 46.6), (60, 35), (60, -8), (60, -48), (60, -60)]
+SQUARE: Points = [(-44, 5), (-13, 5), (-13, 20), (-17, 33), (-44, 33)]
+ALLEY: Points = [(-28, 33), (-28, 47)]
 ROADS = ((COOPER, 3.5, 2.8), (KETTLE, 2.75, 2.6), (LOCK, 2.75, 2.5), (WEIR, 3.0, 2.4))
-CROSSINGS = ((-50, 46.2), (0, 48), (40, 47.6), (20, 37), (-40, 0), (-70, -50), (-25, -13), (20, -60), (60, 35), (60, -8), (60, -48))
+CROSSINGS = (
+    (-50, 46.2),
+    (0, 48),
+    (40, 47.6),
+    (20, 37),
+    (-40, 0),
+    (-70, -50),
+    (-25, -13),
+    (20, -60),
+    (60, 35),
+    (60, -8),
+    (60, -48),
+)
 
 
 def draw_kettlegate() -> Paper:
@@ -43,24 +57,24 @@ def draw_kettlegate() -> Paper:
 
 
 def _draw_square(paper: Paper) -> None:
-    paper.way([(x, y) for x, y in SQUARE], closed=True, highway="pedestrian", area="yes", name="Kettle Square")
+    paper.way(SQUARE, closed=True, highway="pedestrian", area="yes", name="Kettle Square")
     paper.way([(-34, 0), (-36, 17), (-28, 33)], highway="footway", width="2.4")
     paper.way([(-18, 0), (-18, 18), (-28, 33)], highway="footway", width="2.4")
-    paper.way([*ALLEY], highway="pedestrian", width="4", name="Needle Alley")
+    paper.way(ALLEY, highway="pedestrian", width="4", name="Needle Alley")
     paper.node(-27, 16.5, amenity="fountain")
-    for x, y in ((-41, 10), (-41, 22), (-33, 30), (-15.5, 12), (-22, 29)):
+    for x, y in ((-41.0, 10.0), (-41, 22), (-33, 30), (-15.5, 12), (-22, 29)):
         paper.node(x, y, natural="tree")
     for x, y, towards in ((-30.5, 12.5, "45"), (-23.5, 20.5, "225"), (-41.5, 16, "90")):
         paper.node(x, y, amenity="bench", direction=towards)
-    for x in (-29.4, -26.6):
-        paper.node(x, 34.0, barrier="bollard")
+    for across in (-29.4, -26.6):
+        paper.node(across, 34.0, barrier="bollard")
     paper.node(-43, 30, tourism="information")
 
 
 def _furnish(paper: Paper) -> None:
     clear = [shapely.Point(place).buffer(7.0) for place in CROSSINGS]
     clear += [shapely.Point(place).buffer(13.0) for place in ((20, 48), (-25, 0), (60, 46.6), (60, -60))]
-    for points, half, walk in ROADS:
+    for points, half, _ in ROADS:
         for side, start in ((1, 9.0), (-1, 21.0)):
             paper.along(points, side * (half + 0.35), 26.0, start, clear, highway="street_lamp")
         paper.along(points, half + 0.4, 48.0, 17.0, clear, amenity="waste_basket")

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import shapely
 
-from sidestep.scenes.places.drawn.paper import Paper, arc
+from sidestep.scenes.places.drawn.paper import Paper, Points, arc
 from sidestep.scenes.places.osm import osm_place
 from sidestep.types.scene import SceneSpec
 
 HALF = 46.0  # m
-BEND = [(-60, -20), (-32, -20), *arc((-20, 10), 30, -90, 0, 20), (10, 25), (10, 38), (10, 60)]
-QUAY = [(-60, 25), (-16, 25), (10, 25)]
-COURT = [(19, -44), (44, -44), (44, -4), (21, -4), (13, -16)]
+BEND: Points = [(-60, -20), (-32, -20), *arc((-20, 10), 30, -90, 0, 20), (10, 25), (10, 38), (10, 60)]
+QUAY: Points = [(-60, 25), (-16, 25), (10, 25)]
+COURT: Points = [(19, -44), (44, -44), (44, -4), (21, -4), (13, -16)]
 ROADS = ((BEND, 3.0, 3.0), (QUAY, 2.75, 2.6))
 CROSSINGS = ((-32, -20), BEND[12], (10, 38), (-16, 25))
 SOURCE = "drawn by the Sidestep project; an invented place"
@@ -30,7 +30,7 @@ def draw_lantern_court() -> SceneSpec:
         paper.way(points, highway="residential", width=f"{2 * half:g}", sidewalk="both", sidewalk__both__width=width)
     for x, y in CROSSINGS:
         paper.node(x, y, highway="crossing", width="3.4")
-    paper.way([(x, y) for x, y in COURT], closed=True, highway="pedestrian", area="yes")
+    paper.way(COURT, closed=True, highway="pedestrian", area="yes")
     paper.way([(4, -15), (17, -20), (27, -24)], highway="footway", width="3")
     _furnish(paper)
     kept = [shapely.LineString(points).buffer(half + walk + 0.35) for points, half, walk in ROADS]

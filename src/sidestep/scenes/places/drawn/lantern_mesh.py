@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ REACH = 150.0  # m: so far the earth reaches each way
 STOREY, WINDOW = 3.0, (1.1, 1.5)  # m
 Colour = tuple[float, float, float]
 COLOURS: dict[str, Colour] = {
-    "road": (0.30, 0.30, 0.32), "crosswalk": (0.30, 0.30, 0.32), "sidewalk": (0.68, 0.65, 0.60), "plaza": (0.74, 0.62, 0.50),
+    "road": (0.30, 0.30, 0.32), "crosswalk": (0.30, 0.30, 0.32), "sidewalk": (0.68, 0.65, 0.60),
+    "plaza": (0.74, 0.62, 0.50),
     "ramp": (0.80, 0.74, 0.45), "kerb": (0.80, 0.80, 0.78), "earth": (0.42, 0.50, 0.28), "paint": (0.93, 0.93, 0.90),
-    "wall 0": (0.80, 0.58, 0.45), "wall 1": (0.86, 0.80, 0.66), "wall 2": (0.62, 0.66, 0.70), "wall 3": (0.70, 0.42, 0.36),
+    "wall 0": (0.80, 0.58, 0.45), "wall 1": (0.86, 0.80, 0.66), "wall 2": (0.62, 0.66, 0.70),
+    "wall 3": (0.70, 0.42, 0.36),
     "roof": (0.45, 0.24, 0.20), "glass": (0.20, 0.27, 0.34), "door": (0.32, 0.22, 0.16), "wood": (0.45, 0.33, 0.22),
     "metal": (0.22, 0.24, 0.25), "leaves": (0.24, 0.42, 0.20), "stone": (0.66, 0.65, 0.62), "lamp": (0.95, 0.90, 0.70),
 }  # fmt: skip
@@ -41,7 +44,9 @@ class Model:
         plan = _plan(polygon)
         self.add(colour, np.concatenate([plan, np.full((*plan.shape[:2], 1), z)], axis=2))
 
-    def prism(self, colour: str, ring: FloatArray, z0: float, z1: float, top: float = 1.0, head: str | None = None) -> None:
+    def prism(
+        self, colour: str, ring: FloatArray, z0: float, z1: float, top: float = 1.0, head: str | None = None
+    ) -> None:
         """A ring raised; ``top`` shrinks its upper end about its middle."""
         middle = ring.mean(axis=0)
         upper = middle + (ring - middle) * top
@@ -99,10 +104,12 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
             model.flat("earth", rest, 0.0)
     lowered = shapely.union_all([polygon for region, polygon in polygons if region.kind in LOWERED])
     ramps = shapely.union_all([polygon for region, polygon in polygons if region.kind == "ramp"])
-    for polygon in shapely.get_parts(shapely.geometry.polygon.orient(lowered) if lowered.geom_type == "Polygon" else lowered):
+    for polygon in shapely.get_parts(
+        shapely.geometry.polygon.orient(lowered) if lowered.geom_type == "Polygon" else lowered
+    ):
         for ring in (polygon.exterior, *polygon.interiors):
             points = shapely.get_coordinates(ring if ring.is_ccw == (ring is polygon.exterior) else ring.reverse())
-            for a, b in zip(points[:-1], points[1:], strict=True):
+            for a, b in pairwise(points):
                 middle = shapely.Point((a + b) / 2)
                 if ramps.distance(middle) > 0.01:
                     model.quad("kerb", (*b, LOW), (*a, LOW), (*a, 0.0), (*b, 0.0))

@@ -3,6 +3,7 @@ the open Atlantic, so that nobody takes the file for map data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -15,7 +16,7 @@ from sidestep.scenes.towns.curves import left_of, stations_of, unit
 from sidestep.types.base import FloatArray
 
 ORIGIN = (-30.0, 45.0)  # longitude, latitude, degrees
-Points = list[tuple[float, float]]
+Points = Sequence[tuple[float, float]]
 NOTE = "Drawn by the Sidestep project. An invented place: this is not OpenStreetMap data."
 
 
@@ -40,7 +41,7 @@ class Paper:
         self.nodes.setdefault(place, {}).update(_keys(tags))
         return place
 
-    def way(self, points: Points, closed: bool = False, **tags: str) -> int:
+    def way(self, points: Points, /, *, closed: bool = False, **tags: str) -> int:
         """Returns the number of the way; ``a__b`` in a keyword is the key ``a:b``."""
         refs = [self.node(x, y) for x, y in points]
         self.ways.append(([*refs, refs[0]] if closed else refs, _keys(tags)))
@@ -52,9 +53,14 @@ class Paper:
         self.relations.append((members, {"type": "multipolygon", **_keys(tags)}))
 
     def terrace(
-        self, line: Points, offset: float, kept: list[Any], rng: np.random.Generator, depth: tuple[float, float] = (8.0, 12.0)
+        self,
+        line: Points,
+        offset: float,
+        kept: list[Any],
+        rng: np.random.Generator,
+        depth: tuple[float, float] = (8.0, 12.0),
     ) -> None:
-        """Houses along a line, ``offset`` m to its left (negative: right), where nothing of ``kept`` is in their way."""
+        """Houses along a line, ``offset`` m to its left (negative: right), where nothing of ``kept`` is in the way."""
         points = np.array(line)
         at, place = stations_of(points), 2.0
         while place + 8.0 < at[-1]:

@@ -8,17 +8,23 @@ import shapely
 from sidestep.scenes.places.drawn.paper import Paper, Points, arc
 
 HALF = 80.0  # m
-PARADE = [(-90, 0), (-30, 0), (-14, 0), (35, 0), (50, 0), (90, 0)]
-ANCHOR = [(-30, 0), (-30, 10.5), (-30, 40), (-30, 55), (-30, 90)]
-BELL_NORTH = [(35, 0), (35, 10.5), (35, 42), (35, 55), (35, 90)]
-CHANDLER = [(-30, 55), (2, 55), (35, 55)]
-BELL_SOUTH = [(35, 0), (35, -10.5), *arc((7, -33), 28, 0, -90, 20), (-15, -61), (-90, -61)]
+PARADE: Points = [(-90, 0), (-30, 0), (-14, 0), (35, 0), (50, 0), (90, 0)]
+ANCHOR: Points = [(-30, 0), (-30, 10.5), (-30, 40), (-30, 55), (-30, 90)]
+BELL_NORTH: Points = [(35, 0), (35, 10.5), (35, 42), (35, 55), (35, 90)]
+CHANDLER: Points = [(-30, 55), (2, 55), (35, 55)]
+BELL_SOUTH: Points = [(35, 0), (35, -10.5), *arc((7, -33), 28, 0, -90, 20), (-15, -61), (-90, -61)]
 SIDE_STREETS = (ANCHOR, BELL_NORTH, CHANDLER, BELL_SOUTH)
 SIDE_HALF, SIDE_WALK = 3.0, 2.6  # m
 MAIN_HALF, MAIN_WALK, VERGE = 4.5, 3.4, 1.3  # m
 MIDDLE = MAIN_HALF + VERGE + MAIN_WALK / 2
-PATH: Points = [(-56, -MIDDLE), (-56, -14), *arc((-44, -26), 12, 180, 255, 8), *arc((-50.5, -50), 13, 72, 0, 8), (-37.5, -56.7)]
-PARK = [(-72, -11.5), (-22, -11.5), (-22, -54.5), (-72, -54.5)]
+PATH: Points = [
+    (-56, -MIDDLE),
+    (-56, -14),
+    *arc((-44, -26), 12, 180, 255, 8),
+    *arc((-50.5, -50), 13, 72, 0, 8),
+    (-37.5, -56.7),
+]
+PARK: Points = [(-72, -11.5), (-22, -11.5), (-22, -54.5), (-72, -54.5)]
 NODE_CROSSINGS = ((-30, 40), (35, 42), (2, 55), (-15, -61))
 
 
@@ -29,11 +35,13 @@ def draw_piper_parade() -> Paper:
     paper.way(PARADE, highway="secondary", lanes="3", sidewalk="separate")
     for points in SIDE_STREETS:
         width = f"{SIDE_WALK:g}"
-        paper.way(points, highway="residential", width=f"{2 * SIDE_HALF:g}", sidewalk="both", sidewalk__both__width=width)
+        paper.way(
+            points, highway="residential", width=f"{2 * SIDE_HALF:g}", sidewalk="both", sidewalk__both__width=width
+        )
     _draw_sidewalks(paper)
     for x, y in NODE_CROSSINGS:
         paper.node(x, y, highway="crossing", width="3")
-    paper.way([(x, y) for x, y in PARK], closed=True, leisure="park", name="Reed Green")
+    paper.way(PARK, closed=True, leisure="park", name="Reed Green")
     paper.way(PATH, highway="footway", width="2.6")
     _draw_houses(paper, rng)
     _furnish(paper)
@@ -43,7 +51,6 @@ def draw_piper_parade() -> Paper:
 def _draw_sidewalks(paper: Paper) -> None:
     """Both sides of the Parade, with crossings over it and over the side streets' mouths."""
     edge, width = SIDE_HALF + SIDE_WALK / 2, f"{MAIN_WALK:g}"
-    sidewalk = {"highway": "footway", "footway": "sidewalk", "width": width}
     north: list[Points] = [
         [(-90, MIDDLE), (-30 - edge, MIDDLE)],
         [(-30 + edge, MIDDLE), (-14, MIDDLE), (35 - edge, MIDDLE)],
@@ -54,14 +61,13 @@ def _draw_sidewalks(paper: Paper) -> None:
         [(35 + edge, -MIDDLE), (50, -MIDDLE), (90, -MIDDLE)],
     ]
     for points in north + south:
-        paper.way(points, **sidewalk)
-    crossing = {"highway": "footway", "footway": "crossing", "width": "3.6"}
+        paper.way(points, highway="footway", footway="sidewalk", width=width)
     for x in (-14, 50):
-        paper.way([(x, -MIDDLE), (x, 0), (x, MIDDLE)], **crossing)
+        paper.way([(x, -MIDDLE), (x, 0), (x, MIDDLE)], highway="footway", footway="crossing", width="3.6")
         paper.node(x, 0, highway="crossing", crossing="marked")
     for x, y in ((-30, 10.5), (35, 10.5), (35, -10.5)):
         reach = edge if y > 0 else edge + 0.3
-        paper.way([(x - reach, y), (x, y), (x + reach, y)], **crossing)
+        paper.way([(x - reach, y), (x, y), (x + reach, y)], highway="footway", footway="crossing", width="3.6")
     for side in (1, -1):
         low, high = sorted((side * MAIN_HALF, side * (MAIN_HALF + VERGE)))
         for x0, x1 in ((-79, -40), (-20, -17), (-11, 25), (53.5, 79)):
