@@ -35,7 +35,9 @@ class Extract:
         lines = ["<?xml version='1.0' encoding='UTF-8'?>", "<osm version='0.6'>", self.bounds]
         numbers = {place: k + 1 for k, place in enumerate(self.nodes)}
         for (x, y), tags in self.nodes.items():
-            lines.append(f"<node id='{numbers[x, y]}' lon='{x / EAST:.10f}' lat='{y / NORTH:.10f}'>{_tags(tags)}</node>")
+            lines.append(
+                f"<node id='{numbers[x, y]}' lon='{x / EAST:.10f}' lat='{y / NORTH:.10f}'>{_tags(tags)}</node>"
+            )
         for k, (points, tags) in enumerate(self.ways):
             refs = "".join(f"<nd ref='{numbers[place]}'/>" for place in points)
             lines.append(f"<way id='{k + 1}'>{refs}{_tags(tags)}</way>")

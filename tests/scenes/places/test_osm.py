@@ -178,7 +178,16 @@ def test_options_are_checked(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("12", 12), ("12.5 m", 12.5), ("3,5", 3.5), ("10 ft", 3.048), ("6'", 1.8288), ("6'6\"", 1.9812), ("wide", None), ("0", None)],
+    [
+        ("12", 12),
+        ("12.5 m", 12.5),
+        ("3,5", 3.5),
+        ("10 ft", 3.048),
+        ("6'", 1.8288),
+        ("6'6\"", 1.9812),
+        ("wide", None),
+        ("0", None),
+    ],
 )
 def test_metres(text, value):
     assert metres(text) == (None if value is None else pytest.approx(value))

@@ -20,6 +20,7 @@ from sidestep.scenes.places.place import WALKED, Place
 from sidestep.scenes.places.skeleton import walking_lines
 from sidestep.scenes.places.slice import slice_solids
 from sidestep.scenes.solids import describe, region_polygon
+from sidestep.scenes.towns.curves import resample
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SOLID, SceneSpec
 
@@ -85,14 +86,22 @@ def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Pa
 
 
 def _check_level(place: Place, triangles: FloatArray, file: Path) -> None:
-    """The sidewalks of the mesh must be at z = 0, or people would float."""
-    side = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    flat = np.abs(side[:, 2]) > 0.8 * np.maximum(np.linalg.norm(side, axis=1), 1e-12)
-    middle = triangles.mean(axis=1)
-    ground = flat & shapely.contains_xy(place.walked, middle[:, 0], middle[:, 1])
-    if not ground.any():
-        return
-    height = float(np.quantile(middle[ground, 2], 0.25))
+    """The sidewalks of the mesh must be at z = 0, or people would float: of all faces under a walking line, the one
+    nearest to 0 counts."""
+    lines = [resample(edge["line"], 1.0) for *_, edge in place.graph.edges(data=True)]
+    points = np.concatenate([*lines, np.zeros((0, 2))])
+    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    flat = np.abs(normal[:, 2]) > 0.8 * np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
+    faces, normal = triangles[flat], normal[flat]
+    which, owner = shapely.STRtree(shapely.polygons(faces[:, :, :2])).query(shapely.points(points), "intersects")
+    if not len(which):
+        raise BadInput(f"{file}: has no ground under the annotated sidewalks; do both files use the same metres?")
+    gap = points[which] - faces[owner, 0, :2]
+    z = faces[owner, 0, 2] - (gap * normal[owner, :2]).sum(axis=1) / normal[owner, 2]
+    nearest = np.full(len(points), np.inf)
+    order = np.argsort(-np.abs(z))
+    nearest[which[order]] = z[order]  # the last one written is the nearest to 0
+    height = float(np.median(nearest[np.isfinite(nearest)]))
     if abs(height) > LEVEL:
         raise BadInput(
             f"{file}: the annotated sidewalks are at z = {height:.2f} m; move the mesh by {-height:.2f} m, "
