@@ -212,9 +212,21 @@ def test_cameras_see_the_mesh_with_the_labels_of_the_annotation():
     scene = build_scene(spec)
     assert len(scene.mesh.triangles) == len(read_triangles(MESH))
     labels = {Semantic(int(value)) for value in np.unique(scene.mesh.semantic)}
-    assert {Semantic.SIDEWALK, Semantic.ROAD, Semantic.BUILDING, Semantic.KERB, Semantic.GRASS} <= labels
+    assert {Semantic.SIDEWALK, Semantic.ROAD, Semantic.BUILDING, Semantic.KERB, Semantic.GRASS, Semantic.TREE} <= labels
+    assert Semantic.OTHER not in labels
     corners = scene.mesh.vertices[scene.mesh.triangles]
     lowest = corners[scene.mesh.semantic == int(Semantic.ROAD)][..., 2]
     assert lowest.min() == pytest.approx(-0.12, abs=1e-3)
     with pytest.raises(BadInput, match="without folders"):
         build_scene(SceneSpec(mesh="bundled:a/b.glb"))
+
+
+def test_cameras_refuse_a_mesh_that_names_other_files(tmp_path):
+    pytest.importorskip("trimesh")
+    file = write(tmp_path / "a.glb", floor(10.0))
+    assert len(build_scene(SceneSpec(mesh=str(file))).mesh.triangles) == 2
+    edit(file, lambda d: d["buffers"][0].update(uri="../other.bin"))
+    with pytest.raises(BadInput, match="refers to another file"):
+        build_scene(SceneSpec(mesh=str(file)))
+    with pytest.raises(BadInput, match="not a binary glTF"):
+        build_scene(SceneSpec(mesh=str(tmp_path / "none.glb")))

@@ -90,9 +90,7 @@ def model_place(scene: SceneSpec) -> Model:
 def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: Any) -> None:
     for region, polygon in polygons:
         if region.kind == "ramp":
-            plan = _plan(polygon)
-            z = np.where(shapely.distance(crosswalks, shapely.points(plan)) < 0.01, LOW, 0.0)
-            model.add("ramp", np.concatenate([plan, z[..., None]], axis=2))
+            _add_ramp(model, polygon, crosswalks)
         elif region.kind in OPEN:
             colour = "plaza" if region.name == "plaza" else "earth" if region.kind == "grass" else region.kind
             model.flat(colour, polygon, LOW if region.kind in LOWERED else 0.0)
@@ -113,6 +111,21 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
                 middle = shapely.Point((a + b) / 2)
                 if ramps.distance(middle) > 0.01:
                     model.quad("kerb", (*b, LOW), (*a, LOW), (*a, 0.0), (*b, 0.0))
+
+
+def _add_ramp(model: Model, polygon: Any, crosswalks: Any) -> None:
+    """Slopes down to the crosswalk, with cheeks where the sidewalk beside it stays up."""
+
+    def heights(places: FloatArray) -> FloatArray:
+        return np.where(shapely.distance(crosswalks, shapely.points(places)) < 0.01, LOW, 0.0)
+
+    plan = _plan(polygon)
+    model.add("ramp", np.concatenate([plan, heights(plan)[..., None]], axis=2))
+    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)
+    for (a, b), (za, zb) in zip(pairwise(ring), pairwise(heights(ring)), strict=True):
+        if za != zb:
+            foot, head = (a, b) if za < zb else (b, a)
+            model.add("kerb", [[(*foot, LOW), (*head, 0.0), (*foot, 0.0)]])
 
 
 def _add_bars(model: Model, crosswalk: Any) -> None:
