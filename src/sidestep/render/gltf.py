@@ -134,7 +134,10 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
     if image is not None and uv is not None and len(uv) == count:
         square = np.asarray(image.convert("RGB").resize((PICTURE, PICTURE)), np.float64)[::-1] / 255.0
         return Material(f"picture {index}", (square**2.2).astype(np.float32), 1.0, True), np.asarray(uv, np.float64)
+    factor = getattr(material, "baseColorFactor", None)
     painted = visual if material is None else material
-    colour = np.asarray(painted.main_color, np.float64)
-    linear = (np.clip(colour[:3] / 255.0, 0.0, 1.0) ** 2.2).astype(np.float32).reshape(1, 1, 3)
+    colour = np.clip(np.asarray(painted.main_color if factor is None else factor, np.float64)[:3] / 255.0, 0.0, 1.0)
+    linear = (
+        (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)
+    )  # glTF factors are linear
     return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))

@@ -2,7 +2,7 @@
 
 Polygons and MultiPolygons become regions, LineStrings with a ``width`` become walls of that width. What
 GeoJSON has no member for stands in a foreign member ``scene`` of the collection: ``{"crs": "local" | "wgs84",
-"origin": [x, y], "enclosed": bool, "source": text}``. Coordinates are metres in the scene's frame
+"origin": [x, y], "enclosed": bool, "source": text, "mesh": file}``. Coordinates are metres in the scene's frame
 (``local``), less the origin, or longitude and latitude in degrees (``wgs84``), projected to the plane that
 touches the WGS 84 ellipsoid at the origin (x east, y north), by default the file's first point. Within 5 km
 the plane distorts lengths by less than 1 in a million.
@@ -37,6 +37,7 @@ class SceneMember(Model):
     origin: Point | None = None
     enclosed: bool = False
     source: str = ""
+    mesh: str | None = None
 
 
 def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
@@ -66,6 +67,7 @@ def from_geojson(data: Any, where: str, crs: Literal["local", "wgs84"] | None = 
         "regions": regions,
         "enclosed": member.enclosed,
         "source": member.source,
+        "mesh": member.mesh,
     }
     return SceneSpec.parse(settings, where)
 
@@ -79,6 +81,8 @@ def to_geojson(spec: SceneSpec) -> dict[str, Any]:
         geometry = {"type": "Polygon", "coordinates": rings}
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})
     member = {"crs": "local", "enclosed": spec.enclosed, "source": spec.source}
+    if spec.mesh is not None:
+        member["mesh"] = spec.mesh
     return {"type": "FeatureCollection", "name": spec.name, "scene": member, "features": features}
 
 

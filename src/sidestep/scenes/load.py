@@ -14,16 +14,20 @@ from sidestep.types.scene import SceneSpec
 TOWN = "town:"
 YAML_SUFFIXES = (".yaml", ".yml")
 GEOJSON_SUFFIXES = (".geojson", ".json")
+OSM_SUFFIX = ".osm"
+PLACE = "place:"
+BUNDLED = "bundled:"
 
 
 def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> SceneSpec:
     """The scene that ``reference`` names: a floor plan, a town or a window of one, a file, or the scene itself.
 
-    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it.
+    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it. ``place:NAME`` is a place
+    that comes with Sidestep.
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, or a ROS map if it has an
-    ``image`` key), ``.geojson`` or ``.json``. Relative paths start at ``base``, the folder of the scenario
-    file, or at the working directory.
+    ``image`` key), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``,
+    the folder of the scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
         return reference
@@ -31,12 +35,16 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         from sidestep.scenes.towns import resolve_town
 
         return resolve_town(reference)
+    if reference.startswith(PLACE):
+        from sidestep.scenes.places import resolve_place
+
+        return resolve_place(reference)
     path = Path(reference).expanduser()
     suffix = path.suffix.lower()
-    if suffix not in YAML_SUFFIXES + GEOJSON_SUFFIXES:
+    if suffix not in (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX):
         if "/" in reference or "\\" in reference or suffix:
             raise BadInput(
-                f"{reference}: a scene file ends in .yaml (scene or ROS map) or .geojson, not in "
+                f"{reference}: a scene file ends in .yaml (scene or ROS map), .geojson or .osm, not in "
                 f"{suffix or 'nothing'!r}; for a ROS map give the .yaml file beside the image"
             )
         if reference not in plan_names():
@@ -45,15 +53,32 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     path = (base or Path()) / path
     if not path.is_file():
         raise BadInput(f"{path}: no such scene file{_nearby(path)}")
+    if suffix == OSM_SUFFIX:
+        from sidestep.scenes.places import read_osm
+
+        return read_osm(path)
     if suffix in GEOJSON_SUFFIXES:
-        return read_geojson(path)
+        return _with_mesh(read_geojson(path), path)
     data = read_mapping(path)
-    return read_ros_map(path) if "image" in data else parse_scene(data, str(path), path.stem)
+    return read_ros_map(path) if "image" in data else _with_mesh(parse_scene(data, str(path), path.stem), path)
+
+
+def _with_mesh(scene: SceneSpec, path: Path) -> SceneSpec:
+    """The scene with the place of its mesh: it must lie in the scene file's folder or below."""
+    if scene.mesh is None or scene.mesh.startswith(BUNDLED):
+        return scene
+    folder = path.parent.resolve()
+    file = (folder / scene.mesh).resolve()
+    if not file.is_relative_to(folder):
+        raise BadInput(f"{path}: mesh {scene.mesh!r} lies outside {folder}; put it beside the scene file")
+    if not file.is_file():
+        raise BadInput(f"{path}: mesh: {file.name}: no such file beside the scene file")
+    return scene.model_copy(update={"mesh": str(file)})
 
 
 def _nearby(path: Path) -> str:
     """The files in the same folder that may have been meant."""
     if not path.parent.is_dir():
         return f"; the folder {path.parent} does not exist (paths are relative to the scenario file)"
-    suffixes = YAML_SUFFIXES + GEOJSON_SUFFIXES
+    suffixes = (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX)
     return did_you_mean(path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in suffixes])

@@ -55,15 +55,22 @@ class SceneSpec(Model):
     """A static world as a person writes it.
 
     ``enclosed``: everything outside the open regions is solid, as in a floor plan. Otherwise only solid regions block.
+    ``mesh``: what cameras see instead of the drawn regions, a ``.glb`` file: in a scene file a path beside or below it,
+    or ``bundled:FILE`` of a place that comes with Sidestep.
     """
 
     name: str = "open"
     regions: tuple[Region, ...] = ()
     enclosed: bool = False
     source: str = ""
+    mesh: str | None = None
 
     @model_validator(mode="after")
     def _check(self) -> SceneSpec:
+        if self.mesh is not None:
+            parts = self.mesh.replace("\\", "/").split("/")
+            if not self.mesh.endswith(".glb") or "://" in self.mesh or ".." in parts:
+                raise ValueError(f"mesh must be the path of a .glb file without '..' in it, got {self.mesh!r}")
         if self.enclosed and not any(region.kind in OPEN for region in self.regions):
             raise ValueError("an enclosed scene needs at least one open region (walkable, sidewalk, road, …)")
         return self

@@ -17,6 +17,7 @@ from sidestep.render.scene.ground import Palette, add_ground, cut_ground
 from sidestep.render.scene.layout import Footprint, Layout, read_layout
 from sidestep.render.scene.levels import GroundHeight, layout_height
 from sidestep.render.scene.rooms import add_rooms, room_height
+from sidestep.render.scene.scanned import load_scanned
 from sidestep.render.scene.solids import Frame, disc
 from sidestep.render.scene.surroundings import (
     REACH,
@@ -38,8 +39,12 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
     """The scene in 3D, metres, z up, sidewalks and floors at z = 0.
 
     ``seed`` chooses materials, storeys and other looks; shapes that one can run into do not depend on it. ``indoor``
-    overrides the rule of ``layout.is_indoor``. The same arguments give the same triangles.
+    overrides the rule of ``layout.is_indoor``. The same arguments give the same triangles. A scene with a mesh looks
+    like the mesh.
     """
+    spec = scene.spec if isinstance(scene, CompiledScene) else scene
+    if spec.mesh is not None:
+        return load_scanned(spec)
     layout = continue_ground(read_layout(scene, indoor))
     height = layout_height(layout)
     builder = MeshBuilder()

@@ -1,0 +1,76 @@
+"""The places that come with Sidestep, by name, and ``place:NAME`` and ``place:NAME/long/NUMBER`` in scenario files.
+
+The project drew them; they are no real places, and their files are no OpenStreetMap data.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.scenes.places.closed import close_others
+from sidestep.scenes.places.osm import osm_place
+from sidestep.scenes.places.place import Place
+from sidestep.scenes.towns.routes import Route
+from sidestep.types.scene import SceneSpec
+
+DATA = Path(__file__).parent / "data"
+LONG_WAYS = DATA / "long_ways.json"
+PREFIX = "place:"
+FILES = {"kettlegate": "kettlegate.osm", "piper-parade": "piper-parade.osm", "lantern-court": "lantern-court.geojson"}
+
+
+def place_names() -> tuple[str, ...]:
+    """Names of the bundled places."""
+    return tuple(FILES)
+
+
+@cache
+def bundled_place(name: str) -> Place:
+    """A bundled place by name."""
+    if name not in FILES:
+        raise UnknownName("place", name, FILES, "scene")
+    file = DATA / FILES[name]
+    place = osm_place(file) if file.suffix == ".osm" else _scanned(name, file)
+    scene = place.scene.model_copy(update={"name": PREFIX + name, "source": f"drawn by the project: {file.name}"})
+    return Place(name, scene, place.graph)
+
+
+def _scanned(name: str, file: Path) -> Place:
+    from sidestep.scenes.geojson import read_geojson
+    from sidestep.scenes.places.scan import place_from_annotation
+
+    scene = read_geojson(file).model_copy(update={"mesh": f"bundled:{file.with_suffix('.glb').name}"})
+    return place_from_annotation(scene, name)
+
+
+@cache
+def long_ways(name: str) -> tuple[Route, ...]:
+    """The long ways of a bundled place. Their nodes are kept by position, in ``data/long_ways.json``."""
+    place = bundled_place(name)
+    nodes = sorted(place.graph)
+    xy = np.array([place.graph.nodes[node]["xy"] for node in nodes])
+    routes = []
+    for chosen in json.loads(LONG_WAYS.read_text(encoding="utf-8"))[name]:
+        nearest = [int(np.hypot(*(xy - point).T).argmin()) for point in chosen]
+        routes.append(place.route_over(tuple(nodes[k] for k in nearest)))
+    return tuple(routes)
+
+
+def resolve_place(reference: str) -> SceneSpec:
+    """The scene that ``place:NAME`` or ``place:NAME/long/NUMBER`` names."""
+    name, long, number = reference.removeprefix(PREFIX).partition("/long/")
+    place = bundled_place(name)
+    if not long:
+        return place.scene
+    routes = long_ways(name)
+    if not number.isdigit() or int(number) >= len(routes):
+        raise BadInput(
+            f"scene {reference}: a long route is place:NAME/long/NUMBER with a number from 0 to {len(routes) - 1}, "
+            f"got {number!r}"
+        )
+    return close_others(place, routes[int(number)], reference)

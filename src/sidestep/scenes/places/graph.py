@@ -1,0 +1,145 @@
+"""Walking lines to a graph: nodes where they meet, edges between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import shapely
+import shapely.ops
+
+from sidestep.scenes.towns.curves import stations_of
+from sidestep.types.base import FloatArray
+
+GRID = 0.02  # m: lines that end so near another meet it
+STUB = 1.6  # m: dead ends shorter than this are what was left over where lines were cut
+KINDS = ("crosswalk", "sidewalk", "plaza")
+"""Where lines lie on each other the first of these counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class WalkLine:
+    """A line to walk along: sidewalk, crosswalk or plaza."""
+
+    line: Any  # shapely
+    width: float  # m
+    kind: str
+    measure: Callable[[Any], float] | None = None
+    """The width (m) of a part of the line, if it is not the same everywhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Between two places where lines meet."""
+
+    points: FloatArray
+    width: float
+    kind: str
+
+    @property
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        a, b = np.round(self.points[[0, -1]], 2).tolist()
+        return (a[0], a[1]), (b[0], b[1])
+
+    def joined(self, other: _Piece, at: tuple[float, float]) -> _Piece:
+        """This and another piece that share the end ``at``."""
+        mine = self.points if self.ends[1] == at else self.points[::-1]
+        its = other.points if other.ends[0] == at else other.points[::-1]
+        return _Piece(np.concatenate([mine, its[1:]]), min(self.width, other.width), self.kind)
+
+
+def make_graph(lines: list[WalkLine]) -> nx.Graph:
+    """Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``, ``length`` (all m) and ``start``, the node where
+    the line begins."""
+    pieces = _cut(lines)
+    pieces = _without_stubs(pieces)
+    pieces = _merged(pieces)
+    graph: nx.Graph = nx.Graph()
+    numbers: dict[tuple[float, float], int] = {}
+    for piece in sorted(pieces, key=lambda piece: (*piece.ends, len(piece.points))):
+        for part in _once(piece, numbers, graph):
+            a, b = (_node(end, numbers, graph) for end in part.ends)
+            length = round(float(stations_of(part.points)[-1]), 3)
+            graph.add_edge(a, b, line=part.points, width=part.width, kind=part.kind, length=length, start=a)
+    return graph
+
+
+def _node(xy: tuple[float, float], numbers: dict[tuple[float, float], int], graph: nx.Graph) -> int:
+    if xy not in numbers:
+        numbers[xy] = len(numbers)
+        graph.add_node(numbers[xy], xy=xy)
+    return numbers[xy]
+
+
+def _cut(lines: list[WalkLine]) -> list[_Piece]:
+    """All lines cut where they meet, each piece with the width and kind of the line on which it lies."""
+    if not lines:
+        return []
+    noded = shapely.union_all([line.line for line in lines], grid_size=GRID)
+    tree = shapely.STRtree([line.line for line in lines])
+    pieces = []
+    for part in shapely.get_parts(noded):
+        if part.geom_type != "LineString" or part.length < GRID:
+            continue
+        middle = part.interpolate(0.5, normalized=True)
+        near = tree.query(middle, predicate="dwithin", distance=3 * GRID)
+        sources = [lines[k] for k in near] or [lines[int(tree.nearest(middle))]]
+        source = min(sources, key=lambda line: KINDS.index(line.kind))
+        width = source.measure(part) if source.measure else source.width
+        pieces.append(_Piece(shapely.get_coordinates(part), width, source.kind))
+    return pieces
+
+
+def _at_ends(pieces: list[_Piece]) -> dict[tuple[float, float], list[int]]:
+    found: dict[tuple[float, float], list[int]] = {}
+    for number, piece in enumerate(pieces):
+        for end in piece.ends:
+            found.setdefault(end, []).append(number)
+    return found
+
+
+def _without_stubs(pieces: list[_Piece]) -> list[_Piece]:
+    at = _at_ends(pieces)
+    kept = []
+    for piece in pieces:
+        loose = [len(at[end]) == 1 for end in piece.ends]
+        if any(loose) and not all(loose) and stations_of(piece.points)[-1] < STUB:
+            continue
+        kept.append(piece)
+    return kept
+
+
+def _merged(pieces: list[_Piece]) -> list[_Piece]:
+    """Pieces of one kind that nothing else meets where they meet, joined."""
+    at = _at_ends(pieces)
+    alive: list[_Piece | None] = list(pieces)
+    for end in sorted(at):
+        if len(at[end]) != 2 or at[end][0] == at[end][1]:
+            continue
+        a, b = at[end]
+        one, other = alive[a], alive[b]
+        if one is None or other is None or one.kind != other.kind or abs(one.width - other.width) > 0.5:
+            continue
+        alive[a], alive[b] = one.joined(other, end), None
+        for far in other.ends:
+            if far != end:
+                at[far] = [a if number == b else number for number in at[far]]
+        at[end] = []
+    return [piece for piece in alive if piece is not None]
+
+
+def _once(piece: _Piece, numbers: dict[tuple[float, float], int], graph: nx.Graph) -> list[_Piece]:
+    """The piece, cut in three if it ends where it starts, in two if its ends have an edge already."""
+    a, b = piece.ends
+    cuts = 3 if a == b else 2 if a in numbers and b in numbers and graph.has_edge(numbers[a], numbers[b]) else 1
+    if cuts == 1:
+        return [piece]
+    line, length = shapely.LineString(piece.points), stations_of(piece.points)[-1]
+    parts = []
+    for k in range(cuts):
+        part = shapely.ops.substring(line, length * k / cuts, length * (k + 1) / cuts)
+        parts.append(_Piece(np.round(shapely.get_coordinates(part), 3), piece.width, piece.kind))
+    return parts

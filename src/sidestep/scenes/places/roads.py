@@ -1,0 +1,165 @@
+"""Roads cut at their junctions, and the strips beside them: the carriageway, the sidewalks, and their middles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import shapely
+
+from sidestep.scenes.places.osm_file import OsmData, OsmWay
+from sidestep.scenes.places.osm_tags import OsmOptions, is_road, road_width, sidewalk_width
+from sidestep.scenes.towns.curves import left_of, unit
+from sidestep.types.base import FloatArray
+
+SIDES = ("left", "right")
+BEND = np.radians(181)  # between two arms: from here on the outside of the bend is filled
+QUARTER = 8  # chords per quarter circle
+SHRINK = 0.3  # m from the edge of a sidewalk: a line nearer to it is its edge, not its middle
+
+
+@dataclass(frozen=True, eq=False)
+class RoadPart:
+    """A road between two junctions, in its way's direction."""
+
+    points: FloatArray  # (K, 2) m
+    ends: tuple[str, str]  # nodes
+    half: float  # m, of the carriageway
+    sidewalks: tuple[float, float]  # m, left and right; 0: none
+
+    def reach(self, side: int, share: float) -> float:
+        """From the centre line to ``share`` of the sidewalk's width, m; the road's edge where there is none."""
+        return self.half + share * self.sidewalks[side]
+
+
+@dataclass(frozen=True, eq=False)
+class Streets:
+    """The roads of a file and the ground that their tags tell of."""
+
+    parts: tuple[RoadPart, ...]
+    carriageway: Any  # shapely area
+    sidewalks: Any  # shapely area beside it
+    middles: tuple[Any, ...]
+    """Lines along the middle of those sidewalks."""
+
+    def width_along(self, line: Any) -> float:
+        """Width (m) of the sidewalk along whose middle the line runs, where it is narrowest."""
+        places = [np.asarray(line.interpolate(share, normalized=True).coords)[0] for share in (0.1, 0.3, 0.5, 0.7, 0.9)]
+        return min(min(_misfits(self.parts, place))[1] for place in places)
+
+
+def lay_streets(data: OsmData, options: OsmOptions) -> Streets:
+    """All roads of a file."""
+    parts = tuple(_split([way for way in data.ways if is_road(way.tags)], options))
+    widest = max((max(part.sidewalks) for part in parts), default=0.0)
+    corner = options.corner_radius
+
+    def grown(share: float) -> Any:
+        return _rounded(parts, _grown(parts, share), max(corner - share * widest, 0.0))
+
+    road, outer = grown(0.0), grown(1.0)
+    sidewalks = shapely.difference(outer, road)
+    lines = shapely.intersection(shapely.boundary(grown(0.5)), shapely.buffer(sidewalks, -SHRINK))
+    merged = shapely.line_merge(lines)
+    middles = [line for line in shapely.get_parts(merged) if line.geom_type == "LineString" and line.length > 0.5]
+    return Streets(parts, road, sidewalks, tuple(middles))
+
+
+def _split(ways: list[OsmWay], options: OsmOptions) -> list[RoadPart]:
+    """Ways cut where they share a node with another road, or with themselves."""
+    uses: dict[str, int] = {}
+    for way in ways:
+        for ref in way.refs:
+            uses[ref] = uses.get(ref, 0) + 1
+    parts = []
+    for way in ways:
+        inner = [k for k in range(1, len(way.refs) - 1) if uses[way.refs[k]] > 1]
+        cuts = [0, *inner, len(way.refs) - 1]
+        half = road_width(way.tags) / 2
+        widths = tuple(sidewalk_width(way.tags, side, options) or 0.0 for side in SIDES)
+        for a, b in pairwise(cuts):
+            parts.append(RoadPart(way.points[a : b + 1], (way.refs[a], way.refs[b]), half, (widths[0], widths[1])))
+    return parts
+
+
+def _grown(parts: tuple[RoadPart, ...], share: float) -> Any:
+    """Everything within ``share`` of the sidewalks' far edges, with the outsides of bends filled."""
+    areas = []
+    for part in parts:
+        line = shapely.LineString(part.points)
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            reach = sign * part.reach(side, share)
+            areas.append(shapely.buffer(line, reach, single_sided=True, quad_segs=QUARTER, join_style="round"))
+    for arms in _arms(parts).values():
+        areas += _wedges(arms, lambda part, side: part.reach(side, share))
+    return shapely.union_all(areas)
+
+
+@dataclass(frozen=True, eq=False)
+class _Arm:
+    """The end of a part at a junction, seen from there. ``sides``: which side of the part is on its left and right."""
+
+    part: RoadPart
+    centre: FloatArray
+    angle: float  # rad
+    sides: tuple[int, int]
+
+
+def _arms(parts: tuple[RoadPart, ...]) -> dict[str, list[_Arm]]:
+    found: dict[str, list[_Arm]] = {}
+    for part in parts:
+        for end, points, sides in ((0, part.points, (0, 1)), (1, part.points[::-1], (1, 0))):
+            along = points[1] - points[0]
+            arm = _Arm(part, points[0], float(np.arctan2(along[1], along[0])), sides)
+            found.setdefault(part.ends[end], []).append(arm)
+    for arms in found.values():
+        arms.sort(key=lambda arm: arm.angle)
+    return found
+
+
+def _wedges(arms: list[_Arm], reach: Callable[[RoadPart, int], float]) -> list[Any]:
+    """Slices of a disc on the outside of bends, where two strips with flat ends leave a gap."""
+    if len(arms) < 2:
+        return []
+    wedges = []
+    for k, arm in enumerate(arms):
+        after = arms[(k + 1) % len(arms)]
+        gap = (after.angle - arm.angle) % (2 * np.pi)
+        if gap > BEND:
+            radius = min(reach(arm.part, arm.sides[0]), reach(after.part, after.sides[1]))
+            turn = np.linspace(
+                arm.angle + np.pi / 2, arm.angle + gap - np.pi / 2, 2 + int(QUARTER * (gap - np.pi) / 1.5)
+            )
+            rim = arm.centre + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+            wedges.append(shapely.Polygon([arm.centre, *rim]))
+    return wedges
+
+
+def _rounded(parts: tuple[RoadPart, ...], area: Any, radius: float) -> Any:
+    """Kerb corners at junctions, rounded."""
+    junctions = [arms for arms in _arms(parts).values() if len(arms) > 1]
+    if radius <= 0 or not junctions:
+        return area
+    closed = shapely.buffer(shapely.buffer(area, radius, quad_segs=QUARTER), -radius, quad_segs=QUARTER)
+    discs = [
+        shapely.Point(arms[0].centre).buffer(1.5 * max(arm.part.reach(0, 1.0) for arm in arms) + radius)
+        for arms in junctions
+    ]
+    return shapely.union(area, shapely.intersection(closed, shapely.union_all(discs)))
+
+
+def _misfits(parts: tuple[RoadPart, ...], point: FloatArray) -> list[tuple[float, float]]:
+    """How far the point is from the middle of each sidewalk, and the width of that."""
+    found = []
+    for part in parts:
+        line = shapely.LineString(part.points)
+        place = line.project(shapely.Point(point))
+        foot, ahead = (np.asarray(line.interpolate(s).coords)[0] for s in (place, min(place + 0.1, line.length)))
+        behind = np.asarray(line.interpolate(max(place - 0.1, 0.0)).coords)[0]
+        side = 0 if left_of(unit(ahead - behind)) @ (point - foot) > 0 else 1
+        if part.sidewalks[side]:
+            found.append((abs(float(np.hypot(*(point - foot))) - part.reach(side, 0.5)), part.sidewalks[side]))
+    return found or [(0.0, 2.0)]

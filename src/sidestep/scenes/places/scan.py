@@ -1,0 +1,109 @@
+"""A scanned place: a mesh that cameras see, and an annotation of where its sidewalks and crosswalks are.
+
+The annotation is GeoJSON in the mesh's own metres (``"scene": {"crs": "local"}``): x and y as in the mesh turned
+to z up, sidewalks at z = 0. Its obstacle, building and furniture polygons are the solids; more can be found in the
+mesh.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import shapely
+
+from sidestep.errors import BadInput
+from sidestep.scenes.geojson import read_geojson
+from sidestep.scenes.places.glb import read_triangles
+from sidestep.scenes.places.graph import make_graph
+from sidestep.scenes.places.place import WALKED, Place
+from sidestep.scenes.places.skeleton import walking_lines
+from sidestep.scenes.places.slice import slice_solids
+from sidestep.scenes.solids import describe, region_polygon
+from sidestep.scenes.towns.curves import resample
+from sidestep.types.base import FloatArray
+from sidestep.types.scene import SOLID, SceneSpec
+
+SMALLEST, LARGEST = 2.0, 5000.0  # m: the extent of a place
+OUTSIDE = 0.5  # m by which an annotation may reach beyond the mesh
+LEVEL = 0.4  # m between the sidewalks of the mesh and z = 0
+LARGE = 1.0  # m²: ways lead round larger solids; the robot itself keeps off smaller ones
+
+
+def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: bool = False) -> Place:
+    """Mesh and annotation to a place; ``solids_from_mesh`` adds what the mesh has 0.15 to 1.5 m over the ground."""
+    file, drawn = Path(mesh), Path(annotation)
+    if file.suffix.lower() != ".glb":
+        raise BadInput(f"{file}: a scanned place is a .glb mesh; export it as binary glTF")
+    triangles = read_triangles(file)
+    _check_scale(triangles, file)
+    scene = read_geojson(drawn)
+    _check_inside(scene, triangles, file, drawn)
+    place = place_from_annotation(scene, drawn.stem, str(drawn))
+    _check_level(place, triangles, file)
+    regions = scene.regions
+    if solids_from_mesh:
+        regions = (*regions, *slice_solids(triangles, place.walked))
+    update = {"regions": regions, "mesh": str(file.resolve()), "source": scene.source or f"scan {file.name}"}
+    return Place(place.name, scene.model_copy(update=update), place.graph)
+
+
+def place_from_annotation(scene: SceneSpec, name: str, where: str = "annotation") -> Place:
+    """The graph of a scene that has no lines: through the middle of its sidewalks and crosswalks."""
+    polygons = [(r, region_polygon(r, f"{where}: {describe(r, k)}")) for k, r in enumerate(scene.regions)]
+    walked = shapely.union_all([polygon for region, polygon in polygons if region.kind in WALKED])
+    if walked.area < 1.0:
+        raise BadInput(f"{where}: has no sidewalk, crosswalk, ramp or walkable region; annotate where one walks")
+    blocks = [polygon for region, polygon in polygons if region.kind in SOLID and polygon.area > LARGE]
+    crossings = shapely.union_all([polygon for region, polygon in polygons if region.kind in ("crosswalk", "ramp")])
+    area = shapely.difference(walked, shapely.union_all(blocks)) if blocks else walked
+    return Place(name, scene, make_graph(walking_lines(area, crossings)))
+
+
+def _check_scale(triangles: FloatArray, file: Path) -> None:
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    extent = float((high - low)[:2].max())
+    if not SMALLEST <= extent <= LARGEST:
+        raise BadInput(
+            f"{file}: the place is {extent:.3g} m across, {SMALLEST:g} m to {LARGEST / 1000:g} km are believed; "
+            "is it in millimetres, centimetres or feet? Export it in metres"
+        )
+
+
+def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Path) -> None:
+    (x0, y0), (x1, y1) = triangles.min(axis=(0, 1))[:2], triangles.max(axis=(0, 1))[:2]
+    for index, region in enumerate(scene.regions):
+        corners = np.asarray(region.polygon)
+        beyond = (
+            float(max((x0, y0) - corners.min(axis=0), key=float)),
+            float(max(corners.max(axis=0) - (x1, y1), key=float)),
+        )
+        if max(beyond) > OUTSIDE:
+            raise BadInput(
+                f"{drawn}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, which "
+                f"spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres, z up, in both files"
+            )
+
+
+def _check_level(place: Place, triangles: FloatArray, file: Path) -> None:
+    """The sidewalks of the mesh must be at z = 0, or people would float: of all faces under a walking line, the one
+    nearest to 0 counts."""
+    lines = [resample(edge["line"], 1.0) for *_, edge in place.graph.edges(data=True)]
+    points = np.concatenate([*lines, np.zeros((0, 2))])
+    normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    flat = np.abs(normal[:, 2]) > 0.8 * np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
+    faces, normal = triangles[flat], normal[flat]
+    which, owner = shapely.STRtree(shapely.polygons(faces[:, :, :2])).query(shapely.points(points), "intersects")
+    if not len(which):
+        raise BadInput(f"{file}: has no ground under the annotated sidewalks; do both files use the same metres?")
+    gap = points[which] - faces[owner, 0, :2]
+    z = faces[owner, 0, 2] - (gap * normal[owner, :2]).sum(axis=1) / normal[owner, 2]
+    nearest = np.full(len(points), np.inf)
+    order = np.argsort(-np.abs(z))
+    nearest[which[order]] = z[order]  # the last one written is the nearest to 0
+    height = float(np.median(nearest[np.isfinite(nearest)]))
+    if abs(height) > LEVEL:
+        raise BadInput(
+            f"{file}: the annotated sidewalks are at z = {height:.2f} m; move the mesh by {-height:.2f} m, "
+            "so that they are at 0"
+        )
