@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from sidestep.suites.sidewalk.places import TownWays, Way, sidewalk_places
+from sidestep.suites.sidewalk.places import LongWay, Way, sidewalk_places
+from sidestep.suites.sidewalk.real_places import real_long_ways
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
 from sidestep.types.behaviour import Behaviour, BehaviourGraph, BehaviourNode, BehaviourPlacement, Choice
 from sidestep.types.scenario import CrowdPart, Scenario
@@ -52,26 +53,27 @@ class SidewalkLong:
 
     options: LongOptions = field(default_factory=LongOptions)
     name: str = "sidewalk-long"
-    summary: str = "250-450 m over several blocks past people; failures are counted, and the robot is put back"
+    summary: str = "hundreds of metres over several blocks past people; failures are counted, and the robot is put back"
 
     def with_options(self, options: dict[str, Any]) -> SidewalkLong:
         """The same suite, run differently."""
         return SidewalkLong(LongOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
 
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them, town by town."""
+        """All of them, town by town, then those of the drawn places."""
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
         for town in sidewalk_places().towns:
-            yield self._scenario(town)
+            yield self._scenario(town.town, town.long, "town")
+        for place, way in real_long_ways():
+            yield self._scenario(place, way, "real")
 
-    def _scenario(self, town: TownWays) -> Scenario:
-        way = town.long
+    def _scenario(self, place: str, way: LongWay, where: str) -> Scenario:
         return Scenario(
-            name=f"long-{town.town.lower()}",
+            name=f"long-{place.lower()}",
             suite=self.name,
-            summary=f"{way.length:.0f} m through {town.town}",
+            summary=f"{way.length:.0f} m through {place}",
             scene=way.scene,
             robots=(placement(way, self.options),),
             events=way.events if self.options.people else (),
@@ -83,7 +85,7 @@ class SidewalkLong:
                 time_limit_s=round(way.length / SLOWEST_MPS + SPARE_S),
             ),
             sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=("long", "town"),
+            tags=("long", where),
             notes={"options": self.options.model_dump(), "length_m": way.length},
         )
 

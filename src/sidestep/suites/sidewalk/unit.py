@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidestep.suites.sidewalk.places import Way, sidewalk_places
+from sidestep.suites.sidewalk.real_places import real_unit_ways
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
 from sidestep.types.scenario import Scenario
 from sidestep.types.sensors import Sensors
@@ -30,24 +31,27 @@ class SidewalkUnit:
         return SidewalkUnit(SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
 
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them, town by town."""
+        """All of them, town by town, then those of the drawn places."""
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
         for town in sidewalk_places().towns:
             for kind in KINDS:
-                yield self._scenario(kind, town.town, getattr(town, kind))
+                yield self._scenario(kind, town.town, getattr(town, kind), "town")
+        for kind, ways in real_unit_ways().items():
+            for place, way in ways:
+                yield self._scenario(kind, place, way, "real")
 
-    def _scenario(self, kind: str, town: str, way: Way) -> Scenario:
+    def _scenario(self, kind: str, place: str, way: Way, where: str) -> Scenario:
         return Scenario(
-            name=f"{kind}-{town.lower()}",
+            name=f"{kind}-{place.lower()}",
             suite=self.name,
-            summary=f"{kind} in {town}",
+            summary=f"{kind} in {place}",
             scene=way.scene,
             robots=(placement(way, self.options),),
             rules=rules(way),
             sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=(kind, "town"),
+            tags=(kind, where),
             notes={"options": self.options.model_dump()},
         )
 
