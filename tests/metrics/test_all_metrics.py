@@ -125,7 +125,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     ]  # fmt: skip
     led = [
         straight_run(people=[Walker((at, 1))], events=[Event(0, "trigger", "person:10", text="leading")])
-        for at in (2.0, 6.0)
+        for at in (2.0, 8.0)
     ]
     records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led]
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
