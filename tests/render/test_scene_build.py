@@ -18,8 +18,8 @@ from tests.render.meshes import area_vectors, corners, of_class, overlaps_in_pla
 
 PLANS = plan_names()
 INDOOR = {
-    "blind_corner", "corridor", "elevator_lobby", "foyer", "hallway_crossing", "hallway_room", "lobby", "narrow_doorway",
-    "narrow_hallway", "room",
+    "blind_corner", "corridor", "elevator_lobby", "foyer", "hallway_crossing", "hallway_room", "lobby",
+    "narrow_doorway", "narrow_hallway", "room",
 }  # fmt: skip
 GROUND = (
     Semantic.FLOOR,

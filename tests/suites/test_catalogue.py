@@ -18,7 +18,7 @@ from sidestep.types import EpisodeRecord, HolonomicVelocity, MetricResult, Obser
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in load("suites", "catalogue").scenarios()}
 EVENTFUL = [name for name, scenario in SCENARIOS.items() if scenario.events]
-SOLVED_BY = {name: "expert" for name in SCENARIOS} | dict.fromkeys(("blind-corner", "narrow-doorway"), "mpc")
+SOLVED_BY = dict.fromkeys(SCENARIOS, "expert") | dict.fromkeys(("blind-corner", "narrow-doorway"), "mpc")
 FIGURE = {
     "frontal-approach", "pedestrian-obstruction", "pedestrian-overtaking", "robot-overtaking", "down-path",
     "intersection", "intersection-wait", "intersection-proceed", "blind-corner", "narrow-hallway", "narrow-doorway",
@@ -119,7 +119,7 @@ class Shy:
 
 
 def test_who_does_not_go_on_when_asked_disobeys() -> None:
-    """From x = -6 it comes to stand 5.2 m before the person, who has signed 6 m before; from x = -8 it is never asked."""
+    """From x = -6 it stands 5.2 m before the person, who signs from 6 m on; from x = -8 it is never asked."""
     scenario = SCENARIOS["intersection-proceed"]
     rules = scenario.rules.model_copy(update={"time_limit_s": 12.0})
     nearer = scenario.ego.model_copy(update={"start": (-6.0, 0.0, 0.0)})
