@@ -38,6 +38,7 @@ POLICIES: dict[str, str] = {
 SUITES: dict[str, str] = {
     "core": "sidestep.suites.core:CORE",
     "socnav": "sidestep.suites.socnav:SOCNAV",
+    "catalogue": "sidestep.suites.catalogue:CATALOGUE",
     "sidewalk-unit": "sidestep.suites.sidewalk.unit:SIDEWALK_UNIT",
     "sidewalk-reactive": "sidestep.suites.sidewalk.reactive:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.long:SIDEWALK_LONG",

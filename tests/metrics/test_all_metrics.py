@@ -123,7 +123,11 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     gestures = [
         gesturing(halting(at), gesture, 8, 64, np.pi) for gesture in ("stop", "go_on") for at in (1.5, 4.0)
     ]  # fmt: skip
-    records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings]
+    led = [
+        straight_run(people=[Walker((at, 1))], events=[Event(0, "trigger", "person:10", text="leading")])
+        for at in (2.0, 8.0)
+    ]
+    records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led]
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

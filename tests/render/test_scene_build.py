@@ -17,7 +17,10 @@ from sidestep.types.scene import Region, SceneSpec
 from tests.render.meshes import area_vectors, corners, of_class, overlaps_in_plane
 
 PLANS = plan_names()
-INDOOR = {"blind_corner", "corridor", "hallway_crossing", "lobby", "narrow_doorway", "room"}
+INDOOR = {
+    "blind_corner", "corridor", "elevator_lobby", "foyer", "hallway_crossing", "hallway_room", "lobby",
+    "narrow_doorway", "narrow_hallway", "room",
+}  # fmt: skip
 GROUND = (
     Semantic.FLOOR,
     Semantic.SIDEWALK,
