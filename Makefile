@@ -27,7 +27,13 @@ demo: $(USER_STAMP)
 	    --workers 2 --video 1 --out out/demo/core
 	$(BIN)/python -m sidestep run socnav --policy social_force --policy orca --policy cadrl --policy sampling \
 	    --policy mpc --policy oracle --workers 2 --out out/demo/socnav
-	$(BIN)/python -m sidestep report out/demo/socnav out/demo/core --out out/demo/report.html
+	$(BIN)/python -m sidestep run sidewalk-unit --policy follow_lane --policy expert --limit 6 --workers 2 --out out/demo/unit
+	$(BIN)/python -m sidestep run sidewalk-reactive --policy follow_lane --policy expert --limit 18 --workers 2 \
+	    --video 1 --out out/demo/reactive
+	$(BIN)/python -m sidestep run sidewalk-long --policy expert --limit 1 --out out/demo/long
+	$(BIN)/python -m sidestep run catalogue --policy straight --policy social_force --policy expert --workers 2 --out out/demo/catalogue
+	$(BIN)/python -m sidestep report out/demo/socnav out/demo/core out/demo/unit out/demo/reactive out/demo/long \
+	    out/demo/catalogue --out out/demo/report.html
 	@echo "Open out/demo/report.html"
 
 test: $(STAMP) lint
