@@ -91,7 +91,9 @@ class SidewalkRun:
         """Whether any episode is of that suite."""
         return any(each.suite == suite for each in self.episodes)
 
-    def choose(self, suite: str, label: str, kind: str | None = None, place: str | None = None) -> list[SidewalkEpisode]:
+    def choose(
+        self, suite: str, label: str, kind: str | None = None, place: str | None = None
+    ) -> list[SidewalkEpisode]:
         """A policy's episodes of a suite, of a kind, in a place."""
         return [
             each

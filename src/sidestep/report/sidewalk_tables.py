@@ -237,7 +237,9 @@ def long_table(run: SidewalkRun) -> Table:
     sections = []
     for place in PLACES:
         labels = run.labels_of(LONG, place)
-        rows = [_row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, place=place))) for label in labels]
+        rows = [
+            _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, place=place))) for label in labels
+        ]
         theirs = [
             _printed(model.name, model.long_town if place == "town" else model.long_real, LONG_COLUMNS)
             for model in published().models
@@ -354,5 +356,7 @@ def _counted(run: SidewalkRun, suite: str) -> str:
 
 
 def _warnings(run: SidewalkRun) -> list[str]:
-    found = [f"{run.missing} episodes could not be read or have no known kind; they are left out."] if run.missing else []
+    found = (
+        [f"{run.missing} episodes could not be read or have no known kind; they are left out."] if run.missing else []
+    )
     return found
