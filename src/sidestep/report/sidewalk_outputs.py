@@ -11,7 +11,8 @@ from sidestep.records import atomic
 from sidestep.report.choice import Labelled
 from sidestep.report.sidewalk_episodes import SidewalkRun, read_sidewalk
 from sidestep.report.sidewalk_published import published
-from sidestep.report.sidewalk_tables import Table, sidewalk_tables
+from sidestep.report.sidewalk_rows import Table
+from sidestep.report.sidewalk_tables import sidewalk_tables
 from sidestep.report.sidewalk_write import write_table
 from sidestep.report.socnav_outputs import Illustration
 

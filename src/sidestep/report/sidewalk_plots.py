@@ -16,11 +16,12 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from sidestep.drawing import palette
-from sidestep.report.sidewalk_episodes import BEHAVIOURS, KINDS, LONG, PLACES, REACTIVE, UNIT, SidewalkRun
+from sidestep.report.sidewalk_episodes import BEHAVIOURS, LONG, PLACES, REACTIVE, UNIT, SidewalkRun
 from sidestep.report.sidewalk_estimates import Estimate
 from sidestep.report.sidewalk_published import published
 from sidestep.report.sidewalk_tables import UNIT_METRICS, behaviour_table, long_estimates
 from sidestep.report.socnav_plots import STYLE
+from sidestep.suites.sidewalk.unit import KINDS
 
 Colours = Mapping[str, str]
 """Label → ``#rrggbb``."""
@@ -95,8 +96,16 @@ def draw_completion(run: SidewalkRun, colours: Colours) -> Figure:
             theirs = [
                 (model.unit_town if place == "town" else model.unit_real)[kind][2] for model in published().models
             ]
-            x = at + (len(labels) / 2) * width + width * (((np.arange(len(theirs)) * 0.618034) % 1) - 0.5) * 0.7
-            axes.plot(x, theirs, "o", markerfacecolor="none", markeredgecolor=GREY, markersize=4, zorder=2)
+            aside = ((np.arange(len(theirs)) * 0.618034) % 1 - 0.5) * 0.7  # golden ratio: neighbours lie apart
+            axes.plot(
+                at + width * (len(labels) / 2 + aside),
+                theirs,
+                "o",
+                markerfacecolor="none",
+                markeredgecolor=GREY,
+                markersize=4,
+                zorder=2,
+            )
         axes.set_xticks(range(len(KINDS)), [kind.capitalize() for kind in KINDS])
         axes.set_ylim(0, 1.04)
         axes.set_ylabel("Route completion")
@@ -132,9 +141,9 @@ def _printed_long(place: str) -> dict[str, Sequence[float]]:
 
 def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]], colours: Colours) -> None:
     _tidy(axes, "both")
-    for name, (failures, *_, velocity) in _printed_long(place).items():
-        axes.plot(velocity, failures, "o", markerfacecolor="none", markeredgecolor=GREY, markersize=5, zorder=2)
-        axes.annotate(name, (velocity, failures), (4, 4), textcoords="offset points", fontsize=7, color=QUIET)
+    for name, row in _printed_long(place).items():
+        axes.plot(row[4], row[0], "o", markerfacecolor="none", markeredgecolor=GREY, markersize=5, zorder=2)
+        axes.annotate(name, (row[4], row[0]), (4, 4), textcoords="offset points", fontsize=7, color=QUIET)
     for label, (failures, _, _, _, velocity, *_) in found.items():
         if failures.value is None or velocity.value is None:
             continue

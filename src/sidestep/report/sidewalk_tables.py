@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sidestep.report.sidewalk_episodes import (
     BEHAVIOURS,
-    EIGHT,
-    KINDS,
     LONG,
     PLACES,
     REACTIVE,
@@ -19,10 +17,21 @@ from sidestep.report.sidewalk_episodes import (
 )
 from sidestep.report.sidewalk_estimates import Estimate, count_rate, mean, rate, ratio_of_sums, share
 from sidestep.report.sidewalk_published import Averages, PublishedModel, published
+from sidestep.report.sidewalk_rows import (
+    HERE,
+    NONE,
+    Cell,
+    Column,
+    Row,
+    Section,
+    Table,
+    average_row,
+    mark_best,
+    printed_row,
+)
+from sidestep.suites.sidewalk.reactive import BEHAVIOURS as EIGHT
+from sidestep.suites.sidewalk.unit import KINDS
 
-HERE, PUBLISHED = "here", "published"
-AVERAGE = "average"
-NONE = "–"
 PLACE_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",
     "real": "Real places, drawn (published: scanned places)",
@@ -31,83 +40,6 @@ BESIDE = (
     "† Published elsewhere: printed in the SidewalkBench paper, measured in another simulator on other scenes, and not "
     "by this project. All nine models see a camera's pictures only. Not comparable number by number."
 )
-
-
-@dataclass(frozen=True)
-class Column:
-    """``group`` stands above the titles of neighbouring columns."""
-
-    name: str
-    title: str
-    group: str = ""
-    unit: str = ""
-    better: str = "higher"
-    """``higher``, ``lower`` or nothing: then no value is marked as the best."""
-    decimals: int = 2
-
-    @property
-    def heading(self) -> str:
-        """``Straight SR ↑``."""
-        arrow = {"higher": "↑", "lower": "↓"}.get(self.better, "")
-        unit = f"({self.unit})" if self.unit else ""
-        return " ".join(part for part in (self.group, self.title, unit, arrow) if part)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number and how it is printed."""
-
-    estimate: Estimate = Estimate()
-    decimals: int = 2
-    best: bool = False
-
-    @property
-    def text(self) -> str:
-        """``0.87``, or a dash."""
-        return NONE if self.estimate.value is None else f"{self.estimate.value:.{self.decimals}f}"
-
-    @property
-    def interval(self) -> str:
-        """``0.81 … 0.91``, or nothing."""
-        if self.estimate.low is None or self.estimate.high is None:
-            return ""
-        return f"{self.estimate.low:.{self.decimals}f} … {self.estimate.high:.{self.decimals}f}"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A policy of ours (``here``), or a row that the paper prints (``published``)."""
-
-    policy: str
-    sees: str
-    origin: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def title(self) -> str:
-        """The policy; published ones bear a mark."""
-        return f"{self.policy} †" if self.origin == PUBLISHED else self.policy
-
-
-@dataclass(frozen=True)
-class Section:
-    """Rows that belong together: a place, or a metric."""
-
-    name: str
-    title: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """``name`` is also that of its files. ``side_by_side``: the paper prints the sections beside each other."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    sections: tuple[Section, ...]
-    notes: tuple[str, ...]
-    side_by_side: bool = False
 
 
 Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
@@ -149,9 +81,9 @@ def sidewalk_tables(run: SidewalkRun) -> list[Table]:
 def behaviour_table(run: SidewalkRun) -> Table:
     """Table 2: success by behaviour."""
     columns = (*(Column(kind, kind.capitalize()) for kind in BEHAVIOURS), Column("all", "All eight"))
-    rows = _own_rows(run, REACTIVE, columns, lambda kind: _rate("success"), all_of=EIGHT)
-    theirs = [_printed(model.name, model.success, columns) for model in published().models]
-    rows += [*_mark(theirs, columns), _printed("Average, as printed", published().average.success, columns)]
+    rows = _own_rows(run, REACTIVE, columns, _rate("success"), all_of=EIGHT)
+    theirs = [printed_row(model.name, model.success, columns) for model in published().models]
+    rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
         "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight ways with nobody on "
         "them. All eight: the episodes of the eight behaviours together.",
@@ -173,15 +105,15 @@ def unit_table(run: SidewalkRun) -> Table:
             parts = [run.choose(UNIT, label, kind, place) for kind in KINDS]
             estimates = [estimate(part) for part in parts for estimate in UNIT_METRICS.values()]
             rows.append(_row(run, label, columns, estimates))
-        rows = _mark(rows, columns)
+        rows = mark_best(rows, columns)
         theirs = [
-            _printed(model.name, [number for kind in KINDS for number in _unit(model, place)[kind]], columns)
+            printed_row(model.name, [number for kind in KINDS for number in _unit(model, place)[kind]], columns)
             for model in published().models
         ]
-        sections.append(Section(place, PLACE_TITLES[place], (*rows, *_mark(theirs, columns))))
+        sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
     notes = (
-        "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means with "
-        "bootstrap intervals). SPL takes the route's whole length as the shortest way, but a drive ends where it "
+        "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
+        "with bootstrap intervals). SPL takes the route's whole length as the shortest way, but a drive ends where it "
         "reaches the goal's circle, which spans the sidewalk: detours shorter than its radius cost nothing.",
         _counted(run, UNIT),
     )
@@ -204,9 +136,9 @@ def people_table(run: SidewalkRun) -> Table:
     sections = []
     for name, title, better, estimate in parts:
         judged = tuple(replace(column, better=better) for column in columns)
-        rows = _own_rows(run, REACTIVE, judged, lambda kind, estimate=estimate: estimate)
+        rows = _own_rows(run, REACTIVE, judged, estimate)
         if name in Averages.model_fields:
-            rows += [*_printed_people(name, judged), _printed("Average, as printed", getattr(average, name), judged)]
+            rows += [*_printed_people(name, judged), printed_row("Average, as printed", getattr(average, name), judged)]
         elif not any(cell.estimate.n for row in rows for cell in row.cells):
             continue
         sections.append(Section(name, title, tuple(rows)))
@@ -241,11 +173,11 @@ def long_table(run: SidewalkRun) -> Table:
             _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, place=place))) for label in labels
         ]
         theirs = [
-            _printed(model.name, model.long_town if place == "town" else model.long_real, LONG_COLUMNS)
+            printed_row(model.name, model.long_town if place == "town" else model.long_real, LONG_COLUMNS)
             for model in published().models
         ]
-        own = _mark(rows, LONG_COLUMNS)
-        sections.append(Section(place, PLACE_TITLES[place], (*own, *_mark(theirs, LONG_COLUMNS))))
+        own = mark_best(rows, LONG_COLUMNS)
+        sections.append(Section(place, PLACE_TITLES[place], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (
         "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
         "that the robot drove itself. V: that way divided by the time. Intervals: episodes resampled (bootstrap); "
@@ -280,18 +212,19 @@ def _unit(model: PublishedModel, place: str) -> dict[str, tuple[float | None, fl
 
 def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
     """The models' rows of Table 6. Those that never succeed do not compete, as in the paper."""
-    never, others = [], []
+    never: list[Row] = []
+    others: list[Row] = []
     for model in published().models:
-        row = _printed(model.name, getattr(model, name), columns)
+        row = printed_row(model.name, getattr(model, name), columns)
         (others if any(model.success) else never).append(row)
-    return [*never, *_mark(others, columns)]
+    return [*never, *mark_best(others, columns)]
 
 
 def _own_rows(
     run: SidewalkRun,
     suite: str,
     columns: Sequence[Column],
-    estimator: Callable[[str], Estimator],
+    estimator: Estimator,
     all_of: Sequence[str] = (),
 ) -> list[Row]:
     """A row per policy, the best marked, and their average; ``all_of``: the kinds of the column ``all``."""
@@ -301,47 +234,14 @@ def _own_rows(
         for column in columns:
             kinds = all_of if column.name == "all" else (column.name,)
             episodes = [each for kind in kinds for each in run.choose(suite, label, kind)]
-            estimates.append(estimator(column.name)(episodes))
+            estimates.append(estimator(episodes))
         rows.append(_row(run, label, columns, estimates))
-    return [*_mark(rows, columns), *_average(rows, columns)]
+    return [*mark_best(rows, columns), *average_row(rows, columns)]
 
 
 def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Sequence[Estimate]) -> Row:
     cells = tuple(Cell(found, column.decimals) for column, found in zip(columns, estimates, strict=True))
     return Row(label, run.sees.get(label, NONE), HERE, cells)
-
-
-def _average(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The mean of the policies' numbers, as the paper has one; none of a single policy."""
-    if len(rows) < 2:
-        return []
-    cells = []
-    for place, column in enumerate(columns):
-        values = [value for row in rows if (value := row.cells[place].estimate.value) is not None]
-        found = Estimate(sum(values) / len(values), None, None, len(values), len(values)) if values else Estimate()
-        cells.append(Cell(found, column.decimals))
-    return [Row(AVERAGE, "", HERE, tuple(cells))]
-
-
-def _printed(name: str, numbers: Sequence[float | None], columns: Sequence[Column]) -> Row:
-    """A row of the paper; columns of ours at the end are empty."""
-    padded = [*numbers, *[None] * (len(columns) - len(numbers))]
-    cells = tuple(Cell(Estimate(number), column.decimals) for number, column in zip(padded, columns, strict=True))
-    return Row(name, "camera", PUBLISHED, cells)
-
-
-def _mark(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The best of each column among these rows, and all that are printed alike; nobody where all are alike."""
-    marked = [list(row.cells) for row in rows]
-    for place, column in enumerate(columns):
-        known = {k: cells[place] for k, cells in enumerate(marked) if cells[place].estimate.value is not None}
-        if not column.better or len({cell.text for cell in known.values()}) < 2:
-            continue
-        choose: Callable[..., Cell] = max if column.better == "higher" else min
-        winner = choose(known.values(), key=lambda cell: cell.estimate.value)
-        for k, cell in known.items():
-            marked[k][place] = replace(cell, best=cell.text == winner.text)
-    return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
 
 
 def _counted(run: SidewalkRun, suite: str) -> str:
@@ -356,7 +256,6 @@ def _counted(run: SidewalkRun, suite: str) -> str:
 
 
 def _warnings(run: SidewalkRun) -> list[str]:
-    found = (
-        [f"{run.missing} episodes could not be read or have no known kind; they are left out."] if run.missing else []
-    )
-    return found
+    if not run.missing:
+        return []
+    return [f"{run.missing} episodes could not be read or have no known kind; they are left out."]

@@ -9,11 +9,12 @@ from itertools import groupby
 from pathlib import Path
 
 from sidestep.records import atomic
-from sidestep.report.sidewalk_tables import HERE, Cell, Column, Row, Section, Table
+from sidestep.report.sidewalk_rows import HERE, Cell, Column, Row, Section, Table
 from sidestep.report.tables import escape_latex
 
 CSV_COLUMNS = (
-    "table", "section", "policy", "sees", "origin", "metric", "title", "unit", "n", "of", "value", "low", "high", "best",
+    "table", "section", "policy", "sees", "origin", "metric", "title", "unit", "n", "of", "value", "low", "high",
+    "best",
 )  # fmt: skip
 _LATEX_SIGNS = {
     "–": "--", "…": r"\ldots{}", "†": r"$^\dagger$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "·": r"$\cdot$",
