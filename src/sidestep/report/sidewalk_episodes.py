@@ -137,7 +137,7 @@ def seen(needs: Sequence[str]) -> str:
 def _labels(chosen: Sequence[Labelled]) -> dict[int, str]:
     """Episode → the policy's own name, unless several runs of one suite have it: runs of the three suites belong
     together."""
-    holders = Counter({(item.run.folder, item.scores.suite, item.scores.policy) for item in chosen})
+    holders = {(id(item.run), item.scores.suite, item.scores.policy) for item in chosen}
     runs = Counter((suite, policy) for _, suite, policy in holders)
     shared = {policy for (_, policy), count in runs.items() if count > 1}
     return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item in chosen}
