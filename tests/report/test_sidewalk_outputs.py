@@ -20,6 +20,7 @@ from sidestep.report.html import label_episodes
 from sidestep.report.sidewalk_episodes import LONG, REACTIVE, UNIT, read_sidewalk
 from sidestep.report.sidewalk_films import choose_sidewalk_films, index_page, make_films, plan_films
 from sidestep.report.sidewalk_outputs import sidewalk_outputs
+from sidestep.report.sidewalk_page import fill_page
 from sidestep.report.sidewalk_plots import PLOTS, draw_plot
 from sidestep.report.socnav_plots import image_bytes
 from sidestep.types.outcome import Outcome
@@ -147,3 +148,28 @@ def test_command_line(folders: list[Path], tmp_path: Path) -> None:
     assert told.exit_code == 0, told.output
     assert [Path(film).name for film in json.loads(told.stdout)["films"]] == ["expert_success.mp4", "films.md"]
     assert CliRunner().invoke(app, [*command, "--film-policy", "expert"]).exit_code == 2
+
+
+def test_page_is_filled_again_and_again(tmp_path: Path) -> None:
+    page, tables = tmp_path / "suites" / "page.md", tmp_path / "tables"
+    for folder in (page.parent, tables):
+        folder.mkdir()
+    (tables / "one.md").write_text("### Title\n\n| a |\n\n- note\n", encoding="utf-8")
+    Image.new("RGB", (4, 4)).save(tables / "two.png")
+    parts = [f"<!-- begin {name} -->\nold\n<!-- end {name} -->" for name in ("one", "two", "counts")]
+    page.write_text("Before\n" + "\nbetween\n".join(parts) + "\nAfter\n", encoding="utf-8")
+    assert fill_page(page, tables) == ["one", "two", "counts"]
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("Before\n<!-- begin one -->\n\n| a |\n\n- note\n\n<!-- end one -->\nbetween\n")
+    assert "![two](../images/two.png)" in text
+    assert (tmp_path / "images" / "two.png").is_file()
+    assert "| `sidewalk-reactive` | gesturing |" in text
+    assert "old" not in text
+    fill_page(page, tables)
+    assert page.read_text(encoding="utf-8") == text
+    (tables / "two.png").unlink()
+    with pytest.raises(BadInput, match=r"two\.png"):
+        fill_page(page, tables)
+    page.write_text("nothing", encoding="utf-8")
+    with pytest.raises(BadInput, match="no place"):
+        fill_page(page, tables)

@@ -100,7 +100,9 @@ def test_estimates_by_hand() -> None:
     assert mean([0.5]) == Estimate(0.5, None, None, 1, 1)
     middle = mean([0.0, 0.25, 1.0])
     assert middle.value == pytest.approx(1.25 / 3)
-    assert middle.low is not None and middle.high is not None and 0 <= middle.low < middle.high <= 1
+    assert middle.low is not None
+    assert middle.high is not None
+    assert 0 <= middle.low < middle.high <= 1
     assert share([1.0, 1.0]).low == rate([1.0, 1.0]).low
     assert share([0.5, 1.0]) == mean([0.5, 1.0])
     assert ratio_of_sums([1, 0], [100, 300], 100).value == pytest.approx(0.25)  # not the mean of 1 and 0
@@ -115,7 +117,9 @@ def test_ratios_lie_between_those_of_episodes(pairs: list[tuple[int, float]]) ->
     counts, ways = zip(*pairs, strict=True)
     found = ratio_of_sums(counts, ways)
     each = [count / way for count, way in pairs]
-    assert found.value is not None and found.low is not None and found.high is not None
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
     assert min(each) - 1e-12 <= found.low <= found.high <= max(each) + 1e-12
     assert min(each) - 1e-12 <= found.value <= max(each) + 1e-12
 
