@@ -1,8 +1,8 @@
 """Fills the documentation's page about the sidewalk suites with the tables and figures of a report.
 
 ``python -m sidestep.report.sidewalk_page TABLES PAGE``: TABLES is what ``sidestep report … --tables TABLES`` wrote.
-Between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of PAGE comes the table or figure of that name, whose picture is
-copied beside the page's others; ``counts`` is the number of scenarios.
+Between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` of PAGE comes the table or figure of that name, whose picture
+is copied beside the page's others; ``counts`` is the number of scenarios.
 """
 
 from __future__ import annotations
