@@ -14,9 +14,10 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from sidestep.drawing import palette
-from sidestep.report.sidewalk_episodes import BEHAVIOURS, LONG, PLACES, REACTIVE, UNIT, SidewalkRun
+from sidestep.report.sidewalk_episodes import BEHAVIOURS, LONG, PLACES, REACTIVE, UNIT, SidewalkEpisode, SidewalkRun
 from sidestep.report.sidewalk_estimates import Estimate
 from sidestep.report.sidewalk_published import published
 from sidestep.report.sidewalk_tables import UNIT_METRICS, behaviour_table, long_estimates
@@ -77,47 +78,42 @@ def _tidy(axes: Any, grid: str = "y") -> None:
 def draw_completion(run: SidewalkRun, colours: Colours) -> Figure:
     """Figure 4: route completion by kind of sidewalk, a bar per policy."""
     places, labels = _places(run, UNIT), run.labels_of(UNIT)
-    width = 0.78 / (len(labels) + 1)
-    figure, grid = _new(max(4.8, 2.6 + 0.45 * len(labels) * len(KINDS)) * len(places), 3.9, 1, len(places))
-    for axes, place in zip(grid[0], places, strict=True):
+    size = max(5.2, 2.6 + 0.45 * len(labels) * len(KINDS)), 1.1 + 2.8 * len(places)
+    figure, grid = _new(*size, len(places), 1)
+    for axes, place in zip(grid[:, 0], places, strict=True):
         _tidy(axes)
-        for k, label in enumerate(labels):
-            found = [UNIT_METRICS["RC"](run.choose(UNIT, label, kind, place)) for kind in KINDS]
-            for at, estimate in enumerate(found):
-                if estimate.value is None:
-                    continue
-                x = at + (k - len(labels) / 2) * width
-                axes.bar(
-                    x, estimate.value, 0.9 * width, color=colours[label], zorder=2, label=label if not at else None
-                )
-                below, above = _whisker(estimate)
-                axes.errorbar(x, estimate.value, [[below], [above]], color=INK, linewidth=1, capsize=2, zorder=3)
         for at, kind in enumerate(KINDS):
-            theirs = [
-                (model.unit_town if place == "town" else model.unit_real)[kind][2] for model in published().models
-            ]
-            aside = ((np.arange(len(theirs)) * 0.618034) % 1 - 0.5) * 0.7  # golden ratio: neighbours lie apart
-            axes.plot(
-                at + width * (len(labels) / 2 + aside),
-                theirs,
-                "o",
-                markerfacecolor="none",
-                markeredgecolor=GREY,
-                markersize=4,
-                zorder=2,
-            )
+            _draw_bars(axes, at, [(run.choose(UNIT, label, kind, place), colours[label]) for label in labels])
+            theirs = [(model.unit_town if place == "town" else model.unit_real)[kind] for model in published().models]
+            _draw_published(axes, at, [numbers[2] for numbers in theirs], 0.78 / (len(labels) + 1), len(labels))
         axes.set_xticks(range(len(KINDS)), [kind.capitalize() for kind in KINDS])
+        axes.set_xlim(-0.5, len(KINDS) - 0.4)
         axes.set_ylim(0, 1.04)
         axes.set_ylabel("Route completion")
         axes.set_title(PLACE_NAMES[place], fontsize=10, loc="left")
-    _legend(figure, grid[0][0])
+    handles = [Patch(color=colours[label], label=label) for label in labels]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(labels), 5), frameon=False, fontsize=9)
     figure.suptitle(f"Route completion by kind of sidewalk\n{THEIRS}", fontsize=10)
     return figure
 
 
-def _legend(figure: Figure, axes: Any) -> None:
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 6), frameon=False, fontsize=9)
+def _draw_bars(axes: Any, at: float, policies: Sequence[tuple[list[SidewalkEpisode], str]]) -> None:
+    """A bar with its interval for each policy's episodes and colour; room for one more is left on the right."""
+    width = 0.78 / (len(policies) + 1)
+    for k, (episodes, colour) in enumerate(policies):
+        estimate = UNIT_METRICS["RC"](episodes)
+        if estimate.value is None:
+            continue
+        x = at + (k - len(policies) / 2) * width
+        ends = [[end] for end in _whisker(estimate)]
+        axes.bar(x, estimate.value, 0.9 * width, color=colour, zorder=2)
+        axes.errorbar(x, estimate.value, ends, color=INK, linewidth=1, capsize=2, zorder=3)
+
+
+def _draw_published(axes: Any, at: float, numbers: Sequence[float | None], width: float, count: int) -> None:
+    aside = ((np.arange(len(numbers)) * 0.618034) % 1 - 0.5) * 0.7  # golden ratio: neighbours lie apart
+    ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY, "markersize": 4}
+    axes.plot(at + width * (count / 2 + aside), numbers, "o", zorder=2, **ring)
 
 
 def draw_long(run: SidewalkRun, colours: Colours) -> Figure:
@@ -141,9 +137,12 @@ def _printed_long(place: str) -> dict[str, Sequence[float]]:
 
 def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]], colours: Colours) -> None:
     _tidy(axes, "both")
-    for name, row in _printed_long(place).items():
+    theirs = _printed_long(place)
+    for name, row in theirs.items():
         axes.plot(row[4], row[0], "o", markerfacecolor="none", markeredgecolor=GREY, markersize=5, zorder=2)
-        axes.annotate(name, (row[4], row[0]), (4, 4), textcoords="offset points", fontsize=7, color=QUIET)
+        crowded = any(0 < other[4] - row[4] < 0.15 and 0.8 < other[0] / row[0] < 1.25 for other in theirs.values())
+        side: dict[str, Any] = {"xytext": (-5, 3), "ha": "right"} if crowded else {"xytext": (4, 4)}
+        axes.annotate(name, (row[4], row[0]), textcoords="offset points", fontsize=7, color=QUIET, **side)
     for label, (failures, _, _, _, velocity, *_) in found.items():
         if failures.value is None or velocity.value is None:
             continue
@@ -154,11 +153,9 @@ def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.9)
     axes.set_yticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
     axes.minorticks_off()
-    most = max([row[0] for row in _printed_long(place).values()] + [each[0].value or 0.0 for each in found.values()])
+    most = max([row[0] for row in theirs.values()] + [each[0].value or 0.0 for each in found.values()])
     axes.set_ylim(-0.06, 1.3 * most)
-    fastest = max(
-        [row[-1] for row in _printed_long(place).values()] + [each[4].value or 0.0 for each in found.values()]
-    )
+    fastest = max([row[4] for row in theirs.values()] + [each[4].value or 0.0 for each in found.values()])
     axes.set_xlim(0, 1.18 * fastest)
     axes.set_xlabel("Mean velocity (m/s), to the right: better")
     axes.set_ylabel("Failures per 100 m, downwards: better")
