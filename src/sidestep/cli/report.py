@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
 
 
 @verb
@@ -22,21 +25,63 @@ def report(
     strip: Annotated[
         str | None, typer.Option(metavar="SCENARIO", help="Scenario of the film strip of a run of suite socnav.")
     ] = None,
+    films: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also film a success and a typical failure per sidewalk behaviour into here."),
+    ] = None,
+    film_policy: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of --films: this policy only; repeatable.")
+    ] = None,
+    camera: Annotated[
+        list[str] | None, typer.Option(help="Of --films: first, chase, above, top; repeatable or with commas.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="Of each picture of --films, WIDTHxHEIGHT.")] = None,
+    renderer: RendererChoice = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one self-contained HTML file about one or more runs."""
     from sidestep.benchmark.folder import load_run
     from sidestep.report import write_report
 
+    if films is None and (film_policy or camera or size):
+        raise BadInput("--film-policy, --camera and --size say what --films films; give --films DIR too")
     with quiet_stdout(as_json):
         for folder in runs:
             load_run(folder)
         path = out if out is not None else runs[0] / "report.html"
+        film = _filming(runs, films, film_policy, camera, size) if films is not None else list
         files = write_report(runs, path, tables, strip)
+        made = film()
     if as_json:
         written = {"files": [str(file) for file in files]} if tables is not None else {}
+        if films is not None:
+            written["films"] = [str(file) for file in made]
         print_json({"report": str(path), "runs": [str(folder) for folder in runs], **written})
     else:
         typer.echo(f"wrote {path}")
         if files:
             typer.echo(f"wrote {len(files)} files to {tables}: {', '.join(file.name for file in files)}")
+        if made:
+            typer.echo(f"wrote {len(made) - 1} films to {films}, listed in {made[-1].name}")
+
+
+def _filming(
+    runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
+) -> Callable[[], list[Path]]:
+    """Raises if the films cannot be made, else the function that makes them."""
+    from sidestep.benchmark.score import read_run
+    from sidestep.cli.bars import progress_bar
+    from sidestep.cli.filming import sized, split_names
+    from sidestep.report.html import label_episodes
+    from sidestep.report.sidewalk_films import CAMERAS, SIZE, make_films, plan_films
+    from sidestep.types.sensors import CameraSettings
+
+    settings = sized(CameraSettings(), size or f"{SIZE[0]}x{SIZE[1]}")
+    cameras = split_names(camera, CAMERAS)
+    chosen = plan_films(label_episodes([read_run(run) for run in runs]), policies or (), cameras)
+
+    def make() -> list[Path]:
+        with progress_bar("filming") as move:
+            return make_films(chosen, folder, cameras, (settings.width, settings.height), move)
+
+    return make

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sidestep.report.choice import Labelled, choose_replays
 from sidestep.report.failures import failure_cards
 from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
 from sidestep.report.references import metric_references, policy_references
+from sidestep.report.sidewalk_outputs import SidewalkOutputs, sidewalk_outputs
 from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
 from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
 from sidestep.report.tables import markdown_table, write_tables
@@ -40,6 +41,14 @@ EFFICIENCY = ("spl", "success")
 """For the trade-off: the first that there is. Both count every episode: failing early gains nothing."""
 
 
+@dataclass(frozen=True, eq=False)
+class Sections:
+    """What is said about particular suites; None about those that did not run."""
+
+    socnav: SocnavOutputs | None
+    sidewalk: SidewalkOutputs | None
+
+
 def write_report(
     run_folders: Sequence[Path], out: Path, tables: Path | None = None, strip: str | None = None
 ) -> list[Path]:
@@ -51,32 +60,33 @@ def write_report(
     if not run_folders:
         raise BadInput("a report needs at least one run folder")
     runs = [read_run(Path(folder)) for folder in run_folders]
-    labelled = _label(runs)
+    labelled = label_episodes(runs)
     summary = summarise([replace(item.scores, policy=item.label) for item in labelled])
     colours = {name: palette.hexadecimal(_policy_colour(k)) for k, name in enumerate(summary.policies)}
-    socnav = socnav_outputs(labelled, colours, strip)
-    page = _render(summary, labelled, runs, socnav, out)
+    sections = Sections(socnav_outputs(labelled, colours, strip), sidewalk_outputs(labelled, colours))
+    page = _render(summary, labelled, runs, sections, out)
     try:
         with atomic(out) as temporary:
             temporary.write_text(page, encoding="utf-8")
         write_tables(summary, out)
     except OSError as error:
         raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
-    return [] if tables is None else _write_files(summary, runs, socnav, tables)
+    return [] if tables is None else _write_files(summary, runs, sections, tables)
 
 
-def _write_files(summary: Summary, runs: Sequence[ScoredRun], socnav: SocnavOutputs | None, folder: Path) -> list[Path]:
+def _write_files(summary: Summary, runs: Sequence[ScoredRun], sections: Sections, folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         markdown = folder / "summary.md"
         with atomic(markdown) as temporary:
             temporary.write_text(markdown_table(summary, _people(runs)), encoding="utf-8")
-        return [markdown, *write_tables(summary, folder / "summary"), *(socnav.write(folder) if socnav else [])]
+        special = [path for part in (sections.socnav, sections.sidewalk) if part for path in part.write(folder)]
+        return [markdown, *write_tables(summary, folder / "summary"), *special]
     except OSError as error:
         raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}") from error
 
 
-def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
+def label_episodes(runs: Sequence[ScoredRun]) -> list[Labelled]:
     """Every episode with its run. A policy that several runs share is told apart by the run's name."""
     holders = Counter(policy for run in runs for policy in {episode.policy for episode in run.episodes})
     names = [run.folder.resolve().name for run in runs]
@@ -89,7 +99,7 @@ def _label(runs: Sequence[ScoredRun]) -> list[Labelled]:
 
 
 def _render(
-    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], socnav: SocnavOutputs | None, out: Path
+    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], sections: Sections, out: Path
 ) -> str:
     chosen = choose_replays(labelled)
     replays = pack_replays(chosen)
@@ -118,7 +128,8 @@ def _render(
             citations=policy_references(episode.scores.policy for episode in labelled),
             definers=metric_references(summary.columns),
             beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
-            socnav=socnav,
+            socnav=sections.socnav,
+            sidewalk=sections.sidewalk,
             runs=[_provenance(run) for run in runs],
             errors=[
                 {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}

@@ -1,0 +1,245 @@
+"""Numbers of the sidewalk tables: published, estimated, gathered from runs, and written."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidestep.benchmark.score import read_run
+from sidestep.metrics.intervals import wilson
+from sidestep.metrics.sidewalk import driven_m
+from sidestep.report.html import label_episodes
+from sidestep.report.sidewalk_episodes import LONG, REACTIVE, UNIT, SidewalkRun, read_sidewalk, seen
+from sidestep.report.sidewalk_estimates import Estimate, count_rate, mean, rate, ratio_of_sums, share
+from sidestep.report.sidewalk_published import published
+from sidestep.report.sidewalk_rows import Cell, Column, Row, Table, mark_best
+from sidestep.report.sidewalk_tables import behaviour_table, long_table, people_table, sidewalk_tables, unit_table
+from sidestep.report.sidewalk_write import comma_separated, latex, markdown
+from sidestep.types.record import Event
+from tests.report.conftest import Builder
+from tests.report.sidewalk_runs import OUT, SUCCESS, TOUCHED, sidewalk_record, write_run
+
+
+def read(*folders: Path) -> SidewalkRun:
+    run = read_sidewalk(label_episodes([read_run(folder) for folder in folders]))
+    assert run is not None
+    return run
+
+
+def cell(table: Table, section: int, policy: str, column: str) -> Estimate:
+    row = next(row for row in table.sections[section].rows if row.policy == policy)
+    return row.cells[[each.name for each in table.columns].index(column)].estimate
+
+
+@pytest.fixture(scope="module")
+def unit(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lane keeping: ``naive`` leaves the curve in a town."""
+    records = []
+    for policy in ("naive", "expert"):
+        curve = OUT if policy == "naive" else SUCCESS
+        out = (Event(2.0, "off_route"),) if policy == "naive" else ()
+        records += [
+            sidewalk_record(build, policy, UNIT, "straight-a"),
+            sidewalk_record(build, policy, UNIT, "curve-a", curve, events=out),
+            sidewalk_record(build, policy, UNIT, "straight-p", place="real"),
+        ]
+    return write_run(tmp_path_factory.mktemp("unit") / "unit", records)
+
+
+@pytest.fixture(scope="module")
+def reactive(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People: ``naive`` touches somebody in two of three lateral episodes."""
+    records = []
+    for policy in ("naive", "expert"):
+        bad = TOUCHED if policy == "naive" else SUCCESS
+        records += [
+            sidewalk_record(build, policy, REACTIVE, "static-a"),
+            sidewalk_record(build, policy, REACTIVE, "lateral-a", bad),
+            sidewalk_record(build, policy, REACTIVE, "lateral-b", bad),
+            sidewalk_record(build, policy, REACTIVE, "lateral-c"),
+        ]
+    return write_run(tmp_path_factory.mktemp("reactive") / "reactive", records)
+
+
+@pytest.fixture(scope="module")
+def long(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Long ways: two failures of different kinds, and none, over ways of different length."""
+    events = (Event(0.5, "collision_start", "wall"), Event(0.6, "collision_end", "wall"), Event(1.0, "frozen"))
+    records = [
+        sidewalk_record(build, "expert", LONG, "long-a", events=events),
+        sidewalk_record(build, "expert", LONG, "long-b", duration=4.0),
+    ]
+    return write_run(tmp_path_factory.mktemp("long") / "long", records)
+
+
+def test_published_numbers_agree_with_each_other() -> None:
+    models = {model.name: model for model in published().models}
+    assert len(models) == 9
+    assert models["OpenPilot"].long_town == (1.34, 1.01, 0.33, 0.01, 1.34)
+    assert models["MIMIC"].minimum_pedestrian_distance[7] == 2.01
+    assert models["FlowPilot"].success == (0.70, 0.42, 0.39, 0.45, 0.45, 0.08, 0.60, 0.11, 0.12)
+    for model in models.values():
+        assert model.success[0] == model.unit_town["straight"][0]  # static is the straight block
+        for row in (model.long_town, model.long_real):
+            assert row[0] == pytest.approx(sum(number or 0.0 for number in row[1:4]), abs=0.0101)
+    means = np.mean([model.success for model in models.values()], axis=0)
+    assert means == pytest.approx(published().average.success, abs=0.0051)
+
+
+def test_estimates_by_hand() -> None:
+    assert rate([1.0, 0.0, None, 1.0]) == Estimate(2 / 3, *wilson(2, 3), 3, 4)
+    assert rate([None]) == mean([None]) == Estimate(of=1)
+    assert mean([0.5]) == Estimate(0.5, None, None, 1, 1)
+    middle = mean([0.0, 0.25, 1.0])
+    assert middle.value == pytest.approx(1.25 / 3)
+    assert middle.low is not None
+    assert middle.high is not None
+    assert 0 <= middle.low < middle.high <= 1
+    assert share([1.0, 1.0]).low == rate([1.0, 1.0]).low
+    assert share([0.5, 1.0]) == mean([0.5, 1.0])
+    assert ratio_of_sums([1, 0], [100, 300], 100).value == pytest.approx(0.25)  # not the mean of 1 and 0
+    assert ratio_of_sums([1], [4]) == Estimate(0.25, None, None, 1, 1)
+    assert ratio_of_sums([], []).value is None
+    assert count_rate([0, 0], [150.0, 250.0], 100) == Estimate(0.0, 0.0, pytest.approx(-log(0.025) / 4), 2, 2)
+    assert count_rate([1, 0], [150.0, 250.0], 100) == ratio_of_sums([1, 0], [150.0, 250.0], 100)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.floats(1.0, 500.0)), min_size=2, max_size=12))
+def test_ratios_lie_between_those_of_episodes(pairs: list[tuple[int, float]]) -> None:
+    counts, ways = zip(*pairs, strict=True)
+    found = ratio_of_sums(counts, ways)
+    each = [count / way for count, way in pairs]
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert min(each) - 1e-12 <= found.low <= found.high <= max(each) + 1e-12
+    assert min(each) - 1e-12 <= found.value <= max(each) + 1e-12
+
+
+def test_unit_table_by_kind_and_place(unit: Path) -> None:
+    table = unit_table(read(unit))
+    assert [section.name for section in table.sections] == ["town", "real"]
+    assert cell(table, 0, "naive", "straight_sr").value == 1
+    naive = cell(table, 0, "naive", "curve_sr")
+    assert (naive.value, naive.n, naive.high) == (0, 1, pytest.approx(wilson(0, 1)[1]))
+    assert cell(table, 0, "naive", "curve_spl").value == 0
+    assert cell(table, 0, "expert", "curve_rc").value == 1
+    assert cell(table, 0, "expert", "crosswalk_sr") == Estimate()
+    assert cell(table, 1, "expert", "straight_sr").n == 1
+    assert cell(table, 1, "S2E", "crosswalk_rc").value == 0.80
+    assert "2 in generated towns, 1 in drawn real places" in table.notes[1]
+
+
+def test_behaviour_and_people_tables(reactive: Path) -> None:
+    run = read(reactive)
+    table = behaviour_table(run)
+    assert cell(table, 0, "naive", "lateral").value == pytest.approx(1 / 3)
+    assert cell(table, 0, "naive", "all") == cell(table, 0, "naive", "lateral")  # static is none of the eight
+    assert cell(table, 0, "average", "lateral").value == pytest.approx(2 / 3)
+    assert cell(table, 0, "Average, as printed", "overtaking").value == 0.38
+    people = people_table(run)
+    names = [section.name for section in people.sections]
+    assert names == ["pedestrian_collision_rate", "minimum_pedestrian_distance", "social_compliance"]
+    assert cell(people, 0, "naive", "lateral").value == pytest.approx(2 / 3)
+    assert (cell(people, 1, "naive", "lateral").n, cell(people, 1, "expert", "lateral").n) == (1, 3)
+    never = [row for row in people.sections[0].rows if row.policy in ("ViNT", "NoMaD")]
+    assert not any(each.best for row in never for each in row.cells)
+    assert not any(row.policy == "ViNT" for row in people.sections[2].rows)
+
+
+def test_long_table_divides_sums(long: Path, build: Builder) -> None:
+    run = read(long)
+    ways = [driven_m(sidewalk_record(build, "expert", LONG, name, duration=d)) for name, d in (("a", 2.0), ("b", 4.0))]
+    table = long_table(run)
+    assert cell(table, 0, "expert", "fc").value == pytest.approx(200 / sum(ways))
+    assert cell(table, 0, "expert", "c").value == cell(table, 0, "expert", "f").value == pytest.approx(100 / sum(ways))
+    assert cell(table, 0, "expert", "ol") == Estimate(0.0, 0.0, pytest.approx(-100 * log(0.025) / sum(ways)), 2, 2)
+    assert cell(table, 0, "expert", "v").value == pytest.approx(sum(ways) / 6.0)
+    assert cell(table, 0, "expert", "km").value == pytest.approx(sum(ways) / 1000)
+    assert cell(table, 0, "OpenPilot", "rc").value is None
+    assert not any(row.origin == "here" for row in table.sections[1].rows)
+
+
+def test_runs_of_the_three_suites_belong_together(unit: Path, reactive: Path, long: Path) -> None:
+    run = read(unit, reactive, long)
+    assert run.labels == ("naive", "expert")
+    assert [table.name[-1] for table in sidewalk_tables(run)] == ["2", "5", "6", "7"]
+    assert len(read(reactive, reactive).labels) == 4  # the same run twice is not twice as many episodes
+
+
+def test_two_runs_of_one_suite_are_told_apart(build: Builder, reactive: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other", [sidewalk_record(build, "expert", REACTIVE, "lateral-a")])
+    assert read(reactive, other).labels == ("naive", "expert (reactive)", "expert (other)")
+
+
+def test_scores_that_results_lack_are_taken_from_records(build: Builder, tmp_path: Path) -> None:
+    records = [sidewalk_record(build, "expert", REACTIVE, f"lateral-{k}") for k in "ab"]
+    run = read(write_run(tmp_path / "few", records, ["success"]))
+    assert run.episodes[0].values["pedestrian_contact"] == 0
+    plain = tmp_path / "few" / "episodes"  # records without a plan
+    assert [each.kind for each in read(plain).episodes] == ["lateral", "lateral"]
+    assert seen(records[0].policy.needs) == "people"
+    assert seen(("rgb", "goal")) == "camera"
+
+
+def test_what_cannot_be_used_is_counted(build: Builder, long: Path, tmp_path: Path) -> None:
+    first, second = label_episodes([read_run(long)])
+    run = read_sidewalk([replace(first, scores=replace(first.scores, digest="another")), second])
+    assert run is not None
+    assert (len(run.episodes), run.missing) == (1, 1)
+    assert "1 episodes could not be read" in " ".join(sidewalk_tables(run)[0].notes)
+    strange = sidewalk_record(build, "expert", REACTIVE, "dancing-a")
+    assert read_sidewalk(label_episodes([read_run(write_run(tmp_path / "strange", [strange]))])) is None
+
+
+def test_best_needs_a_difference() -> None:
+    columns = (Column("a", "A"), Column("b", "B", better="lower"), Column("c", "C", better=""))
+    rows = [
+        Row(name, "", "here", tuple(Cell(Estimate(value)) for value in values))
+        for name, values in {"x": (0.5, 1.0, 1.0), "y": (0.5001, 2.0, 2.0), "z": (None, None, None)}.items()
+    ]
+    first, second, third = mark_best(rows, columns)
+    assert [each.best for each in first.cells] == [False, True, False]  # 0.50 and 0.50 are printed alike
+    assert not any(each.best for each in (*second.cells, *third.cells))
+
+
+@pytest.fixture(scope="module")
+def tables(unit: Path, reactive: Path, long: Path) -> list[Table]:
+    return sidewalk_tables(read(unit, reactive, long))
+
+
+def test_markdown_is_rectangular_and_marks_the_published(tables: list[Table]) -> None:
+    for table in tables:
+        text = markdown(table)
+        widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+        assert widths == {len(table.columns) + 3}
+        assert "| OpenPilot † |" in text
+        assert "Published elsewhere" in text
+    assert "0.33 [0.06 … 0.79]" in markdown(tables[0])
+
+
+def test_latex_has_as_many_cells_as_columns(tables: list[Table]) -> None:
+    for table in tables:
+        text = latex(table)
+        count = len(table.columns) * (len(table.sections) if table.side_by_side else 1) + 2
+        assert rf"{{ll{'r' * (count - 2)}}}" in text
+        rows = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line]
+        assert {line.count(" & ") + 1 for line in rows} == {count}
+        assert text.isascii() or not set("†↑↓–…") & set(text.partition(r"\begin")[2])
+    assert r"\multicolumn{9}{c}{Towns" in latex(tables[1])
+
+
+def test_csv_holds_numbers_and_intervals(tables: list[Table]) -> None:
+    lines = list(csv.DictReader(io.StringIO(comma_separated(tables[3]))))
+    own = next(line for line in lines if line["origin"] == "here" and line["metric"] == "fc")
+    assert float(own["low"]) <= float(own["value"]) <= float(own["high"])
+    theirs = next(line for line in lines if line["policy"] == "ViNT" and line["section"] == "real")
+    assert (theirs["origin"], theirs["value"], theirs["low"]) == ("published", "27.52", "")
