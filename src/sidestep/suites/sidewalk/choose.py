@@ -77,13 +77,13 @@ def _obstructing(line: Line, s: float, side: float, _: np.random.Generator) -> E
 
 
 def _conversing(line: Line, s: float, side: float, generator: np.random.Generator) -> Event | None:
-    """As many as leave a passage: two stand one behind the other along the way."""
+    """In the middle of the way, or so far beside it as leaves a passage; two stand one behind the other along it."""
     spacing = 1.1
     people = int(generator.integers(2, 5))
     while people > 2 and line.width < 2 * (_ring(people, spacing) + BODY_M) + PASSAGE_M:
         people -= 1
     across = _ring(people, spacing) + BODY_M if people > 2 else BODY_M
-    at = line.point(s, side * max(line.width / 2 - across - 0.1, 0.0))
+    at = line.point(s, side * max(PASSAGE_M + across - line.width / 2, 0.0))
     facing = round(line.direction(s), 3)
     reach = _ring(people, spacing) + BODY_M + ROOM_M
     if not line.is_free(at, reach=reach):
