@@ -75,7 +75,7 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
     shown = TABLE_COLUMNS.get(kind, tuple(rows[0]))
     table = Table(title=kind)
     for key in shown:
-        table.add_column(key.replace("_", " "), overflow="fold")
+        table.add_column(key.replace("_", " "), overflow="fold", no_wrap=key == "name")
     for row in rows:
         cells = (row[key] for key in shown)
         table.add_row(*(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells))
