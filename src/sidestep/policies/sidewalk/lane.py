@@ -9,12 +9,13 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
 from sidestep.policies.sidewalk.ground_tiles import GroundTiles
+from sidestep.policies.sidewalk.lane_path import SPACING_M, drive_ahead
 from sidestep.types import Pedestrians, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import RobotSpec
 
-SPACING_M = 0.25
-"""Between the points of the route as it is planned on."""
+PATH_STEP_S = 0.3
+"""Between the points of the way that is shown."""
 OFFSETS_M = np.linspace(-1.8, 1.8, 19)
 TRANSITIONS_M = (1.5, 4.0)
 SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
@@ -47,6 +48,7 @@ class LanePlanner:
         )
         self._out = np.zeros((len(self._candidates), 3))
         self._index, self._before = 0, 0.0
+        self._chosen: tuple[FloatArray, float, float, float] | None = None
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
         """The best way to go on from here."""
@@ -61,7 +63,18 @@ class LanePlanner:
         )  # fmt: skip
         best = int(self._out[:, 0].argmin())
         self._before = float(self._candidates[best, 0])
+        over, pace = self._candidates[best, 1:].tolist()
+        self._chosen = state, self._before, over, min(pace, speed_cap, self._cruise)
         return Velocity(float(self._out[best, 1]), float(self._out[best, 2]))
+
+    def path(self) -> FloatArray | None:
+        """(H, 2) the chosen way, every ``PATH_STEP_S``; None before there is one."""
+        if self._chosen is None:
+            return None
+        state, wish, over, pace = self._chosen
+        steps = drive_ahead(state, self._robot, self._route, self._index, wish, over, pace)
+        every = round(PATH_STEP_S / lane_plan.STEP_S)
+        return steps[every - 1 :: every]
 
     def _locate(self, x: float, y: float) -> int:
         """Where on the route the robot is: near where it was, or anywhere if it was carried off."""

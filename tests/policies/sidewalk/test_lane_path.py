@@ -1,0 +1,32 @@
+"""The way that is shown is the way that the kernel drove."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sidestep.kernels import lane_plan
+from sidestep.policies.sidewalk.lane import resample, robot_numbers
+from sidestep.policies.sidewalk.lane_path import SPACING_M, drive_ahead
+from sidestep.robots import load_robot
+
+
+@pytest.mark.parametrize("wish", [-0.8, 0.0, 1.0])
+def test_the_first_command_is_the_kernels(wish: float) -> None:
+    """Driven with unlimited acceleration, the first step has the speed and turn rate that the kernel answers."""
+    route = resample(np.array([[0.0, 0.0], [6.0, 0.0], [8.0, 5.0]]))
+    robot = robot_numbers(load_robot("delivery_robot"))
+    robot[[lane_plan.SPEED_UP, lane_plan.SLOW_DOWN, lane_plan.TURN_UP]] = 1e6
+    state, out = np.array([0.3, 0.2, 0.1, 0.5, 0.0]), np.zeros((1, 3))
+    ground = np.full((300, 300), 5.0, np.float32)
+    none = lane_plan.empty_rows(5)
+    lane_plan.plan_lane(
+        state, robot, route, 1, SPACING_M, np.array([[wish, 1.5, 1.0]]), 0.0, 9.0, ground, ground,
+        np.array([-10.0, -10.0]), 0.1, none, none, out,
+    )  # fmt: skip
+    way = drive_ahead(state, robot, route, 1, wish, 1.5, 1.0)
+    moved = way[0] - state[:2]
+    assert np.hypot(*moved) == pytest.approx(out[0, 1] * lane_plan.STEP_S)
+    assert np.arctan2(moved[1], moved[0]) == pytest.approx(state[2] + out[0, 2] * lane_plan.STEP_S)
+    beside = np.abs(way[20] - way[19])
+    assert beside.max() <= 1.0 * lane_plan.STEP_S + 1e-9
