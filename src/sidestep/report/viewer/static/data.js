@@ -31,6 +31,8 @@ const decodeTracks = (text, frames, tracks, units) => {
   return values;
 };
 
+const LONGEST_TRAIL = 700; // points
+
 class Episode {
   constructor(packed, data) {
     Object.assign(this, packed);
@@ -45,6 +47,8 @@ class Episode {
     this.curves = packed.curves.map((c) => ({ ...c, values: decodeTracks(c.values, n, 1, [data.curve_unit]) }));
     this.colours = packed.colour.map((c) => data.people[c % data.people.length]);
     this.walked = this.#walked();
+    this.heads = packed.heads ? decodeTracks(packed.heads, n, this.crowd, [data.head_unit]) : null;
+    if (packed.plans) this.plans = this.#unpackPlans(packed.plans);
   }
 
   get title() { return `${this.scenario} · seed ${this.seed} · ${this.outcome.replaceAll("_", " ")}`; }
@@ -79,6 +83,49 @@ class Episode {
   robotVelocity(f) { return this.#velocity(this.robot, 1, 0, f); }
   personVelocity(i, f) { return this.#velocity(this.people, this.crowd, i, f); }
 
+  // Plans and forecasts are tracks of points: [plan or forecast][point] → x, y, NaN beyond the end.
+  #unpackPlans(p) {
+    const rows = p.times.map(() => []), units = [p.unit, p.unit];
+    p.row.forEach((row, k) => rows[row].push(k));
+    return {
+      ...p, rows,
+      plan: decodeTracks(p.plan, p.points, p.times.length, units), forecast: decodeTracks(p.forecast, p.expected, p.row.length, units),
+    };
+  }
+
+  // What the policy had published by then, as far as it is still ahead: lines of [x, y, seconds from now], each from where it begins now.
+  plansAt(f, poses) {
+    const p = this.plans, none = { plan: [], forecasts: [] };
+    if (!p || p.times[0] > f.time + 1e-6) return none;
+    let row = 0, high = p.times.length;
+    while (high - row > 1) { const middle = (row + high) >> 1; if (p.times[middle] <= f.time + 1e-6) row = middle; else high = middle; }
+    const age = f.time - p.times[row];
+    const line = (values, count, track, points, step, from) => {
+      const out = [];
+      for (let j = 0; j < points; j++) {
+        const x = values[2 * (j * count + track)], y = values[2 * (j * count + track) + 1], ahead = (j + 1) * step - age;
+        if (ahead > 1e-6 && !Number.isNaN(x)) out.push([x, y, ahead]);
+      }
+      return out.length ? [[from[0], from[1], 0], ...out] : [];
+    };
+    const plan = line(p.plan, p.times.length, row, p.points, p.step_s, this.robotAt(f));
+    const forecasts = p.rows[row].flatMap((k) => {
+      const i = p.person[k], points = poses[i] ? line(p.forecast, p.row.length, k, p.expected, p.step_s * p.every, poses[i]) : [];
+      return points.length ? [{ person: i, points }] : [];
+    });
+    return { plan, forecasts };
+  }
+
+  // Who does what with their hands: person → name.
+  gesturesAt(time) { return new Map(this.gestures.filter(([, , from, until]) => from <= time + 1e-6 && time < until - 1e-6).map(([i, name]) => [i, name])); }
+
+  // Where somebody's head turns from the body, rad; null: ahead, or not known.
+  headAt(i, f) {
+    if (!this.heads) return null;
+    const yaw = this.heads[(f.share > 0.5 ? f.next : f.k) * this.crowd + i];
+    return Number.isNaN(yaw) ? null : yaw;
+  }
+
   // How far everybody has walked by each frame, m: the phase of their steps.
   #walked() {
     const n = this.crowd, walked = new Float32Array(this.frames * n);
@@ -98,7 +145,9 @@ class Episode {
   // Points of a trail up to now, oldest first, each [x, y, age in s]; gaps where somebody was absent are left out.
   #trail(array, count, index, f, seconds) {
     const first = seconds === Infinity ? 0 : this.frameAt(Math.max(0, f.time - seconds)).k, points = [];
-    for (let k = first; k <= f.k; k++) {
+    let every = 1; // long trails are thinned, by powers of two so that they do not shimmer
+    while ((f.k - first) / every > LONGEST_TRAIL) every *= 2;
+    for (let k = Math.ceil(first / every) * every; k <= f.k; k += every) {
       const j = 3 * (k * count + index);
       if (Number.isNaN(array[j])) points.length = 0; else points.push([array[j], array[j + 1], f.time - this.times[k]]);
     }

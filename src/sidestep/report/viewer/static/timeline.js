@@ -1,6 +1,10 @@
 // Under the picture: marks for events, and curves with the moment shown running through all of them.
 
-const EVENT_COLOUR = (kind) => (kind.startsWith("collision") || kind === "policy_error" ? "hit" : kind === "goal_reached" ? "goal" : "warn");
+const EVENT_COLOURS = {
+  collision_start: "hit", policy_error: "hit", goal_reached: "goal", stopped: "goal", trigger: "e-trigger", reset: "e-reset",
+  group_intrusion: "e-group", off_route: "e-route", lane_invasion: "e-route", disobeyed: "e-route",
+};
+const EVENT_COLOUR = (kind) => EVENT_COLOURS[kind] ?? "warn";
 const ROW_PX = 40, TITLE_PX = 13;
 
 const fillEventLane = (lane, episode, seek) => {
