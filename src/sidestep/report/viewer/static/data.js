@@ -48,6 +48,8 @@ class Episode {
     this.colours = packed.colour.map((c) => data.people[c % data.people.length]);
     this.walked = this.#walked();
     this.heads = packed.heads ? decodeTracks(packed.heads, n, this.crowd, [data.head_unit]) : null;
+    const jumps = packed.events.filter((e) => e.kind === "reset").map((e) => this.frameAt(Math.max(e.time - 1e-4, 0)).k);
+    this.jumps = new Set(jumps); // frames after which the robot was put elsewhere
     if (packed.plans) this.plans = this.#unpackPlans(packed.plans);
   }
 
@@ -69,7 +71,7 @@ class Episode {
     if (Number.isNaN(array[b])) return f.share > 0.999 ? null : [array[a], array[a + 1], array[a + 2]];
     return [0, 1, 2].map((i) => array[a + i] + (array[b + i] - array[a + i]) * f.share);
   }
-  robotAt(f) { return this.#poseAt(this.robot, 1, 0, f); }
+  robotAt(f) { return this.#poseAt(this.robot, 1, 0, this.jumps.has(f.k) && f.share < 0.999 ? { ...f, share: 0 } : f); }
   personAt(i, f) { return this.#poseAt(this.people, this.crowd, i, f); }
   otherAt(i, f) { return this.#poseAt(this.others, this.other_radius.length, i, f); }
   peopleAt(f) { return Array.from({ length: this.crowd }, (_, i) => this.personAt(i, f)); }
@@ -80,7 +82,7 @@ class Episode {
     const v = [(array[b] - array[a]) / dt, (array[b + 1] - array[a + 1]) / dt];
     return dt > 0 && Number.isFinite(v[0] + v[1]) ? v : [0, 0];
   }
-  robotVelocity(f) { return this.#velocity(this.robot, 1, 0, f); }
+  robotVelocity(f) { return this.jumps.has(f.k) ? [0, 0] : this.#velocity(this.robot, 1, 0, f); }
   personVelocity(i, f) { return this.#velocity(this.people, this.crowd, i, f); }
 
   // Plans and forecasts are tracks of points: [plan or forecast][point] → x, y, NaN beyond the end.
@@ -154,7 +156,17 @@ class Episode {
     const now = this.#poseAt(array, count, index, f);
     return now ? [...points, [now[0], now[1], 0]] : [];
   }
-  robotTrail(f) { return this.#trail(this.robot, 1, 0, f, Infinity); }
+  // One line from each place where it was put.
+  robotTrails(f) {
+    const lines = [[]], ends = [...this.jumps].map((k) => this.times[k] + 1e-4);
+    let last = -1;
+    for (const point of this.#trail(this.robot, 1, 0, f, Infinity)) {
+      const when = f.time - point[2];
+      if (ends.some((end) => last <= end && end < when)) lines.push([]);
+      lines.at(-1).push(point); last = when;
+    }
+    return lines;
+  }
   personTrail(i, f, seconds) { return this.#trail(this.people, this.crowd, i, f, seconds); }
 
   contacts(time) { return this.events.filter((e) => e.kind === "collision_start" && e.time <= time + 1e-6); }

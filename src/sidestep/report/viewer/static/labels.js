@@ -7,8 +7,16 @@ const HEAD_M = 1.95; // above the ground
 
 // What is to be said at a moment: [{at: [x, y, z], text, kind}].
 const wordsAt = (episode, f, poses) => {
-  const words = [];
-  for (const [i, name] of episode.gesturesAt(f.time)) if (poses[i]) words.push({ at: [poses[i][0], poses[i][1], HEAD_M], text: GESTURE_WORDS[name] ?? name, kind: name });
+  const words = [], together = new Map();
+  for (const [i, name] of episode.gesturesAt(f.time)) {
+    if (!poses[i]) continue;
+    const key = episode.group[i] < 0 ? `one ${i}` : `${name} ${episode.group[i]}`; // a group that talks says so once
+    together.set(key, { name, members: [...(together.get(key)?.members ?? []), poses[i]] });
+  }
+  for (const { name, members } of together.values()) {
+    const [x, y] = [0, 1].map((k) => members.reduce((sum, p) => sum + p[k], 0) / members.length);
+    words.push({ at: [x, y, HEAD_M], text: GESTURE_WORDS[name] ?? name, kind: name });
+  }
   const news = episode.events.filter((e) => e.kind in EVENT_WORDS && e.time <= f.time + 1e-6 && f.time < e.time + WORD_S);
   const robot = episode.robotAt(f);
   if (news.length) words.push({ at: [robot[0], robot[1], episode.height + 0.35], text: EVENT_WORDS[news.at(-1).kind], kind: EVENT_COLOUR(news.at(-1).kind) });

@@ -214,7 +214,7 @@ class OrbitView {
     if (shown.lidar) this.#lidarMarks(out, f);
     if (shown.trails) {
       poses.forEach((p, i) => { if (p) addRibbon(out, e.personTrail(i, f, TRAIL_S), 0.1, this.shirts[i], ([, , age]) => 0.7 * Math.max(0, 1 - age / TRAIL_S)); });
-      addRibbon(out, e.robotTrail(f), 0.12, colour.robot, () => 0.8);
+      for (const points of e.robotTrails(f)) addRibbon(out, points, 0.12, colour.robot, () => 0.8);
     }
     if (shown.plans) this.#planMarks(out, f, poses);
     for (const members of groupsOf(e, poses)) {

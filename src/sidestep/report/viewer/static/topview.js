@@ -122,7 +122,7 @@ class TopView {
       }
     });
     c.globalAlpha = 0.85; c.lineCap = c.lineJoin = "round"; c.strokeStyle = this.colours.robot; c.lineWidth = clamp(0.12 * this.v.scale, 2 * line, 6 * line);
-    c.beginPath(); for (const [x, y] of e.robotTrail(f)) c.lineTo(this.x(x), this.y(y)); c.stroke();
+    for (const points of e.robotTrails(f)) { c.beginPath(); for (const [x, y] of points) c.lineTo(this.x(x), this.y(y)); c.stroke(); }
     c.globalAlpha = 1;
   }
 
