@@ -40,6 +40,7 @@ class Player {
     this.part("plans").disabled = !plans; this.part("gestures").disabled = !gestures.length && !this.episode.events.some((e) => e.kind in EVENT_WORDS);
     for (const name of ["plans", "gestures"]) this.part(name).closest("label").title = this.part(name).disabled ? "The record holds none" : "";
     if (Math.max(x1 - x0, y1 - y0) > LONG_M) this.part("follow").checked = true;
+    this.part("scrub").max = String(Math.max(1000, Math.round(20 * this.episode.duration)));
     fillLegend(this.part("legend"), this.episode);
     this.dress(); this.resetCamera(); this.paint();
   }
@@ -123,7 +124,7 @@ class Player {
 
   #tell(f, robot) {
     const e = this.episode, scrub = this.part("scrub");
-    scrub.value = String(Math.round((this.time / Math.max(e.duration, 1e-9)) * 1000));
+    scrub.value = String(Math.round((this.time / Math.max(e.duration, 1e-9)) * Number(scrub.max)));
     scrub.setAttribute("aria-valuetext", `${this.time.toFixed(1)} seconds`);
     this.part("clock").textContent = `${this.time.toFixed(2)} / ${e.duration.toFixed(2)} s`;
     this.part("fact-speed").textContent = `${Math.hypot(...e.robotVelocity(f)).toFixed(2)} m/s`;
@@ -159,7 +160,7 @@ class Player {
     on("play", "click", () => this.setPlaying(!this.playing));
     on("back", "click", () => this.seek(this.time - 0.1));
     on("forth", "click", () => this.seek(this.time + 0.1));
-    on("scrub", "input", (e) => this.seek((Number(e.target.value) / 1000) * this.episode.duration));
+    on("scrub", "input", (e) => this.seek((Number(e.target.value) / Number(e.target.max)) * this.episode.duration));
     on("help", "click", () => this.setHelp(this.part("sheet").hidden));
     on("close", "click", () => this.setHelp(false));
     on("reset", "click", () => this.resetCamera());
