@@ -154,7 +154,12 @@ def test_gestures_and_events_are_told(tmp_path: Path) -> None:
     assert words[30] == {"stop"}
     assert words[-1] == {"stop", "talk", "look_around"}
     told = " ".join(message.data for _, _, message in found["/events"])
-    for text in ("an event begins: person 0: gesturing", "passes through: group 1", "has left the route", "is put back"):
+    for text in (
+        "an event begins: person 0: gesturing",
+        "passes through: group 1",
+        "has left the route",
+        "is put back",
+    ):
         assert text in told
 
 
@@ -169,6 +174,8 @@ def test_a_scan_is_from_where_the_scanner_is_mounted(tmp_path: Path) -> None:
     scan = found["/scan"][45][2]
     assert scan.header.frame_id == "laser"
     x, y, heading = record.robot_pose[45]
-    at = np.array([x + 0.5 * np.cos(heading) - 0.2 * np.sin(heading), y + 0.5 * np.sin(heading) + 0.2 * np.cos(heading)])
+    at = np.array(
+        [x + 0.5 * np.cos(heading) - 0.2 * np.sin(heading), y + 0.5 * np.sin(heading) + 0.2 * np.cos(heading)]
+    )
     gaps = np.hypot(*(record.person_position[45] - at).T) - record.person_radius
     assert min(scan.ranges) == pytest.approx(gaps.min(), abs=0.02)

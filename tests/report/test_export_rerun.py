@@ -85,7 +85,9 @@ def test_gestures_are_labels_and_the_scanner_is_mounted(tmp_path: Path) -> None:
     x, y, heading = record.robot_pose[45]
     seen = np.array(hits[45])[:, :2]
     turned = np.column_stack([seen @ [np.cos(heading), -np.sin(heading)], seen @ [np.sin(heading), np.cos(heading)]])
-    away = np.linalg.norm(turned + (x, y) - record.person_position[45][:, None], axis=2) - record.person_radius[:, None]
+    away = (
+        np.linalg.norm(turned - (record.person_position[45] - (x, y))[:, None], axis=2) - record.person_radius[:, None]
+    )
     assert np.abs(away).min() < 0.01
 
 

@@ -18,7 +18,6 @@ in_browser = [
 GL = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
-
 class Watched:
     """A page, everything that it complained about, and every address that it asked for."""
 

@@ -2,8 +2,8 @@
 
 Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where the policy had a
 lidar, ``/scan``; where it published them, ``/plan`` and ``/forecasts``; where people are directed, ``/gestures``.
-Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot, ``laser`` = its scanner. Time 0 is the start of
-the episode. Needs the extra ``export``.
+Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot, ``laser`` = its scanner. Time 0 is the start
+of the episode. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -192,7 +192,9 @@ def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -
         pose = _pose((x, y, 0.0), PERSON_HEIGHT_M + 0.3)
         ink = {"r": 0.1, "g": 0.1, "b": 0.1, "a": 1.0}
         name = int(record.person_id[who])
-        markers.append(_marker(time, "gestures", name, type=TEXT, text=word, pose=pose, scale=_vector(z=0.3), color=ink))
+        markers.append(
+            _marker(time, "gestures", name, type=TEXT, text=word, pose=pose, scale=_vector(z=0.3), color=ink)
+        )
     over = np.flatnonzero((codes[max(step - 1, 0)] > 0) & (codes[step] == 0))
     return markers + [_marker(time, "gestures", int(record.person_id[who]), action=DELETE) for who in over]
 

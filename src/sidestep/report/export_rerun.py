@@ -1,8 +1,8 @@
 """A record as a Rerun recording (``.rrd``): open it with ``rerun FILE``.
 
-Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/plan`` and ``world/forecasts`` are
-what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the series of the viewer; ``events``
-is a text log. Needs the extra ``export``.
+Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/plan`` and
+``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the series
+of the viewer; ``events`` is a text log. Needs the extra ``export``.
 """
 
 from __future__ import annotations

@@ -15,8 +15,12 @@ MOST_POINTS = 40
 """Of a plan or a forecast; what a policy publishes beyond is cut off."""
 
 
-def _none(*shape: int) -> FloatArray:
-    return np.zeros(shape)
+def _nothing() -> IntArray:
+    return np.zeros(0, np.int32)
+
+
+def _no_points() -> FloatArray:
+    return np.zeros((0, 0, 2), np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +33,11 @@ class Plans:
     """
 
     step_s: float = nan  # s between two points; NaN where nothing was published
-    step: IntArray = field(default_factory=lambda: _none(0))  # (P,) int32, rising
-    robot: FloatArray = field(default_factory=lambda: _none(0, 0, 2))  # (P, H, 2) float32
-    forecast_step: IntArray = field(default_factory=lambda: _none(0))  # (F,) int32, each one of ``step``
-    forecast_person: IntArray = field(default_factory=lambda: _none(0))  # (F,) int32
-    people: FloatArray = field(default_factory=lambda: _none(0, 0, 2))  # (F, G, 2) float32
+    step: IntArray = field(default_factory=_nothing)  # (P,) int32, rising
+    robot: FloatArray = field(default_factory=_no_points)  # (P, H, 2) float32
+    forecast_step: IntArray = field(default_factory=_nothing)  # (F,) int32, each one of ``step``
+    forecast_person: IntArray = field(default_factory=_nothing)  # (F,) int32
+    people: FloatArray = field(default_factory=_no_points)  # (F, G, 2) float32
 
     def __post_init__(self) -> None:
         p, f = len(self.step), len(self.forecast_step)
