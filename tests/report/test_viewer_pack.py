@@ -164,17 +164,29 @@ def test_nobody_and_a_single_state_can_be_packed(build: Builder) -> None:
 
 def test_plans_and_forecasts_are_packed_to_the_centimetre() -> None:
     record = planned()
-    (episode,) = pack_replays([("mpc", record)])["episodes"]
+    (episode,) = pack_replays([("mpc", record)], rate_hz=20.0)["episodes"]
     packed, plans = episode["plans"], record.plans
     units = (packed["unit"], packed["unit"])
     way = np.swapaxes(decode(packed["plan"], (packed["points"], len(packed["times"])), units), 0, 1)
     assert np.abs(way - plans.robot).max() <= 0.0051
-    forecast = np.swapaxes(decode(packed["forecast"], (packed["expected"], len(packed["row"])), units), 0, 1)
+    forecast = np.swapaxes(decode(packed["forecast"], (packed["expected"], len(packed["person"])), units), 0, 1)
     assert packed["expected"] <= 10
     expected = plans.people[:, packed["every"] - 1 :: packed["every"]]
     assert np.abs(forecast - expected).max() <= 0.0051
     assert [episode["person"][place] for place in packed["person"]] == record.person_id[plans.forecast_person].tolist()
-    assert np.array(packed["times"])[packed["row"]] == pytest.approx(record.time[plans.forecast_step], abs=1e-3)
+    times = np.repeat(packed["times"], packed["counts"])
+    assert times == pytest.approx(record.time[plans.forecast_step], abs=1e-3)
+
+
+def test_where_episodes_share_a_page_plans_are_thinned() -> None:
+    record = planned()
+    (episode,) = pack_replays([("mpc", record)])["episodes"]
+    packed, units = episode["plans"], (0.01, 0.01)
+    assert packed["times"] == pytest.approx(record.time[record.plans.step[::2]])
+    way = decode(packed["plan"], (packed["points"], len(packed["times"])), units)[:, 1]
+    assert np.abs(way - record.plans.robot[2]).max() <= 0.0051
+    assert packed["expected"] <= 5
+    assert sum(packed["counts"]) == len(packed["person"]) > 0
 
 
 def test_gestures_heads_and_the_scanner_are_packed(record: EpisodeRecord) -> None:

@@ -14,35 +14,37 @@ from sidestep.types.record import EpisodeRecord
 
 POINT_UNIT = 1e-2  # m
 HEAD_UNIT = 1e-2  # rad
-FORECAST_POINTS = 10
-"""Points of a forecast at most: it is drawn as a fading line."""
+FORECAST_POINTS, FEW_POINTS = 10, 5
+"""Points of a forecast at most, in a page of its own and where many episodes share one: it is drawn as a fading line."""
 SHOWN_RAYS, SHOWN_REACH_M = 240, 10.0
 """Of the lidar that is drawn where the policy had none of its own."""
 MOST_RAYS = 720
 
 
-def pack_plans(record: EpisodeRecord, who: IntArray) -> dict[str, Any] | None:
+def pack_plans(record: EpisodeRecord, who: IntArray, thin: bool = False) -> dict[str, Any] | None:
     """Plans and the forecasts of the people ``who`` are shown; None where nothing was published.
 
-    A plan or forecast is a track of points; ``row`` and ``person`` say at which plan, and of whom a forecast is.
+    A plan or forecast is a track of points; ``counts`` says how many forecasts each plan has, ``person`` of whom they
+    are. ``thin``: every second plan only, and forecasts of fewer points.
     """
     plans = record.plans
     if not len(plans):
         return None
     shown = np.full(len(record.person_id), -1)
     shown[who] = np.arange(len(who))
-    rows = np.flatnonzero(shown[plans.forecast_person] >= 0)
-    every = max(1, -(-plans.people.shape[1] // FORECAST_POINTS))
+    kept = np.arange(0, len(plans), 2 if thin else 1)
+    rows = np.flatnonzero((shown[plans.forecast_person] >= 0) & np.isin(plans.forecast_step, plans.step[kept]))
+    every = max(1, -(-plans.people.shape[1] // (FEW_POINTS if thin else FORECAST_POINTS)))
     forecast = plans.people[rows][:, every - 1 :: every]
     units = (POINT_UNIT, POINT_UNIT)
     return {
         "step_s": plans.step_s,
-        "times": [round(float(time), 3) for time in record.time[plans.step]],
+        "times": [round(float(time), 3) for time in record.time[plans.step[kept]]],
         "points": plans.robot.shape[1],
-        "plan": encode_tracks(np.swapaxes(plans.robot.astype(np.float64), 0, 1), units),
+        "plan": encode_tracks(np.swapaxes(plans.robot[kept].astype(np.float64), 0, 1), units),
         "every": every,
         "expected": forecast.shape[1],
-        "row": np.searchsorted(plans.step, plans.forecast_step[rows]).tolist(),
+        "counts": [int((plans.forecast_step[rows] == step).sum()) for step in plans.step[kept]],
         "person": shown[plans.forecast_person[rows]].tolist(),
         "forecast": encode_tracks(np.swapaxes(forecast.astype(np.float64), 0, 1), units),
         "unit": POINT_UNIT,

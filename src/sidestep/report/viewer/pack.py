@@ -117,7 +117,7 @@ def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str
         "others": _poses(record.other_pose[frames]),
         "curves": _curves(record, frames),
         "events": _events(record),
-        "plans": pack_plans(record, who),
+        "plans": pack_plans(record, who, thin=rate_hz <= RATE_HZ),
         "gestures": pack_gestures(record, who),
         "heads": pack_heads(record, frames, who),
         "lidar": pack_lidar(record),

@@ -87,11 +87,12 @@ class Episode {
 
   // Plans and forecasts are tracks of points: [plan or forecast][point] → x, y, NaN beyond the end.
   #unpackPlans(p) {
-    const rows = p.times.map(() => []), units = [p.unit, p.unit];
-    p.row.forEach((row, k) => rows[row].push(k));
+    const units = [p.unit, p.unit], total = p.person.length;
+    let first = 0;
+    const rows = p.counts.map((count) => { first += count; return Array.from({ length: count }, (_, k) => first - count + k); });
     return {
       ...p, rows,
-      plan: decodeTracks(p.plan, p.points, p.times.length, units), forecast: decodeTracks(p.forecast, p.expected, p.row.length, units),
+      plan: decodeTracks(p.plan, p.points, p.times.length, units), forecast: decodeTracks(p.forecast, p.expected, total, units),
     };
   }
 
@@ -112,7 +113,7 @@ class Episode {
     };
     const plan = line(p.plan, p.times.length, row, p.points, p.step_s, this.robotAt(f));
     const forecasts = p.rows[row].flatMap((k) => {
-      const i = p.person[k], points = poses[i] ? line(p.forecast, p.row.length, k, p.expected, p.step_s * p.every, poses[i]) : [];
+      const i = p.person[k], points = poses[i] ? line(p.forecast, p.person.length, k, p.expected, p.step_s * p.every, poses[i]) : [];
       return points.length ? [{ person: i, points }] : [];
     });
     return { plan, forecasts };

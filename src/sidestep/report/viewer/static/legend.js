@@ -12,7 +12,7 @@ const legendOf = (episode) => {
   return [
     ["robot", "robot and where it has been", "line"], ["goal", "goal", "dot"],
     ...(episode.plans ? [["plan", "where the robot means to go", "dots"]] : []),
-    ...(episode.plans?.row.length ? [["forecast", "where it expects people, fading with time", "line"]] : []),
+    ...(episode.plans?.person.length ? [["forecast", "where it expects people, fading with time", "line"]] : []),
     ...(episode.heads ? [["quiet", "where somebody looks", "wedge"]] : []),
     ["hit", "contact, and who is touched", "dot"], ["warn", "personal space with the robot within", "ring"],
     ...Object.keys(GROUND_WORDS).filter((kind) => kinds.has(kind)).map((kind) => ["g-" + kind, GROUND_WORDS[kind], "area"]),
