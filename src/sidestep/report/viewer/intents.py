@@ -15,7 +15,7 @@ from sidestep.types.record import EpisodeRecord
 POINT_UNIT = 1e-2  # m
 HEAD_UNIT = 1e-2  # rad
 FORECAST_POINTS, FEW_POINTS = 10, 5
-"""Points of a forecast at most, in a page of its own and where many episodes share one: it is drawn as a fading line."""
+"""Points of a forecast at most, in a page of its own and where many episodes share one: it is a fading line."""
 SHOWN_RAYS, SHOWN_REACH_M = 240, 10.0
 """Of the lidar that is drawn where the policy had none of its own."""
 MOST_RAYS = 720
