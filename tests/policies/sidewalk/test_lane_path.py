@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from sidestep.kernels import lane_plan
+from sidestep.policies.sidewalk.expert import Expert
+from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.policies.sidewalk.lane import resample, robot_numbers
 from sidestep.policies.sidewalk.lane_path import SPACING_M, drive_ahead
 from sidestep.robots import load_robot
+from tests.policies.sidewalk.test_lane import drive
 
 
 @pytest.mark.parametrize("wish", [-0.8, 0.0, 1.0])
@@ -30,3 +33,14 @@ def test_the_first_command_is_the_kernels(wish: float) -> None:
     assert np.arctan2(moved[1], moved[0]) == pytest.approx(state[2] + out[0, 2] * lane_plan.STEP_S)
     beside = np.abs(way[20] - way[19])
     assert beside.max() <= 1.0 * lane_plan.STEP_S + 1e-9
+
+
+@pytest.mark.parametrize("policy", [Expert, FollowLane])
+def test_the_robot_goes_the_way_that_it_shows(policy: type[FollowLane]) -> None:
+    record = drive(policy(), [])
+    plans = record.plans
+    ahead = round(plans.step_s / record.step_s)
+    rows = [row for row, step in enumerate(plans.step) if step + ahead < record.steps]
+    missed = [np.hypot(*(plans.robot[row, 0] - record.robot_pose[plans.step[row] + ahead, :2])) for row in rows]
+    assert len(rows) > 20
+    assert np.median(missed) < 0.1
