@@ -24,6 +24,10 @@ class Policy(Protocol):
     ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it;
     and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
     made for, laid over the scenario's.
+
+    After ``act`` it may publish what it means to do, as attributes or properties, for records and viewers: ``plan``
+    (H, 2), world points that the robot means to pass ``plan_step_s``, 2 ``plan_step_s``, … from now; ``forecast``, ids
+    (M,) and positions (M, H, 2) of people at the same times. None, or whatever is not of that kind, is left out.
     """
 
     needs: ClassVar[frozenset[str]]

@@ -12,6 +12,7 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.records import load_record, save_record
 from sidestep.types import EpisodeRecord, Event, Outcome, PolicyInfo
+from sidestep.types.plans import Plans
 from tests.records.example import example_record
 
 
@@ -112,3 +113,45 @@ def test_many_events_of_one_moment_keep_their_order(tmp_path: Path) -> None:
     events = tuple(Event(0.1, "trigger", f"t{k}", float(k)) for k in (3, 1, 2, 0))
     save_record(example_record(events=events), tmp_path / "a.parquet")
     assert load_record(tmp_path / "a.parquet").events == events
+
+
+def plans(points: int, expected: int) -> Plans:
+    """Three plans, the second of which is none, and forecasts at the first and last."""
+    draw = np.random.default_rng(3)
+    robot = draw.normal(size=(3, points, 2))
+    robot[1] = np.nan
+    robot[2, points // 2 :] = np.nan
+    rows = 3 if expected else 0
+    return Plans(
+        0.3, np.array([0, 2, 5]), robot, np.array([0, 0, 5])[:rows], np.array([2, 1, 2])[:rows],
+        draw.normal(size=(rows, expected, 2)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("points", "expected"), [(4, 3), (4, 0), (0, 3)])
+def test_plans_come_back_and_are_no_part_of_the_digest(tmp_path: Path, points: int, expected: int) -> None:
+    record = example_record(plans=plans(points, expected))
+    assert record.digest == example_record().digest
+    save_record(record, tmp_path / "a.parquet")
+    loaded = load_record(tmp_path / "a.parquet")
+    assert loaded.plans == record.plans
+    assert loaded.plans != Plans()
+    assert_same_bits(record, loaded)
+
+
+def test_without_plans_the_file_has_no_columns_for_them(tmp_path: Path) -> None:
+    save_record(example_record(), tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert not {"plan", "forecast", "forecast_people"} & set(table.column_names)
+    assert b"sidestep.plan_step_s" not in table.schema.metadata
+
+
+def test_plans_that_do_not_fit_the_record_are_refused() -> None:
+    with pytest.raises(BadInput, match="after the last state"):
+        example_record(steps=3, plans=plans(4, 3))
+    with pytest.raises(BadInput, match="nobody in the record"):
+        example_record(people=2, plans=plans(4, 3))
+    with pytest.raises(BadInput, match="must rise"):
+        Plans(0.3, np.array([2, 1]), np.zeros((2, 1, 2)))
+    with pytest.raises(BadInput, match="without a plan"):
+        Plans(0.3, np.array([2]), np.zeros((1, 1, 2)), np.array([1]), np.array([0]), np.zeros((1, 1, 2)))

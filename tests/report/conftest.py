@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
 from sidestep.types.scenario import CirclePlacement, CrowdPart, RobotPlacement, Scenario
 from sidestep.types.scene import Region, SceneSpec
+from tests.report.watching import CHROMIUM, GL
 
 STEP_S = 0.05
 PEOPLE = 15
@@ -167,3 +169,13 @@ def run_folder(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path
     RunFile(plan, commit="abc123", complete=True).save(folder)
     save_results([score_episode(record, "paper") for record in records], folder / "results.parquet", "paper")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=GL)
+        yield browser
+        browser.close()

@@ -17,6 +17,7 @@ from sidestep.report.export_mcap import TYPES, export_mcap
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from tests.report.conftest import Builder
+from tests.report.episodes import eventful, planned
 
 needs_extra = pytest.mark.skipif(not find_spec("mcap_ros2"), reason="the extra `export` (mcap) is not installed")
 Found = dict[str, list[tuple[int, str, Any]]]
@@ -122,3 +123,59 @@ def test_without_the_extra_the_error_names_it(
     with pytest.raises(MissingExtra, match=r"sidestep\[export\]"):
         export_mcap(record, tmp_path / "x.mcap")
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_extra
+def test_plans_and_forecasts(tmp_path: Path) -> None:
+    record = planned()
+    export_mcap(record, tmp_path / "plan.mcap")
+    found = read(tmp_path / "plan.mcap")
+    plans = record.plans
+    assert len(found["/plan"]) == len(found["/forecasts"]) == len(plans)
+    assert np.array([time for time, _, _ in found["/plan"]]) / 1e9 == pytest.approx(record.time[plans.step])
+    path = found["/plan"][4][2]
+    assert np.array([(p.pose.position.x, p.pose.position.y) for p in path.poses]) == pytest.approx(plans.robot[4])
+    stamp = path.poses[0].header.stamp
+    assert stamp.sec + stamp.nanosec / 1e9 == pytest.approx(record.time[plans.step[4]] + plans.step_s)
+    who, where = plans.forecasts_at(int(plans.step[4]))
+    strips = [m for m in found["/forecasts"][4][2].markers if not m.action]
+    assert [len(m.points) for m in strips] == [where.shape[1] + 1] * len(who)
+    assert (strips[1].points[-1].x, strips[1].points[-1].y) == pytest.approx(tuple(where[1, -1]))
+    assert "/gestures" not in found
+
+
+@needs_extra
+def test_gestures_and_events_are_told(tmp_path: Path) -> None:
+    record = eventful()
+    export_mcap(record, tmp_path / "events.mcap")
+    found = read(tmp_path / "events.mcap")
+    assert "/plan" not in found
+    words = [{m.text for m in message.markers if not m.action} for _, _, message in found["/gestures"]]
+    assert words[30] == {"stop"}
+    assert words[-1] == {"stop", "talk", "look_around"}
+    told = " ".join(message.data for _, _, message in found["/events"])
+    for text in (
+        "an event begins: person 0: gesturing",
+        "passes through: group 1",
+        "has left the route",
+        "is put back",
+    ):
+        assert text in told
+
+
+@needs_extra
+def test_a_scan_is_from_where_the_scanner_is_mounted(tmp_path: Path) -> None:
+    record = replace(eventful(), policy=PolicyInfo("scanner", needs=("lidar",)))
+    export_mcap(record, tmp_path / "scan.mcap")
+    found = read(tmp_path / "scan.mcap")
+    laser = found["/tf_static"][0][2].transforms[1]
+    assert (laser.header.frame_id, laser.child_frame_id) == ("base_link", "laser")
+    assert (laser.transform.translation.x, laser.transform.translation.y) == (0.5, 0.2)
+    scan = found["/scan"][45][2]
+    assert scan.header.frame_id == "laser"
+    x, y, heading = record.robot_pose[45]
+    at = np.array(
+        [x + 0.5 * np.cos(heading) - 0.2 * np.sin(heading), y + 0.5 * np.sin(heading) + 0.2 * np.cos(heading)]
+    )
+    gaps = np.hypot(*(record.person_position[45] - at).T) - record.person_radius
+    assert min(scan.ranges) == pytest.approx(gaps.min(), abs=0.02)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sidestep.errors import MissingExtra
 from sidestep.report.export_rerun import TIMELINE, export_rerun
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, PolicyInfo
+from tests.report.episodes import eventful, planned
 
 needs_reader = pytest.mark.skipif(
     not find_spec("rerun") or not find_spec("rerun.chunk"),
@@ -48,6 +51,44 @@ def test_the_recording_holds_the_record(record: EpisodeRecord, tmp_path: Path) -
     speed = moving["/curves/speed"].to_record_batch()
     seconds = np.array([value.total_seconds() for value in speed.column(TIMELINE).to_pylist()])
     assert seconds == pytest.approx(record.time, abs=1e-6)
+
+
+def columns(record: EpisodeRecord, path: Path, entity: str) -> Any:
+    from rerun.chunk import RrdReader
+
+    export_rerun(record, path)
+    chunks = [c for c in RrdReader(path).stream().to_chunks() if c.entity_path == entity and not c.is_static]
+    assert len(chunks) == 1
+    return chunks[0].to_record_batch()
+
+
+@needs_reader
+def test_plans_and_forecasts_are_lines(tmp_path: Path) -> None:
+    record = planned()
+    plans = columns(record, tmp_path / "a.rrd", "/world/plan").column("LineStrips3D:strips").to_pylist()
+    assert len(plans) == len(record.plans)
+    line = np.array(plans[4][0])
+    assert line[0, :2] == pytest.approx(record.robot_pose[record.plans.step[4], :2], abs=1e-5)
+    assert line[1:, :2] == pytest.approx(record.plans.robot[4], abs=1e-5)
+    batch = columns(record, tmp_path / "b.rrd", "/world/forecasts").column("LineStrips3D:strips").to_pylist()
+    who, where = record.plans.forecasts_at(int(record.plans.step[4]))
+    assert len(batch[4]) == len(who)
+    assert np.array(batch[4][0])[1:, :2] == pytest.approx(where[0], abs=1e-5)
+
+
+@needs_reader
+def test_gestures_are_labels_and_the_scanner_is_mounted(tmp_path: Path) -> None:
+    record = replace(eventful(), policy=PolicyInfo("scanner", needs=("lidar",)))
+    labels = columns(record, tmp_path / "a.rrd", "/world/people").column("Capsules3D:labels").to_pylist()
+    assert labels[30] == ["0 stop", "1", "2", "3", "4"]
+    hits = columns(record, tmp_path / "b.rrd", "/world/robot/lidar").column("Points3D:positions").to_pylist()
+    x, y, heading = record.robot_pose[45]
+    seen = np.array(hits[45])[:, :2]
+    turned = np.column_stack([seen @ [np.cos(heading), -np.sin(heading)], seen @ [np.sin(heading), np.cos(heading)]])
+    away = (
+        np.linalg.norm(turned - (record.person_position[45] - (x, y))[:, None], axis=2) - record.person_radius[:, None]
+    )
+    assert np.abs(away).min() < 0.01
 
 
 def test_without_the_extra_the_error_names_it(

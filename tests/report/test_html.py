@@ -144,7 +144,7 @@ def test_controls_have_names(page: Page) -> None:
         if tag == "canvas" or attributes.get("type") == "range":
             assert attributes["aria-label"]
     labels = [index for index, (tag, _) in enumerate(page.elements) if tag == "label"]
-    assert len(labels) == 7
+    assert len(labels) == 9
 
 
 def test_tables_hold_the_same_numbers(report: Path, page: Page) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,78 +11,9 @@ import pytest
 from sidestep.report import write_report
 from sidestep.report.viewer import write_viewer
 from sidestep.types.record import EpisodeRecord
+from tests.report.watching import Watched, in_browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-    pytest.mark.skipif(not find_spec("playwright"), reason="playwright is not installed (extra `dev`)"),
-]
-GL = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=GL)
-        yield browser
-        browser.close()
-
-
-class Watched:
-    """A page, everything that it complained about, and every address that it asked for."""
-
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 800, "height": 600}, **options)
-        self.page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.context.route("http*://**", lambda route: route.abort())
-        self.address = path.as_uri()
-        self.page.goto(self.address)
-
-    def part(self, name: str) -> Any:
-        return self.page.locator(f"#player [data-part='{name}']")
-
-    def state(self, name: str) -> str:
-        value: str = self.page.locator("#player").get_attribute(f"data-{name}")
-        return value
-
-    def time(self) -> float:
-        return float(self.state("time"))
-
-    def wait(self, condition: str, element: str = "#player") -> None:
-        """Until the data ``d`` of an element make ``condition`` true.
-
-        Asked again and again, for the page's own rules forbid to evaluate text.
-        """
-        for _ in range(250):
-            if self.page.evaluate(
-                f"(() => {{ const d = document.querySelector('{element}').dataset; return {condition} }})()"
-            ):
-                return
-            self.page.wait_for_timeout(40)
-        raise AssertionError(f"{condition} does not come true")
-
-    def colours(self, name: str) -> int:
-        """How many colours a canvas shows: a blank one has one."""
-        import io
-
-        from PIL import Image
-
-        picture = Image.open(io.BytesIO(self.part(name).screenshot())).convert("RGB")
-        return len(picture.getcolors(1 << 24) or [])
-
-    def close(self) -> None:
-        try:
-            assert self.complaints == []
-            assert set(self.asked) == {self.address}
-        finally:
-            self.context.close()
+pytestmark = in_browser
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,9 @@ from hypothesis.extra.numpy import arrays
 
 from sidestep.report.viewer.pack import CURVES, frames_of, pack_replays
 from sidestep.report.viewer.tracks import encode_tracks
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, PolicyInfo
 from tests.report.conftest import Builder
+from tests.report.episodes import eventful, planned
 
 
 def decode(text: str, shape: tuple[int, int], units: tuple[float, ...]) -> np.ndarray:
@@ -159,3 +160,56 @@ def test_nobody_and_a_single_state_can_be_packed(build: Builder) -> None:
     episode = pack_replays([("alone", empty)])["episodes"][0]
     assert (episode["frames"], episode["people"], episode["events"]) == (1, "", [])
     assert "Closest person" not in {curve["title"] for curve in episode["curves"]}
+
+
+def test_plans_and_forecasts_are_packed_to_the_centimetre() -> None:
+    record = planned()
+    (episode,) = pack_replays([("mpc", record)], rate_hz=20.0)["episodes"]
+    packed, plans = episode["plans"], record.plans
+    units = (packed["unit"], packed["unit"])
+    way = np.swapaxes(decode(packed["plan"], (packed["points"], len(packed["times"])), units), 0, 1)
+    assert np.abs(way - plans.robot).max() <= 0.0051
+    forecast = np.swapaxes(decode(packed["forecast"], (packed["expected"], len(packed["person"])), units), 0, 1)
+    assert packed["expected"] <= 10
+    expected = plans.people[:, packed["every"] - 1 :: packed["every"]]
+    assert np.abs(forecast - expected).max() <= 0.0051
+    assert [episode["person"][place] for place in packed["person"]] == record.person_id[plans.forecast_person].tolist()
+    times = np.repeat(packed["times"], packed["counts"])
+    assert times == pytest.approx(record.time[plans.forecast_step], abs=1e-3)
+
+
+def test_where_episodes_share_a_page_plans_are_thinned() -> None:
+    record = planned()
+    (episode,) = pack_replays([("mpc", record)])["episodes"]
+    packed, units = episode["plans"], (0.01, 0.01)
+    assert packed["times"] == pytest.approx(record.time[record.plans.step[::2]])
+    way = decode(packed["plan"], (packed["points"], len(packed["times"])), units)[:, 1]
+    assert np.abs(way - record.plans.robot[2]).max() <= 0.0051
+    assert packed["expected"] <= 5
+    assert sum(packed["counts"]) == len(packed["person"]) > 0
+
+
+def test_gestures_heads_and_the_scanner_are_packed(record: EpisodeRecord) -> None:
+    plain = pack_replays([("orca", record)])["episodes"][0]
+    assert (plain["plans"], plain["gestures"], plain["heads"]) == (None, [], "")
+    told = eventful()
+    data = pack_replays([("scripted", told)])
+    (episode,) = data["episodes"]
+    assert [(i, name, until) for i, name, _, until in episode["gestures"]] == [
+        (0, "stop", 19.1), (1, "talk", 19.1), (2, "talk", 19.1), (3, "talk", 19.1), (4, "look_around", 19.1),
+    ]  # fmt: skip
+    heads = decode(episode["heads"], (episode["frames"], 5), (data["head_unit"],))[..., 0]
+    truth = told.person_head_yaw[frames_of(told)]
+    assert np.array_equal(np.isnan(heads), np.isnan(truth))
+    assert np.nanmax(np.abs(heads - truth)) <= 0.0051
+    assert (episode["lidar"]["mount"], episode["lidar"]["reach"]) == ([0.5, 0.2], 10.0)
+    scanner = replace(told, policy=PolicyInfo("scanner", needs=("lidar",)))
+    lidar = pack_replays([("scanner", scanner)])["episodes"][0]["lidar"]
+    assert (lidar["rays"], lidar["reach"], lidar["round"], lidar["mount"]) == (90, 6.0, False, [0.5, 0.2])
+
+
+def test_a_very_long_episode_has_fewer_frames_a_second(record: EpisodeRecord) -> None:
+    class Long:
+        step_s, steps = 0.05, 20_000
+
+    assert len(frames_of(Long(), 20.0)) <= 4002  # type: ignore[arg-type]

@@ -86,29 +86,16 @@ def _bar_gap(bars, g, x, y, reach):
 
 @kernel
 def plan_lane(
-    state,
-    robot,
-    route,
-    here,
-    spacing,
-    candidates,
-    before,
-    goal_reach,
-    speed_cap,
-    ground,
-    free,
-    tile_at,
-    cell,
-    people,
-    bars,
-    out,
-):
+    state, robot, route, here, spacing, candidates, before, goal_reach, speed_cap, ground, free, tile_at, cell, people,
+    bars, out, path,
+):  # fmt: skip
     """Costs and first commands of all candidates.
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
     ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far
     beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y,
-    vx, vy, radius, room to keep · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega.
+    vx, vy, radius, room to keep · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega
+    · ``path`` (STEPS, 2), or (0, 2) if nobody asks: where the last candidate is after every step, up to a touch.
     """
     last = route.shape[0] - 1
     dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]
@@ -138,6 +125,8 @@ def plan_lane(
             heading = _turned(heading + omega * STEP_S)
             x += v * cos(heading) * STEP_S
             y += v * sin(heading) * STEP_S
+            if k < path.shape[0]:
+                path[k, 0], path[k, 1] = x, y
             while at < last and _ahead_of(route, at, x, y):
                 at += 1
             if k % CHECK_EVERY == 0:

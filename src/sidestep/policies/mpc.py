@@ -32,6 +32,11 @@ HARDEST = 4.0
 """Acceleration along the heading at most, m/s²."""
 
 
+PLAN_STEP_S = 0.3
+"""Between the points of the plan that is published."""
+_PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
+
+
 class Mpc:
     """The motion that gets on best without coming near to where people are expected, planned anew at every call.
 
@@ -43,6 +48,7 @@ class Mpc:
     citation = "Sidestep; iLQR: Li and Todorov, ICINCO 2004"
     dynamics: ClassVar[str] = "holonomic"
     needs: ClassVar[frozenset[str]] = frozenset({"pedestrians", "goal", "map"})
+    plan_step_s = PLAN_STEP_S
 
     def __init__(self, **settings: Any) -> None:
         """Settings: the fields of :class:`MpcSettings`."""
@@ -63,6 +69,7 @@ class Mpc:
         self._acceleration = (0.0, 0.0)
         self._expected = (0.0, 0.0)
         self._delay = CommandDelay(task.step_s)
+        self._crowd: FloatArray = np.zeros((0, 5))
 
     def act(self, observation: Observation) -> Command:
         """The first step of the best motion, planned from when it can begin."""
@@ -73,7 +80,7 @@ class Mpc:
             observation = self._delay.when_in_force(observation, delay_s)
         robot, people = observation.robot, observation.pedestrians
         assert people is not None
-        crowd = self._people.update(observation.time, people, robot.x, robot.y)
+        self._crowd = crowd = self._people.update(observation.time, people, robot.x, robot.y)
         start = self._state(robot)
         self._planner.face(*unit_vector(robot.heading))
         motion = self._planner.plan(observation.time, start, crowd)
@@ -82,6 +89,18 @@ class Mpc:
         command = self._go(start, motion.inputs[0]) if delay_s <= 0.0 else self._hold(motion, self._delay.interval_s)
         self._delay.give(command.vx, command.vy)
         return command
+
+    @property
+    def plan(self) -> FloatArray:
+        """(H, 2) the motion, every ``plan_step_s``, m."""
+        states = self._planner.motion.states
+        return np.stack([np.interp(_PLAN_TIMES, TIMES, states[:, c]) for c in (0, 1)], axis=1)
+
+    @property
+    def forecast(self) -> tuple[list[int], FloatArray]:
+        """Ids of the people in sight and (M, H, 2) where they are expected; who may go either way is there twice."""
+        place, velocity = self._crowd[:, None, :2], self._crowd[:, None, 2:4]
+        return self._people.ids, place + _PLAN_TIMES[None, :, None] * velocity
 
     def _state(self, robot: RobotState) -> FloatArray:
         """Place and velocity as observed; the acceleration is the planned one if the robot did as it was told."""

@@ -21,6 +21,8 @@ class PeopleTracker:
         self._memory_s = memory_s
         self._velocity: dict[int, tuple[float, float]] = {}
         self._time = 0.0
+        self.ids: list[int] = []
+        """Whom each row of the last update is of."""
 
     def update(self, time: float, people: Pedestrians, x: float, y: float) -> FloatArray:
         """(N, 5) x, y, vx, vy, radius of everybody in sight of (x, y); somebody who turned near it has two rows."""
@@ -28,6 +30,7 @@ class PeopleTracker:
         share = elapsed / self._memory_s if elapsed < self._memory_s else 1.0
         rows: list[tuple[float, float, float, float, float]] = []
         known = {}
+        ids = []
         for number, (px, py), (vx, vy), radius in zip(
             people.id.tolist(), people.position.tolist(), people.velocity.tolist(), people.radius.tolist(), strict=True
         ):
@@ -37,9 +40,11 @@ class PeopleTracker:
                 change_x, change_y = vx - old[0], vy - old[1]
                 if away < NEAR_M**2 and change_x**2 + change_y**2 > TURNED_MPS**2:
                     rows.append((px, py, vx, vy, radius))
+                    ids.append(number)
                 vx, vy = old[0] + share * change_x, old[1] + share * change_y
             known[number] = (vx, vy)
             if away < SIGHT_M**2:
                 rows.append((px, py, vx, vy, radius))
-        self._velocity = known
+                ids.append(number)
+        self._velocity, self.ids = known, ids
         return np.array(rows, np.float64).reshape(-1, 5)

@@ -51,7 +51,9 @@ class Oracle:
         steps = max(1, round(LEG_S / task.future.step_s))
         self._leg_s = steps * task.future.step_s
         self._step_s = task.step_s
-        self._way = self._plan(task, steps)
+        self._way, self._time = self._plan(task, steps), 0.0
+        self.plan_step_s = self._leg_s
+        """Between the points of the plan that is published, s."""
 
     def _plan(self, task: Task, steps: int) -> FloatArray:
         """Points of the way at every leg, (K, 2), m."""
@@ -94,10 +96,18 @@ class Oracle:
         pull_straight(points, steps, future, keep, room, x[0], y[0], cell, least)
         return np.ascontiguousarray(points @ turn.T)
 
+    @property
+    def plan(self) -> FloatArray:
+        """(H, 2) the rest of the way and its end, every ``plan_step_s``, m."""
+        legs = np.arange(len(self._way))
+        at = np.append(np.arange(self._time / self._leg_s + 1.0, legs[-1]), legs[-1])
+        return np.stack([np.interp(at, legs, self._way[:, c]) for c in (0, 1)], axis=1)
+
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The velocity that leads to where the plan is one step from now."""
         legs = (observation.time + self._step_s) / self._leg_s
         k = min(int(legs), len(self._way) - 1)
+        self._time = observation.time
         here, there = self._way[k], self._way[min(k + 1, len(self._way) - 1)]
         target = here + (there - here) * (legs - k if k < len(self._way) - 1 else 0.0)
         return HolonomicVelocity(

@@ -11,12 +11,15 @@ import numpy as np
 from sidestep.policies.planning.sampling_planner import PlannerSettings, SamplingPlanner, Trajectory
 from sidestep.policies.planning.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
+from sidestep.types.base import FloatArray
 
 LATERAL_GAIN = 4.0  # 1/m²: turn rate per metre aside and per m/s
 HEADING_GAIN = 3.0  # 1/m: turn rate per radian and per m/s
 LOST_M = 0.3
 """A new plan is made when the robot is farther than this from the old one."""
 TURNED_RAD = 0.03
+PLAN_STEP_S = 0.3
+"""Between the points of the plan that is published."""
 
 
 class Sampling:
@@ -27,6 +30,7 @@ class Sampling:
     citation = "Biswas et al., SocNavBench (2022), Sec. 4.1; after Bansal, Tolani et al., LB-WayPtNav (2019)"
     dynamics: ClassVar[str] = "unicycle"
     needs: ClassVar[frozenset[str]] = frozenset({"goal", "map"})
+    plan_step_s = PLAN_STEP_S
 
     def __init__(
         self,
@@ -67,6 +71,15 @@ class Sampling:
                 return Velocity(0.0, self._turn_on_spot(error))
             self._turned = True
         return self._follow(self._plan, robot)
+
+    @property
+    def plan(self) -> FloatArray | None:
+        """(H, 2) what is left of the spline, every ``plan_step_s``, m; None while it has none."""
+        if self._plan is None:
+            return None
+        time = self._plan.time - self._plan.time[self._next]
+        at = np.append(np.arange(PLAN_STEP_S, time[-1], PLAN_STEP_S), max(time[-1], 0.0))
+        return np.stack([np.interp(at, time, self._plan.position[:, c]) for c in (0, 1)], axis=1)
 
     def _is_due(self, plan: Trajectory, robot: RobotState) -> bool:
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)

@@ -52,6 +52,11 @@ OPTIONAL_COLUMNS: dict[str, str] = {
 }
 """list column (float32; gestures: uint8) → array of the record. Only in files of records that have it."""
 
+PLAN_COLUMNS: tuple[str, ...] = ("plan", "forecast_people", "forecast")
+"""Only in files of records with plans; null in rows of steps at which nothing was noted. ``plan``: list<float32>, x and
+y of the points in turn, NaN beyond the end. ``forecast_people``: list<int32>, columns of people. ``forecast``:
+list<float32>, their points one person after the other, as many each. ``plan_step_s`` is in the metadata."""
+
 OTHER_COLUMNS: dict[str, tuple[str, int]] = {
     "other_x": ("other_pose", 0),
     "other_y": ("other_pose", 1),

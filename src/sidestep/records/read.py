@@ -24,6 +24,7 @@ from sidestep.records.layout import (
 )
 from sidestep.records.migrate import Metadata, migrate
 from sidestep.types.outcome import Outcome
+from sidestep.types.plans import Plans
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
@@ -102,6 +103,7 @@ def _assemble(table: pa.Table, metadata: Metadata) -> EpisodeRecord:
         error=metadata["error"],
         package_version=metadata["package_version"],
         format_version=int(metadata["format"]),
+        plans=_plans(table, metadata),
         **_arrays(table, len(people["id"]), len(other_radius)),
     )
 
@@ -127,6 +129,27 @@ def _arrays(table: pa.Table, people: int, others: int) -> dict[str, Any]:
         if name in table.column_names:
             arrays[field] = _matrix(table.column(name), people)
     return arrays | {"events": _events(table.column("events"))}
+
+
+def _plans(table: pa.Table, metadata: Metadata) -> Plans:
+    if "plan" not in table.column_names:
+        return Plans()
+    plan = table.column("plan").combine_chunks()
+    step = np.flatnonzero(plan.is_valid().to_numpy(zero_copy_only=False))
+    robot = plan.flatten().to_numpy(zero_copy_only=False).reshape(len(step), -1, 2) if len(plan.flatten()) else None
+    forecasts: dict[str, Any] = {}
+    if "forecast" in table.column_names:
+        who = table.column("forecast_people").combine_chunks()
+        counts = [len(row) for row in who.drop_null()]
+        people = who.flatten().to_numpy(zero_copy_only=False)
+        expected = table.column("forecast").combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        forecasts = {
+            "forecast_step": np.repeat(step, counts),
+            "forecast_person": people,
+            "people": expected.reshape(len(people), -1, 2),
+        }
+    points = np.zeros((len(step), 0, 2)) if robot is None else robot
+    return Plans(float(metadata["plan_step_s"]), step, points, **forecasts)
 
 
 def _matrix(column: pa.ChunkedArray, width: int) -> Any:

@@ -20,11 +20,13 @@ from sidestep.records.layout import (
     OPTIONAL_COLUMNS,
     OTHER_COLUMNS,
     PEOPLE_COLUMNS,
+    PLAN_COLUMNS,
     PREFIX,
     STATE_COLUMNS,
     STEP_COLUMNS,
 )
 from sidestep.types.base import IntArray
+from sidestep.types.plans import Plans
 from sidestep.types.record import EpisodeRecord
 from sidestep.version import __version__
 
@@ -39,7 +41,7 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
     """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
     path = Path(path)
     arrays = _columns(record)
-    names = [*COLUMNS, *(name for name in OPTIONAL_COLUMNS if name in arrays)]
+    names = [*COLUMNS, *(name for name in (*OPTIONAL_COLUMNS, *PLAN_COLUMNS) if name in arrays)]
     table = pa.table([arrays[name] for name in names], names=names)
     table = table.replace_schema_metadata({PREFIX + key: text for key, text in _metadata(record).items()})
     try:
@@ -58,7 +60,8 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
 
 def _float_lists(names: list[str]) -> list[str]:
     """Those of the optional columns that hold floats."""
-    return [name for name in names if name in OPTIONAL_COLUMNS and name != "people_gesture"]
+    optional = {*OPTIONAL_COLUMNS, *PLAN_COLUMNS} - {"people_gesture", "forecast_people"}
+    return [name for name in names if name in optional]
 
 
 def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
@@ -76,6 +79,26 @@ def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
         if getattr(record, field).size:
             columns[name] = _lists(getattr(record, field))
     columns["events"] = _events(record)
+    return columns | _plans(record.plans, len(record.time))
+
+
+def _plans(plans: Plans, rows: int) -> dict[str, pa.Array]:
+    """Plans and forecasts in the rows of their steps, null in all others; no columns where there are none."""
+    if not len(plans):
+        return {}
+    ends = np.searchsorted(plans.forecast_step, plans.step, side="right")
+    begins = np.searchsorted(plans.forecast_step, plans.step, side="left")
+    points: list[Any] = [None] * rows
+    people: list[Any] = [None] * rows
+    expected: list[Any] = [None] * rows
+    for k, step in enumerate(plans.step.tolist()):
+        points[step] = plans.robot[k].ravel()
+        people[step] = plans.forecast_person[begins[k] : ends[k]]
+        expected[step] = plans.people[begins[k] : ends[k]].ravel()
+    columns = {"plan": pa.array(points, pa.list_(pa.float32()))}
+    if len(plans.forecast_step):
+        columns["forecast_people"] = pa.array(people, pa.list_(pa.int32()))
+        columns["forecast"] = pa.array(expected, pa.list_(pa.float32()))
     return columns
 
 
@@ -129,7 +152,8 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "needs": list(policy.needs),
         "version": policy.version,
     }
-    return {
+    told = {"plan_step_s": repr(record.plans.step_s)} if len(record.plans) else {}
+    return told | {
         "format": str(record.format_version),
         "scenario": record.scenario.model_dump_json(),
         "robot": record.robot.model_dump_json(),

@@ -19,7 +19,11 @@ PLAIN = {
     "off_route": "has left the route",
     "lane_invasion": "enters a lane",
     "policy_error": "the policy fails",
-    "trigger": "trigger",
+    "trigger": "an event begins",
+    "group_intrusion": "passes through",
+    "disobeyed": "goes on although told to stop",
+    "stopped": "stops as told",
+    "reset": "is put back on the route",
 }
 
 
@@ -62,7 +66,9 @@ def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[s
         limit = event.subject.replace("_", " ")
         yield f"limit of {limit} cuts the command " + ("to the end" if until == inf else f"until {until:.2f} s")
     elif event.kind in PLAIN:
-        yield ": ".join(part for part in (PLAIN[event.kind], event.subject, event.text) if part)
+        text = event.text.replace("_", " ") if event.kind == "trigger" else event.text
+        told = (PLAIN[event.kind], event.subject.replace(":", " "), text)
+        yield ": ".join(part for part in told if part)
 
 
 def _end_of(event: Event, later: list[Event], kind: str) -> float:

@@ -1,14 +1,15 @@
 """A record as an MCAP file of ROS 2 messages, for Foxglove, RViz and ``ros2 bag``.
 
-Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events`` and, where the policy
-had a lidar, ``/scan``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot. Time 0 is the start
+Topics: ``/tf``, ``/tf_static``, ``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where the policy had a
+lidar, ``/scan``; where it published them, ``/plan`` and ``/forecasts``; where people are directed, ``/gestures``.
+Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot, ``laser`` = its scanner. Time 0 is the start
 of the episode. Needs the extra ``export``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import cos, sin
+from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from sidestep.report.episode_log import episode_log
 from sidestep.report.ros_messages import definition, full_name
 from sidestep.report.scans import has_lidar, lidar_scans
 from sidestep.types.base import BoolArray
+from sidestep.types.gestures import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord
 
 Message = dict[str, Any]
 PERSON_HEIGHT_M = 1.7
-CYLINDER, LINE_LIST = 3, 5
+CYLINDER, LINE_STRIP, LINE_LIST, TEXT = 3, 4, 5, 9
 ADD, DELETE = 0, 2
 TYPES = {
     "/tf": "tf2_msgs/TFMessage",
@@ -36,6 +38,9 @@ TYPES = {
     "/people": "visualization_msgs/MarkerArray",
     "/walls": "visualization_msgs/MarkerArray",
     "/scan": "sensor_msgs/LaserScan",
+    "/plan": "nav_msgs/Path",
+    "/forecasts": "visualization_msgs/MarkerArray",
+    "/gestures": "visualization_msgs/MarkerArray",
     "/events": "std_msgs/String",
 }
 
@@ -58,13 +63,14 @@ def export_mcap(record: EpisodeRecord, path: Path) -> None:
 
 def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
     """(time in s, topic, message), in order of time."""
-    yield 0.0, "/tf_static", {"transforms": [_transform(0.0, "map", "odom", (0.0, 0.0, 0.0))]}
+    yield 0.0, "/tf_static", {"transforms": list(_fixed_frames(record))}
     yield 0.0, "/goal_pose", {"header": _header(0.0, "map"), "pose": _pose((*record.scenario.ego.goal, 0.0))}
     yield 0.0, "/walls", {"markers": [_walls(record)]}
     steps = np.arange(record.steps + 1)
     scans = lidar_scans(record, steps) if has_lidar(record) else None
     told = episode_log(record)
     there = present(record)
+    published = set(record.plans.step.tolist())
     for step in steps:
         time = float(record.time[step])
         while told and told[0].time <= time + 1e-9:
@@ -74,8 +80,18 @@ def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
         yield time, "/tf", {"transforms": [_transform(time, "odom", "base_link", pose)]}
         yield time, "/odom", _odometry(time, pose, record.robot_velocity[step].tolist())
         yield time, "/people", {"markers": _people(record, int(step), time, there)}
+        if record.person_gesture.size:
+            yield time, "/gestures", {"markers": _gestures(record, int(step), time, there)}
+        if step in published:
+            yield from _intentions(record, int(step), time)
         if scans is not None:
             yield time, "/scan", _scan(time, next(scans), record.step_s)
+
+
+def _fixed_frames(record: EpisodeRecord) -> Iterator[Message]:
+    yield _transform(0.0, "map", "odom", (0.0, 0.0, 0.0))
+    if has_lidar(record):
+        yield _transform(0.0, "base_link", "laser", (*record.scenario.sensors.lidar.mount, 0.0))
 
 
 def _nanoseconds(time: float) -> int:
@@ -166,6 +182,49 @@ def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> 
     return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
 
 
+def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:
+    """A word above everybody who makes a gesture; deleted when it is over."""
+    codes = np.where(there, record.person_gesture, 0)
+    markers = []
+    for who in np.flatnonzero(codes[step]):
+        x, y = record.person_position[step, who].tolist()
+        word = GESTURE_NAMES[codes[step, who]]
+        pose = _pose((x, y, 0.0), PERSON_HEIGHT_M + 0.3)
+        ink = {"r": 0.1, "g": 0.1, "b": 0.1, "a": 1.0}
+        name = int(record.person_id[who])
+        markers.append(
+            _marker(time, "gestures", name, type=TEXT, text=word, pose=pose, scale=_vector(z=0.3), color=ink)
+        )
+    over = np.flatnonzero((codes[max(step - 1, 0)] > 0) & (codes[step] == 0))
+    return markers + [_marker(time, "gestures", int(record.person_id[who]), action=DELETE) for who in over]
+
+
+def _intentions(record: EpisodeRecord, step: int, time: float) -> Iterator[tuple[float, str, Message]]:
+    """The plan and the forecasts as published at ``step``; the marker of a forecast is numbered by its place."""
+    plan = record.plans.plan_at(step).astype(np.float64)
+    way = np.vstack([record.robot_pose[step, :2], plan])
+    turned = [atan2(dy, dx) for dx, dy in np.diff(way, axis=0).tolist()]
+    poses = [_pose((x, y, heading)) for (x, y), heading in zip(plan.tolist(), turned, strict=True)]
+    stamped = [
+        {"header": _header(time + (k + 1) * record.plans.step_s, "map"), "pose": pose} for k, pose in enumerate(poses)
+    ]
+    yield time, "/plan", {"header": _header(time, "map"), "poses": stamped}
+    if not len(record.plans.forecast_step):
+        return
+    people, expected = record.plans.forecasts_at(step)
+    markers = []
+    for place, (who, points) in enumerate(zip(people.tolist(), expected, strict=True)):
+        red, green, blue = (part / 255 for part in palette.person_colour(who))
+        line = [_vector(x, y, 0.05) for x, y in np.vstack([record.person_position[step, who], points]).tolist()]
+        colour = {"r": red, "g": green, "b": blue, "a": 0.6}
+        markers.append(
+            _marker(time, "forecasts", place, type=LINE_STRIP, scale=_vector(x=0.05), color=colour, points=line)
+        )
+    before = len(record.plans.forecasts_at(step - 1)[0]) if step else 0
+    markers += [_marker(time, "forecasts", place, action=DELETE) for place in range(len(people), before)]
+    yield time, "/forecasts", {"markers": markers}
+
+
 def _walls(record: EpisodeRecord) -> Message:
     ends = record.walls.reshape(-1, 2).tolist()
     grey = {"r": 0.45, "g": 0.49, "b": 0.56, "a": 1.0}
@@ -176,7 +235,7 @@ def _walls(record: EpisodeRecord) -> Message:
 def _scan(time: float, scan: Any, period: float) -> Message:
     count = len(scan.ranges)
     return {
-        "header": _header(time, "base_link"),
+        "header": _header(time, "laser"),
         "angle_min": scan.angle_min,
         "angle_max": scan.angle_min + (count - 1) * scan.angle_increment,
         "angle_increment": scan.angle_increment,

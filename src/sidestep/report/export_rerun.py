@@ -1,7 +1,8 @@
 """A record as a Rerun recording (``.rrd``): open it with ``rerun FILE``.
 
-Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/walls`` and ``world/goal``
-stand; ``curves/…`` are the series of the viewer; ``events`` is a text log. Needs the extra ``export``.
+Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/plan`` and
+``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the series
+of the viewer; ``events`` is a text log. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from sidestep.records import atomic
 from sidestep.report.episode_log import episode_log
 from sidestep.report.scans import has_lidar, lidar_scans
 from sidestep.report.viewer.pack import CURVES
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.gestures import GESTURE_NAMES
+from sidestep.types.plans import Plans
 from sidestep.types.record import EpisodeRecord
 
 TIMELINE = "episode"
 PERSON_HEIGHT_M = 1.7
 WALL_HEIGHT_M = 2.0
+PLAN_COLOUR = (139, 47, 214)
 
 
 def export_rerun(record: EpisodeRecord, path: Path) -> None:
@@ -40,6 +44,7 @@ def export_rerun(record: EpisodeRecord, path: Path) -> None:
             _still(rerun, stream, record)
             _robot(rerun, stream, record)
             _people(rerun, stream, record)
+            _plans(rerun, stream, record)
             _scans(rerun, stream, record)
             _curves(rerun, stream, record)
             _events(rerun, stream, record)
@@ -98,9 +103,45 @@ def _people(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
         lengths=np.maximum(PERSON_HEIGHT_M - 2 * radius, 0.1),
         radii=radius,
         colors=np.array([palette.person_colour(int(index)) for index in who], dtype=np.uint8),
-        labels=[str(number) for number in record.person_id[who]],
+        labels=_labels(record, steps, who),
     )
     stream.send_columns("world/people", _time(rerun, record.time), columns.partition(there.sum(axis=1)))
+
+
+def _labels(record: EpisodeRecord, steps: IntArray, who: IntArray) -> list[str]:
+    """Everybody's id, and what they do with their hands."""
+    ids = [str(number) for number in record.person_id[who]]
+    if not record.person_gesture.size:
+        return ids
+    codes = record.person_gesture[steps, who].tolist()
+    return [f"{name} {GESTURE_NAMES[code]}" if code else name for name, code in zip(ids, codes, strict=True)]
+
+
+def _plans(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    """Plans and forecasts as lines from where they begin, at the times at which they were published."""
+    plans = record.plans
+    if not len(plans):
+        return
+    times = _time(rerun, record.time[plans.step])
+    lines = [
+        np.vstack([record.robot_pose[step, :2], points]) if len(points) else points
+        for step, points in ((step, plans.plan_at(step)) for step in plans.step.tolist())
+    ]
+    shown = [_raised(line, 0.04) for line in lines if len(line)]
+    columns = rerun.LineStrips3D.columns(strips=shown, radii=[0.025] * len(shown), colors=[PLAN_COLOUR] * len(shown))
+    stream.send_columns("world/plan", times, columns.partition([min(len(line), 1) for line in lines]))
+    if not len(plans.forecast_step):
+        return
+    begin = record.person_position[plans.forecast_step, plans.forecast_person]
+    expected = [_raised(Plans.known(np.vstack([a, b])), 0.03) for a, b in zip(begin, plans.people, strict=True)]
+    colours = np.array([palette.person_colour(who) for who in plans.forecast_person.tolist()], dtype=np.uint8)
+    columns = rerun.LineStrips3D.columns(strips=expected, radii=[0.015] * len(expected), colors=colours)
+    counts = [int((plans.forecast_step == step).sum()) for step in plans.step.tolist()]
+    stream.send_columns("world/forecasts", times, columns.partition(counts))
+
+
+def _raised(points: FloatArray, height: float) -> FloatArray:
+    return np.column_stack([points, np.full(len(points), height)]).astype(np.float32)
 
 
 def _scans(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
@@ -108,11 +149,13 @@ def _scans(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
     if not has_lidar(record):
         return
     points, counts = [], []
+    ahead, left = record.scenario.sensors.lidar.mount
     for scan in lidar_scans(record, np.arange(record.steps + 1)):
         angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
         hit = scan.ranges < scan.max_range
         reach, angles = scan.ranges[hit], angles[hit]
-        points.append(np.column_stack([reach * np.cos(angles), reach * np.sin(angles), np.full(len(reach), 0.2)]))
+        x, y = ahead + reach * np.cos(angles), left + reach * np.sin(angles)
+        points.append(np.column_stack([x, y, np.full(len(reach), 0.2)]))
         counts.append(len(reach))
     columns = rerun.Points3D.columns(positions=np.concatenate(points))
     stream.send_columns("world/robot/lidar", _time(rerun, record.time), columns.partition(counts))

@@ -25,6 +25,7 @@ FIELDS: dict[str, str] = {
         "std_msgs/Header header\nstring child_frame_id\n"
         "geometry_msgs/PoseWithCovariance pose\ngeometry_msgs/TwistWithCovariance twist"
     ),
+    "nav_msgs/Path": "std_msgs/Header header\ngeometry_msgs/PoseStamped[] poses",
     "sensor_msgs/LaserScan": (
         "std_msgs/Header header\nfloat32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\n"
         "float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n"

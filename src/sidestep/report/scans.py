@@ -20,7 +20,7 @@ def has_lidar(record: EpisodeRecord) -> bool:
 
 
 def lidar_scans(record: EpisodeRecord, steps: IntArray) -> Iterator[LidarScan]:
-    """The scan at each of ``steps``, of walls, people and other machines."""
+    """The scan at each of ``steps``, of walls, people and other machines, seen from where the scanner is mounted."""
     lidar = Lidar(record.scenario.sensors.lidar, record.walls)
     people, others = len(record.person_id), len(record.other_radius)
     agents = np.zeros((layout.AGENT_ROWS, people + others), np.float32)

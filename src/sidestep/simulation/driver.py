@@ -13,6 +13,7 @@ from typing import Any, Literal
 from sidestep.errors import SidestepError
 from sidestep.interfaces import Policy
 from sidestep.robots import check_command
+from sidestep.simulation.intent import LOOK_EVERY_S, Intent, published
 from sidestep.types import Command, Observation, Task
 
 Mode = Literal["sync", "async", "latency"]
@@ -47,6 +48,8 @@ class Driver:
         self._coming: tuple[float, Command] | None = None
         self._pending = False
         self._started = 0.0
+        self._look_at = 0.0
+        self._news: Intent | None = None
 
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""
@@ -67,6 +70,11 @@ class Driver:
                 return self._decide_with_latency(step, observe)
             case "async":
                 return self._decide_on_wall_clock(step, observe)
+
+    def news(self) -> Intent | None:
+        """What the policy has published since the last call; None: nobody has looked."""
+        news, self._news = self._news, None
+        return news
 
     def close(self) -> None:
         """End the worker thread; one that hangs in the policy is left behind."""
@@ -98,18 +106,29 @@ class Driver:
             elif self._timing.act_limit_s is not None and self._worker.elapsed() > self._timing.act_limit_s:
                 raise _too_slow(self._timing.act_limit_s)
         if not self._pending and step % self._control_every == 0:
-            self._worker.submit(self._policy.act, observe())
+            observation = observe()
+            self._worker.submit(self._policy.act, observation, self._looks(observation))
             self._pending = True
         return self._held, spent
 
     def _ask(self, observation: Observation) -> tuple[Command, float]:
-        return self._checked(self._call(self._policy.act, observation, self._timing.act_limit_s))
+        look = self._looks(observation)
+        return self._checked(self._call(self._policy.act, observation, self._timing.act_limit_s, look))
 
-    def _call(self, function: Callable[[Any], Any], argument: Any, limit_s: float | None) -> _Answer:
+    def _looks(self, observation: Observation) -> Policy | None:
+        """The policy, when it is time to look at what it publishes."""
+        if observation.time < self._look_at - 1e-9:
+            return None
+        self._look_at = observation.time + LOOK_EVERY_S
+        return self._policy
+
+    def _call(
+        self, function: Callable[[Any], Any], argument: Any, limit_s: float | None, look: Policy | None = None
+    ) -> _Answer:
         if self._worker is None or limit_s is None:
-            answer = _run(function, argument)
+            answer = _run(function, argument, look)
         else:
-            self._worker.submit(function, argument)
+            self._worker.submit(function, argument, look)
             found = self._worker.poll(limit_s)
             if found is None:
                 raise _too_slow(limit_s)
@@ -125,6 +144,7 @@ class Driver:
             check_command(answer.value)
         except SidestepError as error:
             raise PolicyFailure(str(error)) from None
+        self._news = answer.intent
         return answer.value, answer.seconds
 
 
@@ -137,15 +157,18 @@ class _Answer:
     value: Any
     seconds: float
     error: str = ""
+    intent: Intent | None = None
 
 
-def _run(function: Callable[[Any], Any], argument: Any) -> _Answer:
+def _run(function: Callable[[Any], Any], argument: Any, look: Policy | None = None) -> _Answer:
+    """The answer and its time; then, outside that time but before anything else is asked, what ``look`` publishes."""
     start = time.perf_counter()
     try:
         value = function(argument)
     except (Exception, SystemExit) as error:  # whatever a policy raises is its failure, and is recorded as such
         return _Answer(None, time.perf_counter() - start, f"{type(error).__name__}: {error}")
-    return _Answer(value, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return _Answer(value, seconds, intent=None if look is None else published(look))
 
 
 class _Worker:
@@ -164,9 +187,9 @@ class _Worker:
                 return
             self._answers.put(_run(*call))
 
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
+    def submit(self, function: Callable[[Any], Any], argument: Any, look: Policy | None = None) -> None:
         self._since = time.perf_counter()
-        self._calls.put((function, argument))
+        self._calls.put((function, argument, look))
 
     def poll(self, wait_s: float = 0.0) -> _Answer | None:
         try:

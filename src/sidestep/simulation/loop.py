@@ -62,6 +62,9 @@ class _Running:
         except PolicyFailure as failure:
             self._fail(worlds, b, failure)
             return
+        news = self.driver.news()
+        if news is not None:
+            self.recorder.note_intent(news)
         # with latency an answer is noted when given and holds later: what is new is another command than before
         fresh = command is not self.last[0] if self.episode.timing.mode == "latency" else not isnan(spent)
         self.last = command, spent

@@ -11,6 +11,7 @@ from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBO
 from sidestep.kernels.world import LIMITED
 from sidestep.robots import encode_command
 from sidestep.simulation.build import World
+from sidestep.simulation.intent import Intent, IntentLog
 from sidestep.simulation.routes import shortest_way
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Event, Outcome, PolicyInfo
@@ -39,6 +40,7 @@ class Recorder:
         reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
         self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
         directed = world.direct is not None
+        self._intents = IntentLog(world.person_id)
         self._gesture = np.zeros((steps + 1, n), np.uint8) if directed else None
         self._head_yaw = np.zeros((steps + 1, n), np.float32) if directed else None
 
@@ -65,6 +67,11 @@ class Recorder:
         self._planning[k] = planning_time
         self._steps += 1
         self.note_state(worlds, b)
+
+    def note_intent(self, intent: Intent) -> None:
+        """What the policy publishes of its plans at the present state."""
+        here = self._robots[self._steps, self._robot]
+        self._intents.note(self._steps, intent, here[[ROBOT_X, ROBOT_Y]])
 
     def finish(
         self,
@@ -109,6 +116,7 @@ class Recorder:
             person_detour=cost[:, 1],
             person_gesture=_NONE.astype(np.uint8) if self._gesture is None else self._gesture[: k + 1],
             person_head_yaw=_NONE if self._head_yaw is None else self._head_yaw[: k + 1],
+            plans=self._intents.plans(),
             walls=world.scene.segments,
             events=tuple(events),
             other_pose=self._robots[: k + 1, others][:, :, _POSE],

@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
 from sidestep.types.outcome import Outcome
+from sidestep.types.plans import Plans
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 
@@ -72,6 +74,9 @@ class EpisodeRecord:
 
     ``person_gesture`` (numbers of ``GESTURES``) and ``person_head_yaw`` (rad from the heading; NaN: looks where it is
     about to go, or is absent) are empty in the same way where nobody is directed.
+
+    ``plans``: what the policy published of its intentions. Like ``planning_time`` they are no part of the digest: they
+    tell what the policy thought, not what happened, and a planner that begins to tell leaves its old results valid.
     """
 
     scenario: Scenario
@@ -104,6 +109,7 @@ class EpisodeRecord:
     person_detour: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, m, below
     person_gesture: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))  # (T+1, N) uint8, above
     person_head_yaw: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, rad, above
+    plans: Plans = field(default_factory=Plans)
     shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
     package_version: str = ""
@@ -137,6 +143,13 @@ class EpisodeRecord:
             shape = (t, n) if np.size(value) else (0, 0)
             values = value if np.size(value) else np.zeros(shape)
             object.__setattr__(self, name, frozen_array(values, dtype, shape, f"record.{name}"))
+        late = len(self.plans.step) and int(self.plans.step[-1]) >= t
+        unknown = (
+            len(self.plans.forecast_person)
+            and not 0 <= self.plans.forecast_person.min() <= int(self.plans.forecast_person.max()) < n
+        )
+        if late or unknown:
+            raise BadInput("record.plans: a plan after the last state, or a forecast of nobody in the record")
         others = len(self.other_radius)
         pose = self.other_pose if others else np.zeros((t, 0, 3))
         object.__setattr__(self, "other_pose", frozen_array(pose, np.float64, (t, others, 3), "record.other_pose"))
@@ -158,7 +171,7 @@ class EpisodeRecord:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the canonical arrays, events and outcome, without wall-clock columns and settings text.
+        """SHA-256 over the canonical arrays, events and outcome, without wall-clock columns, plans and settings text.
 
         Canonical: little-endian, C order, each array after its name, type and shape; NaN as one bit pattern.
         """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sidestep.policies.as_pedestrian import empty_look
-from sidestep.policies.sidewalk.lane import LanePlanner
+from sidestep.policies.sidewalk.lane import PATH_STEP_S, LanePlanner
 from sidestep.policies.sidewalk.settings import LaneSettings
 from sidestep.types import Command, Observation, Task, Velocity
+from sidestep.types.base import FloatArray
 
 
 class FollowLane:
@@ -18,6 +19,7 @@ class FollowLane:
     citation = "Sidestep"
     dynamics: ClassVar[str] = "unicycle"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal"})
+    plan_step_s = PATH_STEP_S
 
     def __init__(self, **settings: Any) -> None:
         """Settings: the fields of :class:`LaneSettings`."""
@@ -40,6 +42,11 @@ class FollowLane:
             self._command = self._drive(observation)
             self._until = observation.time + self._settings.think_s
         return self._command
+
+    @property
+    def plan(self) -> FloatArray | None:
+        """(H, 2) the way chosen last, every ``plan_step_s``, m."""
+        return self._planner.path()
 
     def _drive(self, observation: Observation) -> Velocity:
         return self._planner.drive(observation.robot, None)

@@ -8,13 +8,16 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
-from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles
+from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles, Tile
 from sidestep.types import Pedestrians, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import RobotSpec
 
 SPACING_M = 0.25
 """Between the points of the route as it is planned on."""
+NO_PATH = np.zeros((0, 2))
+PATH_STEP_S = 0.3
+"""Between the points of the way that is shown."""
 OFFSETS_M = np.linspace(-1.8, 1.8, 19)
 TRANSITIONS_M = (1.5, 4.0)
 SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
@@ -52,6 +55,8 @@ class LanePlanner:
         self._out = np.zeros((len(self._candidates), 3))
         self._goal_reach = GOAL_SHARE * task.goal_radius_m
         self._index, self._before = 0, 0.0
+        self._state: FloatArray | None = None
+        self._best, self._cap = 0, 0.0
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
         """The best way to go on from here."""
@@ -60,13 +65,30 @@ class LanePlanner:
         tile = self._tiles.at(robot.x, robot.y)
         self._index = self._locate(robot.x, robot.y)
         walkers, bars = self._crowd(robot, people)
+        self._state, self._cap = state, min(speed_cap, self._cruise)
+        self._plan(self._candidates, tile, walkers, bars, self._out, NO_PATH)
+        self._best = int(self._out[:, 0].argmin())
+        self._before = float(self._candidates[self._best, 0])
+        return Velocity(float(self._out[self._best, 1]), float(self._out[self._best, 2]))
+
+    def path(self) -> FloatArray | None:
+        """(H, 2) the chosen way, every ``PATH_STEP_S``; None before there is one."""
+        if self._state is None:
+            return None
+        steps, tile = np.full((lane_plan.STEPS, 2), np.nan), self._tiles.at(*self._state[:2].tolist())
+        nobody, nothing = lane_plan.empty_rows(6), lane_plan.empty_rows(5)
+        chosen = self._candidates[self._best : self._best + 1]
+        self._plan(chosen, tile, nobody, nothing, np.zeros((1, 3)), steps)
+        every = round(PATH_STEP_S / lane_plan.STEP_S)
+        return steps[every - 1 :: every]
+
+    def _plan(
+        self, which: FloatArray, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
+    ) -> None:
         lane_plan.plan_lane(
-            state, self._robot, self._route, self._index, SPACING_M, self._candidates, self._before, self._goal_reach,
-            min(speed_cap, self._cruise), tile.ground, tile.free, tile.origin, CELL_M, walkers, bars, self._out,
+            self._state, self._robot, self._route, self._index, SPACING_M, which, self._before, self._goal_reach,
+            self._cap, tile.ground, tile.free, tile.origin, CELL_M, people, bars, out, path,
         )  # fmt: skip
-        best = int(self._out[:, 0].argmin())
-        self._before = float(self._candidates[best, 0])
-        return Velocity(float(self._out[best, 1]), float(self._out[best, 2]))
 
     def _locate(self, x: float, y: float) -> int:
         """Where on the route the robot is: near where it was, or anywhere if it was carried off."""

@@ -14,6 +14,8 @@ SCRIPTS = (
     "theme.js",
     "data.js",
     "lidar.js",
+    "labels.js",
+    "legend.js",
     "ground.js",
     "topview.js",
     "gl.js",

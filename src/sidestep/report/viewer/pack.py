@@ -13,12 +13,15 @@ from sidestep.metrics import series
 from sidestep.report.contacts import contacts_of
 from sidestep.report.episode_log import episode_log
 from sidestep.report.topview import view_of
+from sidestep.report.viewer.intents import HEAD_UNIT, pack_gestures, pack_heads, pack_lidar, pack_plans
 from sidestep.report.viewer.tracks import encode_tracks
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec
 
 RATE_HZ = 10
+MOST_FRAMES = 4000
+"""Of one episode: longer ones are shown with fewer a second."""
 POSITION_UNIT = 1e-3  # m
 ANGLE_UNIT = 1e-3  # rad
 CURVE_UNIT = 1e-2  # in the curve's own unit
@@ -36,6 +39,10 @@ SHOWN_EVENTS = frozenset(
         "lane_invasion",
         "policy_error",
         "trigger",
+        "group_intrusion",
+        "disobeyed",
+        "stopped",
+        "reset",
     }
 )
 CURVES: dict[str, tuple[series.Series, str, float]] = {
@@ -67,6 +74,7 @@ def pack_replays(
     return {
         "units": POSE_UNITS,
         "curve_unit": CURVE_UNIT,
+        "head_unit": HEAD_UNIT,
         "people": [palette.hexadecimal(colour) for colour in palette.PEOPLE],
         "outcomes": {str(name): palette.hexadecimal(colour) for name, colour in palette.OUTCOMES.items()},
         "scenes": scenes,
@@ -76,7 +84,7 @@ def pack_replays(
 
 def frames_of(record: EpisodeRecord, rate_hz: float = RATE_HZ) -> IntArray:
     """(K,) steps that are shown: about ``rate_hz`` a second, the first and the last always."""
-    every = max(1, round(1 / (rate_hz * record.step_s)))
+    every = max(1, round(1 / (rate_hz * record.step_s)), -(-record.steps // MOST_FRAMES))
     return np.unique(np.append(np.arange(0, record.steps + 1, every), record.steps))
 
 
@@ -109,6 +117,10 @@ def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str
         "others": _poses(record.other_pose[frames]),
         "curves": _curves(record, frames),
         "events": _events(record),
+        "plans": pack_plans(record, who, thin=rate_hz <= RATE_HZ),
+        "gestures": pack_gestures(record, who),
+        "heads": pack_heads(record, frames, who),
+        "lidar": pack_lidar(record),
     }
 
 

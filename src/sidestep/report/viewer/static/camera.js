@@ -40,7 +40,7 @@ const steer = (element, camera, { isTop, wheel, moved, tap }) => {
   let travelled = 0;
   const spread = () => { const [a, b] = [...pointers.values()]; return Math.hypot(a.x - b.x, a.y - b.y); };
   element.addEventListener("pointerdown", (e) => {
-    if (e.target.closest("button")) return;
+    if (e.target.closest("button, .sheet")) return;
     element.setPointerCapture(e.pointerId);
     pointers.set(e.pointerId, { x: e.clientX, y: e.clientY });
     travelled = 0;
@@ -64,7 +64,7 @@ const steer = (element, camera, { isTop, wheel, moved, tap }) => {
   element.addEventListener("pointercancel", lift);
   element.addEventListener("contextmenu", (e) => e.preventDefault());
   element.addEventListener("wheel", (e) => {
-    if (!wheel()) return;
+    if (!wheel() || e.target.closest(".sheet")) return;
     e.preventDefault(); camera.zoom(Math.exp(clamp(e.deltaY, -200, 200) * 0.0015)); moved(false);
   }, { passive: false });
 };

@@ -12,7 +12,15 @@ const addRing = (c, v, ring) => {
   c.closePath();
 };
 
+// Whether any of a layer lies in the picture.
+const isInPicture = (c, v, layer) => {
+  layer.box ??= layer.rings[0].reduce((b, value, i) => (i % 2 ? [b[0], Math.min(b[1], value), b[2], Math.max(b[3], value)] : [Math.min(b[0], value), b[1], Math.max(b[2], value), b[3]]), [Infinity, Infinity, -Infinity, -Infinity]);
+  const [x0, y0, x1, y1] = layer.box;
+  return x1 > v.left && x0 < v.left + c.canvas.width / v.scale && y0 < v.top && y1 > v.top - c.canvas.height / v.scale;
+};
+
 const fillLayer = (c, v, layer, colours) => {
+  if (!isInPicture(c, v, layer)) return;
   c.beginPath();
   for (const ring of layer.rings) addRing(c, v, ring);
   c.fillStyle = colours["g-" + layer.kind]; c.fill("evenodd");

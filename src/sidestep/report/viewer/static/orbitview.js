@@ -2,6 +2,7 @@
 
 const WALL_HEIGHT_M = 1.3, HIGHEST_M = 2.6, WALL_THICKNESS_M = 0.12; // lower than real, so that one looks over the walls
 const GROUND_PX = 2048, ROOF_PX = 1024; // across a painting
+const SHARP_M = 55; // half of what is painted at least about the point looked at
 
 const inRing = (ring, x, y) => {
   let inside = false;
@@ -47,11 +48,11 @@ class OrbitView {
     this.robot.fill(machineMesh(episode.footprint, episode.height, this.rgb.robot, dark));
     for (const other of this.others) gl.deleteBuffer(other.buffer);
     this.others = episode.other_radius.map((radius) => new Vertices(gl, solid).fill(machineMesh({ radius }, 1.2 * Math.max(radius, 0.4), this.rgb.quiet, dark)));
-    const place = [episode.scene, colours["g-solid"], ...episode.view];
+    const place = [episode.scene, colours["g-solid"], colours["g-road"], ...episode.view];
     if (this.place?.every((value, k) => value === place[k])) return;
     this.place = place;
     this.walls.fill(this.#wallMesh());
-    this.#paintPlanes();
+    this.painted = null;
   }
 
   // Solid lies to the left of a wall's edge. Solids get one face; what bounds a floor plan gets a board that is left out
@@ -76,10 +77,22 @@ class OrbitView {
     return out;
   }
 
+  // A small place is painted once and whole. Of a large one what lies about the point looked at, sharp enough for the distance.
+  #keepPainted(camera) {
+    const [x0, y0, x1, y1] = this.episode.view, size = Math.max(x1 - x0, y1 - y0), whole = size + 6;
+    const half = Math.min(whole, Math.max(SHARP_M, 1.3 * camera.distance)), now = this.painted;
+    if (half === whole) {
+      if (now?.half !== whole) this.#paintPlanes((x0 + x1) / 2, (y0 + y1) / 2, whole);
+      return;
+    }
+    const near = now && Math.max(Math.abs(camera.x - now.x), Math.abs(camera.y - now.y)) < 0.35 * now.half;
+    if (!near || half > 1.4 * now.half || half < 0.6 * now.half) this.#paintPlanes(camera.x, camera.y, half);
+  }
+
   // The ground, and one plane for every height of roof, each with its own painting.
-  #paintPlanes() {
-    const { gl, episode, colours } = this, { scene, view: [x0, y0, x1, y1] } = episode, size = Math.max(x1 - x0, y1 - y0), more = 6 + 0.5 * size;
-    const half = size / 2 + more, [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2], map = (across) => ({ scale: across / (2 * half), left: x - half, top: y + half });
+  #paintPlanes(x, y, half) {
+    const { gl, episode, colours } = this, { scene } = episode, map = (across) => ({ scale: across / (2 * half), left: x - half, top: y + half });
+    this.painted = { x, y, half };
     for (const plane of this.planes) { gl.deleteTexture(plane.texture); gl.deleteBuffer(plane.corners.buffer); }
     this.planes = [];
     const canvas = document.createElement("canvas");
@@ -119,6 +132,7 @@ class OrbitView {
       lookAt(this.eye, [camera.x, camera.y, camera.height ?? 0.6]),
     );
     this.night = night;
+    this.#keepPainted(camera);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...this.rgb.sky, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
@@ -132,6 +146,14 @@ class OrbitView {
     gl.enable(gl.DEPTH_TEST);
     this.#drawStanding(f, 0);
     for (const plane of this.planes.slice(1)) this.#drawPlane(plane);
+  }
+
+  // Where a point of the world is in the picture, CSS pixels; null behind the camera.
+  project([x, y, z]) {
+    const m = this.matrix, w = m[3] * x + m[7] * y + m[11] * z + m[15], { clientWidth, clientHeight } = this.canvas;
+    if (w <= 0) return null;
+    const sx = (m[0] * x + m[4] * y + m[8] * z + m[12]) / w, sy = (m[1] * x + m[5] * y + m[9] * z + m[13]) / w;
+    return [((1 + sx) / 2) * clientWidth, ((1 - sy) / 2) * clientHeight];
   }
 
   #drawPlane({ texture, bright, corners }) {
@@ -174,11 +196,11 @@ class OrbitView {
   }
 
   #figures(f, poses, touched) {
-    const out = [], [gx, gy] = this.episode.goal, goal = this.rgb.goal;
+    const out = [], [gx, gy] = this.episode.goal, goal = this.rgb.goal, gestures = this.episode.gesturesAt(f.time);
     poses.forEach((p, i) => {
       if (!p) return;
       const shirt = touched.has(i) ? this.rgb.hit : this.shirts[i];
-      addPerson(out, p, this.episode.colour[i], this.episode.walkedAt(i, f), Math.hypot(...this.episode.personVelocity(i, f)), shirt);
+      addPerson(out, p, this.episode.colour[i], this.episode.walkedAt(i, f), Math.hypot(...this.episode.personVelocity(i, f)), shirt, gestures.get(i), this.episode.headAt(i, f) ?? 0, f.time);
     });
     out.push(gx, gy, 0, gx, gy, 1.7, 0.035, ...goal, gx, gy, 1.85, gx, gy, 1.85, 0.16, ...goal);
     return out;
@@ -189,11 +211,12 @@ class OrbitView {
     addRingMark(out, ...e.goal, 0, e.goal_radius, colour.goal, 0.18);
     addRingMark(out, ...e.goal, e.goal_radius - 0.05, e.goal_radius, colour.goal, 0.9);
     addRingMark(out, e.robot[0], e.robot[1], 0.12, 0.17, colour.robot, 0.8, 24);
-    if (shown.lidar) this.#lidarMarks(out, f, robot);
+    if (shown.lidar) this.#lidarMarks(out, f);
     if (shown.trails) {
       poses.forEach((p, i) => { if (p) addRibbon(out, e.personTrail(i, f, TRAIL_S), 0.1, this.shirts[i], ([, , age]) => 0.7 * Math.max(0, 1 - age / TRAIL_S)); });
-      addRibbon(out, e.robotTrail(f), 0.12, colour.robot, () => 0.8);
+      for (const points of e.robotTrails(f)) addRibbon(out, points, 0.12, colour.robot, () => 0.8);
     }
+    if (shown.plans) this.#planMarks(out, f, poses);
     for (const members of groupsOf(e, poses)) {
       const points = members.map((i) => poses[i]), corners = points.length > 2 ? hullOf(points) : points;
       addRibbon(out, [...corners, corners[0]], 0.22, this.shirts[members[0]], () => 0.4);
@@ -217,11 +240,18 @@ class OrbitView {
     return out;
   }
 
-  #lidarMarks(out, f, [x, y]) {
-    const hits = scan(this.episode, f), fan = [...this.rgb.robot, 0.08], point = this.rgb.robot;
+  #planMarks(out, f, poses) {
+    const { plan, forecasts } = this.episode.plansAt(f, poses), colour = this.rgb.plan;
+    for (const { person, points } of forecasts) addRibbon(out, points, 0.09, this.shirts[person], ([, , ahead]) => forecastAlpha(ahead, points.at(-1)[2]));
+    addRibbon(out, plan, 0.07, colour, () => 0.9);
+    for (const [x, y] of plan.slice(1)) addRingMark(out, x, y, 0, 0.08, colour, 1, 12);
+  }
+
+  #lidarMarks(out, f) {
+    const { x, y, hits } = scan(this.episode, f), round = this.episode.lidar.round, fan = [...this.rgb.robot, 0.08], point = this.rgb.robot;
     hits.forEach(([hx, hy, hit], k) => {
       const [jx, jy] = hits[(k + 1) % hits.length];
-      out.push(x, y, 0, ...fan, hx, hy, 0, ...fan, jx, jy, 0, ...fan);
+      if (round || k + 1 < hits.length) out.push(x, y, 0, ...fan, hx, hy, 0, ...fan, jx, jy, 0, ...fan);
       if (hit) addRingMark(out, hx, hy, 0, 0.035, point, 0.9, 6);
     });
   }

@@ -1,8 +1,9 @@
 // The player: one element with data-part children, one episode at a time. Text only ever enters the page as textContent.
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+const LONG_M = 70, AROUND_M = 26; // a place larger than the first is shown that far about the robot, which is followed
 const VIEWS = ["orbit", "top", "chase"];
-const TOGGLES = { trails: "t", space: "p", arrows: "v", lidar: "l", follow: "f" };
+const TOGGLES = { plans: "i", gestures: "g", trails: "t", space: "p", arrows: "v", lidar: "l", follow: "f" };
 
 class Player {
   constructor(root, data) {
@@ -12,6 +13,7 @@ class Player {
     this.camera = new Camera();
     this.top = new TopView(this.part("flat"));
     try { this.orbit = new OrbitView(this.part("deep")); } catch (error) { this.orbit = null; }
+    this.labels = new Labels(this.part("labels"));
     this.curves = new Curves(this.part("curves"), (t) => this.seek(t));
     this.#listen();
     this.setView(this.orbit ? "orbit" : "top");
@@ -34,6 +36,12 @@ class Player {
     for (const canvas of ["flat", "deep"]) this.part(canvas).setAttribute("aria-label", `${packed.policy}, ${this.episode.title}`);
     this.root.dataset.episode = index;
     for (const name of ["policy", "scenario"]) this.part(name).closest("label").hidden = this.data.episodes.length === 1;
+    const { plans, gestures } = this.episode, [x0, y0, x1, y1] = this.episode.view;
+    this.part("plans").disabled = !plans; this.part("gestures").disabled = !gestures.length && !this.episode.events.some((e) => e.kind in EVENT_WORDS);
+    for (const name of ["plans", "gestures"]) this.part(name).closest("label").title = this.part(name).disabled ? "The record holds none" : "";
+    if (Math.max(x1 - x0, y1 - y0) > LONG_M) this.part("follow").checked = true;
+    this.part("scrub").max = String(Math.max(1000, Math.round(20 * this.episode.duration)));
+    fillLegend(this.part("legend"), this.episode);
     this.dress(); this.resetCamera(); this.paint();
   }
 
@@ -46,7 +54,10 @@ class Player {
   resetCamera() {
     const screen = this.part("screen");
     this.offset = [0, 0];
-    this.camera.reset(this.episode.view, screen.clientWidth / Math.max(screen.clientHeight, 1));
+    const [x0, y0, x1, y1] = this.episode.view, [x, y] = this.episode.robotAt(this.episode.frameAt(this.time));
+    const near = this.part("follow").checked && Math.max(x1 - x0, y1 - y0) > LONG_M;
+    const view = near ? [x - AROUND_M / 2, y - AROUND_M / 2, x + AROUND_M / 2, y + AROUND_M / 2] : this.episode.view;
+    this.camera.reset(view, screen.clientWidth / Math.max(screen.clientHeight, 1));
     this.requestPaint();
   }
 
@@ -65,6 +76,11 @@ class Player {
     play.textContent = on ? "❚❚ Pause" : "▶ Play"; play.setAttribute("aria-pressed", String(on));
     this.root.dataset.playing = on;
     if (on) requestAnimationFrame((stamp) => this.#tick(stamp));
+  }
+
+  setHelp(open) {
+    this.part("sheet").hidden = !open; this.part("help").setAttribute("aria-expanded", String(open));
+    if (open) this.part("close").focus({ preventScroll: true });
   }
 
   seek(time) { this.time = clamp(time, 0, this.episode.duration); this.requestPaint(); }
@@ -92,6 +108,9 @@ class Player {
     if (shown.follow) { camera.x = robot[0] + this.offset[0]; camera.y = robot[1] + this.offset[1]; }
     if (this.view === "top") this.top.paint(this.time, { x: camera.x, y: camera.y, scale: camera.scale(this.part("flat").clientHeight) }, shown);
     else this.orbit.paint(this.time, this.view === "chase" ? this.#behind(robot) : camera, shown);
+    const poses = e.peopleAt(f), words = shown.gestures ? wordsAt(e, f, poses) : [], told = shown.plans ? e.plansAt(f, poses) : { plan: [], forecasts: [] };
+    this.labels.show(words, (p) => (this.view === "top" ? this.top : this.orbit).project(p));
+    Object.assign(this.root.dataset, { plan: told.plan.length, forecasts: told.forecasts.length, labels: words.map((word) => word.text).join(" ") });
     this.curves.paint(this.time);
     this.#tell(f, robot);
   }
@@ -105,7 +124,7 @@ class Player {
 
   #tell(f, robot) {
     const e = this.episode, scrub = this.part("scrub");
-    scrub.value = String(Math.round((this.time / Math.max(e.duration, 1e-9)) * 1000));
+    scrub.value = String(Math.round((this.time / Math.max(e.duration, 1e-9)) * Number(scrub.max)));
     scrub.setAttribute("aria-valuetext", `${this.time.toFixed(1)} seconds`);
     this.part("clock").textContent = `${this.time.toFixed(2)} / ${e.duration.toFixed(2)} s`;
     this.part("fact-speed").textContent = `${Math.hypot(...e.robotVelocity(f)).toFixed(2)} m/s`;
@@ -141,7 +160,9 @@ class Player {
     on("play", "click", () => this.setPlaying(!this.playing));
     on("back", "click", () => this.seek(this.time - 0.1));
     on("forth", "click", () => this.seek(this.time + 0.1));
-    on("scrub", "input", (e) => this.seek((Number(e.target.value) / 1000) * this.episode.duration));
+    on("scrub", "input", (e) => this.seek((Number(e.target.value) / Number(e.target.max)) * this.episode.duration));
+    on("help", "click", () => this.setHelp(this.part("sheet").hidden));
+    on("close", "click", () => this.setHelp(false));
     on("reset", "click", () => this.resetCamera());
     on("wide", "click", () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen?.()));
     for (const name of Object.keys(TOGGLES)) on(name, "change", () => { this.offset = [0, 0]; this.requestPaint(); });
@@ -176,6 +197,7 @@ class Player {
     const seeks = { ArrowLeft: this.time - step, ArrowRight: this.time + step, Home: 0, End: this.episode.duration };
     const acts = {
       " ": () => this.setPlaying(!this.playing), "+": () => this.setSpeed(1), "-": () => this.setSpeed(-1), 0: () => this.resetCamera(),
+      "?": () => this.setHelp(this.part("sheet").hidden), Escape: () => this.setHelp(false),
       1: () => this.setView("orbit"), 2: () => this.setView("top"), 3: () => this.setView("chase"),
     };
     for (const [name, key] of Object.entries(TOGGLES)) acts[key] = () => this.part(name).click();

@@ -2,6 +2,9 @@
 
 const data = JSON.parse(document.getElementById("replay-data").textContent);
 const player = new Player(document.getElementById("player"), data);
+// A link such as report.html#replay=2&t=4.5&view=top opens an episode at a moment.
+const link = new URLSearchParams(location.hash.slice(1));
+if (VIEWS.includes(link.get("view"))) player.setView(link.get("view"));
 player.choose(0);
 for (const element of document.querySelectorAll("[data-card]")) new Card(element, data);
 document.getElementById("theme")?.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
@@ -16,11 +19,8 @@ document.addEventListener("click", (press) => {
   player.setPlaying(!still);
 });
 
-// A link such as report.html#replay=2&t=4.5&view=top opens an episode at a moment.
-const link = new URLSearchParams(location.hash.slice(1));
 if (link.get("replay") && data.episodes[Number(link.get("replay"))]) {
   player.choose(Number(link.get("replay")));
   player.root.scrollIntoView({ behavior: "instant" });
 }
-if (VIEWS.includes(link.get("view"))) player.setView(link.get("view"));
 if (link.get("t")) player.seek(Number(link.get("t")) || 0);

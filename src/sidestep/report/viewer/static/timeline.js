@@ -1,13 +1,20 @@
 // Under the picture: marks for events, and curves with the moment shown running through all of them.
 
-const EVENT_COLOUR = (kind) => (kind.startsWith("collision") || kind === "policy_error" ? "hit" : kind === "goal_reached" ? "goal" : "warn");
+const EVENT_COLOURS = {
+  collision_start: "hit", policy_error: "hit", goal_reached: "goal", stopped: "goal", trigger: "e-trigger", reset: "e-reset",
+  group_intrusion: "e-group", off_route: "e-route", lane_invasion: "e-route", disobeyed: "e-route",
+};
+const EVENT_COLOUR = (kind) => EVENT_COLOURS[kind] ?? "warn";
 const ROW_PX = 40, TITLE_PX = 13;
 
 const fillEventLane = (lane, episode, seek) => {
+  let before = -1, crowded = 0;
   lane.replaceChildren(...episode.events.map((event) => {
     const mark = document.createElement("button");
     mark.type = "button"; mark.className = `event-mark ${EVENT_COLOUR(event.kind)}`;
-    mark.style.left = `${(100 * event.time) / Math.max(episode.duration, 1e-9)}%`;
+    const share = event.time / Math.max(episode.duration, 1e-9);
+    crowded = share - before < 0.009 ? crowded + 1 : 0; before = share; // marks of one moment stand side by side
+    mark.style.left = `calc(${(100 * share).toFixed(3)}% + ${share > 0.9 ? -13 * crowded : 13 * crowded}px)`;
     mark.dataset.tip = `${event.time.toFixed(2)} s · ${event.text}`;
     mark.setAttribute("aria-label", mark.dataset.tip);
     mark.addEventListener("click", () => seek(event.time));

@@ -30,6 +30,9 @@ const groupsOf = (episode, poses) => {
   return [...groups.values()].filter((members) => members.length > 1);
 };
 
+// A forecast is the fainter the farther ahead.
+const forecastAlpha = (ahead, longest) => 0.12 + 0.78 * Math.max(0, 1 - ahead / (longest + 1e-6));
+
 class TopView {
   constructor(canvas) { this.canvas = canvas; this.still = null; this.key = ""; }
 
@@ -41,12 +44,13 @@ class TopView {
     const scale = view.scale * ratio;
     this.v = { scale, left: view.x - width / scale / 2, top: view.y + height / scale / 2 };
     this.line = Math.max(1, Math.min(width, height) / 450);
-    this.#ground();
-    c.drawImage(this.still, 0, 0);
+    const { dx, dy } = this.#ground();
+    c.drawImage(this.still, dx, dy);
     const f = e.frameAt(time), poses = e.peopleAt(f), touched = e.touched(time);
     if (shown.lidar) this.#lidar(f);
     this.#task();
     if (shown.trails) this.#trails(f, poses);
+    if (shown.plans) this.#plans(f, poses);
     for (const members of groupsOf(e, poses)) this.#group(members, poses);
     poses.forEach((p, i) => { if (p) this.#person(p, i, f, shown, touched.has(i)); });
     this.#contacts(time, false);
@@ -61,14 +65,37 @@ class TopView {
   x(metres) { return (metres - this.v.left) * this.v.scale; }
   y(metres) { return (this.v.top - metres) * this.v.scale; }
 
-  // Painted again only when the view or the size has changed.
+  // Painted with a margin, and again only when the view has left it or changed in size: whoever follows the robot moves a picture.
   #ground() {
-    const { width, height } = this.canvas, key = [width, height, this.v.scale, this.v.left, this.v.top].join();
-    if (this.key === key) return;
+    const { width, height } = this.canvas, { scale, left, top } = this.v, key = [width, height, scale].join();
+    const margin = Math.round(Math.max(width, height) * 0.3);
+    const offset = () => ({ dx: Math.round((this.origin.left - left) * scale), dy: Math.round((top - this.origin.top) * scale) });
+    if (this.key === key) { const { dx, dy } = offset(); if (dx <= 0 && dy <= 0 && dx >= -2 * margin && dy >= -2 * margin) return { dx, dy }; }
     this.key = key;
+    this.origin = { scale, left: left - margin / scale, top: top + margin / scale };
     this.still ??= document.createElement("canvas");
-    this.still.width = width; this.still.height = height;
-    paintGround(this.still.getContext("2d"), this.v, this.episode.scene, this.colours);
+    this.still.width = width + 2 * margin; this.still.height = height + 2 * margin;
+    paintGround(this.still.getContext("2d"), this.origin, this.episode.scene, this.colours);
+    return offset();
+  }
+
+  // Where a point of the world is in the picture, CSS pixels; a height is drawn as a little upward.
+  project([x, y, z]) { const ratio = Math.min(devicePixelRatio || 1, 2); return [this.x(x) / ratio, this.y(y) / ratio - Math.max(10, 0.16 * z * this.v.scale / ratio)]; }
+
+  // The plan as a line with a dot per point; forecasts as lines that fade.
+  #plans(f, poses) {
+    const { c, line, colours, episode: e } = this, { plan, forecasts } = e.plansAt(f, poses);
+    c.lineCap = "round"; c.lineWidth = clamp(0.06 * this.v.scale, 1.5 * line, 4 * line);
+    for (const { person, points } of forecasts) {
+      c.strokeStyle = e.colours[person];
+      for (let k = 1; k < points.length; k++) {
+        c.globalAlpha = forecastAlpha(points[k][2], points.at(-1)[2]);
+        c.beginPath(); c.moveTo(this.x(points[k - 1][0]), this.y(points[k - 1][1])); c.lineTo(this.x(points[k][0]), this.y(points[k][1])); c.stroke();
+      }
+    }
+    c.globalAlpha = 1; c.strokeStyle = c.fillStyle = colours.plan;
+    c.beginPath(); for (const [x, y] of plan) c.lineTo(this.x(x), this.y(y)); c.stroke();
+    for (const [x, y] of plan.slice(1)) { disc(c, this.x(x), this.y(y), clamp(0.06 * this.v.scale, 1.8 * line, 4 * line)); c.fill(); }
   }
 
   #task() {
@@ -95,7 +122,7 @@ class TopView {
       }
     });
     c.globalAlpha = 0.85; c.lineCap = c.lineJoin = "round"; c.strokeStyle = this.colours.robot; c.lineWidth = clamp(0.12 * this.v.scale, 2 * line, 6 * line);
-    c.beginPath(); for (const [x, y] of e.robotTrail(f)) c.lineTo(this.x(x), this.y(y)); c.stroke();
+    for (const points of e.robotTrails(f)) { c.beginPath(); for (const [x, y] of points) c.lineTo(this.x(x), this.y(y)); c.stroke(); }
     c.globalAlpha = 1;
   }
 
@@ -126,7 +153,16 @@ class TopView {
     c.fillStyle = colours.dark; c.globalAlpha = 0.55;
     c.beginPath(); c.moveTo(0.84 * r, 0); c.lineTo(0.28 * r, 0.26 * r); c.arc(0, 0, 0.38 * r, 0.75, -0.75); c.closePath(); c.fill();
     c.restore(); c.globalAlpha = 1;
+    const yaw = e.headAt(i, f);
+    if (yaw !== null) this.#gaze(x, y, p[2] + yaw, r);
     if (shown.arrows) this.#arrow(p, e.personVelocity(i, f), colours.quiet);
+  }
+
+  // Where somebody looks: a wedge before the head.
+  #gaze(x, y, angle, r) {
+    const { c, colours } = this;
+    c.fillStyle = colours.ink; c.globalAlpha = 0.28; c.beginPath(); c.moveTo(x, y); c.arc(x, y, 2.4 * r, -angle - 0.32, -angle + 0.32); c.closePath(); c.fill();
+    c.globalAlpha = 1;
   }
 
   #machine(pose, footprint, colour) {
@@ -167,8 +203,8 @@ class TopView {
   }
 
   #lidar(f) {
-    const { c, line, colours } = this, hits = scan(this.episode, f);
-    c.beginPath(); for (const [x, y] of hits) c.lineTo(this.x(x), this.y(y)); c.closePath();
+    const { c, line, colours } = this, { x: sx, y: sy, hits } = scan(this.episode, f);
+    c.beginPath(); if (!this.episode.lidar.round) c.moveTo(this.x(sx), this.y(sy)); for (const [x, y] of hits) c.lineTo(this.x(x), this.y(y)); c.closePath();
     c.globalAlpha = 0.08; c.fillStyle = colours.robot; c.fill(); c.globalAlpha = 0.8;
     for (const [x, y, hit] of hits) if (hit) { disc(c, this.x(x), this.y(y), 1.4 * line); c.fill(); }
     c.globalAlpha = 1;

@@ -1,0 +1,45 @@
+"""The way that is shown is the way that the kernel drove."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sidestep.policies.sidewalk.lane_path import SPACING_M, drive_ahead
+
+from sidestep.kernels import lane_plan
+from sidestep.policies.sidewalk.expert import Expert
+from sidestep.policies.sidewalk.follow_lane import FollowLane
+from sidestep.policies.sidewalk.lane import resample, robot_numbers
+from sidestep.robots import load_robot
+from tests.policies.sidewalk.test_lane import drive
+
+
+@pytest.mark.parametrize("wish", [-0.8, 0.0, 1.0])
+def test_the_first_command_is_the_kernels(wish: float) -> None:
+    """Driven with unlimited acceleration, the first step has the speed and turn rate that the kernel answers."""
+    route = resample(np.array([[0.0, 0.0], [6.0, 0.0], [8.0, 5.0]]))
+    robot = robot_numbers(load_robot("delivery_robot"))
+    robot[[lane_plan.SPEED_UP, lane_plan.SLOW_DOWN, lane_plan.TURN_UP]] = 1e6
+    state, out = np.array([0.3, 0.2, 0.1, 0.5, 0.0]), np.zeros((1, 3))
+    ground = np.full((300, 300), 5.0)
+    nobody, nothing, way = lane_plan.empty_rows(6), lane_plan.empty_rows(5), np.zeros((lane_plan.STEPS, 2))
+    lane_plan.plan_lane(
+        state, robot, route, 1, SPACING_M, np.array([[wish, 1.5, 1.0]]), 0.0, 0.3, 9.0, ground, ground,
+        np.array([-10.0, -10.0]), 0.1, nobody, nothing, out, way,
+    )  # fmt: skip
+    moved = way[0] - state[:2]
+    assert np.hypot(*moved) == pytest.approx(out[0, 1] * lane_plan.STEP_S)
+    assert np.arctan2(moved[1], moved[0]) == pytest.approx(state[2] + out[0, 2] * lane_plan.STEP_S)
+    beside = np.abs(way[20] - way[19])
+    assert beside.max() <= 1.0 * lane_plan.STEP_S + 1e-9
+
+
+@pytest.mark.parametrize("policy", [Expert, FollowLane])
+def test_the_robot_goes_the_way_that_it_shows(policy: type[FollowLane]) -> None:
+    record = drive(policy(), [])
+    plans = record.plans
+    ahead = round(plans.step_s / record.step_s)
+    rows = [row for row, step in enumerate(plans.step) if step + ahead < record.steps]
+    missed = [np.hypot(*(plans.robot[row, 0] - record.robot_pose[plans.step[row] + ahead, :2])) for row in rows]
+    assert len(rows) > 20
+    assert np.median(missed) < 0.1
