@@ -30,6 +30,7 @@ RENDER_IDS = [
     "render_batch10/96x96/people=50",
     "render_start/warm",
     "render_start/cold",
+    "gym_camera10/96x96",
 ]
 
 VIDEO_IDS = {"video/640x480", "video60/640x480"}

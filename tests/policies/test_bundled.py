@@ -25,7 +25,8 @@ def test_every_policy_keeps_the_contract(name: str) -> None:
     assert isinstance(policy, Policy)
     assert policy.needs <= NEEDS
     assert policy.summary
-    first, again = (run_episode(crossing(6), registry.make_policy(name), seed=3) for _ in range(2))
+    robot = {"spec": "point", "start": [0, -5, 1.5708], "goal": [0, 5], "dynamics": "policy"}
+    first, again = (run_episode(crossing(6, robots=[robot]), registry.make_policy(name), seed=3) for _ in range(2))
     assert first.outcome is not Outcome.POLICY_ERROR, first.error
     assert first.digest == again.digest
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sidestep.policies.sidewalk.lane_path import SPACING_M, drive_ahead
 
 from sidestep.kernels import lane_plan
 from sidestep.policies.sidewalk.expert import Expert
 from sidestep.policies.sidewalk.follow_lane import FollowLane
-from sidestep.policies.sidewalk.lane import resample, robot_numbers
+from sidestep.policies.sidewalk.lane import SPACING_M, resample, robot_numbers
 from sidestep.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 
