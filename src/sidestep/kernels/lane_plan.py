@@ -28,9 +28,10 @@ EDGE = 0.6  # per square metre and look of being nearer than GROUND_WISH
 GROUND_LEAST, GROUND_SPARE, GROUND_WISH = 0.03, 0.12, 0.5
 SOLID_SPARE, SOLID_WISH = 0.06, 0.35
 NEAR_SOLID = 1.5
-PERSON_WISH, BAR_SPARE = 0.75, 0.12
+WISH_AND, WISH_TIMES, BAR_SPARE = 0.1, 3.2, 0.12  # people are kept off by 0.1 m and 3.2 times their room, if cheap
 NEAR_PERSON = 2.5
 OFFSET, CHANGE = 0.2, 0.12
+CLOSE_POINTS = 8  # so near to the end of the route, what counts is the straight way that is left
 STEER = 1.8  # turn rate per angle to the point ahead, 1/s
 
 
@@ -131,7 +132,10 @@ def plan_lane(
                 at += 1
             if k % CHECK_EVERY == 0:
                 more, touched = _look(x, y, heading, (k + 1) * STEP_S, robot, ground, free, tile_at, cell, people, bars)
-                cost += more - PROGRESS * (at - here) * spacing * CHECK_EVERY / STEPS
+                gained = (at - here) * spacing
+                if last - at < CLOSE_POINTS:
+                    gained = (last - here) * spacing - hypot(x - route[last, 0], y - route[last, 1])
+                cost += more - PROGRESS * gained * CHECK_EVERY / STEPS
                 if touched:
                     cost += TOUCH * (1.0 - 0.8 * k / STEPS) + v * 20.0
                     break
@@ -169,8 +173,9 @@ def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
             gap = _person_gap(people, p, t, px, py, reach)
             if gap < people[p, 5] * (0.5 + 0.5 * fading):
                 touched = True
-            if gap < PERSON_WISH:
-                cost += NEAR_PERSON * fading * (PERSON_WISH - gap) ** 2
+            wish = WISH_AND + WISH_TIMES * people[p, 5]
+            if gap < wish:
+                cost += NEAR_PERSON * fading * (wish - gap) ** 2
         for g in range(bars.shape[0]):
             if _bar_gap(bars, g, px, py, reach) < BAR_SPARE:
                 touched = True
