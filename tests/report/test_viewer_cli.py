@@ -47,10 +47,13 @@ def test_the_page_is_served_until_interrupted(record_file: Path) -> None:
     command = [sys.executable, "-m", "sidestep", "replay", str(record_file), "--serve", "--no-open"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("playing at http://127.0.0.1:")
-        with urlopen(line.split()[2].rstrip(";"), timeout=10) as answer:
-            assert b"replay-data" in answer.read()
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait(10) == 0
+        try:
+            line = process.stderr.readline()
+            assert line.startswith("playing at http://127.0.0.1:")
+            with urlopen(line.split()[2].rstrip(";"), timeout=10) as answer:
+                assert b"replay-data" in answer.read()
+            os.kill(process.pid, signal.SIGINT)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
         assert process.stderr.read() == "stopped\n"
