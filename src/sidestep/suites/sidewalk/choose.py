@@ -187,7 +187,7 @@ def choose_town(number: int) -> TownWays:
 
 
 def _as_way(town: Town, spot: Spot) -> dict[str, Any]:
-    return {"points": _rounded(spot.points), "width": round(spot.width, 2), "scene": _window(town, spot.points).name}
+    return {"points": rounded(spot.points), "width": round(spot.width, 2), "scene": _window(town, spot.points).name}
 
 
 def _window(town: Town, points: FloatArray) -> SceneSpec:
@@ -253,8 +253,15 @@ def _leaves_passage(world: World, points: FloatArray) -> bool:
 
 def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, Any]:
     """A long way with somebody every few dozen metres, and people on the crosswalks."""
-    route = long_way(town, number)
-    scene = long_scene(town, number)
+    route, scene = long_way(town, number), long_scene(town, number)
+    events = events_along(route, scene, generator) + [
+        crossing | {"front": 3, "behind": 0} for crossing, _ in crossings(route)
+    ]
+    return long_way_with(route, scene, events, _can_happen)
+
+
+def events_along(route: Route, scene: SceneSpec, generator: np.random.Generator) -> list[Event]:
+    """Somebody every few dozen metres of a long way, where the sidewalk is wide enough."""
     at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
     events: list[Event] = []
     s = float(generator.uniform(*EVENT_EVERY_M))
@@ -268,33 +275,41 @@ def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, 
             if event is not None:
                 events.append(event)
         s += float(generator.uniform(*EVENT_EVERY_M))
-    events += _crossings(route)
+    return events
+
+
+def long_way_with(
+    route: Route, scene: SceneSpec, events: list[Event], can_happen: Callable[[LongWay, Event], bool]
+) -> dict[str, Any]:
+    """The way as the file holds it, with those of the events that can happen."""
+    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
     steps = np.linspace(0.0, at[-1], max(2, round(at[-1] / LONG_STEP_M) + 1))
     points = np.column_stack([np.interp(steps, at, route.points[:, k]) for k in (0, 1)])
     way = {
-        "points": _rounded(points),
+        "points": rounded(points),
         "width": round(float(np.median(route.width)), 2),
         "scene": scene.name,
         "length": round(float(at[-1]), 1),
         "events": (),
     }
     bare = LongWay.parse(way, "long way")
-    return way | {"events": [event for event in events if _can_happen(bare, event)]}
+    return way | {"events": [event for event in events if can_happen(bare, event)]}
 
 
-def _crossings(route: Route) -> list[Event]:
-    """People on every second crosswalk of the way."""
+def crossings(route: Route) -> list[tuple[Event, str]]:
+    """A crossing on every second crosswalk of the way, and the side from which the robot comes to it."""
     points, kinds = route.points, route.kinds
     starts = [k for k in range(1, len(kinds)) if kinds[k] == "crosswalk" != kinds[k - 1]]
-    events = []
+    found = []
     for start in starts[::2]:
         end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))
         first, last = points[start], points[end - 1]
-        direction = atan2(last[1] - first[1], last[0] - first[0])
-        along = float(np.hypot(*(last - first)))
-        zone = _zone((first + last) / 2, direction, along, float(route.width[start]))
-        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "front": 3, "behind": 0})
-    return events
+        along, come = last - first, points[max(start - 4, 0)] - first
+        direction = atan2(along[1], along[0])
+        side = "left" if along[0] * come[1] - along[1] * come[0] > 0 else "right"
+        zone = _zone((first + last) / 2, direction, float(np.hypot(*along)), float(route.width[start]))
+        found.append(({"kind": "crossing", "zone": zone, "direction": round(direction, 3)}, side))
+    return found
 
 
 def _zone(middle: FloatArray, direction: float, along: float, across: float) -> list[list[float]]:
@@ -307,7 +322,8 @@ def _zone(middle: FloatArray, direction: float, along: float, across: float) -> 
     ]
 
 
-def _rounded(points: FloatArray) -> list[list[float]]:
+def rounded(points: FloatArray) -> list[list[float]]:
+    """To the centimetre, as the file holds points."""
     return [[round(float(x), 2), round(float(y), 2)] for x, y in points]
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from math import atan2, cos, sin
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,10 @@ from sidestep.scenes.places.bundled import long_ways
 from sidestep.scenes.places.spots import crosswalk_spots, curve_spots, straight_spots
 from sidestep.scenes.towns import Route, Spot
 from sidestep.simulation.build import WorldBuilder
-from sidestep.suites.sidewalk.choose import (
-    EVENT_EVERY_M,
-    LONG_KINDS,
-    LONG_STEP_M,
-    NARROWEST_M,
-    Event,
-    Line,
-    place_event,
-)
+from sidestep.suites.sidewalk.choose import Event, crossings, events_along, long_way_with, rounded
 from sidestep.suites.sidewalk.places import LongWay, plain
 from sidestep.suites.sidewalk.real_places import DATA, RealPlaces
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
-from sidestep.types.base import FloatArray
 from sidestep.types.scenario import Scenario
 
 SPOTS = {"straight": straight_spots, "curve": curve_spots, "crosswalk": crosswalk_spots}
@@ -73,7 +63,7 @@ def _short(place: Place, kind: str, count: int) -> list[dict[str, Any]]:
         {
             "name": f"{place.name}-{number + 1}",
             "way": {
-                "points": _rounded(spots[k].points),
+                "points": rounded(spots[k].points),
                 "width": round(spots[k].width, 2),
                 "scene": place.scene.name,
             },
@@ -83,33 +73,12 @@ def _short(place: Place, kind: str, count: int) -> list[dict[str, Any]]:
 
 
 def _long(name: str, number: int, route: Route, generator: np.random.Generator) -> dict[str, Any]:
-    """A long way with somebody every few dozen metres, and people on every second crosswalk."""
+    """A long way with somebody every few dozen metres. Who crosses leaves the side free from which the robot comes."""
     scene = resolve_place(f"place:{name}/long/{number}")
-    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
-    events: list[Event] = []
-    s = float(generator.uniform(*EVENT_EVERY_M))
-    while s < at[-1] - 12.0:
-        k = int(np.searchsorted(at, s))
-        near = slice(max(k - 8, 0), k + 9)
-        if set(route.kinds[near]) == {"sidewalk"} and route.width[near].min() >= NARROWEST_M:
-            line = Line(route.points, float(route.width[near].min()), scene)
-            kind = LONG_KINDS[int(generator.integers(len(LONG_KINDS)))]
-            event = place_event(kind, line, s, generator, 3.0)
-            if event is not None:
-                events.append(event)
-        s += float(generator.uniform(*EVENT_EVERY_M))
-    events += _crossings(route)
-    steps = np.linspace(0.0, at[-1], max(2, round(at[-1] / LONG_STEP_M) + 1))
-    points = np.column_stack([np.interp(steps, at, route.points[:, k]) for k in (0, 1)])
-    way = {
-        "points": _rounded(points),
-        "width": round(float(np.median(route.width)), 2),
-        "scene": scene.name,
-        "length": round(float(at[-1]), 1),
-        "events": (),
-    }
-    bare = LongWay.parse(way, "long way")
-    return way | {"events": [event for event in events if _can_happen(bare, event)]}
+    events = events_along(route, scene, generator) + [
+        crossing | {"free_side": side} for crossing, side in crossings(route)
+    ]
+    return long_way_with(route, scene, events, _can_happen)
 
 
 def _can_happen(way: LongWay, event: Event) -> bool:
@@ -125,33 +94,6 @@ def _can_happen(way: LongWay, event: Event) -> bool:
     except BadInput:
         return False
     return True
-
-
-def _crossings(route: Route) -> list[Event]:
-    """People on every second crosswalk of the way. They leave the side free from which the robot comes."""
-    points, kinds = route.points, route.kinds
-    starts = [k for k in range(1, len(kinds)) if kinds[k] == "crosswalk" != kinds[k - 1]]
-    events = []
-    for start in starts[::2]:
-        end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))
-        first, last = points[start], points[end - 1]
-        along, come = last - first, points[max(start - 4, 0)] - first
-        direction = atan2(along[1], along[0])
-        side = "left" if along[0] * come[1] - along[1] * come[0] > 0 else "right"
-        zone = _zone((first + last) / 2, direction, float(np.hypot(*along)), float(route.width[start]))
-        events.append({"kind": "crossing", "zone": zone, "direction": round(direction, 3), "free_side": side})
-    return events
-
-
-def _zone(middle: FloatArray, direction: float, along: float, across: float) -> list[list[float]]:
-    """Corners of a box about the middle of a crosswalk."""
-    turn = np.array([[cos(direction), sin(direction)], [-sin(direction), cos(direction)]])
-    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (along / 2, across / 2)
-    return _rounded(corners @ turn + middle)
-
-
-def _rounded(points: FloatArray) -> list[list[float]]:
-    return [[round(float(x), 2), round(float(y), 2)] for x, y in points]
 
 
 def main() -> None:
