@@ -1,0 +1,89 @@
+"""Elementary functions whose bits are the same on every machine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sidestep import exact
+from sidestep.kernels import approx
+
+X = np.concatenate([np.random.default_rng(1).uniform(-700, 700, 2000), np.linspace(-9, 9, 3001), [0.0, -0.0]])
+Y = np.random.default_rng(2).normal(0, 3, len(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "tolerance"),
+    [
+        ("sin", X, 3e-16), ("cos", X, 3e-16), ("exp", X / 10, 5e-16), ("log", np.exp(X / 2), 5e-16),
+        ("arcsin", np.sin(X), 1e-15), ("arccos", np.cos(X), 1e-15), ("arctan", X, 1e-15),
+    ],
+)  # fmt: skip
+def test_values_are_those_of_numpy(name, x, tolerance):
+    expected = getattr(np, name)(x)
+    error = np.abs(getattr(exact, name)(x) - expected) / np.maximum(np.abs(expected), 1.0)
+    assert error.max() < tolerance
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "exp", "log", "arctan", "wrap_angle"])
+def test_numbers_and_arrays_have_the_same_bits(name):
+    x = np.abs(X[:300]) + 0.1 if name == "log" else X[:300]
+    function = getattr(exact, name)
+    assert function(x).tolist() == [function(float(value)) for value in x]
+    assert isinstance(function(0.5), float)
+
+
+def test_the_kernels_have_the_same_bits():
+    assert exact.sin(X).tolist() == [approx.sin64(x) for x in X]
+    assert exact.cos(X).tolist() == [approx.cos64(x) for x in X]
+    assert exact.arctan2(Y, X).tolist() == [approx.atan2_64(y, x) for y, x in zip(Y, X, strict=True)]
+    assert exact.wrap_angle(X).tolist() == [approx.wrap_angle(x) for x in X]
+
+
+def test_arctan2_of_zeros_and_infinities():
+    for y in (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf):
+        for x in (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf):
+            assert exact.arctan2(y, x) == pytest.approx(math.atan2(y, x), abs=1e-15)
+            assert math.copysign(1, exact.arctan2(y, x)) == math.copysign(1, math.atan2(y, x))
+
+
+def test_limits_of_exp_and_log():
+    assert exact.exp(-1000.0) == 0.0
+    assert exact.exp(1000.0) == math.inf
+    assert exact.exp(0.0) == 1.0
+    assert exact.log(0.0) == -math.inf
+    assert exact.log(1.0) == 0.0
+    assert math.isnan(exact.log(-1.0))
+    assert exact.log(math.inf) == math.inf
+
+
+def test_lengths_and_turns():
+    assert exact.hypot(3.0, 4.0) == 5.0
+    assert exact.norm([[3.0, 4.0], [0.0, 2.0]]).tolist() == [5.0, 2.0]
+    assert exact.rotate([[1.0, 0.0]], math.pi / 2) == pytest.approx(np.array([[0.0, 1.0]]), abs=1e-15)
+
+
+def test_interp_is_numpys():
+    xp, fp = np.array([0.0, 1.0, 1.5, 4.0]), np.array([2.0, -1.0, 3.0, 3.5])
+    x = np.linspace(-1, 5, 400)
+    assert exact.interp(x, xp, fp) == pytest.approx(np.interp(x, xp, fp), abs=1e-14)
+    assert exact.interp(1.0, xp, fp) == -1.0
+
+
+def test_uniform_draws_are_numpys():
+    ours = exact.uniform(np.random.default_rng(3), -2.0, 5.0, 100)
+    assert ours.tolist() == np.random.default_rng(3).uniform(-2.0, 5.0, 100).tolist()
+
+
+def test_distributions():
+    rng = np.random.default_rng(5)
+    draws = exact.normal(rng, 2.0, 3.0, 100_000)
+    assert draws.mean() == pytest.approx(2.0, abs=0.04)
+    assert draws.std() == pytest.approx(3.0, abs=0.04)
+    assert exact.exponential(rng, 4.0, 100_000).mean() == pytest.approx(4.0, abs=0.08)
+    counts = np.array([exact.poisson(rng, 7.0) for _ in range(5000)])
+    assert counts.mean() == pytest.approx(7.0, abs=0.2)
+    assert counts.var() == pytest.approx(7.0, abs=0.7)
+    assert isinstance(exact.normal(rng), float)
