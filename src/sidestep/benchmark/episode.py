@@ -59,6 +59,14 @@ class EpisodeScores:
     digest: str
     metrics: dict[str, MetricResult]
     error: str = ""
+    privileged: bool = False
+    """As the record says of the policy: it is never ranked with the others."""
+    source: str = "generated"
+    """Whether the people were recorded, generated or mixed."""
+    cluster: str = ""
+    """Episodes with the same non-empty cluster share a crowd window or a town and are not independent."""
+    event: str = ""
+    """``happened`` or ``missed`` where the scenario stages an event, else empty."""
 
 
 @dataclass(frozen=True)

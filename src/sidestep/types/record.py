@@ -60,6 +60,8 @@ class PolicyInfo:
     settings: dict[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     version: str = ""
+    privileged: bool = False
+    """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
 
 
 @dataclass(frozen=True, eq=False)
