@@ -15,7 +15,7 @@ from sidestep.records import load_record
 from sidestep.registry import make_policy
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
-from sidestep.suites.socnav import SOCNAV, socnav_data
+from sidestep.suites.socnav import SOCNAV, held_out_data, socnav_data
 
 DATA = Path(os.environ.get("SIDESTEP_DATA", ""))
 recordings = pytest.mark.skipif(
@@ -119,3 +119,38 @@ def test_options_are_chosen_on_the_command_line(tmp_path: Path) -> None:
     record = load_record(next(tmp_path.rglob("t_ETH1*.parquet")))
     assert (record.step_s, record.robot.dynamics, record.source) == (0.1, "holonomic", "generated")
     assert CliRunner().invoke(app, ["run", "core", "--policy", "stop", "--set", "suite.time=native"]).exit_code == 2
+
+
+HELD_OUT = held_out_data().windows
+
+
+def test_the_test_split_begins_30_s_from_every_published_window() -> None:
+    data = socnav_data()
+    used = [(data.recordings[window.recording], window) for episode in data.episodes for window in episode.people]
+    assert len(HELD_OUT) == 151
+    assert len({(window.recording, window.start_s) for window in HELD_OUT}) == 151
+    for window in HELD_OUT:
+        dataset = data.recordings[window.recording].dataset
+        begins = [known.first_frame / rec.recorded_hz for rec, known in used if rec.dataset == dataset]
+        assert min(abs(window.start_s - begin) for begin in begins) >= 30.0
+
+
+@recordings
+def test_the_test_split_has_recorded_people_who_stand_off_the_start() -> None:
+    scenarios = SOCNAV.with_options({"split": "test"}).scenarios()
+    assert len({scenario.name for scenario in scenarios}) == 151
+    for scenario in scenarios[::10]:
+        world = build_world(scenario, 0)
+        assert scenario.source == "recorded"
+        assert world.replay is not None
+        assert world.people >= 3
+        gap = np.hypot(*(world.replay[0, :, :2] - np.array(scenario.ego.start[:2])).T)
+        assert not (gap < 1.0).any()
+
+
+def test_the_test_split_needs_the_recordings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
+    with pytest.raises(BadInput, match="data list"):
+        SOCNAV.with_options({"split": "test"}).scenarios()
+    with pytest.raises(BadInput, match="split=dev"):
+        SOCNAV.with_options({"split": "test", "source": "generated"}).scenarios()

@@ -2,6 +2,9 @@
 
 Without the recordings each episode runs among its *twin*, a crowd generated from the fitted statistics of the same
 minutes at the same place. Records and tables say which it was: ``recorded`` or ``generated``.
+
+The 33 are the development split: bundled policies were tuned on them. ``split=test`` has other minutes of the same
+recordings (``data/socnav_test.yaml``) that nothing was tuned on; it needs the recordings.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from sidestep.types.robot import DynamicsName
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, TwinPlacement
 
 DATA = Path(__file__).parent / "data" / "socnav.yaml"
+TEST_DATA = Path(__file__).parent / "data" / "socnav_test.yaml"
+TEST_LIMIT_S = 60.0
 STEP_S = 0.05
 PERSON_RADIUS_M = 0.2
 
@@ -63,9 +68,25 @@ class SocnavData(Model):
     episodes: tuple[Episode, ...]
 
 
+class HeldOutWindow(Model):
+    """One episode of the test split: ``route`` is the published episode whose floor plan, start and goal it has."""
+
+    recording: str
+    start_s: Finite
+    route: str
+
+
+class HeldOutData(Model):
+    """The file of the test split."""
+
+    windows: tuple[HeldOutWindow, ...]
+
+
 class SocnavOptions(Model):
     """What can be chosen with ``--set``."""
 
+    split: Literal["dev", "test"] = "dev"
+    """``dev``: the 33 published episodes; ``test``: 151 other windows of the same recordings."""
     source: Literal["auto", "recorded", "generated"] = "auto"
     """``auto``: recorded where the recordings are installed, else generated."""
     time: Literal["native", "as-shipped"] = "native"
@@ -86,6 +107,13 @@ def socnav_data() -> SocnavData:
     return SocnavData.parse(document, str(DATA))
 
 
+@cache
+def held_out_data() -> HeldOutData:
+    """The windows of the test split."""
+    (document,) = read_yaml(TEST_DATA)
+    return HeldOutData.parse(document, str(TEST_DATA))
+
+
 @dataclass(frozen=True)
 class Socnav:
     """The suite under one choice of options."""
@@ -99,28 +127,70 @@ class Socnav:
         return Socnav(SocnavOptions.parse({**self.options.model_dump(), **options}, "options of suite socnav"))
 
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``."""
-        return tuple(self._scenario(episode) for episode in socnav_data().episodes)
+        """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``. Of the test
+        split: 151 windows, recording by recording."""
+        if self.options.split == "test":
+            return tuple(self._test_scenario(window) for window in held_out_data().windows)
+        return tuple(self._published_scenario(episode) for episode in socnav_data().episodes)
 
-    def _scenario(self, episode: Episode) -> Scenario:
+    def _published_scenario(self, episode: Episode) -> Scenario:
         recorded = self._is_recorded(episode)
-        crowd = tuple(self._part(window, recorded) for window in episode.people)
-        ego = RobotPlacement(
-            spec=self.options.robot, dynamics=self.options.dynamics, start=episode.start, goal=episode.goal
-        )
-        notes: dict[str, Any] = {"options": self.options.model_dump()}
-        if episode.duplicate_of is not None:
-            notes["duplicate_of"] = episode.duplicate_of
-        return Scenario(
+        notes = {"duplicate_of": episode.duplicate_of} if episode.duplicate_of is not None else {}
+        return self._scenario(
+            episode,
             name=episode.name,
-            suite=self.name,
             summary=f"{episode.scene.removeprefix('socnav_')}, {'recorded' if recorded else 'generated'} people",
-            scene=episode.scene,
-            robots=(ego,),
-            crowd=crowd,
-            rules=Rules(step_s=self.options.step_s, time_limit_s=episode.budget_s, collision_cooldown_s=1.0),
+            crowd=tuple(self._part(self._placement(window, recorded)) for window in episode.people),
+            limit_s=episode.budget_s,
             tags=("duplicate",) if episode.duplicate_of else (),
             notes=notes,
+        )
+
+    def _test_scenario(self, window: HeldOutWindow) -> Scenario:
+        if self.options.source == "generated":
+            raise BadInput("suite socnav: split=test are windows of recordings; generated people have split=dev only")
+        route = next(episode for episode in socnav_data().episodes if episode.name == window.route)
+        recording = socnav_data().recordings[window.recording]
+        if find_dataset(recording.dataset) is None:
+            raise BadInput(
+                f"suite socnav: split=test needs the recording {recording.dataset!r}, which is not installed; see "
+                "`sidestep data list`"
+            )
+        placement = self._replay(recording, window.start_s)
+        return self._scenario(
+            route,
+            name=f"w_{window.recording}_{window.start_s:03.0f}",
+            summary=f"{route.scene.removeprefix('socnav_')}, recorded people from {window.start_s:g} s on",
+            crowd=(self._part(placement),),
+            limit_s=TEST_LIMIT_S,
+            tags=("test",),
+            notes={"route_of": window.route},
+        )
+
+    def _scenario(
+        self,
+        route: Episode,
+        *,
+        name: str,
+        summary: str,
+        crowd: tuple[CrowdPart, ...],
+        limit_s: float,
+        tags: tuple[str, ...],
+        notes: dict[str, Any],
+    ) -> Scenario:
+        ego = RobotPlacement(
+            spec=self.options.robot, dynamics=self.options.dynamics, start=route.start, goal=route.goal
+        )
+        return Scenario(
+            name=name,
+            suite=self.name,
+            summary=summary,
+            scene=route.scene,
+            robots=(ego,),
+            crowd=crowd,
+            rules=Rules(step_s=self.options.step_s, time_limit_s=limit_s, collision_cooldown_s=1.0),
+            tags=tags,
+            notes={"options": self.options.model_dump(), **notes},
         )
 
     def _is_recorded(self, episode: Episode) -> bool:
@@ -140,21 +210,24 @@ class Socnav:
         recordings = socnav_data().recordings
         return [recordings[window.recording].dataset for window in episode.people]
 
-    def _part(self, window: Window, recorded: bool) -> CrowdPart:
-        placement: ReplayPlacement | TwinPlacement
-        if recorded:
-            recording = socnav_data().recordings[window.recording]
-            placement = ReplayPlacement(
-                dataset=recording.dataset,
-                start_s=window.first_frame / recording.recorded_hz,
-                speed=recording.shipped_hz / recording.recorded_hz if self.options.time == "as-shipped" else 1.0,
-                first_person=window.first_person,
-                mirror=recording.mirror,
-                rotation=recording.rotation,
-                offset=recording.offset,
-            )
-        else:
-            placement = TwinPlacement(twin=window.twin)
+    def _placement(self, window: Window, recorded: bool) -> ReplayPlacement | TwinPlacement:
+        if not recorded:
+            return TwinPlacement(twin=window.twin)
+        recording = socnav_data().recordings[window.recording]
+        return self._replay(recording, window.first_frame / recording.recorded_hz, window.first_person)
+
+    def _replay(self, recording: Recording, start_s: float, first_person: int | None = None) -> ReplayPlacement:
+        return ReplayPlacement(
+            dataset=recording.dataset,
+            start_s=start_s,
+            speed=recording.shipped_hz / recording.recorded_hz if self.options.time == "as-shipped" else 1.0,
+            first_person=first_person,
+            mirror=recording.mirror,
+            rotation=recording.rotation,
+            offset=recording.offset,
+        )
+
+    def _part(self, placement: ReplayPlacement | TwinPlacement) -> CrowdPart:
         return CrowdPart(
             model="replay",
             placement=placement,
