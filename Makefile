@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs clean
+.PHONY: setup demo test test-full bench lint format docs results clean
 
 setup: $(STAMP)
 
@@ -43,14 +43,14 @@ test-full: $(STAMP) lint
 	$(BIN)/python -m pytest -n 2
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(STAMP)
-	$(BIN)/ruff check --fix src tests
-	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests tools
+	$(BIN)/ruff format src tests tools
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
@@ -59,6 +59,9 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m sidestep.metrics.catalogue > docs/metrics.md
 	$(BIN)/python -m sidestep.suites.schema
+
+results: $(STAMP)
+	$(BIN)/python tools/results.py
 
 clean:
 	rm -rf $(VENV) out runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
