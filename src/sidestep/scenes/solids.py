@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import OPEN, SOLID, Region, SceneSpec
@@ -142,6 +143,6 @@ def _tidy_ring(corners: FloatArray) -> FloatArray:
         before, first, after = corners[-1], corners[0], corners[1]
         chord = after - before
         offset = first - before
-        if abs(chord[0] * offset[1] - chord[1] * offset[0]) <= STRAIGHT * np.hypot(*chord):
+        if abs(chord[0] * offset[1] - chord[1] * offset[0]) <= STRAIGHT * exact.hypot(*chord):
             corners = corners[1:]
     return corners
