@@ -175,11 +175,11 @@ class _Finder(ast.NodeVisitor):
                 self.found.add(name)
         elif module == "math" and rest in MATH:
             self.found.add(name)
-        elif node.attr in DRAWS and module not in ("exact", "self", ""):
-            self.found.add(f"draw {node.attr}")
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS and _spelled(node.func.value) != "exact":
+            self.found.add(f"draw {node.func.attr}")
         if _spelled(node.func) == "np.arange" and (
             len(node.args) > 2 or any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
         ):

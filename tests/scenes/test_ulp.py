@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +29,7 @@ from sidestep.suites.sidewalk.unit import SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
 
+ROOT = Path(__file__).parents[2]
 TOWNS = (0, 41, 99, 7)
 WINDOWS = 12
 PLACES = ("kettlegate", "piper-parade", "lantern-court")
@@ -135,6 +140,17 @@ def scenarios_digest(every: int) -> str:
     return digest(chosen, events)
 
 
+def bits() -> dict[str, str]:
+    """Of a town, windows, places, plans and scenarios: what must be the same on every machine."""
+    found = {"town 41": town_digest(41), "windows 0": windows_digest(0, 3), "scenarios": scenarios_digest(101)}
+    found |= {name: place_digest(name) for name in PLACES}
+    return found | {name: plan_digest(name) for name in ("room", "socnav_zara")}
+
+
+BITS = {}
+"""Renewed with ``python -m tests.scenes.test_ulp`` when a scene changes on purpose."""
+
+
 def check(make_digest: Any, *args: Any, seeds: tuple[int, ...]) -> None:
     expected = make_digest(*args)
     for seed in seeds:
@@ -159,6 +175,23 @@ def test_the_perturbation_moves_what_differs_between_machines():
 _original_sine = np.sin
 
 
+def test_the_bits_are_those_of_every_machine():
+    assert bits() == BITS
+
+
+def test_numpy_without_vector_instructions_has_the_same_bits():
+    """The last bits of NumPy's own functions differ then."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    features = " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))
+    if not features:
+        pytest.skip("NumPy uses no vector instructions here that can be switched off")
+    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features}
+    command = [sys.executable, "-m", "tests.scenes.test_ulp"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == BITS
+
+
 def test_a_town_is_the_same():
     check(town_digest, 0, seeds=(1,))
 
@@ -179,3 +212,7 @@ def test_floor_plans_are_the_same(name):
 
 def test_chosen_scenarios_are_the_same():
     check(scenarios_digest, 37, seeds=(1, 2, 3))
+
+
+if __name__ == "__main__":
+    print(json.dumps(bits(), indent=4))
