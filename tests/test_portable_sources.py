@@ -46,7 +46,7 @@ OPEN: dict[str, frozenset[str]] = {
     "simulation/replay.py": frozenset({"@", "math.cos", "math.sin"}),
     "simulation/resetting.py": frozenset({"np.arctan2", "np.hypot"}),
     "simulation/twins.py": frozenset({"**", "draw standard_normal", "np.exp", "np.hypot"}),
-    "crowd/behaviour/background.py": frozenset({"**", "math.atan2"}),
+    "crowd/behaviour/background.py": frozenset({"**", "draw standard_exponential", "math.atan2"}),
     "crowd/behaviour/hold.py": frozenset({"**"}),
     "crowd/behaviour/journeys.py": frozenset({"math.dist"}),
     "crowd/behaviour/network.py": frozenset({"**", "math.cos", "math.hypot", "math.sin", "np.hypot"}),
