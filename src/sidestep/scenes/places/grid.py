@@ -30,9 +30,14 @@ def grown(shape: Any, distance: float, **style: Any) -> Any:
     return snapped(shapely.buffer(shape, distance, **style))
 
 
+def joined(shapes: Iterable[Any]) -> Any:
+    """All areas together, rings where GEOS starts them: for areas that were on the grid before."""
+    return shapely.union_all(list(shapes), grid_size=GRID)
+
+
 def union(shapes: Iterable[Any]) -> Any:
     """All areas together."""
-    return shapely.normalize(shapely.union_all(list(shapes), grid_size=GRID))
+    return shapely.normalize(joined(shapes))
 
 
 def difference(shape: Any, other: Any) -> Any:

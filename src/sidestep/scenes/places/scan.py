@@ -53,12 +53,12 @@ def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: boo
 def place_from_annotation(scene: SceneSpec, name: str, where: str = "annotation") -> Place:
     """The graph of a scene that has no lines: through the middle of its sidewalks and crosswalks."""
     polygons = [(r, region_polygon(r, f"{where}: {describe(r, k)}")) for k, r in enumerate(scene.regions)]
-    walked = grid.union([polygon for region, polygon in polygons if region.kind in WALKED])
+    walked = grid.joined([polygon for region, polygon in polygons if region.kind in WALKED])
     if walked.area < 1.0:
         raise BadInput(f"{where}: has no sidewalk, crosswalk, ramp or walkable region; annotate where one walks")
     blocks = [polygon for region, polygon in polygons if region.kind in SOLID and polygon.area > LARGE]
-    crossings = grid.union([polygon for region, polygon in polygons if region.kind in ("crosswalk", "ramp")])
-    area = grid.difference(walked, grid.union(blocks)) if blocks else walked
+    crossings = grid.joined([polygon for region, polygon in polygons if region.kind in ("crosswalk", "ramp")])
+    area = grid.difference(walked, grid.joined(blocks)) if blocks else walked
     return Place(name, scene, make_graph(walking_lines(area, crossings)))
 
 
