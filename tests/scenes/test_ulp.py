@@ -147,7 +147,15 @@ def bits() -> dict[str, str]:
     return found | {name: plan_digest(name) for name in ("room", "socnav_zara")}
 
 
-BITS = {}
+BITS = {
+    "town 41": "0930f7ca8554eae1",
+    "windows 0": "a9a9b713a5dd77a8",
+    "kettlegate": "a6b65368700b14f2",
+    "piper-parade": "1cdc33f50e4d0821",
+    "lantern-court": "30bd5809183fef41",
+    "room": "ae56d1ec72693cf0",
+    "socnav_zara": "965cb4dec3533673",
+}
 """Renewed with ``python -m tests.scenes.test_ulp`` when a scene changes on purpose."""
 
 
@@ -212,6 +220,19 @@ def test_floor_plans_are_the_same(name):
 
 def test_chosen_scenarios_are_the_same():
     check(scenarios_digest, 37, seeds=(1, 2, 3))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", TOWNS)
+def test_towns_with_all_their_spots_are_the_same(seed):
+    check(town_digest, seed, True, seeds=(2, 3, 4))
+
+
+@pytest.mark.full
+def test_more_windows_and_places_are_the_same():
+    check(windows_digest, 99, 40, seeds=(4, 5, 6))
+    for name in PLACES:
+        check(place_digest, name, seeds=tuple(range(4, 16)))
 
 
 if __name__ == "__main__":
