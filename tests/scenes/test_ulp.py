@@ -150,9 +150,9 @@ def bits() -> dict[str, str]:
 BITS = {
     "town 41": "0930f7ca8554eae1",
     "windows 0": "a9a9b713a5dd77a8",
-    "kettlegate": "a6b65368700b14f2",
+    "kettlegate": "cc66077e4f79605c",
     "piper-parade": "1cdc33f50e4d0821",
-    "lantern-court": "30bd5809183fef41",
+    "lantern-court": "7565e93d2e4f0382",
     "room": "ae56d1ec72693cf0",
     "socnav_zara": "965cb4dec3533673",
 }

@@ -50,6 +50,11 @@ def intersection(shape: Any, other: Any) -> Any:
     return shapely.intersection(shape, other, grid_size=GRID)
 
 
+def apart(shape: Any, other: Any) -> float:
+    """The distance (m) between two shapes, rounded so that one that was drawn to be 1.6 m is 1.6 m."""
+    return round(float(shapely.distance(shape, other)), SAME)
+
+
 def corners(shape: Any) -> FloatArray:
     """Coordinates ``(K, 2)`` of a line."""
     return np.asarray(shapely.get_coordinates(shape))

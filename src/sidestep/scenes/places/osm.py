@@ -92,6 +92,6 @@ def _over_squares(squares: list[Any], walks: list[Any], solid: Any) -> list[Walk
         for k, a in enumerate(mouths):
             for b in mouths[k + 1 :]:
                 line = shapely.LineString([a, b])
-                if near.contains(line) and solid.distance(line) > OFF_SOLIDS:
+                if near.contains(line) and grid.apart(solid, line) > OFF_SOLIDS:
                     lines.append(WalkLine(line, ACROSS_SQUARE, "plaza"))
     return lines

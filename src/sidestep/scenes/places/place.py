@@ -71,7 +71,7 @@ class Place:
     def has_room(self, points: FloatArray, beside: float, off_solids: float) -> bool:
         """Whether a way keeps ``beside`` m off the edge of the ground for walking, and ``off_solids`` m off solids."""
         line = shapely.LineString(np.asarray(points))
-        return bool(self.walked.contains(grid.grown(line, beside)) and self.solid.distance(line) > off_solids)
+        return bool(self.walked.contains(grid.grown(line, beside)) and grid.apart(self.solid, line) > off_solids)
 
 
 def _polygon(region: Any) -> Any:
