@@ -13,6 +13,7 @@ from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_pa
 from sidestep.benchmark.plan import Plan
 from sidestep.benchmark.processes import Processes
 from sidestep.benchmark.results import save_results
+from sidestep.guests import Guests
 
 Progress = Callable[[int, int, EpisodeTask, Answer], None]
 """Called after every episode with how many are done, how many there are, the task and its answer."""
@@ -49,7 +50,8 @@ def run_benchmark(
     run = open_folder(out, plan)
     tasks = tasks_of(run.plan, out)
     executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
-    work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
+    guests = Guests()
+    work = partial(run_task, run_episode=run_episode, make_policy=make_policy, guests=guests)
     answers: dict[Path, Answer] = {}
     finished = False
     try:
@@ -59,6 +61,7 @@ def run_benchmark(
                 progress(len(answers), len(tasks), task, answer)
         finished = True
     finally:
+        guests.close()
         result = _close(run, out, tasks, answers, finished)
     return result
 
