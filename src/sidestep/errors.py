@@ -41,6 +41,10 @@ class MissingExtra(SidestepError):
         super().__init__(f"{what} needs an optional dependency: pip install 'sidestep[{extra}]'")
 
 
+class GuestFailed(SidestepError):
+    """A policy in a process of its own raised, was late, talked nonsense or ended. The text says it all."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean …?`` with close matches, else the list of known names."""
     names = sorted(known)
@@ -65,6 +69,8 @@ def describe_error(error: BaseException) -> str:
     """``Kind: message`` of an error that somebody else's code raised, whatever its own text does."""
     kind = "an error"
     try:
+        if isinstance(error, GuestFailed):
+            return printable(str(error))
         kind = str(type(error).__name__)
         return printable(f"{kind}: {error}")
     except BaseException as second:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from sidestep import registry
 from sidestep.benchmark.plan import Mode, PolicyPlan
-from sidestep.errors import BadInput, RecordError
-from sidestep.guests import GuestFailed, GuestPolicy, Guests
+from sidestep.errors import BadInput, GuestFailed, RecordError
+from sidestep.guests import GuestPolicy, Guests
 from sidestep.records import load_record, save_record
 from sidestep.records.atomic import sweep
 from sidestep.types.command import Command

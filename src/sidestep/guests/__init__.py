@@ -6,6 +6,6 @@ is the life of the process. What this protects against and what not: ``SECURITY.
 """
 
 from sidestep.guests.policy import GuestPolicy, Guests
-from sidestep.guests.process import GuestFailed, Introduced, introduce
+from sidestep.guests.process import GuestProcess, Introduced, introduce
 
-__all__ = ["GuestFailed", "GuestPolicy", "Guests", "Introduced", "introduce"]
+__all__ = ["GuestPolicy", "GuestProcess", "Guests", "Introduced", "introduce"]

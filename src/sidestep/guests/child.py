@@ -47,7 +47,9 @@ def main(address: str) -> None:
 
 def _connect(address: str) -> Connection:
     if address.startswith("fd:"):
-        return Connection(socket.socket(fileno=int(address.removeprefix("fd:"))), BENCHMARK_LIMIT, strict=False)
+        sock = socket.socket(fileno=int(address.removeprefix("fd:")))
+        sock.set_inheritable(False)
+        return Connection(sock, BENCHMARK_LIMIT, strict=False)
     place, _, token = address.partition("|")
     connection = Connection(connect(Address.parse(place)), BENCHMARK_LIMIT, strict=False)
     connection.send({"type": "token", "token": token})
@@ -152,5 +154,7 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
     try:
         answer = work(question)
     except BaseException as error:
+        with suppress(BaseException):
+            traceback.print_exc()  # into the log beside the record
         answer = {"type": "error", "message": describe_error(error)}
     return {**answer, "id": question["id"]}

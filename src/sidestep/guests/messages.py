@@ -66,9 +66,11 @@ def task_message(task: Task) -> Message:
         "future": None
         if future is None
         else {
-            "position": pack_array(future.position), "radius": pack_array(future.radius), "step_s": float(future.step_s),
+            "position": pack_array(future.position),
+            "radius": pack_array(future.radius),
+            "step_s": float(future.step_s),
         },
-    }  # fmt: skip
+    }
 
 
 def task_of(message: Message) -> Task:
@@ -221,7 +223,8 @@ def command_of(message: Message) -> Command:
 def plans_message(policy: Any) -> Message:
     """What a policy publishes (``interfaces.Policy``); whatever is wrong with it is left out."""
     try:
-        plan, forecast = getattr(policy, "plan", None), getattr(policy, "forecast", None)
+        plan: Any = getattr(policy, "plan", None)
+        forecast: Any = getattr(policy, "forecast", None)
         if plan is None and forecast is None:
             return {}
         message: Message = {"plan_step_s": np.float64(policy.plan_step_s).tobytes()}
@@ -232,9 +235,11 @@ def plans_message(policy: Any) -> Message:
     except Exception:
         message["plan"] = None
     try:
-        ids, positions = forecast
-        where = np.asarray(positions, np.float64)[:MOST_FORECASTS, :MOST_POINTS]
-        message["forecast"] = pack_array(np.asarray(ids, np.int64)[:MOST_FORECASTS]), pack_array(where)
+        ids, positions = np.asarray(forecast[0], np.int64), np.asarray(forecast[1], np.float64)
+        message["forecast"] = [
+            pack_array(ids[:MOST_FORECASTS]),
+            pack_array(positions[:MOST_FORECASTS, :MOST_POINTS]),
+        ]
     except Exception:
         message["forecast"] = None
     return message
@@ -314,7 +319,7 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
             json.dumps({key: value}, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError):
             raise BadInput(
-                f"policy {name!r}: setting {key!r} is {type(value).__name__} {printable(repr(value), 60)}; settings of a "
-                "run are text, numbers, lists and maps. Objects can be given to a policy that is made in Python: "
+                f"policy {name!r}: setting {key!r} is a {type(value).__name__}; settings of a run are text, numbers, "
+                "lists and maps. A policy that is made in Python can be given anything: "
                 "sidestep.simulation.run_episode(scenario, MyPolicy(...))"
             ) from None

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidestep.errors import printable
+from sidestep.errors import GuestFailed, printable
 from sidestep.guests.messages import ObservationSender, command_of, plans_of, task_message
-from sidestep.guests.process import GRACE_S, GuestFailed, GuestProcess
+from sidestep.guests.process import GRACE_S, GuestProcess
 from sidestep.policies.remote.wire import Garbled
 from sidestep.types import Command, MetricResult, Observation, Task
 
@@ -74,6 +74,7 @@ class GuestPolicy:
 
     def close(self) -> None:
         """The episode is over: a process that still owes an answer is of no more use."""
+        self.process.empty_output()
         if not self.process.is_usable:
             self.process.kill()
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidestep.errors import BadInput, SidestepError, printable
+from sidestep.errors import BadInput, GuestFailed, printable
 from sidestep.guests.messages import check_settings
 from sidestep.policies.remote.messages import Introduction, read_introduction
 from sidestep.policies.remote.wire import (
@@ -42,6 +42,7 @@ LOOK_S = 0.05
 """How often the output of a guest that is thinking is emptied, s."""
 ANSWER_LIMIT = 8 * 1024 * 1024
 """Bytes of a message from a guest."""
+READS_AT_ONCE = 4
 OUTPUT_KEPT = 4096
 """Bytes at the end of a guest's output that are kept."""
 NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1"}
@@ -51,10 +52,6 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
     "from sidestep.guests.child import main; main(sys.argv[1])"
 )  # fmt: skip
-
-
-class GuestFailed(SidestepError):
-    """The guest raised, was late, talked nonsense or ended its process."""
 
 
 class GuestRefused(GuestFailed):
@@ -122,13 +119,15 @@ class GuestProcess:
             raise GuestFailed(self._failure)
         self._asking = True
         self._number += 1
-        self._empty_output()
+        self.empty_output()
         try:
             self._connection.send({**message, "id": self._number}, max(limit_s, 1e-3))
             answer = self._receive(time.monotonic() + limit_s)
             if answer["type"] not in (wanted, "error") or answer.get("id") != self._number:
                 raise Garbled(f"expected {wanted!r}, got {answer['type']!r:.40}")
         except TimedOut:
+            if self._process.poll() is not None:
+                raise self._lost(Closed("its process is gone")) from None
             self.kill(f"the policy did not answer within its limit of {limit_s:g} s")
             raise GuestFailed(self._failure) from None
         except WireError as error:
@@ -153,7 +152,7 @@ class GuestProcess:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=GRACE_S)
         if self._output is not None:
-            self._empty_output()
+            self.empty_output()
             os.close(self._output)
             self._output = None
 
@@ -197,7 +196,9 @@ class GuestProcess:
             try:
                 return self._connection.receive(min(left, LOOK_S))
             except TimedOut:
-                self._empty_output()
+                self.empty_output()
+                if self._process.poll() is not None and left > LOOK_S:  # a child of its own may keep the line open
+                    deadline = min(deadline, time.monotonic() + LOOK_S)
 
     def _lost(self, error: WireError) -> GuestFailed:
         """Nobody can talk with the guest any more: say how it ended, and see that it has."""
@@ -210,12 +211,14 @@ class GuestProcess:
         self.kill(talk if code is None else f"the policy ended its process: {_how(code)}")
         return GuestFailed(self._failure)
 
-    def _empty_output(self) -> None:
-        """Read what the guest has printed, so that it can go on, and keep the end of it."""
+    def empty_output(self) -> None:
+        """Read what the guest has printed, so that it can go on, and keep the end of it. Whoever prints faster than
+        this reads has to wait."""
         if self._output is None or os.name != "posix":
             return
         with suppress(BlockingIOError):
-            while part := os.read(self._output, 65536):
+            for _ in range(READS_AT_ONCE):
+                part = os.read(self._output, 65536)
                 self.output = (self.output + part)[-OUTPUT_KEPT:]
                 if len(part) < 65536:
                     return
@@ -226,10 +229,10 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     options: dict[str, Any] = {"pass_fds": handed_on, "start_new_session": True} if os.name == "posix" else {}
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", _BOOT, address, json.dumps(sys.path)],
+        [sys.executable, "-P", "-u", "-X", "faulthandler", "-c", _BOOT, address, json.dumps(sys.path)],
         stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
+        stdout=output if os.name == "posix" else subprocess.DEVNULL,  # elsewhere a full pipe would block the guest
+        stderr=subprocess.STDOUT,
         env=environment,
         **options,
     )

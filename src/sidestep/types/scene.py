@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -129,7 +129,9 @@ class CompiledScene:
     def for_policies(self) -> CompiledScene:
         """The same scene in arrays that nobody can write to: it is shared by all episodes of a process."""
         arrays = {item.name: getattr(self, item.name) for item in fields(self)}
-        views = {name: read_only(value) for name, value in arrays.items() if isinstance(value, np.ndarray)}
+        views: dict[str, Any] = {
+            name: read_only(value) for name, value in arrays.items() if isinstance(value, np.ndarray)
+        }
         scene = replace(self, **views, make_distance=lambda: read_only(self.distance))
         if self.distance_is_known:
             _ = scene.distance
