@@ -24,11 +24,13 @@ from sidestep.guests.messages import (
     task_of,
 )
 from sidestep.guests.policy import EpisodeEnd
-from sidestep.policies.remote.wire import BENCHMARK_LIMIT, PROTOCOL, Address, Connection, Message, WireError, connect
+from sidestep.policies.remote.wire import PROTOCOL, Address, Connection, Message, WireError, connect
 from sidestep.types import MetricResult
 from sidestep.types.command import checked_command
 
 PR_SET_PDEATHSIG = 1
+TASK_LIMIT = 2**30
+"""Bytes of a message from the benchmark, which is trusted here."""
 
 
 def main(address: str) -> None:
@@ -49,9 +51,9 @@ def _connect(address: str) -> Connection:
     if address.startswith("fd:"):
         sock = socket.socket(fileno=int(address.removeprefix("fd:")))
         sock.set_inheritable(False)
-        return Connection(sock, BENCHMARK_LIMIT, strict=False)
+        return Connection(sock, TASK_LIMIT, strict=False)
     place, _, token = address.partition("|")
-    connection = Connection(connect(Address.parse(place)), BENCHMARK_LIMIT, strict=False)
+    connection = Connection(connect(Address.parse(place)), TASK_LIMIT, strict=False)
     connection.send({"type": "token", "token": token})
     return connection
 
@@ -102,9 +104,10 @@ class Guest:
         try:
             policy = self._spare = self._make()
             registry.check_policy(policy, reference)
+            dynamics = getattr(policy, "dynamics", None)
             said = {
                 "needs": sorted(str(need) for need in policy.needs),
-                "dynamics": getattr(policy, "dynamics", None),
+                "dynamics": None if dynamics is None else printable(str(dynamics), 100),
                 "camera": camera_message(getattr(policy, "camera", None)),
             }
         except BadInput as error:

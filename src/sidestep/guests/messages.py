@@ -295,10 +295,11 @@ def plain_settings(settings: Any) -> dict[str, Any]:
     """What a policy says of its own settings."""
     if not isinstance(settings, Mapping):
         return {}
-    found: dict[str, Any] = plain(settings)
-    if len(json.dumps(found)) > MOST_SETTINGS:
-        return {"settings": "too large to be shown"}
-    return found
+    try:
+        found: dict[str, Any] = plain(settings)
+        return found if len(json.dumps(found)) <= MOST_SETTINGS else {"settings": "too large to be shown"}
+    except Exception:
+        return {"settings": "cannot be shown"}
 
 
 def camera_message(camera: Any) -> Any:

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -84,6 +85,7 @@ class GuestProcess:
         self._number = 0
         self._asking = False
         self._is_killed = False
+        self._reading = threading.Lock()
         self._failure = "the policy's process has ended"
         reading, writing = os.pipe()
         try:
@@ -151,10 +153,11 @@ class GuestProcess:
             self._process.kill()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=GRACE_S)
-        if self._output is not None:
-            self.empty_output()
-            os.close(self._output)
-            self._output = None
+        self.empty_output()
+        with self._reading:
+            if self._output is not None:
+                os.close(self._output)
+                self._output = None
 
     def __del__(self) -> None:
         with suppress(Exception):
@@ -214,10 +217,10 @@ class GuestProcess:
     def empty_output(self) -> None:
         """Read what the guest has printed, so that it can go on, and keep the end of it. Whoever prints faster than
         this reads has to wait."""
-        if self._output is None or os.name != "posix":
-            return
-        with suppress(BlockingIOError):
-            for _ in range(READS_AT_ONCE):
+        with self._reading, suppress(BlockingIOError):
+            for _ in range(READS_AT_ONCE if os.name == "posix" else 0):
+                if self._output is None:
+                    return
                 part = os.read(self._output, 65536)
                 self.output = (self.output + part)[-OUTPUT_KEPT:]
                 if len(part) < 65536:
@@ -229,7 +232,17 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     options: dict[str, Any] = {"pass_fds": handed_on, "start_new_session": True} if os.name == "posix" else {}
     return subprocess.Popen(
-        [sys.executable, "-P", "-u", "-X", "faulthandler", "-c", _BOOT, address, json.dumps(sys.path)],
+        [
+            sys.executable,
+            "-P",
+            "-u",
+            "-X",
+            "faulthandler",
+            "-c",
+            _BOOT,
+            address,
+            json.dumps([str(path) for path in sys.path]),
+        ],
         stdin=subprocess.DEVNULL,
         stdout=output if os.name == "posix" else subprocess.DEVNULL,  # elsewhere a full pipe would block the guest
         stderr=subprocess.STDOUT,
