@@ -19,7 +19,7 @@ from sidestep.policies.remote.messages import observation_message
 from sidestep.policies.remote.wire import Garbled, Message
 from sidestep.types import Command, CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task
 from sidestep.types.camera import CameraSettings
-from sidestep.types.command import COMMAND_KINDS, NUMBERS, Waypoints
+from sidestep.types.command import COMMAND_KINDS, MOST_WAYPOINTS, NUMBERS, Waypoints
 from sidestep.types.observation import Future, LidarScan, PointScan
 from sidestep.types.plans import MOST_POINTS
 
@@ -28,7 +28,6 @@ SCENE_ARRAYS = (
     "grid_shape",
 )  # fmt: skip
 PICTURES = ("rgb", "depth", "semantic")
-MOST_WAYPOINTS = 10_000
 MOST_SETTINGS = 60_000
 """Characters of what a policy says of its settings, as JSON."""
 MOST_FORECASTS = 500
@@ -199,7 +198,7 @@ def _points_of(message: Message) -> PointScan:
 def command_message(command: Command) -> Message:
     """A checked command."""
     if isinstance(command, Waypoints):
-        return {"command": "Waypoints", "values": np.asarray(command.points[:MOST_WAYPOINTS], "<f8").tobytes()}
+        return {"command": "Waypoints", "values": np.asarray(command.points, "<f8").tobytes()}
     kind = type(command)
     return {"command": kind.__name__, "values": np.array([getattr(command, n) for n in NUMBERS[kind]], "<f8").tobytes()}
 

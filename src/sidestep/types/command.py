@@ -60,6 +60,7 @@ COMMAND_KINDS: tuple[type, ...] = (Velocity, HolonomicVelocity, Position, Waypoi
 LARGEST = 1e6
 """Numbers of a command beyond this are an error: no robot means them, and their squares leave what floats can hold."""
 
+MOST_WAYPOINTS = 10_000
 _ALLOWED = ", ".join(kind.__name__ for kind in COMMAND_KINDS)
 NUMBERS: dict[type, tuple[str, ...]] = {
     Velocity: ("v", "omega"),
@@ -110,6 +111,8 @@ def _points(points: Any) -> FloatArray:
         raise BadInput(f"Waypoints.points must have shape (K, 2), got {array.shape}")
     if not len(array):
         raise BadInput("Waypoints.points is empty; to stand still answer Velocity(0.0, 0.0)")
+    if len(array) > MOST_WAYPOINTS:
+        raise BadInput(f"Waypoints.points has {len(array)} points; at most {MOST_WAYPOINTS} are taken")
     if not np.isfinite(array).all():
         raise BadInput(f"Waypoints.points has values that are not finite: {array.tolist()!r:.120}")
     if np.abs(array).max() > LARGEST:
