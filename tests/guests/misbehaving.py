@@ -172,6 +172,21 @@ class Forks(Drives):
         os._exit(5)
 
 
+class AnswersBefore(Drives):
+    """Answers that nobody has asked for yet, so as to seem quick."""
+
+    def misbehave(self, observation: Any) -> Any:
+        [line] = [thing for thing in gc.get_objects() if _type_name(thing) == "Connection"]
+        for number in range(100):
+            line.send({"type": "act", "id": number, "command": "Velocity", "values": np.ones(2).tobytes()})
+
+
+class Garbles(Drives):
+    def misbehave(self, observation: Any) -> Any:
+        [line] = [thing for thing in gc.get_objects() if _type_name(thing) == "Connection"]
+        line._sock.sendall(b"\xff" * 1000)
+
+
 class HangsInConstructor(Drives):
     """The second object of a process is never finished."""
 

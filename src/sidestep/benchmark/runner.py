@@ -89,7 +89,7 @@ def choose_executor(plan: Plan, workers: int, ray: str | None = None) -> Executo
     """Ray if an address is given; this process for one worker and our own policies only; else worker
     processes.
 
-    Somebody else's policy always runs in a worker: it may end its process, and the run must go on.
+    Somebody else's policy has a process of its own besides (``sidestep.guests``).
     """
     if ray is not None:
         return Ray(ray)

@@ -82,7 +82,6 @@ class GuestProcess:
         check_settings(self.reference, self.settings)
         self.output = b""
         """The end of what the guest has printed."""
-        self._number = 0
         self._asking = False
         self._is_killed = False
         self._reading = threading.Lock()
@@ -120,12 +119,12 @@ class GuestProcess:
         if self._is_killed:
             raise GuestFailed(self._failure)
         self._asking = True
-        self._number += 1
+        number = secrets.randbits(62)  # not to be guessed: an answer cannot be given before it is asked for
         self.empty_output()
         try:
-            self._connection.send({**message, "id": self._number}, max(limit_s, 1e-3))
+            self._connection.send({**message, "id": number}, max(limit_s, 1e-3))
             answer = self._receive(time.monotonic() + limit_s)
-            if answer["type"] not in (wanted, "error") or answer.get("id") != self._number:
+            if answer["type"] not in (wanted, "error") or answer.get("id") != number:
                 raise Garbled(f"expected {wanted!r}, got {answer['type']!r:.40}")
         except TimedOut:
             if self._process.poll() is not None:
