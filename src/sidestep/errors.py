@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+LONGEST_TEXT = 2000
+"""Characters of a text that came from somebody else's code."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+"""Sequences that a terminal obeys instead of showing them."""
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""Control characters but tab and newline, and those that change the direction of writing."""
 
 
 class SidestepError(Exception):
@@ -33,6 +41,10 @@ class MissingExtra(SidestepError):
         super().__init__(f"{what} needs an optional dependency: pip install 'sidestep[{extra}]'")
 
 
+class GuestFailed(SidestepError):
+    """A policy in a process of its own raised, was late, talked nonsense or ended. The text says it all."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean …?`` with close matches, else the list of known names."""
     names = sorted(known)
@@ -43,3 +55,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "; none are known"
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"; known: {shown}"
+
+
+def printable(text: str, limit: int = LONGEST_TEXT) -> str:
+    """A text from somebody else's code, fit for terminals and files: no escape sequences, no control characters, no
+    lone surrogates, at most ``limit`` characters."""
+    text = _UNSEEN.sub("", _ESCAPES.sub("", text[: 4 * limit].replace("\r\n", "\n")))
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def describe_error(error: BaseException) -> str:
+    """``Kind: message`` of an error that somebody else's code raised, whatever its own text does."""
+    kind = "an error"
+    try:
+        if isinstance(error, GuestFailed):
+            return printable(str(error))
+        kind = str(type(error).__name__)
+        return printable(f"{kind}: {error}")
+    except BaseException as second:
+        if isinstance(second, KeyboardInterrupt) and not isinstance(error, KeyboardInterrupt):
+            raise
+        return printable(f"{kind} (its text cannot be shown)")

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from sidestep.errors import BadInput, UnknownName
+from sidestep.errors import BadInput, UnknownName, did_you_mean
+from sidestep.types.observation import NEEDS
 
 Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
 
@@ -143,6 +144,28 @@ def _import_file(path: str) -> ModuleType:
         del sys.modules[name]
         raise BadInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
     return module
+
+
+def is_guest(reference: str) -> bool:
+    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.guests``)."""
+    return reference not in POLICIES and not reference.startswith(REMOTE)
+
+
+def check_policy(policy: Any, reference: str) -> None:
+    """``BadInput`` unless the object is a policy whose needs are known."""
+    for method in ("reset", "act"):
+        if not callable(getattr(policy, method, None)):
+            raise BadInput(f"policy {reference!r} has no method {method!r}; a policy has `needs`, `reset` and `act`")
+    needs = getattr(policy, "needs", None)
+    if needs is None:
+        raise BadInput(
+            f"policy {reference!r} does not say what it `needs`, a set of names such as {{'goal', 'pedestrians'}}"
+        )
+    for need in needs:
+        if need not in NEEDS:
+            raise BadInput(
+                f"policy {reference!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}"
+            )
 
 
 def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:

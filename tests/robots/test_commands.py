@@ -43,6 +43,10 @@ def test_good_commands_pass_and_are_encoded(command, code):
         (Waypoints(np.zeros(2)), r"shape \(K, 2\), got \(2,\)"),
         (Waypoints([[0.0, 1.0], [2.0]]), r"numbers of shape \(K, 2\)"),
         (Waypoints(np.array([[0.0, np.nan]])), "not finite"),
+        (Position(1e200, 0.0), r"Position.x is 1e\+200; numbers of a command are at most 1e\+06"),
+        (Drive(0.0, -2e6, 0.0), "Drive.throttle is -2e"),
+        (Waypoints(np.array([[0.0, 1e7]])), r"beyond 1e\+06"),
+        (Waypoints(np.zeros((10_001, 2))), "10001 points; at most 10000"),
     ],
 )
 def test_bad_commands_are_refused_with_the_reason(command, message):

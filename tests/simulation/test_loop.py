@@ -12,7 +12,7 @@ from sidestep.errors import BadInput
 from sidestep.policies.stop import Stop
 from sidestep.policies.straight import Straight
 from sidestep.simulation import run_episode
-from sidestep.types import HolonomicVelocity, Observation, Outcome, Task, Velocity
+from sidestep.types import Drive, HolonomicVelocity, Observation, Outcome, Position, Task, Velocity, Waypoints
 from tests.simulation.scenarios import crossing, make, room
 
 
@@ -130,6 +130,11 @@ def test_control_rate_may_be_lower_than_the_simulation_rate() -> None:
         (lambda observation: (1.0, 2.0), "tuple"),
         (lambda observation: Velocity(float("inf"), 0.0), "finite"),
         (lambda observation: observation.lidar.ranges, "AttributeError"),
+        (lambda observation: Position(1e200, 0.0), r"Position.x is 1e+200; numbers of a command are at most 1e+06"),
+        (lambda observation: Velocity(1e308, 0.0), "at most 1e+06"),
+        (lambda observation: Waypoints(np.array([[0.0, -1e7]])), "beyond 1e+06"),
+        (lambda observation: _raise(KeyboardInterrupt("by a policy")), "KeyboardInterrupt: by a policy"),
+        (lambda observation: _raise(ValueError("\0\x1b[31mred\ud800" + 9999 * "x")), "ValueError: red?xxx"),
     ],
 )
 def test_a_policy_that_breaks_is_a_counted_failure(answer: Any, words: str) -> None:
@@ -138,6 +143,29 @@ def test_a_policy_that_breaks_is_a_counted_failure(answer: Any, words: str) -> N
     assert words in record.error
     assert record.steps == 0
     assert len(record.digest) == 64
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("dynamics", ["holonomic", "unicycle"])
+def test_the_largest_commands_leave_a_finite_world(dynamics: str) -> None:
+    robots = [{"spec": "point", "start": [0, 0, 0], "goal": [0, 5], "dynamics": dynamics}]
+    scenario = make(robots=robots, rules={"step_s": 0.1, "time_limit_s": 1})
+    for command in (Position(1e6, -1e6), Velocity(-1e6, 1e6), HolonomicVelocity(1e6, 1e6), Drive(1e6, 1e6, -1e6)):
+        record = run_episode(scenario, Scripted(lambda observation, command=command: command))
+        assert not record.error
+        assert np.isfinite(record.robot_pose).all()
+
+
+def test_a_pose_that_is_not_finite_is_a_policy_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should a command ever get through that leads to one."""
+    monkeypatch.setattr("sidestep.simulation.loop.CommandConverter.to_native", lambda *_, **__: (float("nan"), 0.0))
+    record = run_episode(make(), Straight())
+    assert record.outcome is Outcome.POLICY_ERROR
+    assert "not finite" in record.error
+    assert np.isfinite(record.robot_pose).all()
 
 
 def test_a_policy_that_breaks_late_keeps_what_was_driven() -> None:

@@ -4,14 +4,15 @@ cluster."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sidestep import registry
 from sidestep.benchmark.plan import Mode, PolicyPlan
-from sidestep.errors import BadInput, RecordError
+from sidestep.errors import BadInput, GuestFailed, RecordError
+from sidestep.guests import GuestPolicy, Guests
 from sidestep.records import load_record, save_record
 from sidestep.records.atomic import sweep
 from sidestep.types.command import Command
@@ -100,24 +101,47 @@ MakePolicy = Callable[[EpisodeTask], Any]
 """Makes the policy of a task where ``registry.make_policy`` does not."""
 
 
-def run_task(task: EpisodeTask, run_episode: RunEpisode | None = None, make_policy: MakePolicy | None = None) -> Answer:
+def run_task(
+    task: EpisodeTask,
+    run_episode: RunEpisode | None = None,
+    make_policy: MakePolicy | None = None,
+    guests: Guests | None = None,
+) -> Answer:
     """Make sure that the task's record is there, and score it. A record that is already there and whole is
-    kept. A policy with a method ``end_episode`` is told the scores."""
+    kept. A policy with a method ``end_episode`` is told the scores.
+
+    ``guests`` keeps the process of a guest for the next task; without it, it is ended here. A stand-in for the
+    simulator has policies of its own kind, which run in this process.
+    """
     kept = existing_record(task)
     if kept is not None:
         return Answer(score_episode(kept, task.dialect))
     sweep(task.path)
-    try:
-        policy = _policy_of(task, make_policy)
-        record = simulate(task, policy, run_episode)
-    except BadInput as error:
-        return Answer(skipped=str(error))
-    save_record(record, task.path)
-    scores = score_episode(record, task.dialect)
-    if callable(tell := getattr(policy, "end_episode", None)):
-        with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
-            tell(scores)
+    with nullcontext(guests) if guests is not None else Guests() as house:
+        try:
+            policy = _policy_of(task, make_policy, house if run_episode is None else None)
+            record = simulate(task, policy, run_episode)
+        except BadInput as error:
+            return Answer(skipped=str(error))
+        save_record(record, task.path)
+        scores = score_episode(record, task.dialect)
+        if callable(tell := getattr(policy, "end_episode", None)):
+            with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
+                tell(scores)
+        if isinstance(policy, GuestPolicy):
+            policy.close()
+            keep_output(policy, task.path, failed=bool(record.error))
     return Answer(scores, simulated=True)
+
+
+def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
+    """Write the end of what a guest that failed has printed into a file beside its record."""
+    log = path.with_suffix(".log")
+    with suppress(OSError):
+        if failed and policy.output.strip():
+            log.write_text(policy.output, encoding="utf-8")
+        else:
+            log.unlink(missing_ok=True)
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
@@ -132,12 +156,18 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
     return record if (record.scenario.name, record.seed, record.policy.name, record.mode) == asked else None
 
 
-def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None) -> Any:
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:
     if task.failure:
         return Crashed(task.failure)
     if make_policy is not None:
         return make_policy(task)
-    return registry.make_policy(task.policy.name, task.policy.settings)
+    name, settings = task.policy.name, task.policy.settings
+    if guests is None or not registry.is_guest(name):
+        return registry.make_policy(name, settings)
+    try:
+        return guests.policy(name, settings, task.act_limit_s)
+    except GuestFailed as error:
+        return Crashed(str(error))
 
 
 def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = None) -> EpisodeRecord:

@@ -6,6 +6,7 @@ An executor yields every task with its answer, in any order; a task whose proces
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -71,6 +72,7 @@ class Ray:
 
 
 def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray else reports to its maker when it starts a cluster
     try:
         import ray  # type: ignore[import-not-found,unused-ignore]
     except ImportError:

@@ -12,9 +12,10 @@ from pydantic import Field
 
 from sidestep import registry
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.guests import introduce
+from sidestep.guests.messages import check_settings
 from sidestep.interfaces import Suite
 from sidestep.types.base import Model, NonNegative, Positive
-from sidestep.types.observation import NEEDS
 from sidestep.types.scenario import Scenario
 from sidestep.version import __version__
 
@@ -116,20 +117,14 @@ def _repeated(names: Iterable[str]) -> str | None:
 
 
 def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
+    """The policy is made once to see that it can be: somebody else's code not here, but in a process of its own."""
+    check_settings(name, settings)
+    if registry.is_guest(name):
+        return PolicyPlan(name=name, settings=settings, version=_version_of(name, introduce(name, settings).policy))
     policy = registry.make_policy(name, settings)
     if callable(check := getattr(policy, "check_reachable", None)):
         check()
-    for method in ("reset", "act"):
-        if not callable(getattr(policy, method, None)):
-            raise BadInput(f"policy {name!r} has no method {method!r}; a policy has `needs`, `reset` and `act`")
-    needs = getattr(policy, "needs", None)
-    if needs is None:
-        raise BadInput(
-            f"policy {name!r} does not say what it `needs`, a set of names such as {{'goal', 'pedestrians'}}"
-        )
-    for need in needs:
-        if need not in NEEDS:
-            raise BadInput(f"policy {name!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}")
+    registry.check_policy(policy, name)
     return PolicyPlan(name=name, settings=settings, version=_version_of(name, policy))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections import deque
@@ -123,6 +124,7 @@ class _Raised:
 def _serve(pipe: Connection[Any, Any], work: Work) -> None:
     """The worker's life: a task in, an answer and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a guest is ended properly
     threads = set(threading.enumerate())
     while True:
         try:

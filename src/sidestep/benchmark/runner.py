@@ -13,6 +13,7 @@ from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_pa
 from sidestep.benchmark.plan import Plan
 from sidestep.benchmark.processes import Processes
 from sidestep.benchmark.results import save_results
+from sidestep.guests import Guests
 
 Progress = Callable[[int, int, EpisodeTask, Answer], None]
 """Called after every episode with how many are done, how many there are, the task and its answer."""
@@ -49,7 +50,8 @@ def run_benchmark(
     run = open_folder(out, plan)
     tasks = tasks_of(run.plan, out)
     executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
-    work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
+    guests = Guests()
+    work = partial(run_task, run_episode=run_episode, make_policy=make_policy, guests=guests)
     answers: dict[Path, Answer] = {}
     finished = False
     try:
@@ -59,6 +61,7 @@ def run_benchmark(
                 progress(len(answers), len(tasks), task, answer)
         finished = True
     finally:
+        guests.close()
         result = _close(run, out, tasks, answers, finished)
     return result
 
@@ -86,7 +89,7 @@ def choose_executor(plan: Plan, workers: int, ray: str | None = None) -> Executo
     """Ray if an address is given; this process for one worker and our own policies only; else worker
     processes.
 
-    Somebody else's policy always runs in a worker: it may end its process, and the run must go on.
+    Somebody else's policy has a process of its own besides (``sidestep.guests``).
     """
     if ray is not None:
         return Ray(ray)

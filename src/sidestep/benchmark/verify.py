@@ -16,6 +16,7 @@ from sidestep.benchmark.executors import settle
 from sidestep.benchmark.folder import load_run
 from sidestep.benchmark.runner import choose_executor, tasks_of
 from sidestep.errors import BadInput
+from sidestep.guests import Guests
 from sidestep.records import load_record
 from sidestep.types.record import EpisodeRecord
 
@@ -86,9 +87,10 @@ def verify_run(
         raise BadInput(f"{folder}: no episode records in it")
     if sample is not None and sample < len(tasks):
         tasks = [tasks[i] for i in np.linspace(0, len(tasks) - 1, sample).round().astype(int)]
-    work = run_task if run_episode is None else partial(run_task, run_episode=run_episode)
+    guests = Guests()
+    work = partial(run_task, run_episode=run_episode, guests=guests)
     equal, differences = 0, {}
-    with tempfile.TemporaryDirectory(prefix="sidestep-verify-") as again:
+    with tempfile.TemporaryDirectory(prefix="sidestep-verify-") as again, guests:
         moved = {Path(again) / f"{i}.parquet": task for i, task in enumerate(tasks)}
         fresh = [replace(task, path=path) for path, task in moved.items()]
         for done, (task, answer) in enumerate(settle(choose_executor(plan, workers), work, fresh, as_failed), start=1):

@@ -22,13 +22,15 @@ _NO_WALLS = (
 
 
 def walls_of(scene: CompiledScene | None) -> tuple[Any, ...]:
-    """The scene's walls as the kernels take them; none without a map."""
+    """The scene's walls as the kernels take them; none without a map. Copies: numba compiles anew for what is
+    read-only."""
     if scene is None or not len(scene.wall_points):
         return _NO_WALLS
-    return (
+    arrays = (
         scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_prev, scene.wall_convex, scene.cell_start,
         scene.cell_items, scene.grid, scene.grid_shape,
     )  # fmt: skip
+    return tuple(array.copy() for array in arrays)
 
 
 def empty_look(task: Task) -> Observation:

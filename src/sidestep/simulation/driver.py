@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any, Literal
 
-from sidestep.errors import SidestepError
+from sidestep.errors import SidestepError, describe_error, printable
 from sidestep.interfaces import Policy
-from sidestep.robots import check_command
 from sidestep.simulation.intent import LOOK_EVERY_S, Intent, published
 from sidestep.types import Command, Observation, Task
+from sidestep.types.command import checked_command
 
 Mode = Literal["sync", "async", "latency"]
 RESET_LIMIT_S = 120.0
 
 
 class PolicyFailure(SidestepError):
-    """The policy raised, answered nonsense or took too long."""
+    """The policy raised, answered nonsense or took too long. The text is fit for terminals and files."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(printable(reason))
 
 
 @dataclass(frozen=True)
@@ -141,11 +144,11 @@ class Driver:
         if answer.error:
             raise PolicyFailure(answer.error)
         try:
-            check_command(answer.value)
+            command = checked_command(answer.value)
         except SidestepError as error:
             raise PolicyFailure(str(error)) from None
         self._news = answer.intent
-        return answer.value, answer.seconds
+        return command, answer.seconds
 
 
 def _too_slow(limit_s: float) -> PolicyFailure:
@@ -165,8 +168,10 @@ def _run(function: Callable[[Any], Any], argument: Any, look: Policy | None = No
     start = time.perf_counter()
     try:
         value = function(argument)
-    except (Exception, SystemExit) as error:  # whatever a policy raises is its failure, and is recorded as such
-        return _Answer(None, time.perf_counter() - start, f"{type(error).__name__}: {error}")
+    except BaseException as error:  # whatever a policy raises is its failure, and is recorded as such
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise  # somebody at the keyboard means the run
+        return _Answer(None, time.perf_counter() - start, describe_error(error))
     seconds = time.perf_counter() - start
     return _Answer(value, seconds, intent=None if look is None else published(look))
 

@@ -74,6 +74,9 @@ class _Running:
             worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=fresh)
 
     def note(self, worlds: Worlds, b: int) -> None:
+        if not np.isfinite(worlds.robot_state[b, 0]).all():  # that step is no part of the record
+            self._fail(worlds, b, PolicyFailure("the commands have led to a pose of the robot that is not finite"))
+            return
         self.recorder.note_step(worlds, b, *self.last)
         if self.referee.watch(worlds, b):
             worlds.running[b] = 0

@@ -17,7 +17,7 @@ from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 from sidestep.types.base import FloatArray
-from sidestep.types.observation import NEEDS
+from sidestep.types.observation import NEEDS, seal
 from sidestep.types.sensors import PedestrianSensing
 
 AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future", "points"})
@@ -74,18 +74,20 @@ class Observer:
         scenario = self._world.scenario
         place = scenario.robots[self._robot]
         seed = sequence_for(scenario.suite, scenario.name, self._world.seed, "policy", self._robot)
-        return Task(
+        task = Task(
             robot=self._world.robots[self._robot],
             start=place.start,
             step_s=scenario.rules.step_s * scenario.rules.control_every,
             time_limit_s=scenario.rules.time_limit_s,
             goal_radius_m=scenario.rules.goal_radius_m,
             goal=self._goal,
-            map=self._world.scene if "map" in self._needs else None,
+            map=self._world.scene.for_policies() if "map" in self._needs else None,
             route=route_to_goal(self._world, self._robot) if "route" in self._needs else None,
             seed=int(seed.generate_state(1)[0]),
             future=future_of(self._world) if "future" in self._needs else None,
         )
+        seal(task)
+        return task
 
     def watch(self, worlds: Worlds, b: int) -> None:
         """To be called at every step: cameras have their own clock, and who draws people follows all their steps."""
@@ -113,6 +115,7 @@ class Observer:
         if "pedestrians" in self._needs or "history" in self._needs:
             pedestrians = self._detector.sense(worlds.agents[b], worlds.flags[b], pose)
             if "history" in self._needs:
+                seal(pedestrians)
                 self._history.append(pedestrians)
         lidar = None
         if self._lidar is not None:
@@ -126,7 +129,7 @@ class Observer:
                 seen = {**pictures, "picture_time": taken}
             if self._lidar3d is not None:
                 seen["points"] = self._lidar3d.sense(robot, everybody, time_s)
-        return Observation(
+        observation = Observation(
             time=time_s,
             robot=robot,
             goal=self._goal,
@@ -135,6 +138,8 @@ class Observer:
             history=tuple(self._history) if "history" in self._needs else None,
             **seen,
         )
+        seal(observation)
+        return observation
 
 
 def robot_state(worlds: Worlds, b: int, robot: int = 0) -> RobotState:

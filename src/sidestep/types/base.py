@@ -89,3 +89,11 @@ def frozen_array(values: Any, dtype: Any, shape: tuple[int | None, ...], name: s
         array = array.view()
         array.flags.writeable = False
     return array
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array itself if nobody can write to it, else a view that nobody can write through."""
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray, IntArray, read_only
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
 
@@ -144,3 +145,17 @@ class Task:
     seed: int = 0
     """For policies that sample: the only randomness they may use."""
     future: Future | None = None
+
+
+def seal(seen: Any) -> None:
+    """Make every array of an observation, a task or a part of one read-only. A policy that writes to what it was given
+    gets NumPy's error at once, instead of changing what others see. A ``map`` comes sealed (``for_policies``)."""
+    for name in seen.__slots__:
+        value = getattr(seen, name)
+        if isinstance(value, np.ndarray):
+            object.__setattr__(seen, name, read_only(value))
+        elif isinstance(value, _PARTS):
+            seal(value)
+
+
+_PARTS = (Pedestrians, LidarScan, PointScan, Future)

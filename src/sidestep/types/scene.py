@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import model_validator
 
-from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Point
+from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Point, read_only
 
 RegionKind = Literal[
     "obstacle",
@@ -103,10 +104,13 @@ class CompiledScene:
         return self.make_distance()
 
     @property
+    def distance_is_known(self) -> bool:
+        """Whether ``distance`` was computed already: in large scenes it takes a while."""
+        return "distance" in vars(self)
+
+    @property
     def segments(self) -> FloatArray:
         """(W, 4) float32 x0, y0, x1, y1 of every wall edge, m."""
-        import numpy as np
-
         return np.concatenate([self.wall_points, self.wall_points[self.wall_next]], axis=1)
 
     def clearance(self, x: float, y: float) -> float:
@@ -121,3 +125,14 @@ class CompiledScene:
         low = d[i, j] * (1 - fj) + d[i, j1] * fj
         high = d[i1, j] * (1 - fj) + d[i1, j1] * fj
         return float(low * (1 - fi) + high * fi)
+
+    def for_policies(self) -> CompiledScene:
+        """The same scene in arrays that nobody can write to: it is shared by all episodes of a process."""
+        arrays = {item.name: getattr(self, item.name) for item in fields(self)}
+        views: dict[str, Any] = {
+            name: read_only(value) for name, value in arrays.items() if isinstance(value, np.ndarray)
+        }
+        scene = replace(self, **views, make_distance=lambda: read_only(self.distance))
+        if self.distance_is_known:
+            _ = scene.distance
+        return scene

@@ -42,7 +42,7 @@ class RouteInSight:
 
     def __init__(self, route: FloatArray, radius: float, walls: tuple[Any, ...] | None) -> None:
         """``walls``: distance field, its place x, y and cell; None without walls."""
-        self._points = np.ascontiguousarray(route, np.float64)
+        self._points = np.array(route, np.float64)
         self._margin = radius - SIGHT_SLACK_M
         self._walls = walls
         self._last = 0
@@ -137,7 +137,7 @@ class Cadrl:
         if scene is None or not len(scene.wall_points):
             return 0.0, 0.0, np.zeros((2, 2), np.float32), 0.0, 0.0, 1.0
         place = (float(scene.distance_origin[0]), float(scene.distance_origin[1]), float(scene.distance_cell))
-        return float(self.settings["wall_time"]), float(self.settings["wall_margin"]), scene.distance, *place
+        return float(self.settings["wall_time"]), float(self.settings["wall_margin"]), scene.distance.copy(), *place
 
     def _take_guide(self, task: Task) -> Guide:
         """Who knows the way round the walls."""

@@ -57,7 +57,7 @@ def make_goal_field(
     if scene is None or not len(scene.wall_points):
         none = np.zeros((0, 0), np.float32)
         return GoalField(goal, none, none, (0.0, 0.0), 1.0)
-    clearance = np.ascontiguousarray(scene.distance, np.float32)
+    clearance = np.array(scene.distance, np.float32)  # a copy: numba compiles anew for what is read-only
     cell, origin = float(scene.distance_cell), scene.distance_origin
     gap = clearance.astype(np.float64) - radius
     slowness = np.ones_like(gap)

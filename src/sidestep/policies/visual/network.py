@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,14 +82,24 @@ def _hash(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def import_onnx_runtime() -> Any:
+    """ONNX Runtime, told beforehand not to report to its maker: its wheels do so from their import on, with a number
+    that they keep in the user's cache folder. Whoever has set the variable has decided otherwise."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("running an ONNX network", "onnx") from None
+    if os.environ["ORT_DISABLE_TELEMETRY"] == "1" and hasattr(onnxruntime, "disable_telemetry_events"):
+        onnxruntime.disable_telemetry_events()  # on Windows the variable alone is not enough
+    return onnxruntime
+
+
 class OnnxNetwork:
     """An ONNX file in ONNX Runtime."""
 
     def __init__(self, file: str, path: str, threads: int, device: Device) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise MissingExtra("running an ONNX network", "onnx") from None
+        onnxruntime = import_onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 3

@@ -1,0 +1,1 @@
+"""Policies in processes of their own."""
