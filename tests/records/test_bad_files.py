@@ -294,7 +294,7 @@ def test_walls_of_format_1_do_not_blow_up(tmp_path: Path, monkeypatch: pytest.Mo
 def test_more_rows_than_fit_are_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three million equal rows in a file of a few kilobytes."""
     pq.write_table(pa.table({"x": np.zeros(3_000_000)}), path, compression="zstd")
-    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_, **__: pytest.fail("it was read"))
     with pytest.raises(RecordError, match="3000000 rows with 3000000 values cannot be in"):
         load_record(path)
 
