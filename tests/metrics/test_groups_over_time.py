@@ -70,8 +70,8 @@ def test_intrusions_in_the_bundled_suites(suite: str, pattern: str) -> None:
 
 
 def test_the_space_of_a_group_follows_its_members() -> None:
-    """Beside the place that somebody is about to take: far from the group of two at first, near it when all three are in
-    it. One who leaves is no longer part of it."""
+    """Beside the place that somebody is about to take: far from the group of two at first, near it when all three are
+    in it. One who leaves is no longer part of it."""
     record = drive(JOINING, 3.0, 0.0, start_x=4.0)
     distance, first = closest_group_distance(record), closest_group_distance(at_time_0(record))
     joined = int(np.argmax(record.person_group[:, 0] >= 0))

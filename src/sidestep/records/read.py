@@ -1,7 +1,7 @@
 """File → record, or a RecordError that says which file, what is wrong and what to do.
 
-A file may be damaged or made to do harm: nothing larger than its size allows is unpacked, and whatever its parsers raise
-becomes a RecordError.
+A file may be damaged or made to do harm: nothing larger than its size allows is unpacked, and whatever its parsers
+raise becomes a RecordError.
 """
 
 from __future__ import annotations
