@@ -241,7 +241,7 @@ def test_a_kind_that_is_a_default_is_in_the_digest() -> None:
         for placement in (CirclePlacement(count=3), RandomPlacement(count=3, area=(0, 0, 1, 1)))
     )
     assert one.digest != other.digest
-    assert '"kind": "circle"' in json.dumps(one._meaning())
+    assert '"kind": "circle"' in json.dumps(one.meaning())
 
 
 @pytest.mark.parametrize("key", ["scenario", "policy", "walls", "people", "seed", "digest"])

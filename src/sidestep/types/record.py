@@ -217,10 +217,10 @@ class EpisodeRecord:
                 sha.update(f"{event.time!r}|{event.kind}|{event.subject}|{event.value!r}".encode())
             sha.update(f"{self.outcome.value}|{self.scenario.name}|{self.seed}|{self.policy.name}".encode())
         else:
-            sha.update(json.dumps(self._meaning(), sort_keys=True, separators=(",", ":")).encode())
+            sha.update(json.dumps(self.meaning(), sort_keys=True, separators=(",", ":")).encode())
         return sha.hexdigest()
 
-    def _meaning(self) -> dict[str, Any]:
+    def meaning(self) -> dict[str, Any]:
         """What the digest covers beside the arrays, as plain data."""
         return {
             "events": [
