@@ -224,3 +224,12 @@ def test_safe_names_stay_apart() -> None:
     names = ["a/b", "a:b", "a b", "a-b", "x" * 200, "x" * 201]
     assert len({safe_name(name) for name in names}) == len(names)
     assert max(len(safe_name(name)) for name in names) < 100
+
+
+def test_what_a_scenario_does_not_say_of_its_camera_is_left_open(tmp_path: Path) -> None:
+    """The robot says it then, in a resumed run as in the first one."""
+    item = example_scenario("s0", sensors={"camera": {"width": 32}})
+    run(fake_plan(tmp_path, "Steady", items=(item,)), tmp_path / "run")
+    [kept] = load_run(tmp_path / "run").plan.scenarios
+    assert kept.sensors.camera.model_fields_set == {"width"}
+    assert kept == item

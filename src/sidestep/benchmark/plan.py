@@ -188,7 +188,7 @@ def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bo
     """What a person can do about a folder that was refused."""
     names = [policy.name for policy in kept if all_of_them or own[policy.name]]
     options = " ".join(f"--replace {name}" for name in names)
-    what = "all records are of the old one, so run every policy again" if all_of_them else "run again what changed"
+    what = "delete all records and run every policy again" if all_of_them else "run again what changed"
     return f"choose another --out, give the same settings and code, or {what} with {options}"
 
 
