@@ -198,6 +198,10 @@ def test_a_damaged_run_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "run/run.json").write_text('{"format": 1, "plan"')
     with pytest.raises(BadInput, match="not a run description"):
         run(plan, tmp_path / "run")
+    for nonsense in ("[]", "3", "[" * 100_000, '{"format": "x"}', '{"format": 2, "plan": {}, "base": 3}', "9" * 5000):
+        (tmp_path / "run/run.json").write_text(nonsense)
+        with pytest.raises(BadInput, match=r"run\.json: "):
+            run(plan, tmp_path / "run")
     (tmp_path / "run/run.json").write_text('{"format": 99}')
     with pytest.raises(BadInput, match="written by a newer Sidestep"):
         run(plan, tmp_path / "run")

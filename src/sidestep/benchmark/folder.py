@@ -189,7 +189,7 @@ def load_run(folder: Path) -> RunFile:
             complete=document["complete"],
             skipped=tuple(Skipped(**entry) for entry in document["skipped"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{path}: not a run description ({type(error).__name__}: {error})") from error
 
 

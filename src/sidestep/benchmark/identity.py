@@ -180,6 +180,8 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
 def _names_of_files(scenario: Scenario) -> Iterator[str]:
     if isinstance(scenario.scene, str):
         yield scenario.scene
+    elif scenario.scene.mesh is not None:
+        yield scenario.scene.mesh
     yield from (robot.spec for robot in scenario.robots if isinstance(robot.spec, str))
     placements = (part.placement for part in scenario.crowd)
     yield from (each.path for each in placements if isinstance(each, ReplayPlacement) and each.path is not None)
