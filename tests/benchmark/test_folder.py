@@ -16,15 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sidestep import registry
 from sidestep.benchmark.episode import EpisodeScores, EpisodeTask
 from sidestep.benchmark.folder import LOCK_FILE, OWNER_FILE, episode_path, load_run, only_run
+from sidestep.benchmark.plan import make_plan
 from sidestep.benchmark.processes import Processes
 from sidestep.benchmark.results import PackedMetrics, load_results, pack, save_results
 from sidestep.benchmark.runner import run_benchmark, tasks_of
+from sidestep.benchmark.score import score_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.types import EpisodeRecord, MetricResult
 from tests.benchmark.fake import fake_episode, fake_plan
+from tests.benchmark.test_plan import FakeSuite
 
 
 def run(plan: Any, out: Path, workers: int = 1, **options: Any) -> Any:
@@ -273,3 +277,45 @@ def test_sweeping_five_thousand_records_takes_a_moment(tmp_path: Path) -> None:
     run(fake_plan(tmp_path, "Steady", scenarios=1, seeds=1), tmp_path / "run")
     assert time.perf_counter() - begin < 30.0
     assert (tmp_path / "run" / LOCK_FILE).exists()
+
+
+PRIVILEGED = """
+import os
+
+class Sees:
+    needs = frozenset({"goal", "future"})
+    def reset(self, task): ...
+    def act(self, observation): return 1.0
+
+class Says(Sees):
+    needs = frozenset({"goal"})
+    privileged = True
+
+class Plain(Sees):
+    needs = frozenset({"goal", "map"})
+
+class Dies(Says):
+    def act(self, observation): os._exit(3)
+"""
+
+
+def test_privilege_is_the_policys_and_in_record_and_results(tmp_path: Path) -> None:
+    """Who sees the future is privileged without saying so; so is an episode in which a privileged policy died."""
+    file = tmp_path / "some.py"
+    file.write_text(PRIVILEGED)
+    suite = FakeSuite(names=("s0",))
+    names = [f"{file}:{name}" for name in ("Sees", "Says", "Plain", "Dies")]
+    plan = make_plan(suite, names)
+    assert [policy.privileged for policy in plan.policies] == [True, True, False, True]
+    result = run_benchmark(plan, tmp_path / "run", run_episode=fake_episode)
+    expected = dict(zip(names, (True, True, False, True), strict=True))
+    assert {episode.policy: episode.privileged for episode in result.episodes} == expected
+    assert {each.policy: each.privileged for each in load_results(tmp_path / "run/results.parquet")[0]} == expected
+    assert {each.policy: each.privileged for each in score_run(tmp_path / "run").episodes} == expected
+    for name, privileged in expected.items():
+        assert load_record(episode_path(tmp_path / "run", name, "s0", 0)).policy.privileged is privileged
+
+
+def test_which_of_the_bundled_policies_are_privileged() -> None:
+    plan = make_plan(FakeSuite(names=("s0",)), [name for name in registry.POLICIES if name != "visual"])
+    assert {policy.name for policy in plan.policies if policy.privileged} == {"oracle", "expert"}

@@ -178,7 +178,7 @@ def test_another_simulator_needs_every_policy_again(tmp_path: Path) -> None:
     run(old, out)
     own, steady = (policy.name for policy in old.policies)
     new = old.model_copy(update={"simulator": "sidestep 1 sha256:1"})
-    both = rf"(?s)code of the simulator: .*delete all records and run every policy again with --replace {own} --replace {steady}"
+    both = rf"(?s)code of the simulator: .*run every policy again with --replace {own} --replace {steady}$"
     with pytest.raises(BadInput, match=both):
         run(new, out)
     with pytest.raises(BadInput, match=rf"(?s)simulator.*every policy again with --replace {steady}$"):
