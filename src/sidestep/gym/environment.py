@@ -16,7 +16,7 @@ from sidestep.gym.observing import action_space, observation_space, room_for_peo
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.gym.reward import RewardWeights
 from sidestep.gym.tasks import make_builder
-from sidestep.kernels.referee import RUNNING, SUCCEEDED, TIMEOUT_NEWS
+from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
 from sidestep.simulation.build import World
 from sidestep.types.base import FloatArray
 
@@ -105,9 +105,10 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         except (TypeError, ValueError):
             raise BadInput(f"an action is two numbers in [-1, 1], got {action!r:.80}") from None
         environments.step()
-        ending: int = environments.ending.item()
+        marks = environments.worlds.marks
+        ending: int = marks.item(0, 0, ENDING)
         over = ending != RUNNING
-        truncated = over and bool(environments.worlds.news.item() & TIMEOUT_NEWS)
+        truncated = over and bool(marks.item(0, 0, NEWS) & TIMEOUT_NEWS)
         self._under_way = not over
         info = {"is_success": ending == SUCCEEDED, "termination_reason": ENDINGS[ending]}
         reward: float = environments.reward.item()

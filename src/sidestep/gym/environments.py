@@ -79,7 +79,6 @@ class Environments:
         b, r = self.size, self.worlds.robots
         self.action = np.zeros((b, r, 2), np.float32)
         self.reward = np.zeros((b, r))
-        self.ending = self.worlds.ending
         self.robot_view = np.zeros((b, r, ROBOT_FEATURES), np.float32)
         self.people_view = np.zeros((b, r, rows, AGENT_FEATURES), np.float32)
         self.mask = np.zeros((b, r, rows), np.int8)
@@ -114,6 +113,11 @@ class Environments:
         self.worlds.direct()
         self._workers.call(self._help)
         step_environments(True, *self._arguments, self._scratch[0])
+
+    @property
+    def ending(self) -> IntArray:
+        """(B, R) int32, indices of ``ENDINGS``."""
+        return self.worlds.ending
 
     def timed_out(self) -> BoolArray:
         """(B, R) whose episode was ended by the time limit, in the step just made."""

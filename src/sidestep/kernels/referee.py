@@ -134,7 +134,7 @@ def _judge_robot(
     note[FROM_X], note[FROM_Y] = x, y
     if failed and not over:
         news |= RESET_NEWS
-        _put_down(agents, flags, people, own, robot, radius, waypoints, mark, note)
+        put_down(agents, flags, people, own, robot, radius, waypoints, mark, note)
     mark[NEWS] = news
     mark[HAPPENED] |= happened
     if over:
@@ -241,7 +241,7 @@ def on_ground(grounds, ground, x, y):
     edges, bands, frames = grounds
     low, height, first, count = frames[ground, 0], frames[ground, 1], frames[ground, 2], frames[ground, 3]
     px, py = x * MILLIMETRES, y * MILLIMETRES
-    if not (py >= low and py < low + height * count):
+    if not (py >= low and py < low + height * count and abs(px) < np.inf):
         return False
     band = int(first) + int((py - low) / height)
     inside = False
@@ -324,7 +324,7 @@ def watch_hands(agents, flags, people, x, y, stands, rules, note):
 
 
 @kernel
-def _put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
+def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
     """Put a robot that failed on the nearest waypoint, looking to the next one. Not on one where it was put before, nor
     on one before that, nor on people, and never within the goal's circle."""
     x, y = robot[ROBOT_X], robot[ROBOT_Y]

@@ -126,7 +126,9 @@ def ground_bank(grounds: Sequence[Ground | None]) -> tuple[tuple[Any, Any, Any],
     """All distinct grounds end to end, as ``kernels.referee.on_ground`` reads them; and which one each world has (0 for
     none)."""
     distinct = {id(ground): ground for ground in grounds if ground is not None}
-    edges, bands, frames = [np.zeros((0, 4))], [np.zeros(1, np.int64)], [np.array([0.0, 1.0, 0.0, 0.0])]
+    edges: list[FloatArray] = [np.zeros((0, 4))]
+    bands: list[IntArray] = [np.zeros(1, np.int64)]
+    frames = [np.array([0.0, 1.0, 0.0, 0.0])]
     for ground in distinct.values():
         frames.append(np.array([ground.lowest_mm, BAND_MM, sum(map(len, bands)), len(ground.bands) - 1]))
         bands.append(ground.bands + sum(map(len, edges)))

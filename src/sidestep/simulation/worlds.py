@@ -101,7 +101,6 @@ class Worlds:
         touches = m + 1 if any(rule.on_failure == "reset" for rule in rules) else 0
         self.marks = np.zeros((b, r, MARKS + m + 1 + groups), np.int32)
         self.notes = np.zeros((b, r, NOTES + hands + touches))
-        self.ending, self.news = self.marks[:, :, ENDING], self.marks[:, :, NEWS]
         points = max(world.rules.waypoints.shape[1] for world in worlds)
         self.waypoints = np.zeros((b, r, points, worlds[0].rules.waypoints.shape[2]))
 
@@ -141,6 +140,16 @@ class Worlds:
         self.clock[b], self.running[b] = 0, 1
         begin_judging(self.marks[b], self.notes[b], self.robot_state[b])
         self.redirect(b, world)
+
+    @property
+    def ending(self) -> IntArray:
+        """(B, R) int32: 0 while a robot's episode goes on, else 1 + the number of its outcome."""
+        return self.marks[:, :, ENDING]
+
+    @property
+    def news(self) -> IntArray:
+        """(B, R) int32: what happened to each robot in the step judged last, bits of ``kernels.referee``."""
+        return self.marks[:, :, NEWS]
 
     def fits(self, world: World) -> bool:
         """Whether :meth:`load` can put ``world`` here: same scene and rules, no recording, not more people or
