@@ -78,6 +78,8 @@ class _Running:
             self._fail(worlds, b, PolicyFailure("the commands have led to a pose of the robot that is not finite"))
             return
         self.recorder.note_step(worlds, b, *self.last)
+
+    def judge(self, worlds: Worlds, b: int) -> None:
         if self.referee.watch(worlds, b):
             worlds.running[b] = 0
 
@@ -107,6 +109,9 @@ def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeR
         worlds.step()
         for b in active:
             running[b].note(worlds, b)
+        worlds.judge()
+        for b in active:
+            running[b].judge(worlds, b)
     return [one.finish() for one in running]
 
 
