@@ -21,9 +21,11 @@ Event = dict[str, Any]
 
 BODY_M = 0.3
 """Radius of a person."""
-WAY_ROUND_M = 1.18
+WAY_ROUND_M, WIDE_WAY_ROUND_M = 1.18, 1.45
 """From the edge of the sidewalk to the nearest person's centre: 0.2 m to the robot's centre, half of a robot 0.6 m wide
-and a quarter of a metre of room, the person's radius, and 0.13 m to spare."""
+and a quarter of a metre of room, the person's radius, and 0.13 m to spare; where there is room, 0.4 m to spare."""
+BESIDE_ROUTE_M = 0.6
+"""The person beside the way round stands at most so far beside the route."""
 BEYOND_EDGE_M = 0.35
 """The person on the other side may stand so far off the sidewalk, on the verge or before a building."""
 GAP_M = (1.8, 2.2)
@@ -32,7 +34,7 @@ Narrow sidewalks have less, but at least ``NARROWEST_GAP_M``."""
 NARROWEST_GAP_M = 1.56
 STRETCHES = ((0.5, 0.64), (0.36, 0.76))
 """Parts of the way between which groups stand: rather the first."""
-TRIES = 16
+TRIES = 40
 BEFORE_GOAL_M = 0.6
 """From the group to the goal's circle, at least."""
 APPROACH_M = 1.4
@@ -91,7 +93,9 @@ def _gap(line: Line, side: float, generator: np.random.Generator) -> tuple[float
     """Offsets from the way, left positive, of the two sides of the gap: the one beside the way round comes first."""
     widest = min(GAP_M[1], line.width - WAY_ROUND_M + BEYOND_EDGE_M)
     gap = max(float(exact.uniform(generator, min(GAP_M[0], widest), widest)), NARROWEST_GAP_M)
-    near = min(line.width / 2 - WAY_ROUND_M, gap / 2)
+    half = line.width / 2
+    near = max(half - WIDE_WAY_ROUND_M, gap - half - BEYOND_EDGE_M)
+    near = min(near, half - WAY_ROUND_M, BESIDE_ROUTE_M)
     return side * near, side * (near - gap)
 
 
