@@ -30,7 +30,7 @@ from sidestep.types.base import FloatArray
 KINDS = sorted(GROUPS)
 TOWNS = sidewalk_places().towns
 ROBOT_WIDTH_M, ROBOT_RADIUS_M, PERSON_M = 0.6, 0.541, 0.3
-FEW, FORTY = range(52, 60, 2), range(40, 80)
+FEW, FORTY = range(3, 49, 12), range(50, 90)
 
 
 class AvoidsBodies(Expert):

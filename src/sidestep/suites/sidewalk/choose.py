@@ -326,7 +326,8 @@ def long_way_with(
 def crossings(route: Route) -> list[tuple[Event, str]]:
     """A crossing on every second crosswalk of the way, and the side from which the robot comes to it."""
     points, kinds = route.points, route.kinds
-    starts = [k for k in range(1, len(kinds)) if kinds[k] == "crosswalk" != kinds[k - 1]]
+    # a way that only touches a crosswalk, with a single point, does not lead over it
+    starts = [k for k in range(1, len(kinds) - 1) if kinds[k] == kinds[k + 1] == "crosswalk" != kinds[k - 1]]
     found = []
     for start in starts[::2]:
         end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))

@@ -10,7 +10,7 @@ Everything follows from the way and a random generator. Decisions keep 5 cm or m
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import pi, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,7 +108,7 @@ def _conversing(line: Line, s: float, side: float, generator: np.random.Generato
     if people == 2:
         spacing, middle, facing = gap, (near + far) / 2, across
     elif people == 3:  # one on one side, two on the other: the gap is the height of the triangle
-        spacing, facing = gap / (3.0**0.5 / 2), across
+        spacing, facing = 2 * gap / sqrt(3.0), across
         single, pair = (near, far) if alone == side else (far, near)
         middle = (single + 2 * pair) / 3
     else:
