@@ -20,6 +20,7 @@ from sidestep.metrics.catalogue import metrics_page
 from sidestep.metrics.dialects import DIALECTS
 from sidestep.metrics.score import directions, load_metrics, score
 from sidestep.types import EpisodeRecord, Event, MetricResult, Outcome, RobotPlacement
+from sidestep.types.events import Leading
 
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
 from .test_sidewalk import gesturing, halting
@@ -127,7 +128,11 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
         straight_run(people=[Walker((at, 1))], events=[Event(0, "trigger", "person:10", text="leading")])
         for at in (2.0, 8.0)
     ]
-    records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led]
+    staged = [
+        replace(record, scenario=record.scenario.model_copy(update={"events": (Leading(at=(2.0, 1.0)),)}))
+        for record in (led[0], straight_run())
+    ]
+    records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led, *staged]
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

@@ -94,6 +94,7 @@ METRICS: dict[str, str] = {
     "social_compliance": "sidestep.metrics.sidewalk:SOCIAL_COMPLIANCE",
     "wait_obedience": "sidestep.metrics.gestures:WAIT_OBEDIENCE",
     "proceed_obedience": "sidestep.metrics.gestures:PROCEED_OBEDIENCE",
+    "event_happened": "sidestep.metrics.staged_events:EVENT_HAPPENED",
     "companion_share": "sidestep.metrics.companionship:COMPANION_SHARE",
     "companion_distance": "sidestep.metrics.companionship:COMPANION_DISTANCE",
     "planning_time_avg": "sidestep.metrics.planning:PLANNING_TIME_AVG",
