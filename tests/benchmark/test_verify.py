@@ -103,7 +103,7 @@ def test_another_length() -> None:
             name: getattr(example_record(), name)[:-2]
             for name in (
                 "time", "robot_pose", "robot_velocity", "command", "applied", "limited", "planning_time",
-                "person_position", "person_velocity", "person_heading", "person_present", "other_pose",
+                "person_position", "person_velocity", "person_heading", "person_present", "person_group", "other_pose",
             )
         }
     )  # fmt: skip

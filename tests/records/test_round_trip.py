@@ -69,7 +69,7 @@ def test_the_last_row_has_a_state_and_no_step(tmp_path: Path) -> None:
 def test_a_plain_parquet_reader_finds_the_description(tmp_path: Path) -> None:
     save_record(example_record(), tmp_path / "a.parquet")
     metadata = pq.read_schema(tmp_path / "a.parquet").metadata
-    assert metadata[b"sidestep.format"] == b"1"
+    assert metadata[b"sidestep.format"] == b"2"
     assert b'"corner"' in metadata[b"sidestep.scenario"]
     assert b'"horizon": 3.0' in metadata[b"sidestep.policy"]
     assert metadata[b"sidestep.digest"].decode() == example_record().digest
@@ -98,12 +98,13 @@ def test_a_failed_write_leaves_the_old_record(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "a.parquet"
     save_record(example_record(seed=1), path)
 
-    def full(table: object, where: Path, **_: object) -> None:
-        Path(where).write_bytes(b"half")
+    def full(path: Path, data: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(data[:100])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sidestep.records.write.pq.write_table", full)
-    with pytest.raises(BadInput, match="No space left"):
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(BadInput, match="No space left on device; free some space"):
         save_record(example_record(seed=2), path)
     assert load_record(path).seed == 1
     assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]

@@ -149,7 +149,7 @@ def test_nobody_and_a_single_state_can_be_packed(build: Builder) -> None:
         planning_time=record.planning_time[none],
         person_id=record.person_id[none],
         person_radius=record.person_radius[none],
-        person_group=record.person_group[none],
+        person_group=record.person_group[:1, none],
         person_model=(),
         person_position=record.person_position[:1, none],
         person_velocity=record.person_velocity[:1, none],

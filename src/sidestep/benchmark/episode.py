@@ -163,7 +163,7 @@ def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
     """Name, settings really used, needs and version, for the record."""
     own = getattr(policy, "settings", None)
     settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
-    return PolicyInfo(planned.name, settings, tuple(sorted(policy.needs)), planned.version)
+    return PolicyInfo.describe(policy, planned.name, settings, planned.version)
 
 
 def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:
@@ -179,6 +179,8 @@ def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None
         digest=record.digest,
         metrics=score(record, metrics, dialect),
         error=record.error,
+        privileged=record.policy.privileged,
+        source=record.source,
     )
 
 

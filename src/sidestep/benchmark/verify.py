@@ -133,7 +133,7 @@ def first_divergence(old: EpisodeRecord, new: EpisodeRecord) -> Divergence:
 def _in_array(record: EpisodeRecord, name: str, was: Any, is_: Any) -> list[Divergence]:
     if was.shape[1:] != is_.shape[1:]:
         return [(0, f"{name}.shape", str(was.shape), str(is_.shape))]
-    is_static = name.startswith(("person_id", "person_radius", "person_group", "walls", "other_radius"))
+    is_static = name.startswith(("person_id", "person_radius", "walls", "other_radius"))
     if is_static and was.shape != is_.shape:
         return [(0, f"{name}.shape", str(was.shape), str(is_.shape))]
     length = min(len(was), len(is_))

@@ -30,6 +30,8 @@ ZONES_M: dict[str, tuple[float, float]] = {
 }
 """Zones by distance, lower limit inside, upper limit outside (Hall 1966)."""
 COMPLIANT_FROM_M = 0.5
+GROUP_GAP_M = 3.6
+"""People farther apart than this are not between each other: Hall's social distance."""
 
 _NO_GROUP = "no two members of a group were present together"
 _SOMEBODY = "Episodes with at least one person in at least one state."
@@ -133,17 +135,59 @@ def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     there = present(record)
     distances = []
     for group in np.unique(record.person_group[record.person_group >= 0]):
-        members = np.flatnonzero(record.person_group == group)
-        positions = np.where(there[:, members, None], record.person_position[:, members].astype(np.float64), np.nan)
-        enough = there[:, members].sum(axis=1) >= 2
+        belongs = there & (record.person_group == group)  # people join and leave
+        members = np.flatnonzero(belongs.any(axis=0))
+        belongs = belongs[:, members]
+        positions = np.where(belongs[..., None], record.person_position[:, members].astype(np.float64), np.nan)
+        enough = belongs.sum(axis=1) >= 2
         if enough.any():
-            radius = np.where(there[:, members], record.person_radius[members], 0.0).max(axis=1)
+            radius = np.where(belongs, record.person_radius[members], 0.0).max(axis=1)
             distance = np.full(len(record.time), np.nan)
             distance[enough] = _hull_distance(record, positions[enough], enough) - radius[enough]
             distances.append(np.maximum(distance, 0.0))
     if not distances:
         return np.full(len(record.time), np.nan)
     return smallest_per_state(np.stack(distances, axis=1))
+
+
+def groups_crossed(record: EpisodeRecord, within_m: float = GROUP_GAP_M) -> list[tuple[int, int]]:
+    """(state, group) of every group that the robot passed through, once each: in the step that led to the state, its
+    reference point crossed the line between two members, as they stand and belong together in that state, who are at
+    most ``within_m`` apart. The referee's rule, from the record alone.
+
+    After a reset the step begins where the robot was put: its position after the step, less its velocity times the step.
+    """
+    resets = {round(event.time / record.step_s) for event in record.events if event.kind == "reset"}
+    found: list[tuple[int, int]] = []
+    for state in range(1, len(record.time)):
+        end = record.robot_pose[state, :2]
+        start = record.robot_pose[state - 1, :2]
+        if state - 1 in resets:
+            start = end - record.robot_velocity[state, :2] * record.step_s
+        group = np.where(present(record)[state], record.person_group[state], -1)
+        seen = {number for _, number in found}
+        for number in np.unique(group[group >= 0]).tolist():
+            members = record.person_position[state, group == number].astype(np.float64)
+            if number not in seen and _passes_between(start, end, members, within_m):
+                found.append((state, int(number)))
+    return found
+
+
+def _passes_between(start: FloatArray, end: FloatArray, members: FloatArray, within_m: float) -> bool:
+    """Whether the way from ``start`` to ``end`` crosses the line between two ``members`` (K, 2); standing on the line at
+    the start is no crossing, for the step before crossed it."""
+    first, second = np.triu_indices(len(members), k=1)
+    a, b = members[first], members[second]
+    near = ((a - b) ** 2).sum(axis=1) <= within_m**2
+    before, after = _side(a, b, start), _side(a, b, end)
+    crosses = (before != 0.0) & (before * after <= 0.0) & (_side(start, end, a) * _side(start, end, b) <= 0.0)
+    return bool((near & crosses).any())
+
+
+def _side(start: FloatArray, end: FloatArray, point: FloatArray) -> FloatArray:
+    """On which side of the line from ``start`` to ``end`` a point is: the sign of the cross product, 0 on it."""
+    along, to = end - start, point - start
+    return np.asarray(along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0])
 
 
 def _hull_distance(record: EpisodeRecord, points: FloatArray, states: BoolArray) -> FloatArray:

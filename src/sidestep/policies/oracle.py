@@ -35,6 +35,7 @@ class Oracle:
     citation = ""
     dynamics: ClassVar[str] = "holonomic"
     needs: ClassVar[frozenset[str]] = frozenset({"future", "goal", "map"})
+    privileged: ClassVar[bool] = True
 
     def __init__(self, gap: float = 0.05, wall_gap: float = 0.06) -> None:
         """``gap``: distance to keep from people's surfaces, m; ``wall_gap``: from walls'."""

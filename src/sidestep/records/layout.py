@@ -1,4 +1,4 @@
-"""The columns and metadata of a record file, version 1.
+"""The columns and metadata of a record file, version 2.
 
 Row k holds state k and, where there is one, the step that leads from it to state k + 1: the last row's
 command columns are null. Columns of people and of other machines are lists in the order of the metadata's
@@ -10,9 +10,14 @@ from __future__ import annotations
 import pyarrow as pa
 
 PREFIX = "sidestep."
-"""Of every metadata key. ``format`` is a number; ``scenario``, ``robot``, ``policy``, ``people`` and
+"""Of every metadata key. ``format`` and ``wall_count`` are numbers; ``scenario``, ``robot``, ``policy``, ``people`` and
 ``other_radius`` are JSON; ``walls`` is base64 of zlib of little-endian float32 (W, 4); the rest is plain
 text."""
+
+CHECKSUM = b"sidestep.checksum\x18\x40"
+"""Precedes the checksum in the file's bytes: the key as Parquet's footer stores it, with the length of its value, 64
+hexadecimal digits. SHA-256 of the whole file with zeros in their place."""
+CHECKSUM_ZEROS = b"0" * 64
 
 STATE_COLUMNS: dict[str, tuple[str, int]] = {
     "x": ("robot_pose", 0),
@@ -41,8 +46,9 @@ PEOPLE_COLUMNS: dict[str, tuple[str, int | None]] = {
     "people_vy": ("person_velocity", 1),
     "people_heading": ("person_heading", None),
     "people_present": ("person_present", None),
+    "people_group": ("person_group", None),
 }
-"""list<float32> (``people_present``: list<bool>) column → array of the record and its component."""
+"""list<float32> (``people_present``: list<bool>, ``people_group``: list<int32>) column → array of the record and its component."""
 
 OPTIONAL_COLUMNS: dict[str, str] = {
     "people_delay": "person_delay",

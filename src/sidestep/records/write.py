@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidestep.errors import BadInput
-from sidestep.records.atomic import atomic
+from sidestep.records.atomic import write_whole
 from sidestep.records.layout import (
+    CHECKSUM,
+    CHECKSUM_ZEROS,
     COLUMNS,
     EVENT,
     OPTIONAL_COLUMNS,
@@ -27,41 +30,53 @@ from sidestep.records.layout import (
 )
 from sidestep.types.base import IntArray
 from sidestep.types.plans import Plans
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 from sidestep.version import __version__
-
-FLOAT_LEAVES = [
-    *("time", "planning_time", *STATE_COLUMNS, *STEP_COLUMNS),
-    *(f"{name}.list.element" for name in (*PEOPLE_COLUMNS, *OTHER_COLUMNS) if name != "people_present"),
-]
-"""Columns stored byte by byte (all first bytes, then all second ones, …): files are almost half as large."""
 
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:
-    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
-    path = Path(path)
+    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest.
+
+    A record that was read from an older format is written in the present one, with the digest of that.
+    """
+    if record.format_version != FORMAT_VERSION:
+        record = replace(record, format_version=FORMAT_VERSION)
+    write_whole(Path(path), encode_record(record))
+
+
+def encode_record(record: EpisodeRecord) -> bytes:
+    """The bytes of the file."""
     arrays = _columns(record)
     names = [*COLUMNS, *(name for name in (*OPTIONAL_COLUMNS, *PLAN_COLUMNS) if name in arrays)]
     table = pa.table([arrays[name] for name in names], names=names)
     table = table.replace_schema_metadata({PREFIX + key: text for key, text in _metadata(record).items()})
-    try:
-        with atomic(path) as temporary:
-            pq.write_table(
-                table,
-                temporary,
-                compression="zstd",
-                row_group_size=len(table),
-                use_dictionary=False,
-                use_byte_stream_split=[*FLOAT_LEAVES, *(f"{name}.list.element" for name in _float_lists(names))],
-            )
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+    return seal(table)
 
 
-def _float_lists(names: list[str]) -> list[str]:
-    """Those of the optional columns that hold floats."""
-    optional = {*OPTIONAL_COLUMNS, *PLAN_COLUMNS} - {"people_gesture", "forecast_people"}
-    return [name for name in names if name in optional]
+def seal(table: pa.Table) -> bytes:
+    """A table of a record as the bytes of a Parquet file, its checksum in place."""
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(
+        sink,
+        table.schema,
+        compression="zstd",
+        use_dictionary=False,
+        use_byte_stream_split=_float_leaves(table.schema),
+    ) as writer:
+        writer.write_table(table, row_group_size=max(len(table), 1))
+        # into the footer alone: keys of the schema's metadata are stored twice
+        writer.add_key_value_metadata({"sidestep.checksum": CHECKSUM_ZEROS.decode()})
+    data = bytearray(sink.getvalue())
+    place = data.rfind(CHECKSUM + CHECKSUM_ZEROS) + len(CHECKSUM)
+    data[place : place + len(CHECKSUM_ZEROS)] = hashlib.sha256(data).hexdigest().encode()
+    return bytes(data)
+
+
+def _float_leaves(schema: pa.Schema) -> list[str]:
+    """Columns and elements of lists that are floats. They are stored byte by byte (all first bytes, then all second
+    ones, …): files are almost half as large."""
+    lists = [f.name for f in schema if pa.types.is_list(f.type) and pa.types.is_floating(f.type.value_type)]
+    return [f.name for f in schema if pa.types.is_floating(f.type)] + [f"{name}.list.element" for name in lists]
 
 
 def _columns(record: EpisodeRecord) -> dict[str, pa.Array]:
@@ -143,7 +158,6 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
     people = {
         "id": record.person_id.tolist(),
         "radius": record.person_radius.tolist(),
-        "group": record.person_group.tolist(),
         "model": list(record.person_model),
     }
     settings = {
@@ -151,6 +165,7 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "settings": policy.settings,
         "needs": list(policy.needs),
         "version": policy.version,
+        "privileged": policy.privileged,
     }
     told = {"plan_step_s": repr(record.plans.step_s)} if len(record.plans) else {}
     return told | {
@@ -166,6 +181,7 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "error": record.error,
         "package_version": record.package_version or __version__,
         "walls": base64.b64encode(zlib.compress(record.walls.astype("<f4").tobytes())).decode(),
+        "wall_count": str(len(record.walls)),
         "people": json.dumps(people),
         "other_radius": json.dumps(record.other_radius.tolist()),
         "digest": record.digest,

@@ -71,7 +71,7 @@ class EpisodeView:
             headings=record.person_heading[step],
             radii=record.person_radius,
             velocities=record.person_velocity[step] if self.velocities else None,
-            groups=record.person_group,
+            groups=record.person_group[step],
             people_trails=record.person_position[self._recent(step, TRAIL_S)],
             robot_trail=record.robot_pose[self._recent(step, np.inf), :2],
             robot_trail_speed=self._speed(self._recent(step, np.inf)),

@@ -138,9 +138,9 @@ def moved_as_declared(scenario: Scenario, policy: Policy) -> Scenario:
 
 def describe_policy(policy: Policy, name: str | None = None, settings: dict[str, Any] | None = None) -> PolicyInfo:
     """What the record says about a policy."""
-    return PolicyInfo(
-        name=name if name is not None else getattr(policy, "name", type(policy).__name__),
-        settings=dict(settings if settings is not None else getattr(policy, "settings", {})),
-        needs=tuple(sorted(getattr(policy, "needs", ()))),
-        version=str(getattr(policy, "version", "")),
+    return PolicyInfo.describe(
+        policy,
+        name if name is not None else getattr(policy, "name", type(policy).__name__),
+        dict(settings if settings is not None else getattr(policy, "settings", {})),
+        str(getattr(policy, "version", "")),
     )

@@ -37,6 +37,7 @@ class Recorder:
         self._planning = np.full(steps, np.nan)
         self._people = np.zeros((steps + 1, 5, n), np.float32)
         self._present = np.zeros((steps + 1, n), bool)
+        self._group = np.zeros((steps + 1, n), np.int32)
         reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
         self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
         directed = world.direct is not None
@@ -51,6 +52,7 @@ class Recorder:
         self._people[k, :4] = worlds.agents[b, :4, :n]
         self._people[k, 4] = worlds.agents[b, layout.HEADING, :n]
         self._present[k] = worlds.flags[b, layout.ACTIVE, :n] == 1
+        self._group[k] = worlds.flags[b, layout.GROUP, :n]
         if self._cost is not None:
             self._cost[k, 0] = worlds.agents[b, layout.DELAY, :n]
             self._cost[k, 1] = worlds.agents[b, layout.DETOUR, :n]
@@ -106,7 +108,7 @@ class Recorder:
             planning_time=self._planning[:k],
             person_id=world.person_id,
             person_radius=world.agents[layout.RADIUS, : world.people],
-            person_group=world.flags[layout.GROUP, : world.people],
+            person_group=self._group[: k + 1],
             person_model=world.person_model,
             person_position=np.moveaxis(people[:, 0:2], 1, 2),
             person_velocity=np.moveaxis(people[:, 2:4], 1, 2),

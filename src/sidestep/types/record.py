@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import nan
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
@@ -17,7 +20,7 @@ from sidestep.types.plans import Plans
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
     "person_delay": np.float32,
@@ -31,6 +34,11 @@ EventKind = Literal[
     "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
     "policy_error", "limit_start", "limit_end", "trigger", "group_intrusion", "disobeyed", "stopped", "reset",
 ]  # fmt: skip
+
+Source = Literal["recorded", "generated", "mixed"]
+"""Where the people of an episode come from."""
+Mode = Literal["sync", "async", "latency"]
+"""What the world does while the policy thinks."""
 
 LIMIT_NAMES: dict[int, str] = {1: "speed", 2: "turn_rate", 4: "acceleration", 8: "turn_acceleration", 16: "steer"}
 """Bits of ``EpisodeRecord.limited``."""
@@ -63,6 +71,13 @@ class PolicyInfo:
     privileged: bool = False
     """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
 
+    @classmethod
+    def describe(cls, policy: Any, name: str, settings: dict[str, Any], version: str) -> PolicyInfo:
+        """What the record says about ``policy``. It is privileged if it says so or if it gets the future."""
+        needs = tuple(sorted(str(need) for need in getattr(policy, "needs", ())))
+        privileged = bool(getattr(policy, "privileged", False)) or "future" in needs
+        return cls(name, settings, needs, version, privileged)
+
 
 @dataclass(frozen=True, eq=False)
 class EpisodeRecord:
@@ -77,6 +92,9 @@ class EpisodeRecord:
     ``person_gesture`` (numbers of ``GESTURES``) and ``person_head_yaw`` (rad from the heading; NaN: looks where it is
     about to go, or is absent) are empty in the same way where nobody is directed.
 
+    ``person_group``: groups form and dissolve, so every state has its own; people with the same number ≥ 0 belong
+    together.
+
     ``plans``: what the policy published of its intentions. Like ``planning_time`` they are no part of the digest: they
     tell what the policy thought, not what happened, and a planner that begins to tell leaves its old results valid.
     """
@@ -86,8 +104,8 @@ class EpisodeRecord:
     policy: PolicyInfo
     seed: int
     outcome: Outcome
-    source: Literal["recorded", "generated", "mixed"]
-    mode: Literal["sync", "async", "latency"]
+    source: Source
+    mode: Mode
     time: FloatArray  # (T+1,) float64, s
     robot_pose: FloatArray  # (T+1, 3) float64: x, y, heading
     robot_velocity: FloatArray  # (T+1, 3) float64: vx, vy (world frame), omega
@@ -97,7 +115,7 @@ class EpisodeRecord:
     planning_time: FloatArray  # (T,) float64, s of wall clock; NaN on steps where the policy was not asked
     person_id: IntArray  # (N,) int64
     person_radius: FloatArray  # (N,) float32
-    person_group: IntArray  # (N,) int32, -1 alone
+    person_group: IntArray  # (T+1, N) int32, -1 alone; (N,) is taken for every state
     person_model: tuple[str, ...]  # (N,) name of the crowd model that moves the person
     person_position: FloatArray  # (T+1, N, 2) float32; NaN when absent
     person_velocity: FloatArray  # (T+1, N, 2) float32; NaN when absent
@@ -130,7 +148,7 @@ class EpisodeRecord:
             "planning_time": (np.float64, (t - 1,)),
             "person_id": (np.int64, (n,)),
             "person_radius": (np.float32, (n,)),
-            "person_group": (np.int32, (n,)),
+            "person_group": (np.int32, (t, n)),
             "person_position": (np.float32, (t, n, 2)),
             "person_velocity": (np.float32, (t, n, 2)),
             "person_heading": (np.float32, (t, n)),
@@ -138,6 +156,11 @@ class EpisodeRecord:
             "walls": (np.float32, (None, 4)),
             "other_radius": (np.float64, (None,)),
         }
+        if np.ndim(self.person_group) == 1:  # the same all the time
+            group = np.broadcast_to(np.asarray(self.person_group), (t, n))
+            object.__setattr__(self, "person_group", group)
+        if len(self.person_model) != n:
+            raise BadInput(f"record.person_model: expected {n} names, got {len(self.person_model)}")
         for name, (dtype, shape) in shapes.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), dtype, shape, f"record.{name}"))
         for name, dtype in OPTIONAL_ARRAYS.items():
@@ -173,9 +196,10 @@ class EpisodeRecord:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the canonical arrays, events and outcome, without wall-clock columns, plans and settings text.
+        """SHA-256 over everything that scores depend on: equal on every machine that runs the same episode.
 
-        Canonical: little-endian, C order, each array after its name, type and shape; NaN as one bit pattern.
+        Without wall-clock columns, plans, the text of errors, and the policy's settings and version. ``docs/records.md``
+        lists what it covers. A record of an older format has the digest of that format.
         """
         sha = hashlib.sha256(f"sidestep-record-{self.format_version}".encode())
         for item in fields(self):
@@ -184,12 +208,35 @@ class EpisodeRecord:
                 continue
             if item.name in OPTIONAL_ARRAYS and not value.size:
                 continue
+            if item.name == "person_group" and self.format_version == 1:
+                value = value[0]  # the first format knew the groups at time 0 only
             sha.update(f"{item.name}:{value.dtype.kind}{value.dtype.itemsize}:{value.shape}".encode())
             sha.update(_canonical_bytes(value))
-        for event in self.events:
-            sha.update(f"{event.time!r}|{event.kind}|{event.subject}|{event.value!r}".encode())
-        sha.update(f"{self.outcome.value}|{self.scenario.name}|{self.seed}|{self.policy.name}".encode())
+        if self.format_version == 1:
+            for event in self.events:
+                sha.update(f"{event.time!r}|{event.kind}|{event.subject}|{event.value!r}".encode())
+            sha.update(f"{self.outcome.value}|{self.scenario.name}|{self.seed}|{self.policy.name}".encode())
+        else:
+            sha.update(json.dumps(self._meaning(), sort_keys=True, separators=(",", ":")).encode())
         return sha.hexdigest()
+
+    def _meaning(self) -> dict[str, Any]:
+        """What the digest covers beside the arrays, as plain data."""
+        return {
+            "events": [
+                [event.time, event.kind, event.subject, event.value, "" if event.kind == "policy_error" else event.text]
+                for event in self.events
+            ],
+            "outcome": self.outcome.value,
+            "seed": int(self.seed),
+            "mode": self.mode,
+            "source": self.source,
+            "scenario": _canonical_model(self.scenario),
+            "robot": _canonical_model(self.robot),
+            "policy": [self.policy.name, sorted(self.policy.needs), self.policy.privileged],
+            "person_model": list(self.person_model),
+            "shortest_path_m": float(self.shortest_path_m),
+        }
 
 
 def _canonical_bytes(array: Any) -> bytes:
@@ -198,3 +245,22 @@ def _canonical_bytes(array: Any) -> bytes:
         little[np.isnan(little)] = np.nan
         little += 0.0  # -0.0 and 0.0 are one value
     return bytes(little.tobytes(order="C"))
+
+
+def _canonical_model(model: BaseModel) -> Any:
+    """The model as plain data, as it comes back from its own JSON. Fields with their default are left out, so that a new
+    field leaves old digests as they are; a changed default needs a new format version."""
+    return _without_defaults(type(model).model_validate_json(model.model_dump_json()))
+
+
+def _without_defaults(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        given = ((name, getattr(value, name), field) for name, field in type(value).model_fields.items())
+        return {
+            name: _without_defaults(held)
+            for name, held, field in given
+            if name == "kind" or held != field.get_default(call_default_factory=True)
+        }
+    if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
+        return [_without_defaults(item) for item in value]
+    return to_jsonable_python(value, inf_nan_mode="constants")

@@ -47,7 +47,8 @@ def test_joining_takes_the_free_place_and_talks() -> None:
     assert gesture(record, arrived + 0.3) == "talk"
     assert gesture(record, STEP, person=1) == "talk"
     assert record.person_heading[-1, 0] == pytest.approx(-pi / 2, abs=1e-3)
-    assert record.person_group.tolist() == [-1, 0, 0]
+    assert record.person_group[0].tolist() == [-1, 0, 0]
+    assert record.person_group[-1].tolist() == [0, 0, 0]
     assert [o.pedestrians.group.tolist() for o in (policy.seen[5], policy.seen[-1]) if o.pedestrians] == [
         [-1, 0, 0],
         [0, 0, 0],

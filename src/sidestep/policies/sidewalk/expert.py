@@ -24,6 +24,7 @@ class Expert(FollowLane):
     name = "expert"
     summary = "privileged: map, everybody's state, groups and gestures; keeps off all and stops when told to"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal", "pedestrians"})
+    privileged: ClassVar[bool] = True
 
     def _drive(self, observation: Observation) -> Velocity:
         people = observation.pedestrians

@@ -68,6 +68,16 @@ def pack_gestures(record: EpisodeRecord, who: IntArray) -> list[list[Any]]:
     return spans
 
 
+def pack_groups(record: EpisodeRecord, who: IntArray) -> list[list[list[float]]]:
+    """[from, group] of each of the people ``who``: the number of the group, -1 alone, that holds from a time on, s."""
+    packed = []
+    for column in who.tolist():
+        numbers = record.person_group[:, column]
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(numbers)) + 1])
+        packed.append([[round(float(record.time[k]), 3), int(numbers[k])] for k in begins.tolist()])
+    return packed
+
+
 def pack_heads(record: EpisodeRecord, frames: IntArray, who: IntArray) -> str:
     """(K, N, 1) how far heads are turned from the body, absent where they look ahead; empty where nobody is
     directed."""

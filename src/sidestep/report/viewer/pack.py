@@ -13,7 +13,7 @@ from sidestep.metrics import series
 from sidestep.report.contacts import contacts_of
 from sidestep.report.episode_log import episode_log
 from sidestep.report.topview import view_of
-from sidestep.report.viewer.intents import HEAD_UNIT, pack_gestures, pack_heads, pack_lidar, pack_plans
+from sidestep.report.viewer.intents import HEAD_UNIT, pack_gestures, pack_groups, pack_heads, pack_lidar, pack_plans
 from sidestep.report.viewer.tracks import encode_tracks
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord
@@ -108,7 +108,7 @@ def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str
         "footprint": {"radius": footprint.radius, "polygon": footprint.polygon},
         "height": record.robot.height,
         "radius": [round(float(radius), 3) for radius in record.person_radius[who]],
-        "group": record.person_group[who].tolist(),
+        "group": pack_groups(record, who),
         "person": record.person_id[who].tolist(),
         "colour": who.tolist(),
         "other_radius": record.other_radius.tolist(),

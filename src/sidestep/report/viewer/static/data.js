@@ -119,6 +119,9 @@ class Episode {
     return { plan, forecasts };
   }
 
+  // The number of a person's group, -1 alone.
+  groupAt(i, time) { return this.group[i].findLast(([from]) => from <= time + 1e-6)?.[1] ?? -1; }
+
   // Who does what with their hands: person → name.
   gesturesAt(time) { return new Map(this.gestures.filter(([, , from, until]) => from <= time + 1e-6 && time < until - 1e-6).map(([i, name]) => [i, name])); }
 

@@ -10,7 +10,7 @@ const wordsAt = (episode, f, poses) => {
   const words = [], together = new Map();
   for (const [i, name] of episode.gesturesAt(f.time)) {
     if (!poses[i]) continue;
-    const key = episode.group[i] < 0 ? `one ${i}` : `${name} ${episode.group[i]}`; // a group that talks says so once
+    const group = episode.groupAt(i, f.time), key = group < 0 ? `one ${i}` : `${name} ${group}`; // a group that talks says so once
     together.set(key, { name, members: [...(together.get(key)?.members ?? []), poses[i]] });
   }
   for (const { name, members } of together.values()) {

@@ -217,7 +217,7 @@ class OrbitView {
       for (const points of e.robotTrails(f)) addRibbon(out, points, 0.12, colour.robot, () => 0.8);
     }
     if (shown.plans) this.#planMarks(out, f, poses);
-    for (const members of groupsOf(e, poses)) {
+    for (const members of groupsOf(e, poses, f.time)) {
       const points = members.map((i) => poses[i]), corners = points.length > 2 ? hullOf(points) : points;
       addRibbon(out, [...corners, corners[0]], 0.22, this.shirts[members[0]], () => 0.4);
     }

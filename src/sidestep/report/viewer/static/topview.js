@@ -24,9 +24,12 @@ const hullOf = (points) => {
 };
 
 // The people of every group of two or more who are there, as lists of indices.
-const groupsOf = (episode, poses) => {
+const groupsOf = (episode, poses, time) => {
   const groups = new Map();
-  poses.forEach((p, i) => { if (p && episode.group[i] >= 0) groups.set(episode.group[i], [...(groups.get(episode.group[i]) || []), i]); });
+  poses.forEach((p, i) => {
+    const number = episode.groupAt(i, time);
+    if (p && number >= 0) groups.set(number, [...(groups.get(number) || []), i]);
+  });
   return [...groups.values()].filter((members) => members.length > 1);
 };
 
@@ -51,7 +54,7 @@ class TopView {
     this.#task();
     if (shown.trails) this.#trails(f, poses);
     if (shown.plans) this.#plans(f, poses);
-    for (const members of groupsOf(e, poses)) this.#group(members, poses);
+    for (const members of groupsOf(e, poses, f.time)) this.#group(members, poses);
     poses.forEach((p, i) => { if (p) this.#person(p, i, f, shown, touched.has(i)); });
     this.#contacts(time, false);
     e.other_radius.forEach((radius, i) => { const p = e.otherAt(i, f); if (p) this.#machine(p, { radius }, this.colours.quiet); });
