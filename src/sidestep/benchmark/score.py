@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sidestep.benchmark.episode import EpisodeScores, score_episode
 from sidestep.benchmark.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_run
 from sidestep.benchmark.results import load_results, save_results
 from sidestep.errors import BadInput, RecordError
+from sidestep.metrics.aggregate import cluster_of
 from sidestep.records import load_record
 
 
@@ -76,6 +77,12 @@ def read_run(folder: Path) -> ScoredRun:
     episodes, dialect = load_results(folder / RESULTS_FILE)
     if not episodes:
         raise BadInput(f"{folder}: the run has no episodes")
+    known = {scenario.name: scenario for scenario in plan.scenarios}
+    episodes = [
+        each if each.cluster or not (scenario := known.get(each.scenario))  # tables of before do not hold these two
+        else replace(each, cluster=cluster_of(scenario), source=scenario.source)
+        for each in episodes
+    ]  # fmt: skip
     sources = {scenario.source for scenario in plan.scenarios}
     return ScoredRun(folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes))
 

@@ -86,6 +86,7 @@ def print_comparison(document: dict[str, Any]) -> None:
     """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
     from rich.table import Table
 
+    privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes"
         table = Table(title=title, caption=_failures(pair))
@@ -101,14 +102,27 @@ def print_comparison(document: dict[str, Any]) -> None:
                 f"{entry['mean_b']:.3g}",
                 f"{entry['difference']:+.3g}",
                 "–" if entry["low"] is None else f"[{entry['low']:+.3g}, {entry['high']:+.3g}]",
-                f"{entry['p']:.2g}",
-                str(entry["n"]),
+                f"{entry['p_holm']:.2g}",
+                _pairs(entry),
                 pair[entry["better"]] if entry["better"] else "",
             )
         _console().print(table)
         rest = len(pair["metrics"]) - len(different)
-        _console().print(f"{rest} more metrics do not differ or have no common value")
-    _console().print("better: interval without 0 and p < 0.05, not corrected for the number of metrics")
+        if rest:
+            _console().print(f"{rest} more metrics do not differ or have no common value")
+        if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
+            _console().print(f"privileged, sees what the others do not: {', '.join(told)}")
+    _console().print(
+        f"p: corrected by Holm for {document['comparisons']} comparisons; better: p < 0.05 and an interval without 0. "
+        "n in c: n pairs in c clusters that share a scenario, town or crowd window. * paths and times: only where both "
+        "succeed. --all shows all metrics, --metric M others, --baseline POLICY fewer pairs"
+    )
+
+
+def _pairs(entry: dict[str, Any]) -> str:
+    """``40``, ``40 in 10`` clusters, ``33*``."""
+    inside = f" in {entry['clusters']}" if entry["clusters"] < entry["n"] else ""
+    return f"{entry['n']}{inside}{'*' if entry['where'] != 'all' else ''}"
 
 
 def _failures(pair: dict[str, Any]) -> str:
