@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from sidestep.benchmark.compare import HEADLINES, Entry, compare_pair, compare_runs
+from sidestep.benchmark.compare import Entry, compare_pair, compare_runs
 from sidestep.benchmark.episode import EpisodeScores
 from sidestep.benchmark.results import load_results
 from sidestep.benchmark.runner import run_benchmark
@@ -18,6 +18,7 @@ from sidestep.benchmark.score import ScoredRun, read_run, score_run
 from sidestep.benchmark.summary import summarise
 from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.paired import tango_interval, wilcoxon_p
+from sidestep.metrics.score import HEADLINES
 from sidestep.types.result import MetricResult
 from tests.benchmark.fake import fake_episode, fake_plan
 

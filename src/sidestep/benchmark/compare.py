@@ -25,23 +25,9 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.answers import INDICATOR_UNIT
 from sidestep.metrics.intervals import bootstrap_means, number_clusters
 from sidestep.metrics.paired import holm, paired_proportion, sign_flip_p, wilcoxon_p
-from sidestep.metrics.score import directions
+from sidestep.metrics.score import HEADLINES, directions
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
-
-HEADLINES: tuple[str, ...] = (
-    "success",
-    "collisions",
-    "spl",
-    "route_completion",
-    "time_to_goal",
-    "path_length_ratio",
-    "closest_pedestrian_distance",
-    "time_within_1_2m",
-    "jerk_avg",
-    "planning_time_avg",
-)
-"""The metrics that a comparison shows unless told otherwise: the more are shown, the less each of them can say."""
 
 WHERE_BOTH_SUCCEED = frozenset(
     {

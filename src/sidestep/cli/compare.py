@@ -26,9 +26,9 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare policies and runs, episode by episode: paired differences, intervals, tests corrected for their number."""
-    from sidestep.benchmark.compare import HEADLINES, compare_runs
+    from sidestep.benchmark.compare import compare_runs
     from sidestep.cli.tables import print_comparison
-    from sidestep.metrics.score import load_metrics
+    from sidestep.metrics.score import HEADLINES, load_metrics
 
     if metric and every:
         raise BadInput("--all shows every metric; leave out either --all or --metric")

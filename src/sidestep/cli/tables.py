@@ -4,51 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
-CHIEF_METRICS = (
-    "success",
-    "collisions",
-    "time_to_goal",
-    "path_length_ratio",
-    "closest_pedestrian_distance",
-    "personal_space_intrusion",
-    "planning_time_avg",
-)
-"""Metrics shown by default where they exist; all are in the JSON and the report."""
-
-
 def _console() -> Any:
     from rich.console import Console
 
     return Console()
 
 
+SUCCESS_MEANS = {
+    "stop": "success here: the robot stops for the person who asks it to",
+    "goal or stop": "success here: the goal is reached, or in scenarios with a raised hand the robot stops for the person",
+}
+
+
 def print_summary(summary: dict[str, Any]) -> None:
-    """One column per policy: how its episodes ended, and the chief metrics with their intervals."""
+    """One table per suite."""
+    for suite, part in (summary.get("suites") or {summary["suite"]: summary}).items():
+        _print_suite({**summary, **part, "suite": suite})
+
+
+def _print_suite(summary: dict[str, Any]) -> None:
+    """One column per policy: how its episodes ended, and the headline metrics with their intervals."""
     from rich.table import Table
 
     policies = summary["policies"]
     title = f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})"
-    table = Table(title=title, caption=f"run {summary['run']}; mean [95 % interval] over valid episodes")
+    caption = [f"run {summary['run']}; mean [95 % interval] over valid episodes"]
+    caption += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
+    if any(entry["privileged"] for entry in policies.values()):
+        caption.append("(privileged): sees what the others do not, and is compared with nobody")
+    table = Table(title=title, caption="\n".join(caption))
     table.add_column("")
-    for policy in policies:
-        table.add_column(policy, justify="right", overflow="fold")
+    for policy, entry in policies.items():
+        table.add_column(policy + (" (privileged)" if entry["privileged"] else ""), justify="right", overflow="fold")
     table.add_row("episodes", *(str(entry["episodes"]) for entry in policies.values()))
     for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
         counts = [entry["outcomes"][outcome] for entry in policies.values()]
         if any(counts):
             table.add_row(f"  {outcome.replace('_', ' ')}", *(str(count) for count in counts))
+    if any(entry["events"] for entry in policies.values()):
+        table.add_row("event never happened", *(_missed(entry["events"]) for entry in policies.values()))
     for name in _shown_metrics(policies):
         table.add_row(name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values()))
     _console().print(table)
 
 
+def _missed(events: dict[str, int] | None) -> str:
+    return f"{events['missed']} of {sum(events.values())}" if events else "–"
+
+
 def _shown_metrics(policies: dict[str, Any]) -> list[str]:
-    """The chief metrics; where none of them was scored, all that were."""
+    """The headline metrics, and failures per 100 m where an episode can have several; where none of them was scored, all
+    that were."""
+    from sidestep.metrics.score import HEADLINES
+
     scored = list(dict.fromkeys(name for entry in policies.values() for name in entry["metrics"]))
-    return [name for name in CHIEF_METRICS if name in scored] or scored
+    failures = [entry["metrics"].get("failures") for entry in policies.values()]
+    often = any(figures and figures["mean"] is not None and figures["mean"] > 1 for figures in failures)
+    wanted = (*HEADLINES, *(("failures_per_100m",) if often else ()))
+    return [name for name in wanted if name in scored] or scored
 
 
 def _cell(metric: dict[str, Any] | None) -> str:
+    if metric is not None and metric.get("bound"):
+        return str(metric["bound"])
     if metric is None or metric["mean"] is None:
         return "–"
     unit = "" if metric["unit"] in ("0/1", "count", "ratio") else f" {metric['unit']}"
