@@ -25,8 +25,8 @@ class Policy(Protocol):
     and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
     made for, laid over the scenario's.
 
-    A policy that sees what others of its suite do not (everybody, the map) says ``privileged = True``, and one that needs
-    the ``future`` is privileged anyway: the record keeps it, and tables never rank it with the others.
+    A policy that sees what others of its suite do not (everybody, the map) says ``privileged = True``, and one that
+    needs the ``future`` is privileged anyway: the record keeps it, and tables never rank it with the others.
 
     After ``act`` it may publish what it means to do, as attributes or properties, for records and viewers: ``plan``
     (H, 2), world points that the robot means to pass ``plan_step_s``, 2 ``plan_step_s``, … from now; ``forecast``, ids

@@ -98,4 +98,4 @@ def test_a_plan_survives_its_own_json() -> None:
     noted = plan.scenarios[0].model_copy(update={"notes": {"pair": (1, 2)}})
     plan = plan.model_copy(update={"scenarios": (noted,)})
     again = Plan.model_validate_json(plan.model_dump_json())
-    assert extend(again, plan).size == 1
+    assert extend(again, plan)[0].size == 1

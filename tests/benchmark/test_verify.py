@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sidestep.benchmark.folder import episode_path
 from sidestep.benchmark.runner import run_benchmark
 from sidestep.benchmark.verify import Verification, first_divergence, verify_run
 from sidestep.errors import BadInput
-from sidestep.types import Event, Outcome
+from sidestep.records import load_record
+from sidestep.types import Event, Outcome, PolicyInfo, Rules
 from tests.benchmark.fake import fake_episode, fake_plan
-from tests.records.example import example_record
+from tests.records.example import example_record, example_scenario, save_as_format_1
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -108,3 +111,27 @@ def test_another_length() -> None:
         }
     )  # fmt: skip
     assert first_divergence(example_record(), short) == (5, "steps", 7, 5)
+
+
+def test_another_scenario_or_policy_is_told() -> None:
+    wider = example_record(scenario=example_scenario(rules=Rules(goal_radius_m=2.0)))
+    narrow = example_record(scenario=example_scenario())
+    assert first_divergence(narrow, wider)[:2] == (0, "scenario")
+    assert "goal_radius_m" in str(first_divergence(narrow, wider)[3])
+    seeing = example_record(policy=PolicyInfo("orca", {}, ("future", "goal", "pedestrians"), privileged=True))
+    assert first_divergence(example_record(), seeing)[:2] == (0, "policy")
+
+
+def test_records_of_format_1_are_compared_by_the_digest_of_their_time(tmp_path: Path) -> None:
+    """It covers the course of the episode: an equal one is equal, another one is not."""
+    plan = fake_plan(tmp_path, "Steady", scenarios=1, seeds=2)
+    run_benchmark(plan, tmp_path / "run", run_episode=fake_episode)
+    paths = [episode_path(tmp_path / "run", plan.policies[0].name, "s0", seed) for seed in (0, 1)]
+    save_as_format_1(load_record(paths[0]), paths[0])
+    save_as_format_1(load_record(paths[1]), paths[1])
+    assert [load_record(path).format_version for path in paths] == [1, 1]
+    assert verify_run(tmp_path / "run", run_episode=fake_episode).equal == 2
+    moved = load_record(paths[1])
+    save_as_format_1(replace(moved, robot_pose=moved.robot_pose + 0.5), paths[1])
+    found = verify_run(tmp_path / "run", run_episode=fake_episode)
+    assert (found.equal, found.first_difference and found.first_difference.quantity) == (1, "robot_pose.x")

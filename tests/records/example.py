@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
+from sidestep.records import save_record
 from sidestep.types import (
     EpisodeRecord,
     Event,
@@ -79,3 +84,16 @@ def example_record(steps: int = 7, people: int = 3, others: int = 1, **changes: 
         "package_version": "0.1.0",
     }
     return EpisodeRecord(**(fields | changes))
+
+
+def save_as_format_1(record: EpisodeRecord, path: Path) -> None:
+    """The file that format 1 made of the record: groups beside the people, no checksum, another digest."""
+    old = replace(record, format_version=1)
+    save_record(record, path)
+    table = pq.read_table(path)
+    metadata = {key.decode(): text.decode() for key, text in table.schema.metadata.items()}
+    people = json.loads(metadata["sidestep.people"]) | {"group": record.person_group[0].tolist()}
+    for key in ("sidestep.checksum", "sidestep.wall_count"):
+        metadata.pop(key, None)
+    metadata |= {"sidestep.format": "1", "sidestep.people": json.dumps(people), "sidestep.digest": old.digest}
+    pq.write_table(table.drop_columns(["people_group"]).replace_schema_metadata(metadata), path)

@@ -141,8 +141,8 @@ def test_older_version_without_migration(path: Path) -> None:
 
 
 def test_format_1_is_read_with_its_own_digest(tmp_path: Path) -> None:
-    """A file that format 1 wrote: groups hold for all states, the digest is that of its time. Saved again it is a record
-    of the present format."""
+    """A file that format 1 wrote: groups hold for all states, the digest is that of its time. Saved again it is a
+    record of the present format."""
     old = load_record(FORMAT_1)
     assert old.format_version == 1
     assert old.digest == "7a8ae97743cbb5cd068688188e708dbdfbcd47cc8241e8f991fd8c34365622b6"
@@ -241,7 +241,7 @@ def test_a_kind_that_is_a_default_is_in_the_digest() -> None:
         for placement in (CirclePlacement(count=3), RandomPlacement(count=3, area=(0, 0, 1, 1)))
     )
     assert one.digest != other.digest
-    assert '"kind": "circle"' in json.dumps(one._meaning())
+    assert '"kind": "circle"' in json.dumps(one.meaning())
 
 
 @pytest.mark.parametrize("key", ["scenario", "policy", "walls", "people", "seed", "digest"])
@@ -294,25 +294,25 @@ def test_walls_of_format_1_do_not_blow_up(tmp_path: Path, monkeypatch: pytest.Mo
 def test_more_rows_than_fit_are_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three million equal rows in a file of a few kilobytes."""
     pq.write_table(pa.table({"x": np.zeros(3_000_000)}), path, compression="zstd")
-    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_, **__: pytest.fail("it was read"))
     with pytest.raises(RecordError, match="3000000 rows with 3000000 values cannot be in"):
         load_record(path)
 
 
-HUGE = "9" * 5000
+HUGE, DEEP = "9" * 5000, "[" * 100_000
 
 
 @pytest.mark.parametrize(
     "metadata",
     [
         {"seed": HUGE}, {"seed": "inf"}, {"format": HUGE}, {"format": "²"}, {"mode": "never"}, {"source": "dreamt"},
-        {"shortest_path_m": "far"}, {"people": "[]"}, {"people": "[" * 100_000}, {"policy": "3"}, {"policy": "[" * 100_000},
-        {"policy": '{"name": "a", "settings": [], "needs": "future", "version": ""}'}, {"other_radius": "[" * 100_000},
+        {"shortest_path_m": "far"}, {"people": "[]"}, {"people": DEEP}, {"policy": "3"}, {"policy": DEEP},
+        {"policy": '{"name": "a", "settings": [], "needs": "future", "version": ""}'}, {"other_radius": DEEP},
         {"people": '{"id": [1e400, 2, 3], "radius": [1, 1, 1], "model": ["a", "a", "a"]}'},
-        {"people": '{"id": [%s, 2, 3], "radius": [1, 1, 1], "model": ["a", "a", "a"]}' % HUGE},
+        {"people": '{"id": [' + HUGE + ', 2, 3], "radius": [1, 1, 1], "model": ["a", "a", "a"]}'},
         {"people": '{"id": [1, 2, 3], "radius": [1, 1, 1], "model": ["a"]}'},
         {"people": '{"id": [1, 2], "radius": [1, 1], "model": ["a", "a"]}'},
-        {"other_radius": "[[1, 2]]"}, {"other_radius": "{}"}, {"scenario": "{}"}, {"scenario": "[" * 100_000},
+        {"other_radius": "[[1, 2]]"}, {"other_radius": "{}"}, {"scenario": "{}"}, {"scenario": DEEP},
         {"robot": "null"}, {"walls": "no base 64"}, {"walls": "AAAA"}, {"wall_count": "five"},
     ],
 )  # fmt: skip

@@ -3,7 +3,7 @@ cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from sidestep import registry
 from sidestep.benchmark.plan import Mode, PolicyPlan
 from sidestep.errors import BadInput, RecordError
 from sidestep.records import load_record, save_record
-from sidestep.records.atomic import sweep
+from sidestep.records.atomic import CannotWrite
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Task
 from sidestep.types.record import EpisodeRecord, PolicyInfo
@@ -57,7 +57,7 @@ class EpisodeScores:
     seed: int
     outcome: str
     digest: str
-    metrics: dict[str, MetricResult]
+    metrics: Mapping[str, MetricResult]
     error: str = ""
     privileged: bool = False
     """As the record says of the policy: it is never ranked with the others."""
@@ -77,6 +77,8 @@ class Answer:
     skipped: str = ""
     simulated: bool = False
     """False when a record from before was used."""
+    stopped: str = ""
+    """Not empty: why the record cannot be saved, as when the disk is full. The run has to end."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,15 @@ def run_task(task: EpisodeTask, run_episode: RunEpisode | None = None, make_poli
     kept = existing_record(task)
     if kept is not None:
         return Answer(score_episode(kept, task.dialect))
-    sweep(task.path)
     try:
         policy = _policy_of(task, make_policy)
         record = simulate(task, policy, run_episode)
     except BadInput as error:
         return Answer(skipped=str(error))
-    save_record(record, task.path)
+    try:
+        save_record(record, task.path)
+    except CannotWrite as error:
+        return Answer(stopped=str(error))
     scores = score_episode(record, task.dialect)
     if callable(tell := getattr(policy, "end_episode", None)):
         with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
@@ -128,8 +132,9 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
         record = load_record(task.path)
     except RecordError:
         return None
-    asked = (task.scenario.name, task.seed, task.policy.name, task.mode)
-    return record if (record.scenario.name, record.seed, record.policy.name, record.mode) == asked else None
+    asked = (task.scenario.name, task.seed, task.policy.name, task.policy.version, task.mode)
+    found = (record.scenario.name, record.seed, record.policy.name, record.policy.version, record.mode)
+    return record if found == asked else None
 
 
 def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None) -> Any:
@@ -163,7 +168,8 @@ def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
     """Name, settings really used, needs and version, for the record."""
     own = getattr(policy, "settings", None)
     settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
-    return PolicyInfo.describe(policy, planned.name, settings, planned.version)
+    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
+    return replace(info, privileged=info.privileged or planned.privileged)
 
 
 def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:

@@ -1,25 +1,37 @@
-"""The run folder: ``run.json`` (plan and circumstances), ``episodes/``, ``results.parquet``."""
+"""The run folder: ``run.json`` (plan and circumstances), ``episodes/``, ``results.parquet``, and who runs into it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import platform
 import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from sidestep.benchmark.machine import describe_machine, source_commit
 from sidestep.benchmark.plan import Plan, extend
 from sidestep.errors import BadInput
-from sidestep.records.atomic import atomic
+from sidestep.records.atomic import CannotWrite, sweep, write_whole
 from sidestep.version import __version__
 
-RUN_FORMAT = 1
+RUN_FORMAT = 2
+"""2 added the hashes of code and files to the plan."""
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.parquet"
 EPISODES = "episodes"
+LOCK_FILE = ".lock"
+OWNER_FILE = "running.json"
+"""While a run is under way: process, host and start of it."""
 PACKAGE = Path(__file__).resolve().parents[1]
 IN_PACKAGE = "sidestep:"
 """Opens the base of a bundled suite in ``run.json``."""
@@ -58,26 +70,92 @@ class RunFile:
             "base": _portable(self.plan.base, folder),
             "plan": self.plan.model_dump(mode="json"),
         }
-        with atomic(folder / RUN_FILE) as temporary:
-            temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(folder / RUN_FILE, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-def open_folder(folder: Path, plan: Plan) -> RunFile:
-    """Make the folder, or continue the run in it: its plan extended by ``plan``. BadInput when they
-    contradict."""
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Make the folder and keep other runs out of it; BadInput that tells who is in it.
+
+    The operating system ends a dead process's claim, so what is left after a kill is taken over. A file system without
+    locks keeps nobody out.
+    """
     try:
         (folder / EPISODES).mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / LOCK_FILE)
+        with suppress(NotImplementedError):
+            lock.acquire(timeout=0)
+    except Timeout:
+        raise BadInput(f"{folder}: {_who_runs(folder)}; wait for it to end, or choose another --out") from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+    owner = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat(timespec="seconds")}
+    try:
+        write_whole(folder / OWNER_FILE, json.dumps(owner).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            (folder / OWNER_FILE).unlink(missing_ok=True)
+        lock.release()
+
+
+def _who_runs(folder: Path) -> str:
+    try:
+        owner = json.loads((folder / OWNER_FILE).read_bytes())
+        age = time.time() - datetime.fromisoformat(owner["started"]).timestamp()
+        whose = f"process {int(owner['pid'])} on {owner['host']}, started {_duration(age)} ago"
+    except (OSError, ValueError, KeyError, TypeError):
+        whose = "it has just begun"
+    return f"another run is under way in it ({whose})"
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(max(seconds, 0.0)) // 60
+    if minutes < 1:
+        return f"{int(max(seconds, 0.0))} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+
+
+def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFile:
+    """Begin a run in the folder, or continue the one in it: its plan extended by ``plan``. BadInput when they
+    contradict, but for policies that are ``replaced``: their records are deleted. Needs ``only_run``."""
+    try:
         if (folder / RUN_FILE).exists():
             before = load_run(folder)
-            run = replace(before, plan=extend(before.plan, plan), complete=False, skipped=())
+            extended, outdated = extend(before.plan, plan, replaced, _unfinished(folder, before.plan))
+            for policy in outdated:  # before the plan says that they are of the new code
+                shutil.rmtree(folder / EPISODES / safe_name(policy), ignore_errors=True)
+            run = replace(before, plan=extended, complete=False, skipped=())
+            if outdated:
+                run = replace(run, commit=source_commit(), machine=describe_machine(), package_version=__version__)
         else:
             run = RunFile(plan, commit=source_commit(), machine=describe_machine())
         run.save(folder)
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}; choose another --out") from error
+        sweep(folder / EPISODES, "*.parquet")
+    except CannotWrite:
+        raise
+    except (OSError, UnicodeError) as error:
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
     except BadInput as error:
         raise BadInput(f"{folder}: {error}") from None
     return run
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _unfinished(folder: Path, plan: Plan) -> set[str]:
+    """Policies that lack records."""
+    return {
+        policy.name
+        for policy in plan.policies
+        if not all(
+            episode_path(folder, policy.name, scenario.name, seed).exists()
+            for scenario in plan.scenarios
+            for seed in plan.seeds
+        )
+    }
 
 
 def load_run(folder: Path) -> RunFile:
@@ -118,7 +196,7 @@ def safe_name(name: str) -> str:
     clean = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:80]
     if clean == name:
         return name
-    return f"{clean or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{clean or 'x'}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
 
 
 def _portable(base: Path | None, folder: Path) -> str | None:

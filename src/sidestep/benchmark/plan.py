@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from sidestep import registry
+from sidestep.benchmark.identity import policy_version, scenario_files, simulator_version
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.observation import NEEDS
 from sidestep.types.scenario import Scenario
-from sidestep.version import __version__
 
 Mode = Literal["sync", "async", "latency"]
 
@@ -28,6 +27,8 @@ class PolicyPlan(Model):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     version: str = ""
+    privileged: bool = False
+    """Also of an episode in which the policy could not be asked, because it took its process down."""
 
     @property
     def is_bundled(self) -> bool:
@@ -47,6 +48,10 @@ class Plan(Model):
     """Of mode ``latency``: the compute time charged per decision, s; None: as measured."""
     act_limit_s: Positive | None = 10.0
     """A policy that thinks longer than this about one step has failed, s."""
+    simulator: str = ""
+    """Version and hash of the code that makes what happens in an episode; empty: not known."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Hash of every file that the scenarios name, as they name it: maps, robots, recordings."""
     base: Path | None = Field(default=None, exclude=True)
     """The folder that relative file names in scenarios start from."""
 
@@ -80,15 +85,18 @@ def make_plan(
         each if isinstance(each, PolicyPlan) else _plan_policy(each, dict((settings or {}).get(each, {})))
         for each in chosen
     )
+    scenarios, base = _choose(suite, scenario_glob, limit), getattr(suite, "base", None)
     fields = {
         "suite": suite.name,
-        "scenarios": _choose(suite, scenario_glob, limit),
+        "scenarios": scenarios,
         "policies": planned,
         "seeds": tuple(range(seed, seed + repeats)),
         "mode": mode,
         "latency_s": latency_s,
         "act_limit_s": act_limit_s,
-        "base": getattr(suite, "base", None),
+        "simulator": simulator_version(),
+        "files": scenario_files(scenarios, base),
+        "base": base,
     }
     return Plan.parse(fields, "plan")
 
@@ -130,64 +138,97 @@ def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
     for need in needs:
         if need not in NEEDS:
             raise BadInput(f"policy {name!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}")
-    return PolicyPlan(name=name, settings=settings, version=_version_of(name, policy))
+    privileged = bool(getattr(policy, "privileged", False)) or "future" in needs
+    version = _version_of(name, settings, getattr(policy, "version", None))
+    return PolicyPlan(name=name, settings=settings, version=version, privileged=privileged)
 
 
-def _version_of(name: str, policy: Any) -> str:
-    """Sidestep's version for a bundled policy; a user's own ``version``, else the hash of its file."""
-    if name in registry.POLICIES:
-        return f"sidestep {__version__}"
-    stated = getattr(policy, "version", None)
-    if stated:
-        return str(stated)
-    file = name.rpartition(":")[0]
-    if not file.endswith(".py"):
-        return ""
-    return "sha256:" + hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+def _version_of(name: str, settings: Mapping[str, Any], stated: Any) -> str:
+    """The version that a user's policy states, and the hash of its code; of a bundled one Sidestep's version."""
+    code = policy_version(name, settings)
+    return code if name in registry.POLICIES or not stated else f"{stated} {code}".strip()
 
 
-def extend(old: Plan, new: Plan) -> Plan:
-    """The plan that holds both; BadInput that says what differs when they contradict each other."""
-    differences = list(_contradictions(old, new))
-    if differences:
-        listed = "\n  ".join(differences)
-        raise BadInput(
-            f"the folder holds a run of another plan:\n  {listed}\nchoose another --out, or give the same settings"
-        )
-    return new.model_copy(
+def extend(
+    old: Plan, new: Plan, replaced: Iterable[str] = (), unfinished: Iterable[str] = ()
+) -> tuple[Plan, list[str]]:
+    """The plan that holds both, and those of the policies ``replaced`` whose records no longer belong to it.
+
+    BadInput says what differs when they contradict each other. What differs about a policy that is ``replaced`` is
+    allowed, and anything if all are: then nothing of the old run is left. Policies of the old plan that the new one
+    does not name have to be as they were only if they are ``unfinished``.
+    """
+    wanted = set(replaced)
+    absent = sorted(wanted - {policy.name for policy in new.policies})
+    if absent:
+        raise BadInput(f"--replace {absent[0]}: it is run again, so name it with --policy too")
+    kept = [policy for policy in old.policies if policy.name not in wanted]
+    common = list(_contradictions(old, new)) if old.policies else []
+    own = {policy.name: list(_policy_differences(policy, old, new, set(unfinished))) for policy in old.policies}
+    refused = [*(common if kept else ()), *(line for policy in kept for line in own[policy.name])]
+    if refused:
+        listed = "\n  ".join(refused)
+        raise BadInput(f"the folder holds a run of another plan:\n  {listed}\n{_ways_out(kept, own, bool(common))}")
+    merged = new.model_copy(
         update={
             "scenarios": _union(old.scenarios, new.scenarios),
             "policies": _union(old.policies, new.policies),
             "seeds": tuple(sorted({*old.seeds, *new.seeds})),
         }
     )
+    merged = merged.model_copy(update={"files": scenario_files(merged.scenarios, merged.base)})
+    return merged, [name for name, lines in own.items() if name in wanted and (lines or common)]
+
+
+def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bool) -> str:
+    """What a person can do about a folder that was refused."""
+    names = [policy.name for policy in kept if all_of_them or own[policy.name]]
+    options = " ".join(f"--replace {name}" for name in names)
+    what = "all records are of the old one, so run every policy again" if all_of_them else "run again what changed"
+    return f"choose another --out, give the same settings and code, or {what} with {options}"
 
 
 def _union(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
-    known = {item.name for item in old}
-    return old + tuple(item for item in new if item.name not in known)
+    """Those of both, by name; where they differ, the new ones."""
+    items = {item.name: item for item in old} | {item.name: item for item in new}
+    return tuple(items.values())
 
 
 def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
+    """What differs for all policies."""
     for field in ("suite", "mode", "latency_s", "act_limit_s"):
         was, wanted = getattr(old, field), getattr(new, field)
         if was != wanted:
             yield f"{field}: {was!r} there, {wanted!r} now"
-    planned = {policy.name: policy for policy in old.policies}
-    for policy in new.policies:
-        if policy.name not in planned:
-            continue
-        known = planned[policy.name]
-        if known.settings != policy.settings:
-            yield f"settings of {policy.name}: {known.settings} there, {policy.settings} now"
-        if known.version != policy.version:
-            yield f"code of {policy.name}: version {known.version or '?'} there, {policy.version or '?'} now"
+    if old.simulator != new.simulator:
+        yield f"code of the simulator: {old.simulator or '?'} there, {new.simulator or '?'} now"
+    now = new.files | scenario_files(old.scenarios, new.base)
+    for name, was in old.files.items():
+        if now.get(name) != was:
+            yield f"file {name}: {'changed' if name in now else 'no longer there'}"
     scenarios = {scenario.name: scenario for scenario in old.scenarios}
     for scenario in new.scenarios:
         if scenario.name in scenarios:
             changed = _changed_keys(scenarios[scenario.name], scenario)
             if changed:
                 yield f"scenario {scenario.name!r}: {', '.join(changed)} changed"
+
+
+def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set[str]) -> Iterable[str]:
+    """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change has
+    been told."""
+    if known.is_bundled and old.simulator != new.simulator:
+        return
+    again = next((policy for policy in new.policies if policy.name == known.name), None)
+    if again is None:
+        code = policy_version(known.name, known.settings)
+        if known.name in unfinished and known.version and not known.version.endswith(code):
+            yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
+        return
+    if known.settings != again.settings:
+        yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
+    if known.version != again.version:
+        yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
 
 
 def _changed_keys(old: Scenario, new: Scenario) -> list[str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from sidestep.benchmark.episode import Answer, EpisodeScores, EpisodeTask, MakePolicy, RunEpisode, as_failed, run_task
 from sidestep.benchmark.executors import Executor, Ray, Serial, settle
-from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_path, open_folder
+from sidestep.benchmark.folder import RESULTS_FILE, RunFile, Skipped, episode_path, only_run, open_folder
 from sidestep.benchmark.plan import Plan
 from sidestep.benchmark.processes import Processes
-from sidestep.benchmark.results import save_results
+from sidestep.benchmark.results import pack, save_results
+from sidestep.errors import BadInput
 
 Progress = Callable[[int, int, EpisodeTask, Answer], None]
 """Called after every episode with how many are done, how many there are, the task and its answer."""
@@ -39,28 +41,33 @@ def run_benchmark(
     ray: str | None = None,
     run_episode: RunEpisode | None = None,
     make_policy: MakePolicy | None = None,
+    replaced: Iterable[str] = (),
 ) -> RunResult:
-    """Run ``plan`` into the folder ``out``; episodes that are already there and whole are not run again.
+    """Run ``plan`` into the folder ``out``; episodes that are already there and whole are not run again, but those of
+    policies that are ``replaced`` and have changed.
 
     A KeyboardInterrupt passes through after the results so far are written. ``run_episode`` stands in for
     ``sidestep.simulation.run_episode``; with worker processes it must be importable. With ``make_policy``
     the policies are this process's own, and everything runs in it.
     """
-    run = open_folder(out, plan)
-    tasks = tasks_of(run.plan, out)
-    executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
-    work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
-    answers: dict[Path, Answer] = {}
-    finished = False
-    try:
-        for task, answer in settle(executor, work, tasks, as_failed):
-            answers[task.path] = answer
-            if progress is not None:
-                progress(len(answers), len(tasks), task, answer)
-        finished = True
-    finally:
-        result = _close(run, out, tasks, answers, finished)
-    return result
+    with only_run(out):
+        run = open_folder(out, plan, replaced)
+        tasks = tasks_of(run.plan, out)
+        executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
+        work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
+        answers: dict[Path, Answer] = {}
+        try:
+            for task, answer in settle(executor, work, tasks, as_failed):
+                if answer.stopped:
+                    raise BadInput(answer.stopped)
+                answers[task.path] = answer if answer.scores is None else replace(answer, scores=pack(answer.scores))
+                if progress is not None:
+                    progress(len(answers), len(tasks), task, answer)
+        except BaseException:
+            with suppress(BadInput):  # if nothing can be written, the first error says so
+                _close(run, out, tasks, answers, finished=False)
+            raise
+        return _close(run, out, tasks, answers, finished=True)
 
 
 def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:

@@ -12,6 +12,8 @@ from sidestep.benchmark.results import load_results, save_results
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.aggregate import cluster_of
 from sidestep.records import load_record
+from sidestep.records.migrate import PRIVILEGED_IN_1
+from sidestep.types.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,17 @@ def read_run(folder: Path) -> ScoredRun:
     if not episodes:
         raise BadInput(f"{folder}: the run has no episodes")
     known = {scenario.name: scenario for scenario in plan.scenarios}
-    episodes = [
-        each if each.cluster or not (scenario := known.get(each.scenario))  # tables of before do not hold these two
-        else replace(each, cluster=cluster_of(scenario), source=scenario.source)
-        for each in episodes
-    ]  # fmt: skip
+    episodes = [each if each.cluster else _completed(each, known.get(each.scenario)) for each in episodes]
     sources = {scenario.source for scenario in plan.scenarios}
     return ScoredRun(folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes))
+
+
+def _completed(episode: EpisodeScores, scenario: Scenario | None) -> EpisodeScores:
+    """An episode of an older table, which did not hold these three."""
+    if scenario is None:
+        return episode
+    privileged = episode.privileged or episode.policy in PRIVILEGED_IN_1
+    return replace(episode, cluster=cluster_of(scenario), source=scenario.source, privileged=privileged)
 
 
 def _in_plan_order(folder: Path, episodes: list[EpisodeScores]) -> list[EpisodeScores]:

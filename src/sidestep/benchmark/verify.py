@@ -17,7 +17,7 @@ from sidestep.benchmark.folder import load_run
 from sidestep.benchmark.runner import choose_executor, tasks_of
 from sidestep.errors import BadInput
 from sidestep.records import load_record
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
     "robot_pose": ("x", "y", "heading"),
@@ -92,8 +92,10 @@ def verify_run(
         moved = {Path(again) / f"{i}.parquet": task for i, task in enumerate(tasks)}
         fresh = [replace(task, path=path) for path, task in moved.items()]
         for done, (task, answer) in enumerate(settle(choose_executor(plan, workers), work, fresh, as_failed), start=1):
+            if answer.stopped:
+                raise BadInput(answer.stopped)
             record = load_record(moved[task.path].path)
-            if answer.scores is not None and answer.scores.digest == record.digest:
+            if answer.scores is not None and _digest_again(record, task, answer.scores.digest) == record.digest:
                 equal += 1
             else:
                 differences[task.path] = _difference(record, task, answer.skipped)
@@ -101,6 +103,13 @@ def verify_run(
                 progress(done, len(tasks), task)
     first = next((differences[path] for path in moved if path in differences), None)
     return Verification(len(tasks), equal, first)
+
+
+def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:
+    """Of the re-run, by the rule of the record's format: an older one covered less."""
+    if record.format_version == FORMAT_VERSION:
+        return digest
+    return replace(load_record(task.path), format_version=record.format_version).digest
 
 
 def _difference(record: EpisodeRecord, task: EpisodeTask, skipped: str) -> Difference:
@@ -115,8 +124,8 @@ Divergence = tuple[int, str, float | str | None, float | str | None]
 
 def first_divergence(old: EpisodeRecord, new: EpisodeRecord) -> Divergence:
     """Step, quantity and both values of the earliest difference that the digest sees. Step k of a command
-    leads from state k to k + 1; a difference of the world as a whole (walls, who the people are) counts as
-    step 0."""
+    leads from state k to k + 1; a difference of the world as a whole (walls, who the people are, the scenario) counts
+    as step 0."""
     found: list[Divergence] = []
     for order in fields(EpisodeRecord):
         was, is_ = getattr(old, order.name), getattr(new, order.name)
@@ -127,7 +136,19 @@ def first_divergence(old: EpisodeRecord, new: EpisodeRecord) -> Divergence:
         found.append((min(old.steps, new.steps), "steps", old.steps, new.steps))
     if found:
         return min(found, key=lambda difference: difference[0])
+    was_said, is_said = old.meaning(), new.meaning()
+    for name in ("scenario", "robot", "policy", "source", "mode", "seed", "person_model", "shortest_path_m"):
+        if old.format_version > 1 and repr(was_said[name]) != repr(is_said[name]):  # as text, for NaN equals NaN there
+            return 0, name, *_apart(was_said[name], is_said[name])
     return old.steps, "outcome", old.outcome.value, new.outcome.value
+
+
+def _apart(was: Any, is_: Any) -> tuple[str, str]:
+    """Two values that differ, as text; of mappings the first key that does."""
+    if isinstance(was, dict) and isinstance(is_, dict):
+        key = min(key for key in {*was, *is_} if was.get(key) != is_.get(key))
+        return tuple(f"{key}: {str(each.get(key, 'default'))[:80]}" for each in (was, is_))  # type: ignore[return-value]
+    return str(was)[:80], str(is_)[:80]
 
 
 def _in_array(record: EpisodeRecord, name: str, was: Any, is_: Any) -> list[Divergence]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.running import new_folder, resumable, tell_result
+from sidestep.cli.running import OutFolder, new_folder, resumable, tell_result
 from sidestep.cli.verb import AsJson, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -45,7 +45,13 @@ def run(
     picture: Annotated[
         list[str] | None, typer.Option(help="Of --video: rgb, depth, semantic, instance; repeatable or with commas.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")] = None,
+    replace: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Delete this policy's records if its code or settings changed, and run it again; repeatable."
+        ),
+    ] = None,
+    out: OutFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Run SUITE with one or more policies. Re-running with the same --out resumes."""
@@ -77,7 +83,7 @@ def run(
             latency_s=latency,
         )
         folder = out if out is not None else new_folder(plan.suite)
-        result = _execute(plan, folder, workers, ray)
+        result = _execute(plan, folder, workers, ray, replace or [])
         if video:
             with resumable(folder):
                 film_run(result, video, cameras, pictures)
@@ -85,7 +91,7 @@ def run(
     tell_result(result, summary, as_json)
 
 
-def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResult:
+def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
     from sidestep.benchmark.runner import run_benchmark
     from sidestep.cli.bars import prepare_kernels, progress_bar
 
@@ -93,5 +99,10 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None) -> RunResu
         prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
-                plan, folder, workers, lambda done, total, task, _: move(done, total, task.label), ray=ray
+                plan,
+                folder,
+                workers,
+                lambda done, total, task, _: move(done, total, task.label),
+                ray=ray,
+                replaced=replaced,
             )

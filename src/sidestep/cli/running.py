@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,18 @@ from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, print_json, say
 
 if TYPE_CHECKING:
     from sidestep.benchmark.runner import RunResult
+
+
+def _folder(name: str) -> Path:
+    if not name.strip():
+        raise typer.BadParameter("the name of the run folder is empty; leave the option out for a new folder in runs/")
+    return Path(name)
+
+
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(parser=_folder, metavar="FOLDER", help="Run folder; the same one again resumes or extends it."),
+]
 
 
 def new_folder(suite: str) -> Path:

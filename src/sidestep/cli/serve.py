@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.running import new_folder, resumable, tell_result
+from sidestep.cli.running import OutFolder, new_folder, resumable, tell_result
 from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -41,7 +40,7 @@ def serve(
         float | None,
         typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder; the same one again resumes or extends it.")] = None,
+    out: OutFolder = None,
     token: Annotated[
         str | None, typer.Option(envvar="SIDESTEP_TOKEN", help="What the client must show; required off this machine.")
     ] = None,

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import wraps
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from sidestep.errors import SidestepError
+from sidestep.errors import BadInput, SidestepError
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 3
 
@@ -29,6 +30,8 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            for value in (*args, *kwargs.values()):
+                _check_text(value)
             return function(*args, **kwargs)
         except SidestepError as error:
             say(f"error: {error}")
@@ -38,6 +41,19 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded
+
+
+def _check_text(value: object) -> None:
+    """Names go into files that are UTF-8, and to the terminal."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check_text(item)
+    elif isinstance(value, str | Path):
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            shown = str(value).encode("utf-8", "backslashreplace").decode()
+            raise BadInput(f"{shown}: this name is not UTF-8; rename it, or give another one") from None
 
 
 def say(text: str) -> None:

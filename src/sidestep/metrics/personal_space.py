@@ -155,7 +155,7 @@ def groups_crossed(record: EpisodeRecord, within_m: float = GROUP_GAP_M) -> list
     reference point crossed the line between two members, as they stand and belong together in that state, who are at
     most ``within_m`` apart. The referee's rule, from the record alone.
 
-    After a reset the step begins where the robot was put: its position after the step, less its velocity times the step.
+    After a reset the step begins where the robot was put: its position after the step, less its velocity times step_s.
     """
     resets = {round(event.time / record.step_s) for event in record.events if event.kind == "reset"}
     found: list[tuple[int, int]] = []
@@ -174,8 +174,8 @@ def groups_crossed(record: EpisodeRecord, within_m: float = GROUP_GAP_M) -> list
 
 
 def _passes_between(start: FloatArray, end: FloatArray, members: FloatArray, within_m: float) -> bool:
-    """Whether the way from ``start`` to ``end`` crosses the line between two ``members`` (K, 2); standing on the line at
-    the start is no crossing, for the step before crossed it."""
+    """Whether the way from ``start`` to ``end`` crosses the line between two ``members`` (K, 2); standing on the line
+    at the start is no crossing, for the step before crossed it."""
     first, second = np.triu_indices(len(members), k=1)
     a, b = members[first], members[second]
     near = ((a - b) ** 2).sum(axis=1) <= within_m**2

@@ -59,7 +59,8 @@ def _remedy(error: OSError) -> str:
     return "mend that and run the same command again, or choose another folder"
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed writers left anywhere below ``folder``. Nobody may be writing there."""
-    for leftover in folder.rglob(f".*{TEMPORARY}"):
+def sweep(folder: Path, names: str = "*") -> None:
+    """Remove what killed writers of files called ``names`` (a pattern) left anywhere below ``folder``. Nobody may be
+    writing there."""
+    for leftover in folder.rglob(f".{names}.*{TEMPORARY}"):
         leftover.unlink(missing_ok=True)

@@ -48,7 +48,8 @@ PEOPLE_COLUMNS: dict[str, tuple[str, int | None]] = {
     "people_present": ("person_present", None),
     "people_group": ("person_group", None),
 }
-"""list<float32> (``people_present``: list<bool>, ``people_group``: list<int32>) column → array of the record and its component."""
+"""list<float32> (``people_present``: list<bool>, ``people_group``: list<int32>) column → array of the record and its
+component."""
 
 OPTIONAL_COLUMNS: dict[str, str] = {
     "people_delay": "person_delay",

@@ -1,7 +1,7 @@
 """File → record, or a RecordError that says which file, what is wrong and what to do.
 
-A file may be damaged or made to do harm: nothing larger than its size allows is unpacked, and whatever its parsers raise
-becomes a RecordError.
+A file may be damaged or made to do harm: nothing larger than its size allows is unpacked, and whatever its parsers
+raise becomes a RecordError.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def _check_checksum(data: bytes, path: Path) -> bool:
 
 def _read(data: bytes, path: Path) -> tuple[pa.Table, Metadata]:
     try:
-        with pq.ParquetFile(pa.BufferReader(data)) as file:
+        with pq.ParquetFile(pa.BufferReader(data), pre_buffer=False) as file:
             _check_size(file.metadata, len(data))
-            table = file.read()
+            table = file.read(use_threads=False)  # a thread may outlive an error in another column
         raw = table.schema.metadata or {}
         metadata = {
             key.decode().removeprefix(PREFIX): text.decode()

@@ -198,8 +198,8 @@ class EpisodeRecord:
     def digest(self) -> str:
         """SHA-256 over everything that scores depend on: equal on every machine that runs the same episode.
 
-        Without wall-clock columns, plans, the text of errors, and the policy's settings and version. ``docs/records.md``
-        lists what it covers. A record of an older format has the digest of that format.
+        Without wall-clock columns, plans, the text of errors, and the policy's settings and version.
+        ``docs/records.md`` lists what it covers. A record of an older format has the digest of that format.
         """
         sha = hashlib.sha256(f"sidestep-record-{self.format_version}".encode())
         for item in fields(self):
@@ -217,10 +217,10 @@ class EpisodeRecord:
                 sha.update(f"{event.time!r}|{event.kind}|{event.subject}|{event.value!r}".encode())
             sha.update(f"{self.outcome.value}|{self.scenario.name}|{self.seed}|{self.policy.name}".encode())
         else:
-            sha.update(json.dumps(self._meaning(), sort_keys=True, separators=(",", ":")).encode())
+            sha.update(json.dumps(self.meaning(), sort_keys=True, separators=(",", ":")).encode())
         return sha.hexdigest()
 
-    def _meaning(self) -> dict[str, Any]:
+    def meaning(self) -> dict[str, Any]:
         """What the digest covers beside the arrays, as plain data."""
         return {
             "events": [
@@ -248,8 +248,8 @@ def _canonical_bytes(array: Any) -> bytes:
 
 
 def _canonical_model(model: BaseModel) -> Any:
-    """The model as plain data, as it comes back from its own JSON. Fields with their default are left out, so that a new
-    field leaves old digests as they are; a changed default needs a new format version."""
+    """The model as plain data, as it comes back from its own JSON. Fields with their default are left out, so that a
+    new field leaves old digests as they are; a changed default needs a new format version."""
     return _without_defaults(type(model).model_validate_json(model.model_dump_json()))
 
 
