@@ -140,7 +140,10 @@ def test_a_rate_over_few_metres_is_a_bound_and_never_the_best() -> None:
 
 
 def test_events_that_never_happened_are_told() -> None:
-    rows = [*many("a", 3, event="happened"), episode("a", 7, time=None, distance=1.0, outcome="off_route", event="missed")]
+    rows = [
+        *many("a", 3, event="happened"),
+        episode("a", 7, time=None, distance=1.0, outcome="off_route", event="missed"),
+    ]
     summary = summarise(rows)
     assert summary.events == {"a": {"happened": 3, "missed": 1}}
     assert "Episodes that ended before the event that they stage: a 1 of 4." in summary.notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+
 def _console() -> Any:
     from rich.console import Console
 

@@ -28,6 +28,7 @@ from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 
+
 @dataclass(frozen=True, eq=False)
 class Sections:
     """What is said about particular suites; None about those that did not run."""

@@ -9,7 +9,20 @@ from pathlib import Path
 from sidestep.records import atomic
 from sidestep.report.summary import Cell, MetricColumn, Summary
 
-CSV_COLUMNS = ("suite", "policy", "metric", "unit", "direction", "episodes", "n", "mean", "low", "high", "bound", "privileged")
+CSV_COLUMNS = (
+    "suite",
+    "policy",
+    "metric",
+    "unit",
+    "direction",
+    "episodes",
+    "n",
+    "mean",
+    "low",
+    "high",
+    "bound",
+    "privileged",
+)
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -54,7 +67,10 @@ def latex_table(summary: Summary) -> str:
         " & ".join(["", *below]) + r" \\",
         r"\midrule",
         *(
-            " & ".join([escape_latex(summary.title(policy)), *(_latex_cell(column.cells[policy]) for column in columns)]) + r" \\"
+            " & ".join(
+                [escape_latex(summary.title(policy)), *(_latex_cell(column.cells[policy]) for column in columns)]
+            )
+            + r" \\"
             for policy in summary.policies
         ),
         r"\bottomrule",
