@@ -108,11 +108,12 @@ def test_poisson_limits_are_garwoods(count: int) -> None:
 def test_nothing_counted_is_not_nothing_possible() -> None:
     """Zero of n: an upper limit, never [0, 0]; all shares 1: a lower limit; a time has no largest value and no limit."""
     rows = [
-        episode(k, collisions=(0.0, "count"), within=(0.0, "ratio"), spl=(1.0, "ratio"), waited=(0.0, "s"), hit=(0.0, "0/1"))
+        episode(k, ones=(1.0, "count"), collisions=(0.0, "count"), within=(0.0, "ratio"), spl=(1.0, "ratio"), waited=(0.0, "s"), hit=(0.0, "0/1"))
         for k in range(20)
     ]  # fmt: skip
     table = aggregate(rows).policies["a"].metrics
     assert (table["collisions"].low, table["collisions"].high) == pytest.approx((0, -log(0.025) / 20))
+    assert (table["ones"].low, table["ones"].high) == pytest.approx(tuple(x / 20 for x in poisson_limits(20)))
     assert (table["within"].low, table["within"].high) == pytest.approx(wilson(0, 20))
     assert (table["hit"].low, table["hit"].high) == pytest.approx(wilson(0, 20))
     assert (table["spl"].low, table["spl"].high) == pytest.approx(wilson(20, 20))

@@ -221,7 +221,9 @@ def test_long_table_divides_sums(long: Path, build: Builder) -> None:
     fc = cell(table, 0, "expert", "fc")
     assert (fc.value, fc.low) == (None, pytest.approx(100 * poisson_limits(2)[0] / sum(ways)))
     assert fc.bound.endswith(f"(2 in {sum(ways):.0f} m)")
-    far = replace(run, episodes=tuple(replace(e, drive=replace(e.drive, way_m=100 * e.drive.way_m)) for e in run.episodes))
+    far = replace(
+        run, episodes=tuple(replace(e, drive=replace(e.drive, way_m=100 * e.drive.way_m)) for e in run.episodes)
+    )
     table = long_table(far)
     assert cell(table, 0, "expert", "fc").value == pytest.approx(2 / sum(ways))
     assert cell(table, 0, "expert", "c").value == cell(table, 0, "expert", "f").value == pytest.approx(1 / sum(ways))

@@ -140,7 +140,11 @@ def test_privileged_policies_come_last_and_are_never_best(tables: dict[str, Tabl
         assert any("privileged" in note for note in table.notes)
         assert not any(figure.best for row in table.rows if row.privileged for figure in row.cells)
         assert not any(figure.best for row in table.rows for figure in row.cells)  # so few episodes prove nothing
-    rows = [*many("orca", path_length=11), *many("mpc", path_length=10.5), *many("oracle", privileged=True, path_length=9)]
+    rows = [
+        *many("orca", path_length=11),
+        *many("mpc", path_length=10.5),
+        *many("oracle", privileged=True, path_length=9),
+    ]
     table = socnav_tables(SocnavRun(tuple(rows)))[1]
     assert cell(table, "mpc", PAPER, "path_length").best
     assert not cell(table, "orca", PAPER, "path_length").best

@@ -81,7 +81,7 @@ def compare_runs(
     pairs = [compare_pair(a, b, metrics) for a, b in _chosen(entries, baseline)]
     if not pairs:
         raise BadInput("no two policies have a scenario and seed in common; run them on the same suite and seeds")
-    _correct(pairs)
+    _correct(pairs, {entry.label for entry in entries if entry.privileged})
     return {
         "runs": [str(folder) for folder in folders],
         "dialect": dialects.pop(),
@@ -210,12 +210,14 @@ def _judge(
     return float(lows[0]), float(highs[0]), wilcoxon_p(difference, clusters)
 
 
-def _correct(pairs: list[dict[str, Any]]) -> None:
-    """Holm's correction over everything that is shown, and which side is better after it."""
-    found = [entry for pair in pairs for entry in pair["metrics"].values()]
-    for entry, p in zip(found, holm([entry["p"] for entry in found]), strict=True):
+def _correct(pairs: list[dict[str, Any]], privileged: set[str]) -> None:
+    """Holm's correction over everything that is shown, and which side is better after it: none where one of them is
+    privileged, since the two did not have the same task."""
+    found = [(pair, entry) for pair in pairs for entry in pair["metrics"].values()]
+    for (pair, entry), p in zip(found, holm([entry["p"] for _, entry in found]), strict=True):
         entry["p_holm"] = p
-        entry["better"] = _better(p, entry["low"], entry["high"], entry["direction"])
+        if not {pair["a"], pair["b"]} & privileged:
+            entry["better"] = _better(p, entry["low"], entry["high"], entry["direction"])
 
 
 def _better(p: float | None, low: float | None, high: float | None, direction: str) -> str | None:

@@ -45,8 +45,15 @@ def _print_suite(summary: dict[str, Any]) -> None:
     if any(entry["events"] for entry in policies.values()):
         table.add_row("event never happened", *(_missed(entry["events"]) for entry in policies.values()))
     for name in _shown_metrics(policies):
-        table.add_row(name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values()))
+        table.add_row(
+            _spoken(name),
+            *(_cell(entry["metrics"].get(name)) for entry in policies.values()),
+        )
     _console().print(table)
+
+
+def _spoken(name: str) -> str:
+    return name.replace("1_2m", "1.2 m").replace("_", " ")
 
 
 def _missed(events: dict[str, int] | None) -> str:
@@ -109,18 +116,18 @@ def print_comparison(document: dict[str, Any]) -> None:
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes"
         table = Table(title=title, caption=_failures(pair))
-        for name in ("metric", pair["a"], pair["b"], "difference", "95 % interval", "p", "n", "better"):
+        for name in ("metric", pair["a"], pair["b"], "difference [95 %]", "p", "n", "better"):
             is_text = name in ("metric", "better")
-            table.add_column(name, justify="left" if is_text else "right", overflow="fold", min_width=5)
-        table.columns[0].min_width = 20
+            table.add_column(name, justify="left" if is_text else "right", overflow="fold")
         different = {name: entry for name, entry in pair["metrics"].items() if entry["difference"]}
         for name, entry in different.items():
+            unit = "" if entry["unit"] in ("0/1", "count", "ratio") else f" ({entry['unit']})"
+            interval = "" if entry["low"] is None else f" [{entry['low']:+.2g}, {entry['high']:+.2g}]"
             table.add_row(
-                f"{name} ({entry['unit']})",
+                _spoken(name) + unit,
                 f"{entry['mean_a']:.3g}",
                 f"{entry['mean_b']:.3g}",
-                f"{entry['difference']:+.3g}",
-                "–" if entry["low"] is None else f"[{entry['low']:+.3g}, {entry['high']:+.3g}]",
+                f"{entry['difference']:+.2g}{interval}",
                 f"{entry['p_holm']:.2g}",
                 _pairs(entry),
                 pair[entry["better"]] if entry["better"] else "",
@@ -133,14 +140,14 @@ def print_comparison(document: dict[str, Any]) -> None:
             _console().print(f"privileged, sees what the others do not: {', '.join(told)}")
     _console().print(
         f"p: corrected by Holm for {document['comparisons']} comparisons; better: p < 0.05 and an interval without 0. "
-        "n in c: n pairs in c clusters that share a scenario, town or crowd window. * paths and times: only where both "
+        "n/c: n pairs in c clusters that share a scenario, town or crowd window. * paths and times: only where both "
         "succeed. --all shows all metrics, --metric M others, --baseline POLICY fewer pairs"
     )
 
 
 def _pairs(entry: dict[str, Any]) -> str:
-    """``40``, ``40 in 10`` clusters, ``33*``."""
-    inside = f" in {entry['clusters']}" if entry["clusters"] < entry["n"] else ""
+    """``40``, ``40/10`` clusters, ``33*``."""
+    inside = f"/{entry['clusters']}" if entry["clusters"] < entry["n"] else ""
     return f"{entry['n']}{inside}{'*' if entry['where'] != 'all' else ''}"
 
 

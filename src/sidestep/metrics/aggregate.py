@@ -221,17 +221,19 @@ def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: 
 
 
 def _edge(column: _Column, unit: str, confidence: float) -> Limits | None:
-    """Limits where all values are 0, or all shares 1: resampling would give an interval of length 0. Counts: Poisson's
-    upper limit; shares: Wilson's, since an episode's share is at most 1; other units have no largest value and so no
-    limit. None elsewhere."""
+    """Limits where resampling would give an interval of length 0. Counts that are all alike: Poisson's; shares that are
+    all 0 or all 1: Wilson's, since an episode's share is at most 1; other units that are all 0 have no largest value and
+    so no limit. None elsewhere."""
     n = len(column.values) if column.clusters is None else int(column.clusters.max()) + 1
-    if unit == "ratio" and (column.values == 1).all():
-        return wilson(n, n, confidence)
-    if column.values.any():
+    value = float(column.values[0])
+    if (column.values != value).any():
         return None
     if unit == "count":
-        return 0.0, poisson_limits(0, confidence)[1] / n
-    return wilson(0, n, confidence) if unit == "ratio" else (None, None)
+        low, high = poisson_limits(value * n, confidence)
+        return low / n, high / n
+    if unit == "ratio" and value in (0.0, 1.0):
+        return wilson(value * n, n, confidence)
+    return None if value else (None, None)
 
 
 def _summarise_rate(

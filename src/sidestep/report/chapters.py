@@ -85,7 +85,8 @@ def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
     if across is None:
         return None
     up = contact_free(summary)
-    front = pareto_front(across, up, comparable(summary.episodes))
+    compared = comparable(summary.episodes)
+    front = pareto_front(across, up, compared) if len(compared) > 1 else []
     caption = "Over all episodes, so that a policy gains nothing by failing early; with 95 % intervals. "
     if front:
         caption += f"Not beaten in both by any other policy: {', '.join(front)}."

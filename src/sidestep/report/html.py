@@ -77,12 +77,14 @@ def _write_files(
 
 
 def label_episodes(runs: Sequence[ScoredRun]) -> list[Labelled]:
-    """Every episode with its run. A policy that several runs share is told apart by the run's name."""
-    holders = Counter(policy for run in runs for policy in {episode.policy for episode in run.episodes})
+    """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
+    holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
     names = [run.folder.resolve().name for run in runs]
     unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
     return [
-        Labelled(run, scores, f"{scores.policy} ({name})" if holders[scores.policy] > 1 else scores.policy)
+        Labelled(
+            run, scores, f"{scores.policy} ({name})" if holders[scores.suite, scores.policy] > 1 else scores.policy
+        )
         for run, name in zip(runs, unique, strict=True)
         for scores in run.episodes
     ]
