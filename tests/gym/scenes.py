@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.gym.environment import CrowdEnv
+from sidestep.gym.tasks import CONTACTS_END
 from sidestep.types import Scenario
 
 FORWARD = np.array([1.0, 0.0], np.float32)
@@ -38,7 +39,13 @@ def by_hand(
             "scene": {"name": "room", "enclosed": True, "regions": room} if walled else "open",
             "robots": robots or [{"spec": robot, "start": list(start), "goal": list(goal)}],
             "crowd": crowd if crowd is not None else ([part] if people else []),
-            "rules": {"step_s": 0.25, "time_limit_s": 10.0, "goal_radius_m": 0.3, **rules},
+            "rules": {
+                "step_s": 0.25,
+                "time_limit_s": 10.0,
+                "goal_radius_m": 0.3,
+                "ends_on": CONTACTS_END,
+                **rules,
+            },
         },
         "test scenario",
     )

@@ -94,7 +94,22 @@ def test_going_on_when_waved_on(value, result) -> None:
 
 @given(st.lists(st.sampled_from(["wall", "person:10", "off_route", "frozen", "trigger"]), max_size=12))
 def test_kinds_add_up(happened: list[str]) -> None:
-    events = [at(0.5, "collision_start", name) if name in ("wall", "person:10") else at(0.5, name) for name in happened]
+    touched = ("wall", "person:10")
+    events = [
+        at(2.0 * k, "collision_start", name) if name in touched else at(2.0 * k, name)
+        for k, name in enumerate(happened)
+    ]
     record = straight_run(steps=16, events=events)
     split = sum(count_failures(record, kinds) for kinds in (COLLISIONS, LANES, FREEZES))
     assert split == count_failures(record, ALL) == sum(name != "trigger" for name in happened)
+
+
+def test_a_contact_that_returns_within_the_cooldown_is_one_failure(value) -> None:
+    touches = [
+        event
+        for begin in (0.2, 0.8, 3.0)
+        for event in (at(begin, "collision_start", "person:10"), at(begin + 0.1, "collision_end", "person:10"))
+    ]
+    record = straight_run(steps=16, events=touches)
+    assert value(record, "failures") == 2
+    assert value(record, "failures") == value(record, "pedestrian_collisions")

@@ -16,7 +16,7 @@ from sidestep.gym.observing import action_space, observation_space, room_for_peo
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.gym.reward import RewardWeights
 from sidestep.gym.tasks import make_builder
-from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
+from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
 from sidestep.simulation.build import World
 from sidestep.types.base import FloatArray
 
@@ -32,8 +32,9 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     With ``sensors`` also what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in metres,
     ``semantic`` (H, W) uint8.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
-    Ends: goal, contact with a person or wall (terminated), time limit (truncated). ``info`` has ``is_success`` and
-    ``termination_reason``, which is empty while the episode goes on; after a reset also ``world_seed``.
+    Ends: as the scenario's rules say, terminated, or by the time limit, truncated. ``info`` has ``termination_reason``,
+    the outcome that the benchmark would give, empty while the episode goes on, and ``is_success``; after a reset also
+    ``world_seed``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
@@ -104,11 +105,12 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         except (TypeError, ValueError):
             raise BadInput(f"an action is two numbers in [-1, 1], got {action!r:.80}") from None
         environments.step()
-        ending: int = environments.ending.item()
-        truncated = ending == OUT_OF_TIME
+        marks = environments.worlds.marks
+        ending: int = marks.item(0, 0, ENDING)
         over = ending != RUNNING
+        truncated = over and bool(marks.item(0, 0, NEWS) & TIMEOUT_NEWS)
         self._under_way = not over
-        info = {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}
+        info = {"is_success": ending == SUCCEEDED, "termination_reason": ENDINGS[ending]}
         reward: float = environments.reward.item()
         return self._observe(), reward, over and not truncated, truncated, info
 

@@ -20,14 +20,14 @@ from sidestep.kernels.environment import (
     restart_environments,
     step_environments,
 )
+from sidestep.kernels.referee import TIMEOUT_NEWS
 from sidestep.robots import native_bounds
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
-from sidestep.types.base import IntArray
+from sidestep.types import Outcome
+from sidestep.types.base import BoolArray, IntArray
 
-ENDINGS: tuple[str, ...] = (
-    "", "success", "pedestrian_collision", "environment_collision", "vehicle_collision", "timeout"
-)  # fmt: skip
+ENDINGS: tuple[str, ...] = ("", *(outcome.value for outcome in Outcome))
 """Names of the endings, by the kernels' codes; the empty one is an episode under way."""
 
 
@@ -35,8 +35,8 @@ class Environments:
     """B environments of R robots, all worlds of one scenario.
 
     Fill ``action`` (B, R, 2), in [-1, 1] over the robot's native command limits, call :meth:`step`, read ``reward`` and
-    ``ending`` (B, R) and the views: ``robot_view`` (B, R, 8), ``people_view`` (B, R, rows, 5) and ``mask``,
-    ``robots_view`` (B, R, R − 1, 5) and ``robots_mask``. All arrays stay where they are.
+    ``ending`` (B, R; an index of ``ENDINGS``) and the views: ``robot_view`` (B, R, 8), ``people_view`` (B, R, rows, 5)
+    and ``mask``, ``robots_view`` (B, R, R − 1, 5) and ``robots_mask``. All arrays stay where they are.
     """
 
     def __init__(
@@ -79,7 +79,6 @@ class Environments:
         b, r = self.size, self.worlds.robots
         self.action = np.zeros((b, r, 2), np.float32)
         self.reward = np.zeros((b, r))
-        self.ending = np.zeros((b, r), np.int32)
         self.robot_view = np.zeros((b, r, ROBOT_FEATURES), np.float32)
         self.people_view = np.zeros((b, r, rows, AGENT_FEATURES), np.float32)
         self.mask = np.zeros((b, r, rows), np.int8)
@@ -92,14 +91,15 @@ class Environments:
         views = (self.robot_view, self.people_view, self.mask, self.robots_view, self.robots_mask)
         self._arguments = (
             self._counters, w.worlds[0].scenario.rules.control_every, self.action, self._centre, self._half,
-            self._weights, self.reward, self.ending, views, w.clock, w.agents, w.flags, w.people, w.routes,
+            self._weights, self.reward, views, w.clock, w.agents, w.flags, w.people, w.routes,
             w.route_length, w.robot_state, w.body, w.limits, w.dynamics, w.goals, w.command, w.applied, w.contact,
             w.status, w.measures, w.rules, w.index, w.bank, w.replays, w.parameters,
+            (w.waypoints, w.grounds, w.marks, w.notes),
         )  # fmt: skip
         self._observing = (
             views, w.clock, w.agents, w.flags, w.people, w.robot_state, w.dynamics, w.goals, w.rules
         )  # fmt: skip
-        self._copying = (self.ending, w.initial, self._pool.initial)
+        self._copying = (w.marks, w.notes, w.initial, self._pool.initial)
         self._scratch = [w.new_scratch() for _ in range(1 + self._workers.count)]
 
     def step(self) -> None:
@@ -113,6 +113,16 @@ class Environments:
         self.worlds.direct()
         self._workers.call(self._help)
         step_environments(True, *self._arguments, self._scratch[0])
+
+    @property
+    def ending(self) -> IntArray:
+        """(B, R) int32, indices of ``ENDINGS``."""
+        return self.worlds.ending
+
+    def timed_out(self) -> BoolArray:
+        """(B, R) whose episode was ended by the time limit, in the step just made."""
+        late: BoolArray = (self.worlds.news & TIMEOUT_NEWS) != 0
+        return late
 
     def _help(self, worker: int) -> None:
         step_environments(False, *self._arguments, self._scratch[worker])

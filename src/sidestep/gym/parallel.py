@@ -13,7 +13,8 @@ from sidestep.gym.environments import ENDINGS, Environments
 from sidestep.gym.observing import action_space, room_for_people, several_robots_space
 from sidestep.gym.picture import draw_environment, make_top_view
 from sidestep.gym.reward import RewardWeights
-from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL, RUNNING
+from sidestep.gym.tasks import CONTACTS_END
+from sidestep.kernels.referee import RUNNING, SUCCEEDED
 from sidestep.simulation.build import WorldBuilder
 from sidestep.types import Scenario
 
@@ -32,7 +33,7 @@ def ring_of_robots(robots: int, people: int, robot: str = "point", radius: float
         x, y = radius * cos(angle), radius * sin(angle)
         placements.append({"spec": robot, "start": [x, y, angle + pi], "goal": [-x, -y]})
     crowd = [{"at_end": "loop", "placement": {"kind": "circle", "count": people, "radius": radius + 2}}]
-    rules = {"step_s": 0.25, "time_limit_s": 30.0}
+    rules = {"step_s": 0.25, "time_limit_s": 30.0, "ends_on": CONTACTS_END}
     document = {
         "name": f"ring-{robots}",
         "suite": "gym",
@@ -46,7 +47,7 @@ def ring_of_robots(robots: int, people: int, robot: str = "point", radius: float
 class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
     """Every robot of a scenario is an agent ``robot_K``.
 
-    A robot whose episode is over, at its goal or by a contact, leaves ``agents`` and the world: from the next step on
+    A robot whose episode is over, by the scenario's rules, leaves ``agents`` and the world: from the next step on
     nobody sees it, gives way to it or can touch it. Observations are those of
     :class:`sidestep.gym.environment.CrowdEnv` with two more entries: ``robots`` (R − 1, 5), the
     other robots by number in the same form as the people, and ``robots_mask`` (R − 1,), 1 for those that still drive.
@@ -129,10 +130,11 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         endings = {agent: int(environments.ending[0, self._number[agent]]) for agent in agents}
         observations = {agent: self._observe(agent) for agent in agents}
         rewards = {agent: float(environments.reward[0, self._number[agent]]) for agent in agents}
-        terminated = {agent: ending not in (RUNNING, OUT_OF_TIME) for agent, ending in endings.items()}
-        truncated = {agent: ending == OUT_OF_TIME for agent, ending in endings.items()}
+        late = environments.timed_out()[0]
+        truncated = {agent: bool(late[self._number[agent]]) for agent in agents}
+        terminated = {agent: ending != RUNNING and not truncated[agent] for agent, ending in endings.items()}
         infos = {
-            agent: {"is_success": ending == REACHED_GOAL, "termination_reason": ENDINGS[ending]}
+            agent: {"is_success": ending == SUCCEEDED, "termination_reason": ENDINGS[ending]}
             for agent, ending in endings.items()
         }
         self.agents = [agent for agent in agents if endings[agent] == RUNNING]

@@ -13,16 +13,17 @@ from sidestep.types.base import FloatArray
 
 @dataclass(frozen=True)
 class RewardWeights:
-    """Reward of a step = goal or collision at the end + progress − discomfort − time.
+    """Reward of a step = success − collision − other failures + progress − discomfort − time.
 
     Defaults in the manner of CrowdNav (Chen et al., "Crowd-Robot Interaction", ICRA 2019): 1 for the goal, −0.25 for a
-    collision, a penalty that grows within 0.2 m of a person; the progress term is ours.
+    collision, a penalty that grows within 0.2 m of a person; progress and other failures are ours.
     """
 
     success: float = 1.0
-    """Once, at the goal."""
+    """Once, when the episode ends with the outcome ``success``: at the goal, or where the task is to stop for a raised
+    hand, for stopping."""
     collision: float = 0.25
-    """Subtracted once, at a contact with a person, a wall or another robot."""
+    """Subtracted when a contact with a person, a wall or another robot begins."""
     progress: float = 0.1
     """Per metre nearer to the goal, straight line."""
     discomfort: float = 0.5
@@ -31,6 +32,8 @@ class RewardWeights:
     """m, surface to surface, least over a simulation step."""
     time: float = 0.0
     """Subtracted per second."""
+    failure: float = 0.25
+    """Subtracted when the robot leaves its ground, crosses a group, freezes or reaches the goal instead of stopping."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

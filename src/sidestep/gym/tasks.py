@@ -12,6 +12,10 @@ from sidestep.simulation.pictures import with_camera
 from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
 
+CONTACTS_END = (
+    "success", "timeout", "policy_error", "environment_collision", "pedestrian_collision", "vehicle_collision",
+)  # fmt: skip
+"""Rules of the built-in tasks: unlike in the benchmark's default, a contact with a person ends the episode."""
 DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
 
 
@@ -62,7 +66,12 @@ def make_scenario(
             "scene": layout["scene"],
             "robots": [{"spec": robot, "start": layout["start"], "goal": layout["goal"]}],
             "crowd": [part] if count else [],
-            "rules": {"step_s": step_s, "time_limit_s": time_limit_s, "goal_radius_m": 0.3},
+            "rules": {
+                "step_s": step_s,
+                "time_limit_s": time_limit_s,
+                "goal_radius_m": 0.3,
+                "ends_on": CONTACTS_END,
+            },
         },
         f"sidestep/{task}-v0",
     )

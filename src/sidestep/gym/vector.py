@@ -19,7 +19,7 @@ from sidestep.gym.observing import action_space, observation_space, room_for_peo
 from sidestep.gym.reward import RewardWeights
 from sidestep.gym.tasks import make_builder
 from sidestep.gym.workers import Workers
-from sidestep.kernels.environment import OUT_OF_TIME, REACHED_GOAL
+from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
@@ -167,7 +167,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         ending = environments.ending[:, 0].copy()
         reward = environments.reward[:, 0].copy()
         over = ending != 0
-        truncated = ending == OUT_OF_TIME
+        truncated = environments.timed_out()[:, 0]
         info = self._running_info()
         (which,) = over.nonzero()
         if len(which):
@@ -206,7 +206,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         info["final_obs"], info["_final_obs"] = final, over
         info["final_info"], info["_final_info"] = (
             {
-                "is_success": ending == REACHED_GOAL,
+                "is_success": ending == SUCCEEDED,
                 "_is_success": over.copy(),
                 "termination_reason": reasons,
                 "_termination_reason": over.copy(),

@@ -1,5 +1,7 @@
 """Learning environments over many worlds: act, step, judge and observe in one compiled call.
 
+Episodes are judged as in the benchmark, by ``kernels.referee``; what a step is worth is decided here.
+
 Observations are centred on the robot; for unicycle and bicycle robots they are also turned so that x points
 ahead, for holonomic robots, whose commands are in the world frame, they are not.
 
@@ -24,19 +26,18 @@ from sidestep.kernels.dynamics import (
 )
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
-from sidestep.kernels.world import (
-    AT_GOAL,
-    AT_WALL,
-    GOAL_DISTANCE,
-    NEAREST,
-    RULE_DT,
-    RULE_TIME_LIMIT,
-    scene_of,
-    step_world,
+from sidestep.kernels.referee import (
+    BEGAN_NEWS,
+    ENDING,
+    FAILURE_NEWS,
+    NEWS,
+    RESET_NEWS,
+    RUNNING,
+    SUCCEEDED,
+    begin_judging,
+    judge_world,
 )
-
-# how a robot's episode ended
-RUNNING, REACHED_GOAL, HIT_PERSON, HIT_WALL, HIT_ROBOT, OUT_OF_TIME = 0, 1, 2, 3, 4, 5
+from sidestep.kernels.world import GOAL_DISTANCE, NEAREST, RULE_DT, RULE_TIME_LIMIT, scene_of, step_world
 
 # robot observation: goal (x, y), velocity (x, y), turn rate, radius, speed limit, share of the time used
 ROBOT_FEATURES = 8
@@ -44,12 +45,11 @@ ROBOT_FEATURES = 8
 AGENT_FEATURES = 5
 
 # reward weights
-W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, REWARD_WEIGHTS = range(7)
+W_SUCCESS, W_COLLISION, W_PROGRESS, W_DISCOMFORT, W_DISCOMFORT_DISTANCE, W_TIME, W_FAILURE, REWARD_WEIGHTS = range(8)
 
 TURN = 8  # environments that a thread takes at a time
 PATIENCE = 40_000  # pauses, about a millisecond, that a helper waits for the next step
 TAKEN, FINISHED, INSIDE, COUNTERS = 0, 8, 16, 24  # places in the counters, each in a cache line of its own
-TOUCHING = 1e-6  # m: people whose least distance is larger were not touched
 
 
 @kernel(forceinline=True)
@@ -125,33 +125,25 @@ def observe_robot(agents, flags, people, own, robot, dynamics, goal, time_share,
 
 
 @kernel(forceinline=True)
-def judge_robot(contact, people, own, status, measures, steps, most_steps):
-    """How the episode of one robot stands after a step: a collision outranks the goal, the goal the time."""
-    if status[AT_WALL] == 1:
-        return HIT_WALL
-    for j in range(people, contact.shape[0]):
-        if j != own and contact[j] <= np.float32(1.0):
-            return HIT_ROBOT
-    if measures[NEAREST] <= TOUCHING:
-        for j in range(people):
-            if contact[j] <= np.float32(1.0):
-                return HIT_PERSON
-    if status[AT_GOAL] == 1:
-        return REACHED_GOAL
-    return OUT_OF_TIME if steps >= most_steps else RUNNING
+def reward_of(news, ending, weights, measures, dt):
+    """Reward of one simulation step without progress: success, contacts and other failures that began, discomfort of
+    people near, time."""
+    reward = -weights[W_TIME] * dt
+    if news & FAILURE_NEWS:
+        reward -= weights[W_FAILURE]
+    if ending == SUCCEEDED:
+        reward += weights[W_SUCCESS]
+    if news & BEGAN_NEWS:
+        reward -= weights[W_COLLISION]
+    elif ending != SUCCEEDED and measures[NEAREST] < weights[W_DISCOMFORT_DISTANCE]:
+        reward -= weights[W_DISCOMFORT] * (weights[W_DISCOMFORT_DISTANCE] - measures[NEAREST]) * dt
+    return reward
 
 
 @kernel(forceinline=True)
-def reward_of(ending, weights, measures, dt):
-    """Reward of one simulation step without progress: the ending, discomfort of people near, time."""
-    reward = -weights[W_TIME] * dt
-    if ending == REACHED_GOAL:
-        reward += weights[W_SUCCESS]
-    elif ending in (HIT_PERSON, HIT_WALL, HIT_ROBOT):
-        reward -= weights[W_COLLISION]
-    elif measures[NEAREST] < weights[W_DISCOMFORT_DISTANCE]:
-        reward -= weights[W_DISCOMFORT] * (weights[W_DISCOMFORT_DISTANCE] - measures[NEAREST]) * dt
-    return reward
+def _distance(goal, robot):
+    dx, dy = goal[0] - robot[ROBOT_X], goal[1] - robot[ROBOT_Y]
+    return np.sqrt(dx * dx + dy * dy)
 
 
 @kernel(forceinline=True)
@@ -164,39 +156,41 @@ def _begin(action, centre, half, progress, flags, people, robots, goals, command
             for k in range(2):
                 value = min(max(np.float64(action[r, k]), -1.0), 1.0)
                 command[r, k] = centre[r, k] + half[r, k] * value
-            dx, dy = goals[r, 0] - robots[r, ROBOT_X], goals[r, 1] - robots[r, ROBOT_Y]
-            reward[r] = progress * np.sqrt(dx * dx + dy * dy)
+            reward[r] = progress * _distance(goals[r], robots[r])
 
 
 @kernel(forceinline=True)
-def _judge(flags, people, contact, status, measures, clock, rules, is_last, weights, reward, ending):
-    """After a simulation step: endings and rewards of the robots under way; those that ended leave the world,
-    so that nobody sees or touches them any more. How many are still under way."""
-    most_steps = max(1.0, np.rint(rules[RULE_TIME_LIMIT] / rules[RULE_DT]))
+def _reward(flags, people, robots, goals, measures, marks, dt, is_last, weights, reward):
+    """After a simulation step was judged: rewards of the robots under way; those that ended leave the world, so that
+    nobody sees or touches them any more. How many are still under way."""
     under_way = 0
-    for r in range(status.shape[0]):
+    for r in range(marks.shape[0]):
         if flags[ACTIVE, people + r] == 1:
-            ending[r] = judge_robot(contact[r], people, people + r, status[r], measures[r], clock, most_steps)
-            reward[r] += reward_of(ending[r], weights, measures[r], rules[RULE_DT])
-            if is_last or ending[r] != RUNNING:
+            news, ending = marks[r, NEWS], marks[r, ENDING]
+            reward[r] += reward_of(news, ending, weights, measures[r], dt)
+            ended = is_last or ending != RUNNING
+            if ended or news & RESET_NEWS:
                 reward[r] -= weights[W_PROGRESS] * measures[r, GOAL_DISTANCE]
-            under_way += ending[r] == RUNNING
-    for r in range(status.shape[0]):
-        if ending[r] != RUNNING:
+            if news & RESET_NEWS and not ended:  # being carried is no progress
+                reward[r] += weights[W_PROGRESS] * _distance(goals[r], robots[r])
+            under_way += ending == RUNNING
+    for r in range(marks.shape[0]):
+        if marks[r, ENDING] != RUNNING:
             flags[ACTIVE, people + r] = 0
     return under_way
 
 
 @kernel(forceinline=True)
 def _step_environment(
-    b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
-    route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
-    bank, replays, parameters, scratch,
+    b, every, action, centre, half, weights, reward, views, clock, agents, flags, people, routes, route_length, robots,
+    body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index, bank, replays, parameters,
+    judging, scratch,
 ):  # fmt: skip
     _begin(
         action[b], centre[b], half[b], weights[W_PROGRESS], flags[b], people, robots[b], goals[b], command[b],
         reward[b],
     )  # fmt: skip
+    waypoints, grounds, marks, notes = judging
     for k in range(every):
         step_world(
             clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
@@ -205,9 +199,13 @@ def _step_environment(
             parameters[2][b], scratch[0], scratch[1], scratch[2],
         )  # fmt: skip
         clock[b] += 1
-        under_way = _judge(
-            flags[b], people, contact[b], status[b], measures[b], clock[b], rules[b], k == every - 1, weights,
-            reward[b], ending[b],
+        judge_world(
+            clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b], rules[b],
+            waypoints[b], grounds, index[b, 2], marks[b], notes[b], marks.shape[1],
+        )  # fmt: skip
+        under_way = _reward(
+            flags[b], people, robots[b], goals[b], measures[b], marks[b], rules[b, RULE_DT], k == every - 1, weights,
+            reward[b],
         )  # fmt: skip
         if under_way == 0:
             break
@@ -232,12 +230,12 @@ def open_step(counters, action):
 
 @kernel
 def step_environments(
-    leads, counters, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people, routes,
+    leads, counters, every, action, centre, half, weights, reward, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
-    bank, replays, parameters, scratch,
+    bank, replays, parameters, judging, scratch,
 ):  # fmt: skip
-    """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps; fill reward, ending (B, R) and the
-    views (B, R, …).
+    """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps; fill reward (B, R), the views
+    (B, R, …) and the referee's marks. ``judging``: waypoints, grounds, marks and notes of ``kernels.referee``.
 
     After :func:`open_step` one thread calls this to lead, and others may call it to help, each with a scratch of its
     own: all take environments in turn, ``TURN`` at a time, and the leader returns when all are finished. A helper that
@@ -253,9 +251,9 @@ def step_environments(
             last = min(first + TURN, size)
             for b in range(first, last):
                 _step_environment(
-                    b, every, action, centre, half, weights, reward, ending, views, clock, agents, flags, people,
-                    routes, route_length, robots, body, limits, dynamics, goals, command, applied, contact, status,
-                    measures, rules, index, bank, replays, parameters, scratch,
+                    b, every, action, centre, half, weights, reward, views, clock, agents, flags, people, routes,
+                    route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures,
+                    rules, index, bank, replays, parameters, judging, scratch,
                 )  # fmt: skip
             atomic_add(counters, FINISHED, last - first)
             first = atomic_add(counters, TAKEN, TURN)
@@ -296,15 +294,13 @@ def _copy(target, source):
 
 @kernel
 def restart_environments(
-    which, sources, ending, live, pool, views, clock, agents, flags, people, robots, dynamics, goals, rules
+    which, sources, marks, notes, live, pool, views, clock, agents, flags, people, robots, dynamics, goals, rules
 ):
     """Put the initial worlds ``sources`` of a pool in the places ``which`` and observe them. ``live`` and ``pool``
     list the same arrays."""
     for k in range(len(which)):
         b, p = which[k], sources[k]
         clock[b] = 0
-        for r in range(ending.shape[1]):
-            ending[b, r] = RUNNING
         _copy(live[0][b], pool[0][p])
         _copy(live[1][b], pool[1][p])
         _copy(live[2][b], pool[2][p])
@@ -316,4 +312,6 @@ def restart_environments(
         _copy(live[8][b], pool[8][p])
         _copy(live[9][b], pool[9][p])
         _copy(live[10][b], pool[10][p])
+        _copy(live[11][b], pool[11][p])
+        begin_judging(marks[b], notes[b], robots[b])
     observe_environments(which, views, clock, agents, flags, people, robots, dynamics, goals, rules)

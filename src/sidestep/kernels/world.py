@@ -2,7 +2,8 @@
 
 The order inside a step: people come in; they decide (all from the same state, robots included), replayed ones who react
 first; the robots move, stopped by walls; the people move, stopped by walls and by each other; contacts with robots are
-swept over the step; arrivals are noted. Nothing is drawn at random.
+swept over the step; arrivals are noted. Nothing is drawn at random. What this means by the rules of a scenario is the
+referee's business (``kernels.referee``).
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ from sidestep.kernels.sweep import (
 LIMITED = 0  # bits of record.LIMIT_NAMES
 AT_WALL = 1
 AT_GOAL = 2
-STATUS_ROWS = 3
+TOUCHED = 3  # by a person or another robot
+STATUS_ROWS = 4
 
 # measures (R, MEASURE_ROWS) float64
 WALL_FRACTION = 0  # when in the step the wall was touched, 0 … 1
@@ -69,9 +71,8 @@ WALKING = (1 << MODEL_ORCA) | (1 << MODEL_HELBING) | (1 << MODEL_MOUSSAID)
 NO_CONTACT = np.float32(2.0)
 FAR = 1.0e3
 
-# rules (RULE_ROWS,) float64
+# rules float64; the rows after these are the referee's (``kernels.referee``)
 RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT = 0, 1, 2
-RULE_ROWS = 3
 
 # body (BODY_ROWS, 2) float64: first row (corners, radius) — a disc has 0 corners — then the corners
 BODY_ROWS = 9
@@ -125,7 +126,7 @@ def step_world(
     if reactive:
         note_delays(agents, flags, people, before, replay, step + 1, dt)
     face_people(agents, flags, people)
-    sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt64)
+    sweep_contacts(agents, flags, people, robots, body, before, contact, status, measures, dt64)
     for r in range(robots.shape[0]):
         _note_goal(
             robots[r], goals[r], before[WAS_X, people + r], before[WAS_Y, people + r], rules, status[r], measures[r]
@@ -175,7 +176,7 @@ def move_robot(robot, body, limits, dynamics, command, applied, status, measures
 
 
 @kernel(forceinline=True)
-def sweep_contacts(agents, flags, people, robots, body, before, contact, measures, dt):
+def sweep_contacts(agents, flags, people, robots, body, before, contact, status, measures, dt):
     """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
     columns = agents.shape[1]
     for r in range(robots.shape[0]):
@@ -184,6 +185,7 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
         vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
         radius = np.float64(agents[RADIUS, own])
         nearest = FAR
+        status[r, TOUCHED] = 0
         for j in range(columns):
             contact[r, j] = NO_CONTACT
             if j == own or flags[ACTIVE, j] != 1:
@@ -205,6 +207,7 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, measure
                 )
             if fraction <= 1.0:
                 contact[r, j] = np.float32(fraction)
+                status[r, TOUCHED] = 1
             if j < people:
                 nearest = min(nearest, gap)
         measures[r, NEAREST] = nearest

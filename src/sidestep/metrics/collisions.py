@@ -11,6 +11,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics.dialects import socnavbench_code
 from sidestep.metrics.series import present
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
+from sidestep.types import decide
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord, Event
 from sidestep.types.result import MetricResult
@@ -25,19 +26,7 @@ def separate_collisions(record: EpisodeRecord, *subjects: str) -> list[Event]:
     Touching the same subject again less than ``rules.collision_cooldown_s`` after the last contact with it
     ended (or, when no end was recorded, began) is the same collision.
     """
-    cooldown = record.scenario.rules.collision_cooldown_s - _TIME_TOLERANCE_S
-    last_contact: dict[str, float] = {}
-    collisions = []
-    for event in sorted(record.events, key=lambda event: event.time):
-        if event.subject.partition(":")[0] not in subjects:
-            continue
-        if event.kind == "collision_start":
-            if event.time - last_contact.get(event.subject, -np.inf) >= cooldown:
-                collisions.append(event)
-            last_contact[event.subject] = event.time
-        elif event.kind == "collision_end":
-            last_contact[event.subject] = event.time
-    return collisions
+    return decide.separate_collisions(record.events, record.scenario.rules.collision_cooldown_s, subjects)
 
 
 def make_collision_count(*subjects: str) -> Callable[[EpisodeRecord], MetricResult]:

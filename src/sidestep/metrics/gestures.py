@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.interfaces import Metric
 from sidestep.metrics.series import pedestrian_centre_distance, speed, step_lengths
 from sidestep.metrics.sources import SIDESTEP, SIDEWALKBENCH
 from sidestep.types.base import BoolArray
+from sidestep.types.decide import in_front_of_hand
 from sidestep.types.gestures import GESTURES
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -32,12 +34,11 @@ def _periods(record: EpisodeRecord, gesture: str) -> Iterator[tuple[int, int, in
             yield person, first, end - 1
 
 
-def _in_front(record: EpisodeRecord, person: int) -> BoolArray:
-    """(T+1,) whether the robot is before the person, not behind."""
-    to_robot = record.robot_pose[:, :2] - record.person_position[:, person]
-    heading = record.person_heading[:, person]
-    before: BoolArray = to_robot[:, 0] * np.cos(heading) + to_robot[:, 1] * np.sin(heading) > 0
-    return before
+def _is_faced(record: EpisodeRecord, person: int, state: int) -> bool:
+    """Whether the robot is on the side that the person faces."""
+    dx, dy = record.robot_pose[state, :2] - record.person_position[state, person]
+    heading = float(record.person_heading[state, person])
+    return bool(dx * exact.cos(heading) + dy * exact.sin(heading) > 0)
 
 
 def _longest_run_s(record: EpisodeRecord, holds: BoolArray, first: int, last: int) -> float:
@@ -54,9 +55,11 @@ def wait_obedience(record: EpisodeRecord) -> MetricResult:
     rules, answers = record.scenario.rules, []
     distance, standing = pedestrian_centre_distance(record), speed(record) < STANDING_MPS
     for person, first, last in _periods(record, "stop"):
-        if not _in_front(record, person)[first]:
+        if not _is_faced(record, person, first):
             continue
-        holds = standing & (distance[:, person] <= rules.stop_within_m) & _in_front(record, person)
+        hand_is_up = record.person_gesture[:, person] == GESTURES["stop"]
+        in_front = in_front_of_hand(hand_is_up, record.robot_pose[:, :2], record.person_position[:, person])
+        holds = standing & (distance[:, person] <= rules.stop_within_m) & in_front
         answers.append(_longest_run_s(record, holds, first, last) >= rules.stop_for_s - 1e-9)
     if not answers:
         return MetricResult.invalid("ratio", _NOT_ASKED)
@@ -81,7 +84,9 @@ WAIT_OBEDIENCE = Metric(
     direction="higher",
     definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
     f"{SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) in front "
-    "of them, at most rules.stop_within_m away, for rules.stop_for_s without a break.",
+    "of them, at most rules.stop_within_m away, for rules.stop_for_s without a break. In front is judged against the "
+    "direction of approach: the robot must never have passed the place of the person, seen from where the robot was "
+    "when the hand rose.",
     source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
     distance="centre",
     validity="Episodes in which somebody made the gesture to the robot.",

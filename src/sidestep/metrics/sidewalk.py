@@ -10,7 +10,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics.answers import INDICATOR_UNIT, NOBODY, indicator, smallest
 from sidestep.metrics.series import THRESHOLD_TOLERANCE_M, pedestrian_centre_distance, pedestrian_distance, step_lengths
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH
-from sidestep.types.decide import outcome_of_event
+from sidestep.types.decide import counted_failures
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -29,8 +29,8 @@ ALL = COLLISIONS | LANES | FREEZES
 
 
 def count_failures(record: EpisodeRecord, kinds: frozenset[Outcome] = ALL) -> int:
-    """How often one of ``kinds`` happened."""
-    return sum(outcome_of_event(event) in kinds for event in record.events)
+    """How often one of ``kinds`` happened; a contact that returns within the cool-down is one collision."""
+    return sum(outcome in kinds for _, outcome in counted_failures(record.events, record.scenario.rules))
 
 
 def driven_m(record: EpisodeRecord) -> float:
@@ -113,7 +113,8 @@ FAILURES = Metric(
     name="failures",
     unit="count",
     direction="lower",
-    definition="Number of collisions that began, of times the robot left the ground of rules.stay_on, and of times it "
+    definition="Number of collisions (a new touch of the same one within rules.collision_cooldown_s of the last "
+    "contact belongs to the same collision), of times the robot left the ground of rules.stay_on, and of times it "
     "stood for rules.frozen_after_s.",
     source=f"{SIDEWALKBENCH}, failure counts",
     distance="none",

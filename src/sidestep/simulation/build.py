@@ -19,7 +19,7 @@ from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import HORIZON_PEOPLE
 from sidestep.kernels.reactive_replay import REROUTE_HORIZON
-from sidestep.kernels.world import BODY_ROWS, RULE_DT, RULE_GOAL_RADIUS, RULE_ROWS, RULE_TIME_LIMIT
+from sidestep.kernels.world import BODY_ROWS
 from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
@@ -29,6 +29,7 @@ from sidestep.simulation.directing import Director, make_cast
 from sidestep.simulation.event_director import add_event_people, event_directors, write_scripts
 from sidestep.simulation.pictures import with_own_camera
 from sidestep.simulation.replay import load_replay
+from sidestep.simulation.rules import CompiledRules, compile_rules
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.twins import Replay, generate_twin
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
@@ -64,7 +65,7 @@ class World:
     limits: FloatArray  # (R, LIMITS) float64
     dynamics: IntArray  # (R,) int32
     goals: FloatArray  # (R, 2) float64
-    rules: FloatArray  # (RULE_ROWS,) float64
+    rules: CompiledRules
     replay: FloatArray | None  # (T, N, 4) float32: x, y, vx, vy; NaN when absent or not replayed
     parameters: tuple[FloatArray, FloatArray, FloatArray]  # ORCA, Helbing, Moussaïd
     direct: Callable[[], Director] | None = None  # makes the director of one episode; None: nobody is directed
@@ -138,10 +139,7 @@ class WorldBuilder:
         self._robot_agents, self._robot_flags = _robot_columns(scenario.robots, self._robots)
         discs = self._robot_agents[[layout.PX, layout.PY, layout.RADIUS]]
         self._robot_discs = np.ascontiguousarray(discs.T, np.float64)
-        self._rules = np.zeros(RULE_ROWS)
-        self._rules[RULE_DT] = scenario.rules.step_s
-        self._rules[RULE_GOAL_RADIUS] = scenario.rules.goal_radius_m
-        self._rules[RULE_TIME_LIMIT] = scenario.rules.time_limit_s
+        self._rules = compile_rules(scenario, self._scene, self._where)
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""

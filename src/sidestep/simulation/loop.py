@@ -75,6 +75,8 @@ class _Running:
 
     def note(self, worlds: Worlds, b: int) -> None:
         self.recorder.note_step(worlds, b, *self.last)
+
+    def judge(self, worlds: Worlds, b: int) -> None:
         if self.referee.watch(worlds, b):
             worlds.running[b] = 0
 
@@ -104,6 +106,9 @@ def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeR
         worlds.step()
         for b in active:
             running[b].note(worlds, b)
+        worlds.judge()
+        for b in active:
+            running[b].judge(worlds, b)
     return [one.finish() for one in running]
 
 

@@ -58,7 +58,7 @@ def compile_motion() -> None:
     )
     status, measures = np.zeros((1, STATUS_ROWS), np.int32), np.zeros((1, MEASURE_ROWS))
     limits, pair = np.ones((1, LIMIT_ROWS)), np.zeros((1, 2))
-    sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), measures, 0.1)
+    sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), status, measures, 0.1)
     move_robot(robots[0], body[0], limits[0], np.int32(0), pair[0], pair[0], status[0], measures[0], walls, 0.1)
 
 

@@ -14,13 +14,14 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS
-from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import make_orca_scratch
+from sidestep.kernels.referee import ENDING, HAND_ROWS, MARKS, NEWS, NOTES, begin_judging, judge_worlds
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
 from sidestep.simulation.directing import Director
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
+from sidestep.simulation.rules import ground_bank
 from sidestep.types import CompiledScene, Event
 from sidestep.types.base import FloatArray, IntArray
 
@@ -32,7 +33,7 @@ class Worlds:
     its neighbours in the batch, on padding, or on the number of threads."""
 
     people: int
-    index: IntArray  # (B, 2) int32: which scene of the bank, which recording
+    index: IntArray  # (B, 3) int32: which scene of the bank, which recording, which ground
     routes: FloatArray  # (B, N, W, 2) float32
 
     def __init__(self, worlds: Sequence[World], threads: int = 1, share: Worlds | None = None) -> None:
@@ -50,11 +51,13 @@ class Worlds:
         self.columns = self.people + self.robots
         waypoints = max(world.routes.shape[1] for world in worlds) if share is None else share.routes.shape[2]
         self._allocate(waypoints)
+        self._allocate_judging(share)
         if share is None:
             self.bank, self.index[:, 0] = _scene_bank([world.scene for world in worlds])
+            self.grounds, self.index[:, 2] = ground_bank([world.rules.ground for world in worlds])
             self.replays = self._replay_bank()
         else:
-            self.bank, self.replays = share.bank, share.replays
+            self.bank, self.grounds, self.replays = share.bank, share.grounds, share.replays
             self.index[:] = share.index[: self.size]
         self.directors: list[Director | None] = [None] * self.size
         self.directed: list[list[Event]] = [[] for _ in range(self.size)]
@@ -84,9 +87,22 @@ class Worlds:
         self.contact = np.full((b, r, m), NO_CONTACT, np.float32)
         self.status = np.zeros((b, r, STATUS_ROWS), np.int32)
         self.measures = np.full((b, r, MEASURE_ROWS), FAR)
-        self.rules = np.zeros((b, len(first.rules)))
-        self.index = np.zeros((b, 2), np.int32)
+        self.rules = np.zeros((b, len(first.rules.numbers)))
+        self.index = np.zeros((b, 3), np.int32)
         self.parameters = tuple(np.zeros((b, len(values)), np.float32) for values in first.parameters)
+
+    def _allocate_judging(self, share: Worlds | None) -> None:
+        """What the referee remembers (``kernels.referee``), with room for what the rules of these worlds ask for."""
+        b, m, r = self.size, self.columns, self.robots
+        worlds = self.worlds if share is None else share.worlds
+        rules = [world.scenario.rules for world in worlds]
+        groups = self.people if any(rule.avoid_groups for rule in rules) else 0
+        hands = HAND_ROWS * self.people if any(rule.success == "stop" for rule in rules) else 0
+        touches = m + 1 if any(rule.on_failure == "reset" for rule in rules) else 0
+        self.marks = np.zeros((b, r, MARKS + m + 1 + groups), np.int32)
+        self.notes = np.zeros((b, r, NOTES + hands + touches))
+        points = max(world.rules.waypoints.shape[1] for world in worlds)
+        self.waypoints = np.zeros((b, r, points, worlds[0].rules.waypoints.shape[2]))
 
     def _replay_bank(self) -> Any:
         """The distinct replays (K, T, people, 4); entry 0 is empty, for worlds that have none."""
@@ -115,19 +131,33 @@ class Worlds:
         self.route_length[b, :n] = world.route_length
         self.robot_state[b] = world.robot_state
         self.body[b], self.limits[b], self.dynamics[b] = world.body, world.limits, world.dynamics
-        self.goals[b], self.rules[b] = world.goals, world.rules
+        self.goals[b], self.rules[b] = world.goals, world.rules.numbers
+        self.waypoints[b, :, : world.rules.waypoints.shape[1]] = world.rules.waypoints
         for packed, values in zip(self.parameters, world.parameters, strict=True):
             packed[b] = values
         self.command[b] = self.applied[b] = 0.0
         self.contact[b], self.status[b], self.measures[b] = NO_CONTACT, 0, FAR
         self.clock[b], self.running[b] = 0, 1
+        begin_judging(self.marks[b], self.notes[b], self.robot_state[b])
         self.redirect(b, world)
 
+    @property
+    def ending(self) -> IntArray:
+        """(B, R) int32: 0 while a robot's episode goes on, else 1 + the number of its outcome."""
+        return self.marks[:, :, ENDING]
+
+    @property
+    def news(self) -> IntArray:
+        """(B, R) int32: what happened to each robot in the step judged last, bits of ``kernels.referee``."""
+        return self.marks[:, :, NEWS]
+
     def fits(self, world: World) -> bool:
-        """Whether :meth:`load` can put ``world`` here: same scene, no recording, not more people or waypoints."""
+        """Whether :meth:`load` can put ``world`` here: same scene and rules, no recording, not more people or
+        waypoints."""
         return (
             world.replay is None
             and world.scene is self.worlds[0].scene
+            and world.rules is self.worlds[0].rules
             and len(world.robots) == self.robots
             and world.people <= self.people
             and world.routes.shape[1] <= self.routes.shape[2]
@@ -138,7 +168,7 @@ class Worlds:
         """The arrays that hold an initial state, in the order of ``kernels.environment.restart_environments``."""
         return (
             self.agents, self.flags, self.routes, self.route_length, self.robot_state, self.body, self.limits,
-            self.dynamics, self.goals, self.rules, self.index,
+            self.dynamics, self.goals, self.rules, self.index, self.waypoints,
         )  # fmt: skip
 
     def new_scratch(self) -> Any:
@@ -181,13 +211,15 @@ class Worlds:
             if director is not None:
                 self.directed[b] = director.direct(self, b) if self.running[b] else []
 
-    def place_robot(self, b: int, robot: int, pose: tuple[float, float, float]) -> None:
-        """Put a robot somewhere else, at rest."""
-        self.robot_state[b, robot] = 0.0
-        self.robot_state[b, robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = pose
-        column = self.people + robot
-        self.agents[b, [layout.PX, layout.PY, layout.HEADING], column] = pose
-        self.agents[b, [layout.VX, layout.VY], column] = 0.0
+    def judge(self, robots: int = 1) -> None:
+        """Judge the first ``robots`` robots of every running world by its rules, once after every step. ``ending`` and
+        ``news`` (B, R) then say whether a robot's episode is over and what happened (``kernels.referee``); a robot that
+        failed may have been put back on its route."""
+        judge_worlds(
+            self.running, self.clock, self.agents, self.flags, self.people, self.robot_state, self.body, self.contact,
+            self.status, self.measures, self.rules, self.waypoints, self.grounds, self.index, self.marks, self.notes,
+            robots,
+        )  # fmt: skip
 
     def _step_range(self, first: int, last: int, thread: int) -> None:
         step_worlds(

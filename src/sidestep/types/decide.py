@@ -1,10 +1,17 @@
-"""From the events of an episode to its one outcome, used by the simulation and by re-scoring alike."""
+"""What the events and states of an episode mean by its rules: pure functions that the simulation and re-scoring share.
+
+``kernels.referee`` says the same step by step while an episode runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from math import inf
+
+import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import Event
 
@@ -27,6 +34,11 @@ _BY_SUBJECT: dict[str, Outcome] = {
     "vehicle": Outcome.VEHICLE_COLLISION,
 }
 
+_NO_FAILURES = frozenset({None, Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR})
+
+TIME_TOLERANCE_S = 1e-9
+"""Times of events are sums of steps: this little less than a limit is at the limit."""
+
 
 def outcome_of_event(event: Event) -> Outcome | None:
     """The outcome that one event alone would give; None for events that decide nothing (limits, triggers,
@@ -43,6 +55,65 @@ def outcome_of_event(event: Event) -> Outcome | None:
 
 
 def decide_outcome(events: Iterable[Event], rules: Rules) -> Outcome:
-    """Of everything that happened, the first in ``rules.precedence``. Nothing happened: the time ran out."""
-    happened = {outcome_of_event(event) for event in events}
+    """Of everything that happened, the first in ``rules.precedence``. Nothing happened: the time ran out.
+
+    Where the task is to stop (``rules.success``), reaching the goal is no success.
+    """
+    idle = "goal_reached" if rules.success == "stop" else "stopped"
+    happened = {outcome_of_event(event) for event in events if event.kind != idle}
     return next((outcome for outcome in rules.precedence if outcome in happened), Outcome.TIMEOUT)
+
+
+def separate_collisions(
+    events: Iterable[Event], cooldown_s: float, kinds: Collection[str] = tuple(_BY_SUBJECT)
+) -> list[Event]:
+    """The first contacts of all collisions with subjects of ``kinds`` (``person``, ``wall``, ``robot``, ``vehicle``).
+
+    Touching the same subject again less than ``cooldown_s`` after the last contact with it ended (or, when no end was
+    recorded, began) is the same collision. The events themselves keep every contact.
+    """
+    last_contact: dict[str, float] = {}
+    collisions = []
+    for event in sorted(events, key=lambda event: event.time):
+        if event.kind not in ("collision_start", "collision_end") or event.subject.partition(":")[0] not in kinds:
+            continue
+        if event.kind == "collision_start":
+            if event.time - last_contact.get(event.subject, -inf) >= cooldown_s - TIME_TOLERANCE_S:
+                collisions.append(event)
+        last_contact[event.subject] = event.time
+    return collisions
+
+
+def counted_failures(events: Collection[Event], rules: Rules) -> list[tuple[Event, Outcome]]:
+    """Every failure with its outcome, in order of time: separate collisions, and whatever else the robot did wrong. The
+    time limit and a broken policy are none of them."""
+    collisions = {id(event) for event in separate_collisions(events, rules.collision_cooldown_s)}
+    found = []
+    for event in events:
+        outcome = outcome_of_event(event)
+        if outcome in _NO_FAILURES or (event.kind == "collision_start" and id(event) not in collisions):
+            continue
+        assert outcome is not None
+        found.append((event, outcome))
+    return sorted(found, key=lambda failure: failure[0].time)
+
+
+def in_front_of_hand(hand_is_up: BoolArray, robot: FloatArray, person: FloatArray) -> BoolArray:
+    """(T,) whether a robot at ``robot`` (T, 2) is, and since the hand rose always was, in front of a person at
+    ``person`` (T, 2) who has a hand raised; false while ``hand_is_up`` (T,) is.
+
+    The direction of approach decides: the unit vector u from the person to the robot in the state p in which the hand
+    rose. The robot is in front while (robot - p) · u > 0, wherever the person turns or walks meanwhile. A robot that
+    passed is not in front again before the hand is raised again, even if it returns.
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], hand_is_up, [False]]).astype(np.int8)))
+    result = np.zeros(len(hand_is_up), bool)
+    for first, end in edges.reshape(-1, 2).tolist():
+        place = person[first].astype(np.float64)
+        dx, dy = (float(value) for value in robot[first] - place)
+        away = float(np.sqrt(dx * dx + dy * dy))
+        if away > 0.0:
+            offset = robot[first:end] - place
+            ahead = offset[:, 0] * (dx / away) + offset[:, 1] * (dy / away) > 0.0
+            result[first:end] = np.logical_and.accumulate(ahead)
+    return result

@@ -1,0 +1,392 @@
+"""The referee: judges the robots of a world after every step, for episodes and for learning environments alike.
+
+It follows the scenario's rules, which ``simulation.rules`` compiles to the array ``rules (RULE_ROWS,)``, the ground
+that must not be left and the waypoints that a failed robot is put on. What it remembers and what it says is in two
+arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows named here. Only ``+ - * /`` and
+``sqrt`` are used, so verdicts have the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, PX, PY, RADIUS
+from sidestep.kernels.world import AT_GOAL, AT_WALL, RULE_DT, RULE_TIME_LIMIT, TOUCHED, WALL_FRACTION, mirror_robot
+
+# outcomes, in the order of ``types.Outcome``
+(
+    SUCCESS, PEDESTRIAN_COLLISION, ENVIRONMENT_COLLISION, VEHICLE_COLLISION, TIMEOUT, GROUP_INTRUSION, DISOBEYED,
+    OFF_ROUTE, LANE_INVASION, FROZEN, POLICY_ERROR, OUTCOMES,
+) = range(12)  # fmt: skip
+ALWAYS_END = (1 << SUCCESS) | (1 << TIMEOUT) | (1 << POLICY_ERROR)  # nobody is put back on the route after these
+
+# rules, float64, beyond those of ``kernels.world``
+RULE_MAX_STEPS = RULE_TIME_LIMIT + 1
+RULE_KINDS = RULE_MAX_STEPS + 1  # which of the rules below there are, bits
+RULE_ENDS_ON = RULE_KINDS + 1  # outcomes that end the episode, bits
+RULE_FROZEN_STEPS = RULE_ENDS_ON + 1
+RULE_STOP_WITHIN = RULE_FROZEN_STEPS + 1  # m
+RULE_STOP_FOR = RULE_STOP_WITHIN + 1  # s
+RULE_COOLDOWN = RULE_STOP_FOR + 1  # s
+RULE_PRECEDENCE = RULE_COOLDOWN + 1  # the outcomes, the one that outranks all others first
+RULE_ROWS = RULE_PRECEDENCE + OUTCOMES
+HAS_GROUND, AVOIDS_GROUPS, MUST_STOP, RESETS, FREEZES = 1, 2, 4, 8, 16
+
+# marks (R, MARKS + columns + 1 [+ people]) int32: the rows here; for every agent and last for walls a state of contact;
+# where a rule is about groups, the numbers of those that were crossed
+ENDING = 0  # 0 while the episode goes on, else 1 + its outcome
+HAPPENED = 1  # outcomes that anything so far would give, bits
+NEWS = 2  # what happened in the last step, bits below
+STANDING = 3  # steps that the robot has been standing
+IS_OFF = 4  # 1 while beside the ground
+CROSSED = 5  # how many groups were crossed
+STOPPED_FOR = 6  # column of the person that the robot stopped for
+WAYPOINT = 7  # index of the waypoint that the robot was put on last; -1
+CONTACTS = 8  # contacts that began, went on or ended in the last step
+MARKS = 9
+APART, BEGINS, GOES_ON, ENDS = 0, 1, 2, 3
+RUNNING = 0
+SUCCEEDED = 1 + SUCCESS
+
+# bits of NEWS
+CONTACT_NEWS, OFF_NEWS, GROUP_NEWS, GOAL_NEWS, STOPPED_NEWS, DISOBEYED_NEWS, FROZEN_NEWS, TIMEOUT_NEWS, RESET_NEWS = (
+    1, 2, 4, 8, 16, 32, 64, 128, 256
+)  # fmt: skip
+BEGAN_NEWS = 512  # at least one of the contacts began
+FAILURE_NEWS = OFF_NEWS | GROUP_NEWS | DISOBEYED_NEWS | FROZEN_NEWS
+
+# notes (R, NOTES [+ HAND_ROWS * people] [+ columns + 1]) float64: the rows here; where the task is to stop, what is
+# known of every person's hand; where failures put the robot back, when each agent, and last a wall, was touched last
+FROM_X, FROM_Y, CARRIED, NOTES = 0, 1, 2, 3  # where the last step began; m of route that the last reset carried it on
+HAND, HAND_X, HAND_Y, HAND_UX, HAND_UY, HAND_STEPS, HAND_ROWS = 0, 1, 2, 3, 4, 5, 6
+HAND_UP, HAND_PASSED = 1.0, 2.0
+
+# waypoints (R, W, 4) float64: first a row with the number of waypoints and the last one to be put on; then of each
+# x, y, heading and metres of route
+POINT_X, POINT_Y, POINT_HEADING, POINT_ALONG, POINT_ROWS = 0, 1, 2, 3, 4
+
+STANDING_MPS = 0.05
+GROUP_GAP_M = 3.6  # people farther apart are not between each other: Hall's social distance (1966)
+ROOM_M = 0.3  # nobody stands nearer than this to the surface of a robot that is put down
+STOP_GESTURE = 5  # number of ``types.gestures.GESTURES``
+TIME_TOLERANCE_S = 1e-9
+MILLIMETRES = 1000.0
+
+
+@kernel
+def begin_judging(marks, notes, robots):
+    """A new episode of the robots of one world."""
+    for r in range(marks.shape[0]):
+        for k in range(marks.shape[1]):
+            marks[r, k] = 0
+        marks[r, WAYPOINT] = -1
+        for k in range(NOTES, notes.shape[1]):
+            notes[r, k] = -np.inf
+        notes[r, FROM_X], notes[r, FROM_Y], notes[r, CARRIED] = robots[r, ROBOT_X], robots[r, ROBOT_Y], 0.0
+
+
+@kernel(forceinline=True)
+def judge_world(
+    step, agents, flags, people, robots, body, contact, status, measures, rules, waypoints, grounds, ground, marks,
+    notes, judged,
+):  # fmt: skip
+    """Judge the first ``judged`` robots that are in the world, after ``step`` steps. Where the rules say so, a robot
+    that failed stands on a waypoint afterwards."""
+    for r in range(judged):
+        if flags[ACTIVE, people + r] == 1:
+            _judge_robot(
+                step, agents, flags, people, people + r, robots[r], body[r, 0, 1], contact[r], status[r], measures[r],
+                rules, waypoints[r], grounds, ground, marks[r], notes[r],
+            )  # fmt: skip
+
+
+@kernel(forceinline=True)
+def _judge_robot(
+    step, agents, flags, people, own, robot, radius, contact, status, measures, rules, waypoints, grounds, ground, mark,
+    note,
+):  # fmt: skip
+    kinds = int(rules[RULE_KINDS])
+    x, y = robot[ROBOT_X], robot[ROBOT_Y]
+    news, happened, counted = 0, 0, 0
+    if status[TOUCHED] == 1 or status[AT_WALL] == 1 or mark[CONTACTS] > 0:
+        news, happened, counted = _note_contacts(
+            (step - 1) * rules[RULE_DT], contact, people, status[AT_WALL], measures[WALL_FRACTION], rules, mark, note
+        )
+    at_goal = status[AT_GOAL] == 1
+    if kinds & (HAS_GROUND | AVOIDS_GROUPS | MUST_STOP | FREEZES):
+        conduct = _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, ground, mark, note)
+        news |= conduct
+        happened |= _outcomes_of(conduct)
+        counted |= _outcomes_of(conduct)
+    if at_goal:
+        news |= GOAL_NEWS | DISOBEYED_NEWS if kinds & MUST_STOP else GOAL_NEWS
+        happened |= 1 << (DISOBEYED if kinds & MUST_STOP else SUCCESS)
+    failed = (counted & int(rules[RULE_ENDS_ON]) & ~ALWAYS_END) != 0
+    over = (news & (GOAL_NEWS | STOPPED_NEWS)) != 0 or (failed and not kinds & RESETS)
+    if not over and step >= rules[RULE_MAX_STEPS]:
+        news |= TIMEOUT_NEWS
+        happened |= 1 << TIMEOUT
+        over = True
+    note[FROM_X], note[FROM_Y] = x, y
+    if failed and not over:
+        news |= RESET_NEWS
+        put_down(agents, flags, people, own, robot, radius, waypoints, mark, note)
+    mark[NEWS] = news
+    mark[HAPPENED] |= happened
+    if over:
+        mark[ENDING] = 1 + _outcome(mark[HAPPENED], rules)
+
+
+@kernel(forceinline=True)
+def _outcomes_of(news):
+    """The outcomes that conduct gives."""
+    outcomes = 0
+    if news & OFF_NEWS:
+        outcomes |= 1 << OFF_ROUTE
+    if news & GROUP_NEWS:
+        outcomes |= 1 << GROUP_INTRUSION
+    if news & STOPPED_NEWS:
+        outcomes |= 1 << SUCCESS
+    if news & FROZEN_NEWS:
+        outcomes |= 1 << FROZEN
+    return outcomes
+
+
+@kernel
+def _outcome(happened, rules):
+    """Of all that happened, the first in the order of precedence."""
+    for k in range(OUTCOMES):
+        outcome = int(rules[RULE_PRECEDENCE + k])
+        if happened & (1 << outcome):
+            return outcome
+    return TIMEOUT
+
+
+@kernel
+def _note_contacts(start, contact, people, at_wall, wall_fraction, rules, mark, note):
+    """News of contacts that began or ended in the step that began at ``start`` (s); the outcomes of those that began;
+    and of those of them that are not a contact which returns within the cool-down."""
+    columns = contact.shape[0]
+    touch = mark[MARKS : MARKS + columns + 1]
+    remembers = int(rules[RULE_KINDS]) & RESETS
+    last = note[note.shape[0] - (columns + 1) :] if remembers else note[:0]
+    news, begun, counted, contacts = 0, 0, 0, 0
+    for j in range(columns + 1):
+        is_wall = j == columns
+        now = at_wall == 1 if is_wall else contact[j] <= np.float32(1.0)
+        before = touch[j] in (BEGINS, GOES_ON)
+        if now and not before:
+            touch[j] = BEGINS
+            outcome = ENVIRONMENT_COLLISION if is_wall else (PEDESTRIAN_COLLISION if j < people else VEHICLE_COLLISION)
+            begun |= 1 << outcome
+            fraction = wall_fraction if is_wall else np.float64(contact[j])
+            time = start + fraction * rules[RULE_DT]
+            if not remembers or time - last[j] >= rules[RULE_COOLDOWN] - TIME_TOLERANCE_S:
+                counted |= 1 << outcome
+            if remembers:
+                last[j] = time
+            news |= CONTACT_NEWS | BEGAN_NEWS
+        elif now:
+            touch[j] = GOES_ON
+        elif before:
+            touch[j] = ENDS
+            if remembers:
+                last[j] = start
+            news |= CONTACT_NEWS
+        else:
+            touch[j] = APART
+        contacts += touch[j] != APART
+    mark[CONTACTS] = contacts
+    return news, begun, counted
+
+
+@kernel
+def _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, ground, mark, note):
+    """News of the ground, of groups and, unless the robot is at its goal, of raised hands and of standing still."""
+    x, y, news = robot[ROBOT_X], robot[ROBOT_Y], 0
+    if kinds & HAS_GROUND:
+        is_off = 0 if on_ground(grounds, ground, x, y) else 1
+        if is_off and not mark[IS_OFF]:
+            news |= OFF_NEWS
+        mark[IS_OFF] = is_off
+    if kinds & AVOIDS_GROUPS:
+        known = mark[CROSSED]
+        cross_groups(agents, flags, people, note[FROM_X], note[FROM_Y], x, y, mark)
+        if mark[CROSSED] > known:
+            news |= GROUP_NEWS
+    if at_goal:
+        return news
+    stands = sqrt(robot[ROBOT_VX] * robot[ROBOT_VX] + robot[ROBOT_VY] * robot[ROBOT_VY]) < STANDING_MPS
+    mark[STANDING] = mark[STANDING] + 1 if stands else 0
+    if kinds & MUST_STOP:
+        mark[STOPPED_FOR] = watch_hands(agents, flags, people, x, y, stands, rules, note)
+        if mark[STOPPED_FOR] >= 0:
+            return news | STOPPED_NEWS
+    if kinds & FREEZES and mark[STANDING] == int(rules[RULE_FROZEN_STEPS]):
+        news |= FROZEN_NEWS
+    return news
+
+
+@kernel
+def on_ground(grounds, ground, x, y):
+    """Whether a point is inside or on the border of ground number ``ground``, by the even-odd rule.
+
+    ``grounds``: edges (E, 4), whole millimetres, each once for every horizontal band that it reaches; where in them a
+    band begins; and for each ground its lowest y and the height of a band (mm), its first band, the number of bands.
+    """
+    edges, bands, frames = grounds
+    low, height, first, count = frames[ground, 0], frames[ground, 1], frames[ground, 2], frames[ground, 3]
+    px, py = x * MILLIMETRES, y * MILLIMETRES
+    if not (py >= low and py < low + height * count and abs(px) < np.inf):
+        return False
+    band = int(first) + int((py - low) / height)
+    inside = False
+    for k in range(bands[band], bands[band + 1]):
+        ax, ay, bx, by = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3]
+        side = (bx - ax) * (py - ay) - (by - ay) * (px - ax)
+        if side == 0.0 and min(ax, bx) <= px <= max(ax, bx) and min(ay, by) <= py <= max(ay, by):
+            return True
+        if (ay > py) != (by > py) and (side > 0.0) == (by > ay):
+            inside = not inside
+    return inside
+
+
+@kernel(forceinline=True)
+def _side(ox, oy, ex, ey, x, y):
+    """Positive to the left of the line from o to e."""
+    return (ex - ox) * (y - oy) - (ey - oy) * (x - ox)
+
+
+@kernel
+def cross_groups(agents, flags, people, from_x, from_y, x, y, mark):
+    """Note the groups between two of whose members the piece just driven leads. Touching its beginning does not count,
+    so that a crossing counts once; nor does a group that was crossed before."""
+    crossed = mark[mark.shape[0] - people :]
+    reach = GROUP_GAP_M + abs(x - from_x) + abs(y - from_y) + 0.01
+    for i in range(people):
+        group = flags[GROUP, i]
+        ax, ay = np.float64(agents[PX, i]), np.float64(agents[PY, i])
+        if group < 0 or flags[ACTIVE, i] != 1 or abs(ax - x) > reach or abs(ay - y) > reach:
+            continue
+        for j in range(i + 1, people):
+            if flags[GROUP, j] != group or flags[ACTIVE, j] != 1:
+                continue
+            bx, by = np.float64(agents[PX, j]), np.float64(agents[PY, j])
+            if (ax - bx) * (ax - bx) + (ay - by) * (ay - by) > GROUP_GAP_M * GROUP_GAP_M:
+                continue
+            before, after = _side(ax, ay, bx, by, from_x, from_y), _side(ax, ay, bx, by, x, y)
+            if before == 0.0 or before * after > 0.0:
+                continue
+            if _side(from_x, from_y, x, y, ax, ay) * _side(from_x, from_y, x, y, bx, by) > 0.0:
+                continue
+            known = False
+            for k in range(min(mark[CROSSED], people)):
+                known |= crossed[k] == group
+            if not known:
+                crossed[mark[CROSSED] % people] = group
+                mark[CROSSED] += 1
+
+
+@kernel
+def watch_hands(agents, flags, people, x, y, stands, rules, note):
+    """Column of somebody with a raised hand for whom the robot at (x, y) has stood long enough; -1: nobody.
+
+    When a hand rises, the place of the person and the direction from there to the robot are kept. The robot is in front
+    as long as it has not passed that place, against that direction, since; the person may turn or walk meanwhile.
+    ``types.decide.in_front_of_hand`` says the same of a record.
+    """
+    found = -1
+    within = rules[RULE_STOP_WITHIN]
+    for j in range(people):
+        hand = note[NOTES + HAND_ROWS * j : NOTES + HAND_ROWS * (j + 1)]
+        if flags[GESTURE, j] != STOP_GESTURE or flags[ACTIVE, j] != 1:
+            hand[HAND] = -np.inf
+            continue
+        px, py = np.float64(agents[PX, j]), np.float64(agents[PY, j])
+        dx, dy = x - px, y - py
+        square = dx * dx + dy * dy
+        if hand[HAND] < HAND_UP:
+            away = sqrt(square)
+            hand[HAND], hand[HAND_X], hand[HAND_Y], hand[HAND_STEPS] = HAND_UP, px, py, -1.0
+            hand[HAND_UX], hand[HAND_UY] = (dx / away, dy / away) if away > 0.0 else (0.0, 0.0)
+        if not (x - hand[HAND_X]) * hand[HAND_UX] + (y - hand[HAND_Y]) * hand[HAND_UY] > 0.0:
+            hand[HAND] = HAND_PASSED
+        holds = hand[HAND] == HAND_UP and stands and square <= within * within
+        # the state in which the hand rises begins the first step of standing, it does not end one
+        hand[HAND_STEPS] = hand[HAND_STEPS] + 1.0 if holds or hand[HAND_STEPS] < 0.0 else 0.0
+        if found < 0 and holds and hand[HAND_STEPS] * rules[RULE_DT] >= rules[RULE_STOP_FOR] - TIME_TOLERANCE_S:
+            found = j
+    return found
+
+
+@kernel
+def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
+    """Put a robot that failed on the nearest waypoint, looking to the next one. Not on one where it was put before, nor
+    on one before that, nor on people, and never within the goal's circle."""
+    x, y = robot[ROBOT_X], robot[ROBOT_Y]
+    last = int(waypoints[0, 1])
+    nearest, least = 0, np.inf
+    for k in range(last + 1):
+        dx, dy = waypoints[1 + k, POINT_X] - x, waypoints[1 + k, POINT_Y] - y
+        if dx * dx + dy * dy < least:
+            nearest, least = k, dx * dx + dy * dy
+    chosen = max(nearest, mark[WAYPOINT] + 1)
+    while chosen < last and not _is_free(waypoints[1 + chosen], agents, flags, people, radius):
+        chosen += 1
+    chosen = min(chosen, last)
+    point = waypoints[1 + chosen]
+    note[CARRIED] = max(0.0, point[POINT_ALONG] - along_route(waypoints, max(mark[WAYPOINT], 0), x, y))
+    mark[WAYPOINT], mark[STANDING], mark[IS_OFF] = chosen, 0, 0
+    for k in range(robot.shape[0]):
+        robot[k] = 0.0
+    robot[ROBOT_X], robot[ROBOT_Y], robot[ROBOT_HEADING] = point[POINT_X], point[POINT_Y], point[POINT_HEADING]
+    note[FROM_X], note[FROM_Y] = point[POINT_X], point[POINT_Y]
+    mirror_robot(agents, own, robot)
+
+
+@kernel
+def _is_free(point, agents, flags, people, radius):
+    for j in range(people):
+        if flags[ACTIVE, j] == 1:
+            dx, dy = np.float64(agents[PX, j]) - point[POINT_X], np.float64(agents[PY, j]) - point[POINT_Y]
+            if sqrt(dx * dx + dy * dy) < np.float64(agents[RADIUS, j]) + radius + ROOM_M:
+                return False
+    return True
+
+
+@kernel
+def along_route(waypoints, first, x, y):
+    """Metres of route up to the point of it that is nearest to (x, y), searched from waypoint ``first`` on."""
+    along, least = waypoints[1 + first, POINT_ALONG], np.inf
+    for k in range(1 + first, int(waypoints[0, 0])):
+        here, ahead = waypoints[k], waypoints[k + 1]
+        dx, dy = ahead[POINT_X] - here[POINT_X], ahead[POINT_Y] - here[POINT_Y]
+        square = dx * dx + dy * dy
+        share = 0.0
+        if square > 0.0:
+            share = ((x - here[POINT_X]) * dx + (y - here[POINT_Y]) * dy) / square
+            share = min(max(share, 0.0), 1.0)
+        miss_x, miss_y = x - here[POINT_X] - share * dx, y - here[POINT_Y] - share * dy
+        miss = miss_x * miss_x + miss_y * miss_y
+        if miss < least:
+            least = miss
+            along = here[POINT_ALONG] + share * (ahead[POINT_ALONG] - here[POINT_ALONG])
+    return along
+
+
+@kernel
+def judge_worlds(
+    running, clock, agents, flags, people, robots, body, contact, status, measures, rules, waypoints, grounds, index,
+    marks, notes, judged,
+):  # fmt: skip
+    """Judge the first ``judged`` robots of every running world after a step."""
+    for b in range(running.shape[0]):
+        if running[b] == 1:
+            judge_world(
+                clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b], rules[b],
+                waypoints[b], grounds, index[b, 2], marks[b], notes[b], judged,
+            )  # fmt: skip
