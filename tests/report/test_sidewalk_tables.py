@@ -193,7 +193,7 @@ def test_unit_table_by_kind_and_place(unit: Path) -> None:
     assert cell(table, 0, "expert", "crosswalk_sr") == Estimate()
     assert cell(table, 1, "expert", "straight_sr").n == 1
     assert cell(table, 1, "S2E", "crosswalk_rc").value == 0.80
-    assert "2 in generated towns, 1 in drawn real places" in table.notes[1]
+    assert "2 in generated towns, 1 in drawn places" in table.notes[1]
 
 
 def test_behaviour_and_people_tables(reactive: Path) -> None:

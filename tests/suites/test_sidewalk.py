@@ -22,22 +22,47 @@ from sidestep.suites.sidewalk.unit import KINDS, SIDEWALK_UNIT
 from sidestep.types import Outcome, Scenario, SceneSpec
 
 FIRST = town_names()[0].lower()
+SUITES = (SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG)
 
 
 def named(suite: str, name: str) -> Scenario:
-    return next(item for item in load_suite(suite).scenarios() if item.name == name)
+    whole = choose_options(load_suite(suite), {"split": "all"})
+    return next(item for item in whole.scenarios() if item.name == name)
 
 
 def test_as_many_as_the_paper_has() -> None:
-    unit, reactive, long = (suite.scenarios() for suite in (SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG))
+    unit, reactive, long = (choose_options(suite, {"split": "all"}).scenarios() for suite in SUITES)
     assert (len(unit), len(reactive), len(long)) == (330, 900, 105)
     for kind in KINDS:
-        assert sum(item.tags == (kind, "town") for item in unit) == 100
-        assert sum(item.tags == (kind, "real") for item in unit) == 10
+        assert sum(item.tags[:2] == (kind, "town") for item in unit) == 100
+        assert sum(item.tags[:2] == (kind, "real") for item in unit) == 10
     for behaviour in (STATIC, *BEHAVIOURS):
         assert sum(item.tags[0] == behaviour for item in reactive) == 100
     for suite in (unit, reactive, long):
         assert len({item.name for item in suite}) == len(suite)
+
+
+def test_development_and_test_split() -> None:
+    """Towns 0 to 49 and Piper Parade are for development, the others for tests; what tables show is the test split."""
+    early, late = ({name.lower() for name in part} for part in (town_names()[:50], town_names()[50:]))
+    for suite in SUITES:
+        dev, test, both = (choose_options(suite, {"split": split}).scenarios() for split in ("dev", "test", "all"))
+        assert suite.scenarios() == test
+        assert {item.name for item in dev} | {item.name for item in test} == {item.name for item in both}
+        assert not {item.name for item in dev} & {item.name for item in test}
+        for items, split, towns, places in (
+            (dev, "dev", early, {"piper-parade"}),
+            (test, "test", late, {"kettlegate", "lantern-court"}),
+        ):
+            assert all(item.tags[2] == split for item in items)
+            where = {(item.tags[1], item.name.partition("-")[2]) for item in items}
+            assert {place for kind, place in where if kind == "town"} == towns
+            if suite is not SIDEWALK_REACTIVE:
+                assert {place.rpartition("-")[0] for kind, place in where if kind == "real"} == places
+        # a scenario is the same, however it was chosen
+        assert [item for item in both if item.tags[2] == "test"] == list(test)
+    with pytest.raises(BadInput, match="split"):
+        choose_options(SIDEWALK_UNIT, {"split": "train"})
 
 
 def test_short_ways_are_short_and_long_ways_long() -> None:
@@ -45,7 +70,8 @@ def test_short_ways_are_short_and_long_ways_long() -> None:
         for way in (town.straight, town.curve, town.crosswalk):
             assert 9.9 <= np.hypot(*np.diff(np.array(way.points), axis=0).T).sum() <= 20.1
         assert town.long.length > 100
-    assert sum(item.notes["length_m"] for item in SIDEWALK_LONG.scenarios()) == pytest.approx(36_500, rel=0.05)
+    whole = choose_options(SIDEWALK_LONG, {"split": "all"}).scenarios()
+    assert sum(item.notes["length_m"] for item in whole) == pytest.approx(36_500, rel=0.05)
 
 
 def test_the_file_is_what_the_program_chooses() -> None:

@@ -17,8 +17,10 @@ from sidestep import registry
 from sidestep.errors import BadInput, SidestepError
 from sidestep.records import atomic
 from sidestep.report.sidewalk_episodes import PLACES, SUITES, TAGS
+from sidestep.suites.files import choose_options
 
 COUNTS = "counts"
+SPLITS = ("dev", "test")
 IMAGES = Path("..") / "images"
 _PLACE = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 
@@ -55,18 +57,25 @@ def _content(name: str, page: Path, tables: Path) -> str:
 
 
 def counts_table() -> str:
-    """Scenarios of each suite by kind and place, as installed, and the length of the long ways."""
-    lines = ["| suite | kind | towns | real places |", "|---|---|---:|---:|"]
+    """Scenarios of each suite by kind and place, of the development and of the test split, and the length of the long
+    ways."""
+    lines = ["| suite | kind | towns | drawn places |", "|---|---|---:|---:|"]
     length = 0.0
     for suite in SUITES:
-        scenarios = registry.load("suites", suite).scenarios()
+        scenarios = choose_options(registry.load("suites", suite), {"split": "all"}).scenarios()
         counts = Counter(
-            (tag, place) for each in scenarios for tag in each.tags for place in PLACES if place in each.tags
+            (kind, place, split)
+            for each in scenarios
+            for kind in each.tags
+            for place in PLACES
+            for split in SPLITS
+            if place in each.tags and split in each.tags
         )
         for kind in TAGS[suite]:
-            lines.append(f"| `{suite}` | {kind} | {counts[kind, 'town']} | {counts[kind, 'real']} |")
+            cells = [" + ".join(str(counts[kind, place, split]) for split in SPLITS) for place in PLACES]
+            lines.append(f"| `{suite}` | {kind} | {' | '.join(cells)} |")
         length += sum(float(each.notes.get("length_m", 0.0)) for each in scenarios)
-    return "\n".join([*lines, "", f"The long ways have {length / 1000:.1f} km in all."])
+    return "\n".join([*lines, "", f"Development + test split. The long ways have {length / 1000:.1f} km in all."])
 
 
 def main(arguments: list[str]) -> int:

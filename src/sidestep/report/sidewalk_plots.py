@@ -27,7 +27,7 @@ from sidestep.suites.sidewalk.unit import KINDS
 Colours = Mapping[str, str]
 """Label → ``#rrggbb``."""
 
-PLACE_NAMES = {"town": "towns", "real": "real places (drawn)"}
+PLACE_NAMES = {"town": "towns", "real": "drawn places"}
 THEIRS = "○ published elsewhere: nine models, other simulator and scenes"
 INK, QUIET = palette.hexadecimal(palette.INK), palette.hexadecimal(palette.QUIET_INK)
 GREY, GRID = "#9aa1ad", palette.hexadecimal(palette.GRID)

@@ -35,7 +35,7 @@ from sidestep.suites.sidewalk.unit import KINDS
 
 PLACE_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",
-    "real": "Real places, drawn (published: scanned places)",
+    "real": "Drawn places (published: scanned places)",
 }
 BESIDE = (
     "† Published elsewhere: printed in the SidewalkBench paper, measured in another simulator on other scenes, and not "
@@ -279,7 +279,7 @@ def _counted(run: SidewalkRun, suite: str) -> str:
     for place in PLACES:
         counts = sorted({len(run.choose(suite, label, place=place)) for label in run.labels_of(suite, place)})
         if counts:
-            where = {"town": "in generated towns", "real": "in drawn real places"}[place]
+            where = {"town": "in generated towns", "real": "in drawn places"}[place]
             told.append(f"{' or '.join(map(str, counts))} {where}")
     return (
         f"Episodes per policy: {', '.join(told)}. The best of a column is bold, among ours (over at least "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.events import Actor, Script, Setting, Stage, write_script
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.errors import BadInput
@@ -32,7 +33,7 @@ def write_scripts(
         here = f"{where}: event {index} ({event.kind})"
         ego = scenario.ego
         way = ((ego.start[0], ego.start[1]), *ego.route, ego.goal)
-        setting = Setting(way, ego.start[2], scene.spec.regions, here)
+        setting = Setting(way, ego.start[2], scene.spec.regions, here, robot_radius=float(robots[0, 2]))
         script = write_script(event, setting, generator_for(scenario.suite, scenario.name, seed, "event", index))
         _check_places(script, scene, robots, here)
         scripts.append(script)
@@ -45,7 +46,7 @@ def _check_places(script: Script, scene: CompiledScene, robots: FloatArray, wher
     for k, (x, y) in enumerate(places):
         if not free[k]:
             raise BadInput(f"{where}: person {k} at ({x:.2f}, {y:.2f}) is inside a wall; move the event")
-        gaps = np.hypot(robots[:, 0] - x, robots[:, 1] - y) - robots[:, 2]
+        gaps = exact.hypot(robots[:, 0] - x, robots[:, 1] - y) - robots[:, 2]
         if (gaps < script.radius).any():
             raise BadInput(f"{where}: person {k} at ({x:.2f}, {y:.2f}) touches a robot's start; move the event")
 

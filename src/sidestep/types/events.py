@@ -70,6 +70,8 @@ class Queuing(EventBase):
     """Between neighbours; None: drawn from 0.7 … 0.9."""
     direction: Finite | None = None
     """Where the line leads to from its head, rad; None: square to the robot's way, towards and over it."""
+    last_at: Point | None = None
+    """Where the last one stands, if the queue leaves a gap for people who pass; None: in line with the others."""
     trigger_m: Positive = 10.0
     """Ahead of the robot, of the nearest of them."""
 

@@ -86,6 +86,17 @@ def test_a_queue_leads_from_its_side_over_the_way() -> None:
     assert np.ptp(record.person_group) == 0
 
 
+def test_the_last_of_a_queue_may_stand_apart() -> None:
+    """She stands where ``last_at`` says and faces the one before her; the others stand as without her."""
+    close = {"kind": "queuing", "at": [8, 1.5], "people": 4, "spacing_m": 0.8}
+    together, apart = (play(event, straight(0.0)) for event in (close, close | {"last_at": [8, -1.7]}))
+    assert (apart.person_position[0, :3] == together.person_position[0, :3]).all()
+    assert apart.person_position[0, 3] == pytest.approx([8, -1.7])
+    to = apart.person_position[0, 2] - apart.person_position[0, 3]
+    assert apart.person_heading[0, 3] == pytest.approx(np.arctan2(to[1], to[0]), abs=1e-6)
+    assert len(set(apart.person_group.tolist())) == 1
+
+
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10_000))
 def test_drawn_queues_and_circles_are_close_but_do_not_overlap(seed: int) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.crowd.events.playing import STEP, at, contacts, gaps, play, straight, trigger_time
+from sidestep.errors import BadInput
+from sidestep.simulation import build_world
+from sidestep.types import Observation
+from sidestep.types.base import FloatArray
+from tests.crowd.events.playing import STEP, at, contacts, gaps, play, scenario, straight, trigger_time
 
 ZONE = [[4, -1.75], [12, -1.75], [12, 1.75], [4, 1.75]]
 
@@ -163,3 +168,60 @@ def test_people_of_a_crossing_never_touch_each_other(seed: int, front: int, behi
             assert not (apart < 0.6 - 1e-3).any()
     speed = np.linalg.norm(record.person_velocity[at(record, 5.0)], axis=1)
     assert ((speed >= 1.1 - 1e-6) & (speed <= 1.65 + 1e-6)).all()
+
+
+ROUND_A_CORNER = {
+    "robots": [{"spec": "delivery_robot", "start": [2.5, -6, pi / 2], "goal": [16, 0], "route": [[2.5, 0]]}]
+}
+"""The robot comes along x = 2.5 from the south and turns into the zone at (4, 0)."""
+
+
+def waiting_and_approach(free_side: str, **changes: Any) -> tuple[FloatArray, FloatArray]:
+    """Where those from behind wait, and the robot's way to the zone every 5 cm."""
+    event = {"kind": "crossing", "zone": ZONE, "free_side": free_side, "front": 1, "behind": 3}
+    world = build_world(scenario(event, **(ROUND_A_CORNER | changes)), 0)
+    north, east = np.arange(-6.0, 0.0, 0.05), np.arange(2.5, 4.0, 0.05)
+    approach = np.vstack([np.column_stack([np.full(len(north), 2.5), north]), np.column_stack([east, 0 * east])])
+    return world.agents[:2, 1 : world.people].T.astype(float), approach
+
+
+@pytest.mark.parametrize("free_side", ["left", "right"])
+def test_who_waits_to_cross_keeps_off_the_robots_way_there(free_side: str) -> None:
+    """0.541 m of robot, 0.3 m of person and half a metre: 1.341 m."""
+    waiting, approach = waiting_and_approach(free_side)
+    apart = np.linalg.norm(waiting[:, None] - approach, axis=2)
+    assert apart.min() >= 1.341
+    if free_side == "left":  # their lane is on the right, where the robot comes from: the row turns away
+        assert (waiting[:, 1] < -1.25).all()
+        assert (np.abs(waiting[:, 0] - 2.5) > 1.341).all()
+
+
+def test_a_turned_row_walks_to_its_lane_and_over_the_zone() -> None:
+    """Nobody of it touches another, and all walk along the lane 1.2 m beside the middle inside the zone."""
+    event = {"kind": "crossing", "zone": ZONE, "free_side": "left", "front": 0, "behind": 3}
+    spec = ROUND_A_CORNER["robots"][0] | {"spec": scenario(event).ego.spec.model_dump()}
+
+    def drive(observation: Observation) -> tuple[float, float]:
+        x, y = observation.robot.position
+        return (0.0, 1.0) if y < 0 else ((1.0, 0.0) if x < 4.2 else (0.0, 0.0))
+
+    record = play(event, drive, robots=[spec], rules={"step_s": STEP, "time_limit_s": 30, "ends_on": []})
+    place = record.person_position
+    assert trigger_time(record) is not None
+    for i in range(3):
+        for j in range(i):
+            assert not (np.linalg.norm(place[:, i] - place[:, j], axis=1) < 0.6 - 1e-3).any()
+        crossing = place[(place[:, i, 0] > 4.2) & (place[:, i, 0] < 12), i]
+        assert len(crossing)
+        assert crossing[:, 1] == pytest.approx(-1.2, abs=0.06)
+    assert not record.person_present[-1].any()
+
+
+def test_no_place_to_wait_is_an_error_that_says_what_to_do() -> None:
+    walls = [
+        {"kind": "sidewalk", "polygon": [[-4, -8], [4, -8], [4, 8], [-4, 8]]},
+        {"kind": "building", "polygon": [[-4, -8], [1.5, -8], [1.5, 8], [-4, 8]]},
+        {"kind": "building", "polygon": [[3.5, -8], [4, -8], [4, -0.8], [3.5, -0.8]]},
+    ]
+    with pytest.raises(BadInput, match="free_side"):
+        waiting_and_approach("left", scene={"name": "alley", "regions": walls})

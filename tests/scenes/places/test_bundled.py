@@ -17,14 +17,14 @@ from sidestep.scenes.places.drawn.kettlegate import draw_kettlegate
 from sidestep.scenes.places.drawn.piper_parade import draw_piper_parade
 from sidestep.scenes.towns.curves import stations_of
 from sidestep.simulation import run_episode
-from sidestep.suites.sidewalk.choose_real import choose_ways
-from sidestep.suites.sidewalk.real_places import real_long_ways, real_unit_ways
+from sidestep.suites.sidewalk.choose_drawn import choose_ways
+from sidestep.suites.sidewalk.drawn_places import drawn_long_ways, drawn_unit_ways
 from sidestep.suites.sidewalk.setting import GROUND, SidewalkOptions, placement, rules
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
 
-UNIT = [(kind, name, way) for kind, ways in real_unit_ways().items() for name, way in ways]
-LONG = list(real_long_ways())
+UNIT = [(kind, name, way) for kind, ways in drawn_unit_ways().items() for name, way in ways]
+LONG = list(drawn_long_ways())
 
 
 def polygons(scene, kinds):
@@ -72,14 +72,14 @@ def test_names_that_do_not_exist():
 
 
 def test_ten_ways_of_each_kind_and_five_long_ones():
-    assert {kind: len(ways) for kind, ways in real_unit_ways().items()} == {
+    assert {kind: len(ways) for kind, ways in drawn_unit_ways().items()} == {
         "straight": 10,
         "curve": 10,
         "crosswalk": 10,
     }
     assert len(LONG) == 5
-    for kind in real_unit_ways():
-        assert len({name.rsplit("-", 1)[0] for name, _ in real_unit_ways()[kind]}) == 3
+    for kind in drawn_unit_ways():
+        assert len({name.rsplit("-", 1)[0] for name, _ in drawn_unit_ways()[kind]}) == 3
     assert len({(kind, name) for kind, name, _ in UNIT}) == 30
 
 
@@ -123,14 +123,14 @@ def test_long_ways_follow_the_routes_that_are_kept():
 def test_the_choice_is_as_kept():
     chosen = choose_ways()
     assert {
-        kind: tuple((item.name, item.way) for item in getattr(chosen, kind)) for kind in real_unit_ways()
-    } == real_unit_ways()
+        kind: tuple((item.name, item.way) for item in getattr(chosen, kind)) for kind in drawn_unit_ways()
+    } == drawn_unit_ways()
     assert [(item.name, item.way) for item in chosen.long] == LONG
 
 
 @pytest.mark.parametrize("kind", ["straight", "curve", "crosswalk"])
 def test_a_lane_follower_gets_there(kind):
-    name, way = real_unit_ways()[kind][-1]
+    name, way = drawn_unit_ways()[kind][-1]
     robot = placement(way, SidewalkOptions())
     scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=rules(way))
     assert run_episode(scenario, FollowLane()).outcome == Outcome.SUCCESS

@@ -6,6 +6,7 @@ from math import pi
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.events.script import Act, Performer, Script, Setting
 from sidestep.crowd.events.stage import Actor, Stage
 from sidestep.kernels.dynamics import heading_to, unit_vector
@@ -52,7 +53,7 @@ class Talk(Act):
 def conversing(event: Conversing, setting: Setting, generator: np.random.Generator) -> Script:
     """A social group about ``at``."""
     drawn = int(generator.integers(2, 5))
-    turned = float(generator.uniform(-pi, pi))
+    turned = float(exact.uniform(generator, -pi, pi))
     count = drawn if event.people is None else event.people
     places = circle_places(*event.at, count, event.spacing_m, turned if event.facing is None else event.facing)
     people = tuple(Performer(*place, together=True) for place in places)

@@ -12,6 +12,7 @@ from math import nan, pi, sqrt
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_speed
 from sidestep.crowd.events.stage import Actor, Stage
 from sidestep.kernels.dynamics import heading_to, unit_vector
@@ -78,7 +79,7 @@ def crowding(event: Crowding, setting: Setting, generator: np.random.Generator) 
     first = heading_to(ux, uy) + pi / count
     people = []
     for k in range(count):
-        c, s = unit_vector(first + 2.0 * pi * k / count + float(generator.uniform(-0.1, 0.1)))
+        c, s = unit_vector(first + 2.0 * pi * k / count + float(exact.uniform(generator, -0.1, 0.1)))
         facing = heading_to(-c, -s)
         people.append(Performer(x + event.around_m * c, y + event.around_m * s, facing, draw_speed(event, generator)))
     return Script(event.kind, tuple(people), event.radius, lambda: Crowd(event))

@@ -6,6 +6,7 @@ from math import pi
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.events.script import Act, Performer, Script, Setting
 from sidestep.crowd.events.stage import Stage
 from sidestep.kernels.dynamics import unit_vector
@@ -31,6 +32,6 @@ class LookAround(Act):
 
 def obstructing(event: Obstructing, setting: Setting, generator: np.random.Generator) -> Script:
     """One person at ``at``."""
-    drawn = float(generator.uniform(-pi, pi))
+    drawn = float(exact.uniform(generator, -pi, pi))
     person = Performer(*event.at, drawn if event.facing is None else event.facing)
     return Script(event.kind, (person,), event.radius, lambda: LookAround(event.trigger_m))

@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.events.stage import Stage
 from sidestep.kernels.dynamics import unit_vector
 from sidestep.types.events import Side, Walking
@@ -88,6 +89,8 @@ class Setting:
     regions: Sequence[Region]
     where: str
     """Opens error messages."""
+    robot_radius: float = 0.5
+    """Of the robot's enclosing circle, m."""
 
     @property
     def start(self) -> tuple[float, float]:
@@ -120,7 +123,7 @@ class Setting:
 
 def draw_speed(event: Walking, generator: np.random.Generator) -> float:
     """The event's speed, else one between SLOWEST and FASTEST. It always draws: settings shift no draws."""
-    drawn = float(generator.uniform(SLOWEST, FASTEST))
+    drawn = float(exact.uniform(generator, SLOWEST, FASTEST))
     return drawn if event.speed is None else event.speed
 
 

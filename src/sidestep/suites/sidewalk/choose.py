@@ -18,8 +18,9 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.scenes.towns import GENERATOR_VERSION, Route, Spot, Town, long_scene, long_way, make_town, town_names
 from sidestep.simulation.build import World, WorldBuilder
-from sidestep.suites.sidewalk.passage import leaves_passage
+from sidestep.suites.sidewalk.passage import HALF_WIDTH_M, leaves_passage
 from sidestep.suites.sidewalk.places import DATA, LongWay, TownWays, Way, plain
+from sidestep.suites.sidewalk.reactive_people import choose_groups, clear_overtaking
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
 from sidestep.types.base import FloatArray
 from sidestep.types.scenario import Scenario
@@ -31,6 +32,8 @@ NARROWEST_M = 2.4
 """People are put on sidewalks at least so wide."""
 PASSAGE_M = 1.35
 """Left free beside a group."""
+PASSAGE_SPARE_M = 0.05
+"""More than that beside groups of the reactive suite, on both sides."""
 BODY_M = 0.3
 ROOM_M = 0.15
 """Between people and solid things."""
@@ -173,6 +176,7 @@ def choose_town(number: int) -> TownWays:
     curves = town.curve_spots()
     straight, events = _straight_with_people(town, generator)
     crosswalk, events["crossing"] = _crosswalk_with_people(town, generator)
+    events |= _reactive_people(town, straight, events, np.random.default_rng([GENERATOR_VERSION, number, 6]))
     return TownWays.parse(
         {
             "town": town.name,
@@ -216,14 +220,37 @@ def _crosswalk_with_people(town: Town, generator: np.random.Generator) -> tuple[
     for index in generator.permutation(len(spots)).tolist():
         way = _as_way(town, spots[index])
         free = "left" if generator.random() < 0.5 else "right"
-        event = {"kind": "crossing", "free_side": free}
-        if _can_happen(Way.parse(way, "crosswalk"), event):
-            return way, event
+        other = "right" if free == "left" else "left"
+        # begun from afar: those who wait stand straight before the zone, whatever the robot's way there
+        at_once = {"kind": "crossing", "free_side": free, "trigger_m": 1000.0}
+        if not _can_happen(Way.parse(way, "crosswalk"), at_once):
+            continue
+        for event in ({"kind": "crossing", "free_side": side} for side in (free, other)):
+            if _can_happen(Way.parse(way, "crosswalk"), event):
+                return way, event
     raise BadInput(f"town {town.name}: no crosswalk has room for people")
 
 
-def _can_happen(way: Way, event: Event) -> bool:
-    """Whether a world with the event can be built, and who stands leaves a passage, however seeds place them."""
+def _reactive_people(
+    town: Town, way: dict[str, Any], events: dict[str, Event], generator: np.random.Generator
+) -> dict[str, Event]:
+    """Groups with a gap and a way round, and an overtaker off the robot's lane, for the reactive suite.
+
+    A group for which there is no such place stays as it is, close together.
+    """
+    parsed = Way.parse(way, "way")
+    points = np.array(parsed.points)
+    line = Line(points, parsed.width, _window(town, points))
+    groups = choose_groups(line, generator, lambda event: _can_happen(parsed, event, PASSAGE_SPARE_M))
+    overtaking = clear_overtaking(line, events["overtaking"])
+    if overtaking is None or not _can_happen(parsed, overtaking):
+        raise BadInput(f"town {town.name}: the straight way has no room for somebody who overtakes")
+    return groups | {"overtaking": overtaking}
+
+
+def _can_happen(way: Way, event: Event, spare: float = 0.0) -> bool:
+    """Whether a world with the event can be built, and who stands leaves a passage and ``spare`` m more on both of its
+    sides, however seeds place them."""
     scenario = Scenario.parse(
         {
             "name": "choosing",
@@ -238,17 +265,17 @@ def _can_happen(way: Way, event: Event) -> bool:
         worlds = [builder.build(seed) for seed in range(4)]
     except BadInput:
         return False
-    return event["kind"] not in STANDING or all(_leaves_passage(world, np.array(way.points)) for world in worlds)
+    return event["kind"] not in STANDING or all(_leaves_passage(world, np.array(way.points), spare) for world in worlds)
 
 
-def _leaves_passage(world: World, points: FloatArray) -> bool:
+def _leaves_passage(world: World, points: FloatArray, spare: float) -> bool:
     """Past those who stand until the robot is past: of people who wait to cross, those on its own side of the road."""
     people = world.agents[: layout.PY + 1, : world.people].T.astype(np.float64)
     group = world.flags[layout.GROUP, : world.people]
     if world.scenario.events[0].kind == "crossing":
         near = np.hypot(*(people - points[0]).T) < np.hypot(*(people - points[-1]).T)
         people, group = people[near], group[near]
-    return not len(people) or leaves_passage(points, world.scene.spec, people, BODY_M, group)
+    return not len(people) or leaves_passage(points, world.scene.spec, people, BODY_M, group, HALF_WIDTH_M + spare)
 
 
 def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from sidestep.suites.sidewalk.places import LongWay, Way, sidewalk_places
-from sidestep.suites.sidewalk.real_places import real_long_ways
+from sidestep.suites.sidewalk.drawn_places import drawn_long_ways, split_of_place
+from sidestep.suites.sidewalk.places import LongWay, Split, Way, sidewalk_places, split_of_town
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
 from sidestep.types.behaviour import Behaviour, BehaviourGraph, BehaviourNode, BehaviourPlacement, Choice
 from sidestep.types.scenario import CrowdPart, Scenario
@@ -64,12 +64,14 @@ class SidewalkLong:
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
-        for town in sidewalk_places().towns:
-            yield self._scenario(town.town, town.long, "town")
-        for place, way in real_long_ways():
-            yield self._scenario(place, way, "real")
+        for number, town in enumerate(sidewalk_places().towns):
+            if self.options.takes(split_of_town(number)):
+                yield self._scenario(town.town, town.long, "town", split_of_town(number))
+        for place, way in drawn_long_ways():
+            if self.options.takes(split_of_place(place)):
+                yield self._scenario(place, way, "real", split_of_place(place))
 
-    def _scenario(self, place: str, way: LongWay, where: str) -> Scenario:
+    def _scenario(self, place: str, way: LongWay, where: str, split: Split) -> Scenario:
         return Scenario(
             name=f"long-{place.lower()}",
             suite=self.name,
@@ -85,8 +87,8 @@ class SidewalkLong:
                 time_limit_s=round(way.length / SLOWEST_MPS + SPARE_S),
             ),
             sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=("long", where),
-            notes={"options": self.options.model_dump(), "length_m": way.length},
+            tags=("long", where, split),
+            notes={"options": self.options.notes, "length_m": way.length},
         )
 
 

@@ -17,16 +17,23 @@ REACH_M = 9.0
 """How far before and after the people the way is looked at."""
 
 
-def leaves_passage(points: FloatArray, scene: SceneSpec, people: FloatArray, radius: float, group: IntArray) -> bool:
-    """Whether a disc of ``HALF_WIDTH_M`` can go along the way ``points`` (K, 2) past ``people`` (N, 2), round groups,
-    with its centre on the ground of sidewalk robots."""
+def leaves_passage(
+    points: FloatArray,
+    scene: SceneSpec,
+    people: FloatArray,
+    radius: float,
+    group: IntArray,
+    half_width: float = HALF_WIDTH_M,
+) -> bool:
+    """Whether a disc of radius ``half_width`` can go along the way ``points`` (K, 2) past ``people`` (N, 2), round
+    groups, with its centre on the ground of sidewalk robots."""
     middle = people.mean(axis=0)
     area = shapely.Point(middle).buffer(REACH_M + 2.0)
     ground = _union(scene, frozenset(GROUND), area).buffer(0.02).buffer(-EDGE_M)
-    solid = _union(scene, SOLID, area).buffer(HALF_WIDTH_M)
-    standing = [shapely.Point(place).buffer(radius + HALF_WIDTH_M) for place in people]
+    solid = _union(scene, SOLID, area).buffer(half_width)
+    standing = [shapely.Point(place).buffer(radius + half_width) for place in people]
     for number in np.unique(group[group >= 0]).tolist():
-        standing.append(shapely.MultiPoint(people[group == number]).convex_hull.buffer(radius + HALF_WIDTH_M))
+        standing.append(shapely.MultiPoint(people[group == number]).convex_hull.buffer(radius + half_width))
     free = ground.intersection(area) - solid - shapely.union_all(standing)
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
     here = float(along[np.hypot(*(points - middle).T).argmin()])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sidestep.errors import BadInput
 from sidestep.types.base import Model, Point, Positive
 from sidestep.types.events import EventSpec
+
+Split = Literal["dev", "test"]
+DEV_TOWNS = 50
+"""Towns 0 … 49 are for development, 50 … 99 for tests."""
 
 DATA = Path(__file__).parents[1] / "data" / "sidewalk.json"
 
@@ -63,3 +67,8 @@ def sidewalk_places() -> Places:
 def plain(model: Any) -> Any:
     """A model as JSON holds it, without what nobody set."""
     return model.model_dump(mode="json", exclude_unset=True)
+
+
+def split_of_town(number: int) -> Split:
+    """To which split town ``number`` belongs."""
+    return "dev" if number < DEV_TOWNS else "test"

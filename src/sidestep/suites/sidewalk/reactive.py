@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidestep.suites.sidewalk.places import TownWays, sidewalk_places
+from sidestep.suites.sidewalk.places import Split, TownWays, sidewalk_places, split_of_town
 from sidestep.suites.sidewalk.setting import ENDS, SidewalkOptions, placement, rules, sensors
 from sidestep.types.outcome import Outcome
 from sidestep.types.scenario import Scenario
@@ -30,7 +30,7 @@ class SidewalkReactive:
 
     options: SidewalkOptions = field(default_factory=SidewalkOptions)
     name: str = "sidewalk-reactive"
-    summary: str = "eight behaviours of pedestrians towards the robot, and nobody as reference, 100 times each"
+    summary: str = "eight behaviours of pedestrians towards the robot, and nobody as reference, once in every town"
 
     def with_options(self, options: dict[str, Any]) -> SidewalkReactive:
         """The same suite, run differently."""
@@ -42,11 +42,11 @@ class SidewalkReactive:
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
-        for town in sidewalk_places().towns:
-            for behaviour in (STATIC, *BEHAVIOURS):
-                yield self._scenario(behaviour, town)
+        for number, town in enumerate(sidewalk_places().towns):
+            for behaviour in (STATIC, *BEHAVIOURS) if self.options.takes(split_of_town(number)) else ():
+                yield self._scenario(behaviour, town, split_of_town(number))
 
-    def _scenario(self, behaviour: str, town: TownWays) -> Scenario:
+    def _scenario(self, behaviour: str, town: TownWays, split: Split) -> Scenario:
         way = town.crosswalk if behaviour == "crossing" else town.straight
         stops = behaviour == "gesturing"
         return Scenario(
@@ -63,8 +63,8 @@ class SidewalkReactive:
                 ends_on=(*ENDS, Outcome.DISOBEYED) if stops else ENDS,
             ),
             sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=(behaviour, "town"),
-            notes={"options": self.options.model_dump()},
+            tags=(behaviour, "town", split),
+            notes={"options": self.options.notes},
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import atan2
 from typing import Any, Literal
 
-from sidestep.suites.sidewalk.places import Way
+from sidestep.suites.sidewalk.places import Split, Way
 from sidestep.types.base import Model
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.scenario import RobotPlacement
@@ -37,6 +37,17 @@ class SidewalkOptions(Model):
     """Name of a robot spec: delivery_robot, robot_dog, humanoid, …"""
     weather: Literal["clear", "cloudy", "wet", "rain"] = "clear"
     time_of_day: Literal["noon", "sunset", "night"] = "noon"
+    split: Literal["dev", "test", "all"] = "test"
+    """Which scenarios: ``dev`` to develop and tune on, ``test`` for tables, ``all``."""
+
+    def takes(self, split: Split) -> bool:
+        """Whether scenarios of a split are wanted."""
+        return self.split in (split, "all")
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What a scenario notes of the options: a scenario is the same whatever else was asked for."""
+        return self.model_dump(exclude={"split"})
 
 
 def placement(way: Way, options: SidewalkOptions) -> RobotPlacement:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidestep.suites.sidewalk.places import Way, sidewalk_places
-from sidestep.suites.sidewalk.real_places import real_unit_ways
+from sidestep.suites.sidewalk.drawn_places import drawn_unit_ways, split_of_place
+from sidestep.suites.sidewalk.places import Split, Way, sidewalk_places, split_of_town
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement, rules, sensors
 from sidestep.types.scenario import Scenario
 from sidestep.types.sensors import Sensors
@@ -35,14 +35,15 @@ class SidewalkUnit:
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
-        for town in sidewalk_places().towns:
-            for kind in KINDS:
-                yield self._scenario(kind, town.town, getattr(town, kind), "town")
-        for kind, ways in real_unit_ways().items():
+        for number, town in enumerate(sidewalk_places().towns):
+            for kind in KINDS if self.options.takes(split_of_town(number)) else ():
+                yield self._scenario(kind, town.town, getattr(town, kind), "town", split_of_town(number))
+        for kind, ways in drawn_unit_ways().items():
             for place, way in ways:
-                yield self._scenario(kind, place, way, "real")
+                if self.options.takes(split_of_place(place)):
+                    yield self._scenario(kind, place, way, "real", split_of_place(place))
 
-    def _scenario(self, kind: str, place: str, way: Way, where: str) -> Scenario:
+    def _scenario(self, kind: str, place: str, way: Way, where: str, split: Split) -> Scenario:
         return Scenario(
             name=f"{kind}-{place.lower()}",
             suite=self.name,
@@ -51,8 +52,8 @@ class SidewalkUnit:
             robots=(placement(way, self.options),),
             rules=rules(way),
             sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=(kind, where),
-            notes={"options": self.options.model_dump()},
+            tags=(kind, where, split),
+            notes={"options": self.options.notes},
         )
 
 

@@ -1,4 +1,4 @@
-"""Where the scenarios on mapped and scanned places are, for the suites: ten short ways of each kind, five long ones."""
+"""Where the scenarios on the places that the project drew are: ten short ways of each kind, five long ones."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 
 from sidestep.errors import BadInput
-from sidestep.suites.sidewalk.places import LongWay, Way
+from sidestep.suites.sidewalk.places import LongWay, Split, Way
 from sidestep.types.base import Model
 
 DATA = Path(__file__).parents[1] / "data" / "sidewalk_real.json"
 KINDS = ("straight", "curve", "crosswalk")
+DEV_PLACES = frozenset({"piper-parade"})
+"""The place to develop on; the other two are for tests."""
 
 
 class NamedWay(Model):
@@ -27,7 +29,7 @@ class NamedLongWay(Model):
     way: LongWay
 
 
-class RealPlaces(Model):
+class DrawnPlaces(Model):
     """The file as a whole."""
 
     straight: tuple[NamedWay, ...]
@@ -37,20 +39,25 @@ class RealPlaces(Model):
 
 
 @cache
-def _read() -> RealPlaces:
+def _read() -> DrawnPlaces:
     try:
         text = DATA.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{DATA}: cannot be read ({error.strerror}); the installation is incomplete") from error
-    return RealPlaces.model_validate_json(text)
+    return DrawnPlaces.model_validate_json(text)
 
 
-def real_unit_ways() -> dict[str, tuple[tuple[str, Way], ...]]:
+def drawn_unit_ways() -> dict[str, tuple[tuple[str, Way], ...]]:
     """Kind → names and ways."""
     places = _read()
     return {kind: tuple((item.name, item.way) for item in getattr(places, kind)) for kind in KINDS}
 
 
-def real_long_ways() -> tuple[tuple[str, LongWay], ...]:
+def drawn_long_ways() -> tuple[tuple[str, LongWay], ...]:
     """Names and ways of more than 100 m, with whom the robot meets."""
     return tuple((item.name, item.way) for item in _read().long)
+
+
+def split_of_place(name: str) -> Split:
+    """Of a way's name, such as ``kettlegate-1``: the split of its place."""
+    return "dev" if name.rpartition("-")[0] in DEV_PLACES else "test"

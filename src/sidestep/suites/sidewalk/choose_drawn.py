@@ -1,6 +1,6 @@
-"""Chooses the ways on mapped and scanned places, once: ``data/sidewalk_real.json``.
+"""Chooses the ways on the drawn places, once: ``data/sidewalk_real.json``.
 
-``python -m sidestep.suites.sidewalk.choose_real`` makes the file anew.
+``python -m sidestep.suites.sidewalk.choose_drawn`` makes the file anew.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sidestep.scenes.places.spots import crosswalk_spots, curve_spots, straight_
 from sidestep.scenes.towns import Route, Spot
 from sidestep.simulation.build import WorldBuilder
 from sidestep.suites.sidewalk.choose import Event, crossings, events_along, long_way_with, rounded
+from sidestep.suites.sidewalk.drawn_places import DATA, DrawnPlaces
 from sidestep.suites.sidewalk.places import LongWay, plain
-from sidestep.suites.sidewalk.real_places import DATA, RealPlaces
 from sidestep.suites.sidewalk.setting import SidewalkOptions, placement
 from sidestep.types.scenario import Scenario
 
@@ -32,7 +32,7 @@ COUNTS: dict[str, dict[str, int]] = {
 SEED = 5
 
 
-def choose_ways() -> RealPlaces:
+def choose_ways() -> DrawnPlaces:
     """All ways."""
     chosen: dict[str, Any] = {}
     for kind, counts in COUNTS.items():
@@ -44,7 +44,7 @@ def choose_ways() -> RealPlaces:
         for name in names
         for number, route in enumerate(long_ways(name))
     ]
-    return RealPlaces.parse(chosen, "chosen ways")
+    return DrawnPlaces.parse(chosen, "chosen ways")
 
 
 def _short(place: Place, kind: str, count: int) -> list[dict[str, Any]]:
