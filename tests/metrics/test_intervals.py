@@ -46,8 +46,8 @@ def test_what_episodes_share() -> None:
     assert socnav["t_ETH1"] == socnav["t_ETH2"] != socnav["t_eth_follow"]
     assert len(set(socnav.values())) == 15  # windows of 33 episodes
     reactive = clusters("sidewalk-reactive")
-    assert reactive["static-alderwick"] == reactive["gesturing-alderwick"] == "town:Alderwick"
-    assert clusters("sidewalk-long")["long-alderwick"] == "town:Alderwick"
+    assert reactive["static-yarrowby"] == reactive["gesturing-yarrowby"] == "town:Yarrowby"
+    assert clusters("sidewalk-long")["long-yarrowby"] == "town:Yarrowby"
     core = clusters("core")
     assert len(set(core.values())) == len(core)
 
