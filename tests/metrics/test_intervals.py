@@ -106,9 +106,13 @@ def test_poisson_limits_are_garwoods(count: int) -> None:
 
 
 def test_nothing_counted_is_not_nothing_possible() -> None:
-    """Zero of n: an upper limit, never [0, 0]; all shares 1: a lower limit; a time has no largest value and no limit."""
+    """Zero of n: an upper limit, never [0, 0]; all shares 1: a lower limit; a time has no largest value and no
+    limit."""
     rows = [
-        episode(k, ones=(1.0, "count"), collisions=(0.0, "count"), within=(0.0, "ratio"), spl=(1.0, "ratio"), waited=(0.0, "s"), hit=(0.0, "0/1"))
+        episode(
+            k, ones=(1.0, "count"), collisions=(0.0, "count"), within=(0.0, "ratio"), spl=(1.0, "ratio"),
+            waited=(0.0, "s"), hit=(0.0, "0/1"),
+        )
         for k in range(20)
     ]  # fmt: skip
     table = aggregate(rows).policies["a"].metrics

@@ -83,8 +83,8 @@ def test_many_walls_are_handled_in_pieces() -> None:
 
 
 def test_walls_push_people(value, result) -> None:
-    """A person of radius 0.25 m whose centre is 0.45 m from a wall for all states, one 0.25 m from it in half of them, one
-    far away: 10 exp(-1), 10, 0 m/s²."""
+    """A person of radius 0.25 m whose centre is 0.45 m from a wall for all states, one 0.25 m from it in half of them,
+    one far away: 10 exp(-1), 10, 0 m/s²."""
     wall = [(-50, 2, 50, 2)]
     people = [Walker((4, 1.55)), Walker((9, 1.75), present=np.arange(65) < 32), Walker((0, -9))]
     record = straight_run(people=people, walls=wall)

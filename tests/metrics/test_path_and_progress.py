@@ -111,7 +111,8 @@ def test_carried_metres_count_for_nothing(value) -> None:
 
 
 def test_only_own_metres_of_a_route_count(value) -> None:
-    """Drives to 6 m, is carried to 10 m, drives to 16 m, is carried back to 10 m, drives to 20 m, the goal: 16 of 20."""
+    """Drives to 6 m, is carried to 10 m, drives to 16 m, is carried back to 10 m, drives to 20 m, the goal: 16 of
+    20."""
     route = ((5.0, 0.0), (10.0, 0.0), (15.0, 0.0))
     parts = [line((0, 0), (1, 0), 48), line((10.125, 0), (1, 0), 47), line((10.125, 0), (1, 0), 79)]
     positions = np.concatenate(parts)
@@ -138,8 +139,8 @@ def test_a_far_carry_and_a_route_that_passes_a_place_twice(value) -> None:
 
 
 def test_aggregated_time_adds_up_everybody_under_way(value, result) -> None:
-    """Robot 8 s; one who walks all the time 8 s, one who arrives after 3 s, one who comes at 2 s and walks until 5 s, one
-    who stands: 8 + 8 + 3 + 3."""
+    """Robot 8 s; one who walks all the time 8 s, one who arrives after 3 s, one who comes at 2 s and walks until 5 s,
+    one who stands: 8 + 8 + 3 + 3."""
     there = np.arange(65) * 0.125
     halting = np.column_stack([np.minimum(there, 3.0), np.full(65, 3.0)])
     late = np.column_stack([np.clip(there, 2.0, 5.0), np.full(65, -3.0)])

@@ -256,8 +256,8 @@ def test_time_within_exactly_at_the_threshold(value, result) -> None:
 
 
 def test_who_approached_whom(value, result) -> None:
-    """The robot drives at 1 m/s past one who stands (its doing), is overtaken at 2 m/s (not its doing) and meets one who
-    comes at 1 m/s (both alike: counted as the robot's)."""
+    """The robot drives at 1 m/s past one who stands (its doing), is overtaken at 2 m/s (not its doing) and meets one
+    who comes at 1 m/s (both alike: counted as the robot's)."""
     stands = Walker((4, 0.8))
     overtakes = Walker(line((-4, -0.8), (2, 0), 64))
     meets = Walker(line((8, 0.9), (-1, 0), 64))

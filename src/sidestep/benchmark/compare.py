@@ -67,8 +67,8 @@ class Entry:
 def compare_runs(
     folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
 ) -> dict[str, Any]:
-    """Every pair of policies of the runs that share episodes; with ``baseline``, a policy or label, only the pairs with it.
-    ``metrics`` None: all that both have."""
+    """Every pair of policies of the runs that share episodes; with ``baseline``, a policy or label, only the pairs with
+    it. ``metrics`` None: all that both have."""
     runs = [read_run(folder) for folder in folders]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:

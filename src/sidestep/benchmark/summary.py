@@ -20,8 +20,9 @@ RATE_KEYS = ("bound", "count", "metres")
 
 
 def summarise(run: ScoredRun) -> dict[str, Any]:
-    """``metrics`` are over valid episodes, ``episodes`` counts all; a figure that does not exist is null. Where a folder
-    holds records of several suites, ``suites`` has the same of each: numbers of two suites do not belong together."""
+    """``metrics`` are over valid episodes, ``episodes`` counts all; a figure that does not exist is null. Where a
+    folder holds records of several suites, ``suites`` has the same of each: numbers of two suites do not belong
+    together."""
     document = {
         "run": str(run.folder),
         "suite": run.suite,

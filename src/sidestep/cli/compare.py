@@ -25,7 +25,8 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare policies and runs, episode by episode: paired differences, intervals, tests corrected for their number."""
+    """Compare policies and runs, episode by episode: paired differences, intervals, tests corrected for their
+    number."""
     from sidestep.benchmark.compare import compare_runs
     from sidestep.cli.tables import print_comparison
     from sidestep.metrics.score import HEADLINES, load_metrics

@@ -13,7 +13,7 @@ def _console() -> Any:
 
 SUCCESS_MEANS = {
     "stop": "success here: the robot stops for the person who asks it to",
-    "goal or stop": "success here: the goal is reached, or in scenarios with a raised hand the robot stops for the person",
+    "goal or stop": "success here: the goal is reached, or where a person raises a hand, the robot stops for them",
 }
 
 
@@ -61,8 +61,8 @@ def _missed(events: dict[str, int] | None) -> str:
 
 
 def _shown_metrics(policies: dict[str, Any]) -> list[str]:
-    """The headline metrics, and failures per 100 m where an episode can have several; where none of them was scored, all
-    that were."""
+    """The headline metrics, and failures per 100 m where an episode can have several; where none of them was scored,
+    all that were."""
     from sidestep.metrics.score import HEADLINES
 
     scored = list(dict.fromkeys(name for entry in policies.values() for name in entry["metrics"]))

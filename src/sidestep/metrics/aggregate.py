@@ -199,7 +199,8 @@ class _Column:
 
 
 def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: _Interval) -> dict[str, Limits]:
-    """Interval of every metric; metrics with values in the same episodes share their resamples in one matrix product."""
+    """Interval of every metric; metrics with values in the same episodes share their resamples in one matrix
+    product."""
     found: dict[str, Limits] = {}
     groups: dict[tuple[int, ...], list[str]] = {}
     for name, column in columns.items():
@@ -222,8 +223,8 @@ def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: 
 
 def _edge(column: _Column, unit: str, confidence: float) -> Limits | None:
     """Limits where resampling would give an interval of length 0. Counts that are all alike: Poisson's; shares that are
-    all 0 or all 1: Wilson's, since an episode's share is at most 1; other units that are all 0 have no largest value and
-    so no limit. None elsewhere."""
+    all 0 or all 1: Wilson's, since an episode's share is at most 1; other units that are all 0 have no largest value
+    and so no limit. None elsewhere."""
     n = len(column.values) if column.clusters is None else int(column.clusters.max()) + 1
     value = float(column.values[0])
     if (column.values != value).any():

@@ -24,8 +24,9 @@ _COUNTS_AT_ONCE = 4_000_000
 
 
 def number_clusters(names: Sequence[str]) -> IntArray | None:
-    """(n,) number of each name in order of appearance; an empty name is a cluster of its own. None where nothing repeats,
-    or where all share one: then there is nothing to learn about other clusters, and what is estimated is this one."""
+    """(n,) number of each name in order of appearance; an empty name is a cluster of its own. None where nothing
+    repeats, or where all share one: then there is nothing to learn about other clusters, and what is estimated is this
+    one."""
     numbers: dict[str, int] = {}
     index = [numbers.setdefault(name or f"\0{place}", len(numbers)) for place, name in enumerate(names)]
     return np.array(index, dtype=np.int64) if 1 < len(numbers) < len(index) else None
@@ -116,8 +117,8 @@ def resampled_sums(values: FloatArray, resamples: int, seed: int) -> FloatArray:
 
 
 def resampled_means(values: FloatArray, resamples: int, seed: int, clusters: IntArray | None = None) -> FloatArray:
-    """(M, R) means of R resamples with replacement of ``values`` (M, n), the same resamples for every row; whole clusters
-    are drawn where there are some."""
+    """(M, R) means of R resamples with replacement of ``values`` (M, n), the same resamples for every row; whole
+    clusters are drawn where there are some."""
     if clusters is None:
         independent: FloatArray = resampled_sums(values, resamples, seed) / values.shape[1]
         return independent

@@ -126,15 +126,15 @@ JERK_AVG = _statistic("jerk", "avg", "m/s³", "lower", _JERK + ", weighted by ti
 JERK_MAX = _statistic("jerk", "max", "m/s³", "lower", _JERK, "two steps")
 
 _TURN = (
-    "The turn rate is the recorded one; of a holonomic robot, whose heading is free, it is how fast the direction of its "
-    "velocity turns, 0 while it stands."
+    "The turn rate is the recorded one; of a holonomic robot, whose heading is free, it is how fast the direction of "
+    "its velocity turns, 0 while it stands."
 )
 ENERGY = Metric(
     name="energy",
     unit="J·s",
     direction="lower",
-    definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's unit "
-    "is J·s, which the paper calls joule.",
+    definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's "
+    "unit is J·s, which the paper calls joule.",
     source=f"{SOCNAVBENCH}, energy expenditure",
     distance="none",
     validity=_COMPLETED,

@@ -11,8 +11,8 @@ from sidestep.types.result import MetricResult
 
 _NO_WALLS = "there are no walls"
 _CLEARANCE = (
-    "distance from the robot's surface (circle or polygon, exact) to the nearest wall edge, negative when the edge cuts "
-    "the body"
+    "distance from the robot's surface (circle or polygon, exact) to the nearest wall edge, negative when the edge "
+    "cuts the body"
 )
 
 

@@ -59,8 +59,8 @@ def _metric(outcome: Outcome, meaning: str, source: str) -> Metric:
 SUCCESS = _metric(
     Outcome.SUCCESS,
     "1 if the outcome is success: the goal was reached (or, where rules.success is stop, the robot stopped for the "
-    "person who asked it to) and nothing that outranks it happened (by the default precedence no collision with anybody "
-    "or anything, no timeout, no policy error), else 0.",
+    "person who asked it to) and nothing that outranks it happened (by the default precedence no collision with "
+    "anybody or anything, no timeout, no policy error), else 0.",
     f"{SOCNAVBENCH}, overall success rate; {FRANCIS}, S",
 )
 PEDESTRIAN_COLLISION = _metric(

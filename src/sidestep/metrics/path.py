@@ -112,8 +112,8 @@ def heading_change_rate(record: EpisodeRecord) -> MetricResult:
 
 _COMPLETED = "Episodes in which the goal was reached: a path that ends early is short, but no better."
 _TRAVEL = (
-    "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, kept "
-    f"while it is slower than {STANDING_MPS:g} m/s)"
+    "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
+    f"kept while it is slower than {STANDING_MPS:g} m/s)"
 )
 PATH_LENGTH = Metric(
     name="path_length",

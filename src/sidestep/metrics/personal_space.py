@@ -283,10 +283,10 @@ def _blame(zone: str) -> Metric:
         name=f"{zone}_violations_by_robot",
         unit="ratio",
         direction="lower",
-        definition=f"Of the times that the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, the share "
-        "in which the robot approached at least as fast as the person: with u the vector from the robot's centre to the "
-        "person's before the step of the entry and v the velocities of that step, v_robot·u ≥ -v_person·u. Whoever is that "
-        "near when they first appear was approached by nobody and is left out.",
+        definition=f"Of the times that the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, the "
+        "share in which the robot approached at least as fast as the person: with u the vector from the robot's centre "
+        "to the person's before the step of the entry and v the velocities of that step, v_robot·u ≥ -v_person·u. "
+        "Whoever is that near when they first appear was approached by nobody and is left out.",
         source=f"{SEAN}, Robot on Person and Person on Robot {zone} distance violations, as a share",
         distance="surface",
         validity="Episodes in which a person and the robot came that near to each other.",
@@ -306,7 +306,8 @@ TIME_WITHIN_1_2M = Metric(
     unit="ratio",
     direction="lower",
     definition="Share of the T+1 states in which the surface distance to the closest person is below "
-    f"{ZONES_M['personal'][1]:g} m: the intimate and the personal zone together, so that coming closer never improves it.",
+    f"{ZONES_M['personal'][1]:g} m: the intimate and the personal zone together, so that coming closer never "
+    "improves it.",
     source=f"{SIDESTEP}; the distance is the outer limit of {HALL}'s personal zone",
     distance="surface",
     validity=_SOMEBODY,

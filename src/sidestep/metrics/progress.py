@@ -207,9 +207,9 @@ AGGREGATED_TIME = Metric(
     name="aggregated_time",
     unit="s",
     direction="lower",
-    definition="The robot's time to its goal plus, for every person who walks in the episode, the time from the person's "
-    f"first state to the last one in which the person walks (at least {STANDING_MPS:g} m/s). People still on their way "
-    "when the episode ends count up to then. Comparable only over the same episodes, with the same people.",
+    definition="The robot's time to its goal plus, for every person who walks in the episode, the time from the "
+    f"person's first state to the last one in which the person walks (at least {STANDING_MPS:g} m/s). People still on "
+    "their way when the episode ends count up to then. Comparable only over the same episodes, with the same people.",
     source=f"{FRANCIS}, AT (time for cooperating agents to reach their goals), with the end of walking for a person's "
     "goal, which a record does not hold",
     distance="none",
@@ -221,11 +221,12 @@ ROUTE_COMPLETION = Metric(
     name="route_completion",
     unit="ratio",
     direction="higher",
-    definition="Metres of the route that the robot covered itself over the length of the route, 0 … 1. With a route: arc "
-    "length of the robot's projection on the polyline start, route, goal, which only moves on; the projection is looked "
-    f"for at most {ROUTE_REACH_M:g} m beside the route and {ROUTE_REACH_M:g} m ahead of the point reached. Metres over "
-    "which a robot was carried after a failure (event reset) count for nothing, nor does driving over a stretch again. "
-    "Without a route: 1 - min_k |p_k - goal| / |p_0 - goal|. 1 when the goal was reached without being carried.",
+    definition="Metres of the route that the robot covered itself over the length of the route, 0 … 1. With a route: "
+    "arc length of the robot's projection on the polyline start, route, goal, which only moves on; the projection is "
+    f"looked for at most {ROUTE_REACH_M:g} m beside the route and {ROUTE_REACH_M:g} m ahead of the point reached. "
+    "Metres over which a robot was carried after a failure (event reset) count for nothing, nor does driving over a "
+    "stretch again. Without a route: 1 - min_k |p_k - goal| / |p_0 - goal|. 1 when the goal was reached "
+    "without being carried.",
     source=f"{CARLA}; {SIDESTEP} for the case without a route",
     distance="none",
     validity="Episodes that do not start at the goal.",
@@ -296,8 +297,8 @@ TIME_NOT_MOVING = Metric(
     unit="s",
     direction="none",
     definition=f"Time in which the speed is below {NOT_MOVING_BELOW_MPS:g} m/s and the turn rate below "
-    f"{NOT_TURNING_BELOW_RADPS:g} rad/s. Grows with the length of the episode, so less is not better where episodes fail "
-    "early.",
+    f"{NOT_TURNING_BELOW_RADPS:g} rad/s. Grows with the length of the episode, so less is not better where episodes "
+    "fail early.",
     source=f"{SEAN}, time not moving, with the thresholds of {HUNAVSIM}",
     distance="none",
     validity="Episodes with one step.",

@@ -1,4 +1,5 @@
-"""Events per 100 m over many episodes: the sums are divided, and a rate over too few metres is a bound with its count."""
+"""Events per 100 m over many episodes: the sums are divided, and a rate over too few metres is a bound with its
+count."""
 
 from __future__ import annotations
 
@@ -50,8 +51,8 @@ def pooled_rate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Rate:
-    """100 · Σ counts / Σ metres. Interval: episodes, or clusters called ``names``, are resampled and both sums taken anew
-    (percentiles). Poisson's limits where nothing was counted, where there is one episode, and over less than
+    """100 · Σ counts / Σ metres. Interval: episodes, or clusters called ``names``, are resampled and both sums taken
+    anew (percentiles). Poisson's limits where nothing was counted, where there is one episode, and over less than
     ``LEAST_TOTAL_M``, where the rate itself is not given."""
     count, total = float(counts.sum()), float(metres.sum())
     if total <= 0:

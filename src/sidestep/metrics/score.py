@@ -11,7 +11,6 @@ from sidestep.metrics.dialects import DEFAULT, DIALECTS
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
-
 HEADLINES: tuple[str, ...] = (
     "success",
     "collisions",

@@ -91,8 +91,8 @@ def behaviour_table(run: SidewalkRun) -> Table:
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
         "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight ways with nobody on "
-        "them. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success is to "
-        "reach the goal, but in gesturing to stop for the person who raises a hand.",
+        "them. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success is "
+        "to reach the goal, but in gesturing to stop for the person who raises a hand.",
         _counted(run, REACTIVE),
     )
     title = "Success rate by behaviour (Table 2 of the SidewalkBench paper)"
@@ -139,8 +139,8 @@ def unit_table(run: SidewalkRun) -> Table:
         sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
     notes = (
         "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
-        "with bootstrap intervals), in clusters of episodes in one town or place. The shortest path of SPL is the route "
-        "up to the goal's circle, where a drive ends.",
+        "with bootstrap intervals), in clusters of episodes in one town or place. The shortest path of SPL is the "
+        "route up to the goal's circle, where a drive ends.",
         _counted(run, UNIT),
     )
     title = "Lane keeping by kind of sidewalk (Table 5 of the SidewalkBench paper)"
@@ -206,10 +206,10 @@ def long_table(run: SidewalkRun) -> Table:
         sections.append(Section(place, PLACE_TITLES[place], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (
         "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
-        "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % limit) "
-        "with the count. V: that way divided by the time. Intervals: episodes resampled (bootstrap); where nothing was "
-        "counted the upper limit is Poisson's. RC: mean route completion, of which metres over which the robot was carried "
-        "are no part.",
+        "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % "
+        "limit) with the count. V: that way divided by the time. Intervals: episodes resampled (bootstrap); where "
+        "nothing was counted the upper limit is Poisson's. RC: mean route completion, of which metres over which the "
+        "robot was carried are no part.",
         _counted(run, LONG),
     )
     title = "Long ways (Table 7 of the SidewalkBench paper)"

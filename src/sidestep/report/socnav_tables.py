@@ -227,8 +227,8 @@ def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
         "± is the standard deviation over episodes; the paper does not say what its own is over. paper: definitions of "
         "the SocNavBench paper; socnavbench-code: what its program computes; published: the paper's own numbers, over "
         f"the {published().completed_by_all} of {published().episodes} episodes that its four algorithms completed. "
-        f"★ best of a column under the same definitions over at least {LEAST_FOR_A_STAR} episodes, among policies whose "
-        "success rate is not clearly below the best one's."
+        f"★ best of a column under the same definitions over at least {LEAST_FOR_A_STAR} episodes, among policies "
+        "whose success rate is not clearly below the best one's."
     )
     return [*notes, *_warnings(run)]
 

@@ -125,7 +125,8 @@ class MetricColumn:
 
 @dataclass(frozen=True)
 class Summary:
-    """One suite: everything that its tables and plots are made from. ``columns`` are in the order of the metric table."""
+    """One suite: everything that its tables and plots are made from. ``columns`` are in the order of the metric
+    table."""
 
     suite: str
     policies: tuple[str, ...]
@@ -181,8 +182,8 @@ class Summary:
             told.append(f"Episodes that ended before the event that they stage: {', '.join(missed)}.")
         if self.privileged:
             told.append(
-                f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have no "
-                "star, and no part in fronts and averages."
+                f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have "
+                "no star, and no part in fronts and averages."
             )
         left_out = [policy for policy in self.policies if policy not in comparable(self.episodes) | self.privileged]
         if left_out:
@@ -295,8 +296,8 @@ def contenders(table: ResultTable) -> set[str]:
 
 
 def _mark_best(cells: dict[str, Cell], direction: Direction, candidates: set[str]) -> dict[str, Cell]:
-    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better. Means
-    of fewer than ``LEAST_FOR_A_STAR`` values, and bounds, are no contenders."""
+    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better.
+    Means of fewer than ``LEAST_FOR_A_STAR`` values, and bounds, are no contenders."""
     means = {
         policy: cell.mean_value
         for policy, cell in cells.items()

@@ -59,7 +59,7 @@ def latex_table(summary: Summary) -> str:
     heads = [escape_latex(column.title) + arrows[column.direction] for column in columns]
     below = [r"\%" if column.unit == "0/1" else escape_latex(column.shown_unit) for column in columns]
     lines = [
-        f"% Suite {summary.suite}. Needs the package booktabs. Mean and 95 % interval; the best mean of a column is bold.",
+        f"% Suite {summary.suite}. Needs the package booktabs. Mean and 95 % interval, the best of a column in bold.",
         *(f"% {note}" for note in summary.notes),
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
