@@ -199,6 +199,10 @@ def test_a_damaged_run_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "run/run.json").write_text('{"format": 1, "plan"')
     with pytest.raises(BadInput, match="not a run description"):
         run(plan, tmp_path / "run")
+    for nonsense in ("[]", "3", "[" * 100_000, '{"format": "x"}', '{"format": 2, "plan": {}, "base": 3}', "9" * 5000):
+        (tmp_path / "run/run.json").write_text(nonsense)
+        with pytest.raises(BadInput, match=r"run\.json: "):
+            run(plan, tmp_path / "run")
     (tmp_path / "run/run.json").write_text('{"format": 99}')
     with pytest.raises(BadInput, match="written by a newer Sidestep"):
         run(plan, tmp_path / "run")
@@ -225,3 +229,12 @@ def test_safe_names_stay_apart() -> None:
     names = ["a/b", "a:b", "a b", "a-b", "x" * 200, "x" * 201]
     assert len({safe_name(name) for name in names}) == len(names)
     assert max(len(safe_name(name)) for name in names) < 100
+
+
+def test_what_a_scenario_does_not_say_of_its_camera_is_left_open(tmp_path: Path) -> None:
+    """The robot says it then, in a resumed run as in the first one."""
+    item = example_scenario("s0", sensors={"camera": {"width": 32}})
+    run(fake_plan(tmp_path, "Steady", items=(item,)), tmp_path / "run")
+    [kept] = load_run(tmp_path / "run").plan.scenarios
+    assert kept.sensors.camera.model_fields_set == {"width"}
+    assert kept == item

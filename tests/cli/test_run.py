@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from sidestep.benchmark.folder import load_run
+from sidestep.benchmark.folder import load_run, only_run
+from sidestep.benchmark.identity import policy_version as version
 from sidestep.records import load_record
 from tests.cli.conftest import WALLED, document, started
 
@@ -125,6 +128,62 @@ def test_other_settings_in_the_same_folder(suite: str, call: Call) -> None:
     assert result.exit_code == 2
     assert "settings of orca: {} there, {'horizon': 1} now" in result.stderr
     assert call("run", suite, "--policy", "stop", "--limit", 1, "--out", "r").exit_code == 0
+
+
+def test_changed_code_in_the_same_folder(suite: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told with the way out; the way out works and leaves other policies alone."""
+    command = ("run", suite, "--policy", "straight", "--limit", 1, "--out", "r")
+    assert call(*command, "--policy", "stop").exit_code == 0
+    kept = Path("r/episodes/stop/alone__seed0.parquet").stat().st_mtime_ns
+    monkeypatch.setattr(
+        "sidestep.benchmark.plan.policy_version", lambda name: "sidestep new" if name == "straight" else version(name)
+    )
+    refused = call(*command)
+    assert refused.exit_code == 2
+    assert "code of straight: version sidestep 0" in refused.stderr
+    assert "choose another --out" in refused.stderr
+    assert "--replace straight" in refused.stderr
+    assert call(*command, "--replace", "straight").exit_code == 0
+    assert load_record("r/episodes/straight/alone__seed0.parquet").policy.version == "sidestep new"
+    assert Path("r/episodes/stop/alone__seed0.parquet").stat().st_mtime_ns == kept
+    missing = call(*command, "--replace", "orca")
+    assert (missing.exit_code, "name it with --policy too" in missing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_of_a_folder(suite: str, call: Call, name: str) -> None:
+    result = call("run", suite, "--policy", "stop", "--out", name)
+    assert result.exit_code == 2
+    assert "is empty" in result.stderr
+    assert not Path("run.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--out", b"r\xff"], ["--policy", b"\xff.py:Mine"], ["--scenario", b"\xfe*"]])
+def test_names_that_are_not_utf8(suite: str, tmp_path: Path, arguments: list[Any]) -> None:
+    command = [sys.executable, "-m", "sidestep", "run", suite, "--policy", "stop", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=COLD_S, check=False)
+    assert done.returncode == 2, done.stderr
+    assert b"is not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_folder_that_another_run_uses(suite: str, call: Call) -> None:
+    with only_run(Path("r")):
+        result = call("run", suite, "--policy", "stop", "--out", "r")
+    assert result.exit_code == 2
+    assert f"another run is under way in it (process {os.getpid()}" in result.stderr
+
+
+def test_a_full_disk(suite: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(path: Path, data: bytes) -> None:
+        if "__seed" in path.name:
+            raise OSError(28, "No space left on device")
+        path.write_text(data.decode())
+
+    monkeypatch.setattr(Path, "write_bytes", no_space)
+    result = call("run", suite, "--policy", "stop", "--out", "r")
+    assert result.exit_code == 2
+    assert "free some space on that disk and run the same command again" in result.stderr
 
 
 def test_a_scenario_that_cannot_be_built_is_skipped_and_the_rest_runs(suite: str, call: Call) -> None:

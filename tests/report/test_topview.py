@@ -169,7 +169,7 @@ def test_a_record_of_one_state_can_be_drawn(build) -> None:  # type: ignore[no-u
 
     whole = build(outcome=Outcome.TIMEOUT)
     names = ("time", "robot_pose", "robot_velocity", "person_position", "person_velocity", "person_heading")
-    first = {name: getattr(whole, name)[:1] for name in (*names, "person_present", "other_pose")}
+    first = {name: getattr(whole, name)[:1] for name in (*names, "person_present", "person_group", "other_pose")}
     none = {name: getattr(whole, name)[:0] for name in ("command", "applied", "limited", "planning_time")}
     record = replace(whole, events=(), **first, **none)
     assert draw_png(record, size=(100, 100)).shape == (100, 100, 3)

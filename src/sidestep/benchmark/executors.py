@@ -6,7 +6,7 @@ An executor yields every task with its answer, in any order; a task whose proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,7 +94,7 @@ def settle(
     work: Work,
     tasks: Sequence[EpisodeTask],
     as_failed: Callable[[EpisodeTask, str], EpisodeTask],
-) -> Iterator[tuple[EpisodeTask, Answer]]:
+) -> Generator[tuple[EpisodeTask, Answer], None, None]:
     """Every task with a definite answer.
 
     A task whose process died runs once more with nothing beside it (it may have been a neighbour that took

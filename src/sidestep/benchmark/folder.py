@@ -68,9 +68,17 @@ class RunFile:
             "machine": self.machine,
             "skipped": [vars(entry) for entry in self.skipped],
             "base": _portable(self.plan.base, folder),
-            "plan": self.plan.model_dump(mode="json"),
+            "plan": _plan_document(self.plan),
         }
         write_whole(folder / RUN_FILE, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _plan_document(plan: Plan) -> dict[str, Any]:
+    """The plan in full; of cameras only what scenarios say, for the rest is the robot's and the policy's to say."""
+    document = plan.model_dump(mode="json")
+    for entry, scenario in zip(document["scenarios"], plan.scenarios, strict=True):
+        entry["sensors"]["camera"] = scenario.sensors.camera.model_dump(mode="json", exclude_unset=True)
+    return document
 
 
 @contextmanager
@@ -181,7 +189,7 @@ def load_run(folder: Path) -> RunFile:
             complete=document["complete"],
             skipped=tuple(Skipped(**entry) for entry in document["skipped"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{path}: not a run description ({type(error).__name__}: {error})") from error
 
 

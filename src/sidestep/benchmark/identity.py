@@ -46,10 +46,10 @@ def bundled_version(name: str) -> str:
     simulator, the policy's module and all that it imports from this package, and data beside those modules."""
     module = registry.POLICIES[name].partition(":")[0]
     [start, *_] = _located(module, [PACKAGE.parent])[::-1]
-    sources = imported_files(start, [PACKAGE.parent], only="sidestep")
+    sources = imported_files(start, [PACKAGE.parent], only=PACKAGE.name)
     data = {file for source in sources for file in _data_beside(source)}
-    simulator = [file for part in SIMULATOR for file in _files_of(PACKAGE / part)]
-    return f"sidestep {__version__} sha256:{hash_files({*sources, *data, *simulator}, PACKAGE)}"
+    whole = hashlib.sha256(f"{simulator_version()} {hash_files({*sources, *data}, PACKAGE)}".encode()).hexdigest()
+    return f"sidestep {__version__} sha256:{whole[:HEX]}"
 
 
 def _data_beside(source: Path) -> list[Path]:
@@ -59,11 +59,15 @@ def _data_beside(source: Path) -> list[Path]:
     return [file for file in _files_of(source.parent) if file.suffix != ".py"]
 
 
-def policy_version(name: str, settings: Mapping[str, Any]) -> str:
-    """What the code of a policy and the files that its settings name (a model's weights) are now."""
-    code = bundled_version(name) if name in registry.POLICIES else user_version(name)
-    named = [path for value in settings.values() if (path := _existing(value)) is not None]
-    return f"{code} files:{hash_files(named, Path())}".strip() if named else code
+def policy_version(name: str) -> str:
+    """What the code of a policy is now."""
+    return bundled_version(name) if name in registry.POLICIES else user_version(name)
+
+
+def setting_files(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Setting → hash of the file that it names, such as a model's weights; of settings that name one that exists."""
+    named = {key: _existing(value) for key, value in settings.items()}
+    return {key: hash_files([path], path.parent) for key, path in named.items() if path is not None}
 
 
 def user_version(name: str) -> str:
@@ -106,30 +110,34 @@ def imported_files(start: Path, roots: list[Path], only: str | None = None) -> s
         if any(file.is_relative_to(PACKAGE / part) for part in SIMULATOR):
             continue
         for module, folders in _imports(file, roots):
-            if only is None or folders is not roots or module.partition(".")[0] == only:
+            top = module.partition(".")[0]
+            if folders is roots and top == PACKAGE.name:
+                waiting += _located(module, [PACKAGE.parent])
+            elif folders is not roots or only is None or top == only:
                 waiting += _located(module, folders)
     return found
 
 
 def _imports(file: Path, roots: list[Path]) -> Iterator[tuple[str, list[Path]]]:
     """Every module that ``file`` imports, and the folders to look for it in."""
+    for module, level in _import_statements(file, file.stat().st_mtime_ns, file.stat().st_size):
+        yield module, roots if not level else [file.parents[min(level, len(file.parents)) - 1]]
+
+
+@cache
+def _import_statements(file: Path, changed_ns: int, size: int) -> list[tuple[str, int]]:
+    """Modules, with ``from`` and their names in them, and how many folders up they start; 0: not relative."""
     try:
-        tree = ast.parse(file.read_bytes())
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
     except (SyntaxError, ValueError, RecursionError):
-        return  # it cannot be imported either, and that is told elsewhere
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, roots) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            folders = roots if not node.level else [_ancestor(file, node.level)]
-            opening = f"{node.module}." if node.module else ""
-            yield from ((opening + alias.name, folders) for alias in node.names)
-
-
-def _ancestor(file: Path, level: int) -> Path:
-    for _ in range(level):
-        file = file.parent
-    return file
+        return []  # it cannot be imported either, and that is told elsewhere
+    plain = [(alias.name, 0) for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return plain + [
+        (f"{node.module}.{alias.name}" if node.module else alias.name, node.level)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
 
 
 def _located(module: str, folders: list[Path]) -> list[Path]:
@@ -172,6 +180,8 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
 def _names_of_files(scenario: Scenario) -> Iterator[str]:
     if isinstance(scenario.scene, str):
         yield scenario.scene
+    elif scenario.scene.mesh is not None:
+        yield scenario.scene.mesh
     yield from (robot.spec for robot in scenario.robots if isinstance(robot.spec, str))
     placements = (part.placement for part in scenario.crowd)
     yield from (each.path for each in placements if isinstance(each, ReplayPlacement) and each.path is not None)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from sidestep import registry
-from sidestep.benchmark.identity import policy_version, scenario_files, simulator_version
+from sidestep.benchmark.identity import policy_version, scenario_files, setting_files, simulator_version
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.types.base import Model, NonNegative, Positive
@@ -27,6 +27,8 @@ class PolicyPlan(Model):
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
     version: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Setting → hash of the file that it names, for files that were there when the policy was planned."""
     privileged: bool = False
     """Also of an episode in which the policy could not be asked, because it took its process down."""
 
@@ -139,13 +141,15 @@ def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
         if need not in NEEDS:
             raise BadInput(f"policy {name!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}")
     privileged = bool(getattr(policy, "privileged", False)) or "future" in needs
-    version = _version_of(name, settings, getattr(policy, "version", None))
-    return PolicyPlan(name=name, settings=settings, version=version, privileged=privileged)
+    version = _version_of(name, getattr(policy, "version", None))
+    return PolicyPlan(
+        name=name, settings=settings, version=version, files=setting_files(settings), privileged=privileged
+    )
 
 
-def _version_of(name: str, settings: Mapping[str, Any], stated: Any) -> str:
+def _version_of(name: str, stated: Any) -> str:
     """The version that a user's policy states, and the hash of its code; of a bundled one Sidestep's version."""
-    code = policy_version(name, settings)
+    code = policy_version(name)
     return code if name in registry.POLICIES or not stated else f"{stated} {code}".strip()
 
 
@@ -171,8 +175,8 @@ def extend(
         raise BadInput(f"the folder holds a run of another plan:\n  {listed}\n{_ways_out(kept, own, bool(common))}")
     merged = new.model_copy(
         update={
-            "scenarios": _union(old.scenarios, new.scenarios),
-            "policies": _union(old.policies, new.policies),
+            "scenarios": _union(old.scenarios, new.scenarios, set() if kept else {each.name for each in new.scenarios}),
+            "policies": _union(old.policies, new.policies, wanted),
             "seeds": tuple(sorted({*old.seeds, *new.seeds})),
         }
     )
@@ -184,14 +188,16 @@ def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bo
     """What a person can do about a folder that was refused."""
     names = [policy.name for policy in kept if all_of_them or own[policy.name]]
     options = " ".join(f"--replace {name}" for name in names)
-    what = "all records are of the old one, so run every policy again" if all_of_them else "run again what changed"
+    what = "delete all records and run every policy again" if all_of_them else "run again what changed"
     return f"choose another --out, give the same settings and code, or {what} with {options}"
 
 
-def _union(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Those of both, by name; where they differ, the new ones."""
-    items = {item.name: item for item in old} | {item.name: item for item in new}
-    return tuple(items.values())
+def _union(old: tuple[Any, ...], new: tuple[Any, ...], replaced: set[str]) -> tuple[Any, ...]:
+    """Those of both, by name; of two with the same name the old one, unless it is replaced."""
+    items = {item.name: item for item in old}
+    return tuple(
+        (items | {item.name: item for item in new if item.name not in items or item.name in replaced}).values()
+    )
 
 
 def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
@@ -217,17 +223,19 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
 def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set[str]) -> Iterable[str]:
     """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change has
     been told."""
-    if known.is_bundled and old.simulator != new.simulator:
-        return
+    is_told = known.is_bundled and old.simulator != new.simulator
     again = next((policy for policy in new.policies if policy.name == known.name), None)
     if again is None:
-        code = policy_version(known.name, known.settings)
-        if known.name in unfinished and known.version and not known.version.endswith(code):
+        code = policy_version(known.name)
+        if known.name in unfinished and known.version and not known.version.endswith(code) and not is_told:
             yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
         return
     if known.settings != again.settings:
         yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
-    if known.version != again.version:
+    for key, was in known.files.items():
+        if key in again.settings and again.files.get(key) != was:
+            yield f"file {again.settings[key]} of {known.name}: changed"
+    if known.version != again.version and not is_told:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
 
 

@@ -124,7 +124,7 @@ def _rows(episode: EpisodeScores) -> Iterator[dict[str, Any]]:
 def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
     """The episodes of a table in its order, and its dialect."""
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, pre_buffer=False)
     except FileNotFoundError:
         raise BadInput(
             f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them"

@@ -56,14 +56,16 @@ def run_benchmark(
         executor = choose_executor(run.plan, workers, ray) if make_policy is None else Serial()
         work = partial(run_task, run_episode=run_episode, make_policy=make_policy)
         answers: dict[Path, Answer] = {}
+        settled = settle(executor, work, tasks, as_failed)
         try:
-            for task, answer in settle(executor, work, tasks, as_failed):
+            for task, answer in settled:
                 if answer.stopped:
                     raise BadInput(answer.stopped)
                 answers[task.path] = answer if answer.scores is None else replace(answer, scores=pack(answer.scores))
                 if progress is not None:
                     progress(len(answers), len(tasks), task, answer)
         except BaseException:
+            settled.close()  # workers stop before another run may come
             with suppress(BadInput):  # if nothing can be written, the first error says so
                 _close(run, out, tasks, answers, finished=False)
             raise

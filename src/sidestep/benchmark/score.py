@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sidestep.benchmark.episode import EpisodeScores, score_episode
 from sidestep.benchmark.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_run
-from sidestep.benchmark.results import load_results, save_results
+from sidestep.benchmark.results import load_results, pack, save_results
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.aggregate import cluster_of
 from sidestep.records import load_record
@@ -55,7 +55,7 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
             unreadable.append(str(error))
             continue
         sources.add(record.source)
-        episodes.append(score_episode(record, dialect, list(metrics) if metrics else None))
+        episodes.append(pack(score_episode(record, dialect, list(metrics) if metrics else None)))
     if not episodes:
         raise RecordError(unreadable[0])
     episodes = _in_plan_order(folder, episodes)

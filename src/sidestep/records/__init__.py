@@ -1,6 +1,6 @@
-"""Episode records on disk: one Parquet file per episode, self-describing, checked by its digest.
+"""Episode records on disk: one Parquet file per episode, self-describing, with checksum and digest.
 
-``save_record`` and ``load_record`` are all that other packages need; ``docs/cli.md`` describes the columns.
+``save_record`` and ``load_record`` are all that other packages need; ``docs/records.md`` describes the columns.
 What a record *is* lives in ``sidestep.types.record``; nothing here simulates or scores.
 """
 
