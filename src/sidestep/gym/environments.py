@@ -94,7 +94,7 @@ class Environments:
             self._weights, self.reward, views, w.clock, w.agents, w.flags, w.people, w.routes,
             w.route_length, w.robot_state, w.body, w.limits, w.dynamics, w.goals, w.command, w.applied, w.contact,
             w.status, w.measures, w.rules, w.index, w.bank, w.replays, w.parameters,
-            (w.waypoints, w.grounds, w.marks, w.notes),
+            tuple(w.judging),
         )  # fmt: skip
         self._observing = (
             views, w.clock, w.agents, w.flags, w.people, w.robot_state, w.dynamics, w.goals, w.rules

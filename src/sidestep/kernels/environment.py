@@ -34,6 +34,7 @@ from sidestep.kernels.referee import (
     RESET_NEWS,
     RUNNING,
     SUCCEEDED,
+    Judging,
     begin_judging,
     judge_world,
 )
@@ -190,7 +191,6 @@ def _step_environment(
         action[b], centre[b], half[b], weights[W_PROGRESS], flags[b], people, robots[b], goals[b], command[b],
         reward[b],
     )  # fmt: skip
-    waypoints, grounds, marks, notes = judging
     for k in range(every):
         step_world(
             clock[b], agents[b], flags[b], people, routes[b], route_length[b], robots[b], body[b], limits[b],
@@ -200,12 +200,12 @@ def _step_environment(
         )  # fmt: skip
         clock[b] += 1
         judge_world(
-            clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b], rules[b],
-            waypoints[b], grounds, index[b, 2], marks[b], notes[b], marks.shape[1],
+            b, clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b], rules[b],
+            index[b, 2], judging, robots.shape[1],
         )  # fmt: skip
         under_way = _reward(
-            flags[b], people, robots[b], goals[b], measures[b], marks[b], rules[b, RULE_DT], k == every - 1, weights,
-            reward[b],
+            flags[b], people, robots[b], goals[b], measures[b], judging.marks[b], rules[b, RULE_DT], k == every - 1,
+            weights, reward[b],
         )  # fmt: skip
         if under_way == 0:
             break
@@ -232,10 +232,11 @@ def open_step(counters, action):
 def step_environments(
     leads, counters, every, action, centre, half, weights, reward, views, clock, agents, flags, people, routes,
     route_length, robots, body, limits, dynamics, goals, command, applied, contact, status, measures, rules, index,
-    bank, replays, parameters, judging, scratch,
+    bank, replays, parameters, referee_arrays, scratch,
 ):  # fmt: skip
     """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps; fill reward (B, R), the views
-    (B, R, …) and the referee's marks. ``judging``: waypoints, grounds, marks and notes of ``kernels.referee``.
+    (B, R, …) and the referee's marks. ``referee_arrays``: those of a ``Judging``, as a plain tuple, which numba
+    unpacks faster at every call.
 
     After :func:`open_step` one thread calls this to lead, and others may call it to help, each with a scratch of its
     own: all take environments in turn, ``TURN`` at a time, and the leader returns when all are finished. A helper that
@@ -243,6 +244,7 @@ def step_environments(
     thread that sleeps takes longer to wake than a small batch takes to step, but not for long.
     """
     size = action.shape[0]
+    judging = Judging(referee_arrays[0], referee_arrays[1], referee_arrays[2], referee_arrays[3])
     waited = 0
     while waited < PATIENCE:
         atomic_add(counters, INSIDE, 1)

@@ -9,6 +9,7 @@ arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows 
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,6 +78,15 @@ TIME_TOLERANCE_S = 1e-9
 MILLIMETRES = 1000.0
 
 
+class Judging(NamedTuple):
+    """What the referee knows of B worlds besides the worlds themselves."""
+
+    marks: Any  # (B, R, …) int32
+    notes: Any  # (B, R, …) float64
+    waypoints: Any  # (B, R, W, 4) float64
+    grounds: Any  # edges, bands and frames, see on_ground
+
+
 @kernel
 def begin_judging(marks, notes, robots):
     """A new episode of the robots of one world."""
@@ -91,16 +101,15 @@ def begin_judging(marks, notes, robots):
 
 @kernel(forceinline=True)
 def judge_world(
-    step, agents, flags, people, robots, body, contact, status, measures, rules, waypoints, grounds, ground, marks,
-    notes, judged,
+    b, step, agents, flags, people, robots, body, contact, status, measures, rules, ground, judging, judged
 ):  # fmt: skip
-    """Judge the first ``judged`` robots that are in the world, after ``step`` steps. Where the rules say so, a robot
+    """Judge the first ``judged`` robots that are in world ``b``, after ``step`` steps. Where the rules say so, a robot
     that failed stands on a waypoint afterwards."""
     for r in range(judged):
         if flags[ACTIVE, people + r] == 1:
             _judge_robot(
                 step, agents, flags, people, people + r, robots[r], body[r, 0, 1], contact[r], status[r], measures[r],
-                rules, waypoints[r], grounds, ground, marks[r], notes[r],
+                rules, judging.waypoints[b, r], judging.grounds, ground, judging.marks[b, r], judging.notes[b, r],
             )  # fmt: skip
 
 
@@ -380,13 +389,12 @@ def along_route(waypoints, first, x, y):
 
 @kernel
 def judge_worlds(
-    running, clock, agents, flags, people, robots, body, contact, status, measures, rules, waypoints, grounds, index,
-    marks, notes, judged,
+    running, clock, agents, flags, people, robots, body, contact, status, measures, rules, index, judging, judged
 ):  # fmt: skip
     """Judge the first ``judged`` robots of every running world after a step."""
     for b in range(running.shape[0]):
         if running[b] == 1:
             judge_world(
-                clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b], rules[b],
-                waypoints[b], grounds, index[b, 2], marks[b], notes[b], judged,
+                b, clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b],
+                rules[b], index[b, 2], judging, judged,
             )  # fmt: skip

@@ -15,7 +15,7 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS
 from sidestep.kernels.orca import make_orca_scratch
-from sidestep.kernels.referee import ENDING, HAND_ROWS, MARKS, NEWS, NOTES, begin_judging, judge_worlds
+from sidestep.kernels.referee import ENDING, HAND_ROWS, MARKS, NEWS, NOTES, Judging, begin_judging, judge_worlds
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
@@ -59,6 +59,7 @@ class Worlds:
         else:
             self.bank, self.grounds, self.replays = share.bank, share.grounds, share.replays
             self.index[:] = share.index[: self.size]
+        self.judging = Judging(self.marks, self.notes, self.waypoints, self.grounds)
         self.directors: list[Director | None] = [None] * self.size
         self.directed: list[list[Event]] = [[] for _ in range(self.size)]
         for b, world in enumerate(worlds):
@@ -217,8 +218,7 @@ class Worlds:
         failed may have been put back on its route."""
         judge_worlds(
             self.running, self.clock, self.agents, self.flags, self.people, self.robot_state, self.body, self.contact,
-            self.status, self.measures, self.rules, self.waypoints, self.grounds, self.index, self.marks, self.notes,
-            robots,
+            self.status, self.measures, self.rules, self.index, self.judging, robots,
         )  # fmt: skip
 
     def _step_range(self, first: int, last: int, thread: int) -> None:

@@ -63,7 +63,8 @@ class Rules(Model):
     """What stops the episode at once. Reaching the goal, the time limit and a broken policy always do."""
     precedence: tuple[Outcome, ...] = PRECEDENCE
     collision_cooldown_s: NonNegative = 1.0
-    """Touching the same person again within this time is the same collision."""
+    """Touching the same person, robot or any wall again within this time of the last contact is the same collision: it
+    is counted once, and does not put the robot back again."""
     frozen_after_s: Positive | None = None
     """Standing (below 0.05 m/s, off the goal) for so long is ``frozen``; None: never."""
     stay_on: tuple[RegionKind, ...] = ()
@@ -73,11 +74,13 @@ class Rules(Model):
     success: Literal["goal", "stop"] = "goal"
     """``stop``: the task is to stop for whoever makes the stop gesture; reaching the goal instead is ``disobeyed``."""
     stop_within_m: Positive = 3.0
-    """How near to that person, and in front of them, the robot has to stand (below 0.05 m/s) for ``stop_for_s``."""
+    """How near to that person, and in front of them, the robot has to stand (below 0.05 m/s) for ``stop_for_s``. In
+    front is judged against the direction of approach when the hand rose; whoever passed the person has missed it."""
     stop_for_s: Positive = 1.0
     on_failure: Literal["end", "reset"] = "end"
     """``reset``: a failure of ``ends_on`` does not end the episode; the robot is put on the nearest waypoint of its
-    route, on the next one if it was put there before, and drives on. Its way there is not driven."""
+    route, on a later one if it was put there before, never within the goal's circle, and drives on. Its way there is
+    not driven: the event ``reset`` says how many metres of route that was."""
 
     @model_validator(mode="after")
     def _check(self) -> Rules:
