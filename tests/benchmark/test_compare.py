@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from sidestep.benchmark.compare import compare_runs, wilcoxon_p
+from sidestep.benchmark.compare import Entry, compare_pair, compare_runs
+from sidestep.benchmark.episode import EpisodeScores
 from sidestep.benchmark.results import load_results
 from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.score import read_run, score_run
+from sidestep.benchmark.score import ScoredRun, read_run, score_run
 from sidestep.benchmark.summary import summarise
 from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.paired import tango_interval, wilcoxon_p
+from sidestep.metrics.score import HEADLINES
+from sidestep.types.result import MetricResult
 from tests.benchmark.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -35,7 +39,7 @@ def slow_and_fast(tmp_path: Path) -> list[Path]:
 
 def test_paired_differences(slow_and_fast: list[Path]) -> None:
     """Path lengths differ by 5 × 0.1 s × 0.5 m/s = 0.25 m in every pair, though they vary between seeds."""
-    document = compare_runs(slow_and_fast)
+    document = compare_runs(slow_and_fast, metrics=None)
     [pair] = document["pairs"]
     assert pair["episodes"] == 12
     assert pair["a"].endswith("run1.0")
@@ -45,7 +49,8 @@ def test_paired_differences(slow_and_fast: list[Path]) -> None:
     assert length["difference"] == pytest.approx(0.25)
     assert length["low"] == pytest.approx(0.25)
     assert length["high"] == pytest.approx(0.25)
-    assert length["p"] < 0.01
+    assert (length["clusters"], length["where"]) == (3, "both succeed")
+    assert length["p"] == pytest.approx(2 / 2**3), "three scenarios under four seeds are three, not twelve"
     assert pair["metrics"]["success"]["difference"] == 0.0
     assert pair["metrics"]["success"]["p"] == 1.0
     assert pair["metrics"]["success"]["better"] is None
@@ -53,12 +58,13 @@ def test_paired_differences(slow_and_fast: list[Path]) -> None:
 
 
 def test_failures_are_counted_and_lost_pairs_told(tmp_path: Path) -> None:
-    run_benchmark(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run", run_episode=fake_episode)
+    plan = fake_plan(tmp_path, "Steady", "Raises", scenarios=12, seeds=1)
+    run_benchmark(plan, tmp_path / "run", run_episode=fake_episode)
     [pair] = compare_runs([tmp_path / "run"])["pairs"]
-    assert pair["outcomes_a"] == {"success": 6}
-    assert pair["outcomes_b"] == {"policy_error": 6}
+    assert pair["outcomes_a"] == {"success": 12}
+    assert pair["outcomes_b"] == {"policy_error": 12}
     assert pair["metrics"]["time_to_goal"]["n"] == 0
-    assert pair["metrics"]["time_to_goal"]["lost"] == 6
+    assert pair["metrics"]["time_to_goal"]["lost"] == 12
     assert pair["metrics"]["time_to_goal"]["difference"] is None
     assert pair["metrics"]["success"]["difference"] == -1.0
     assert pair["metrics"]["success"]["better"] == "a"
@@ -69,6 +75,78 @@ def test_only_common_episodes_count(tmp_path: Path) -> None:
     run_benchmark(fake_plan(tmp_path, "Steady", scenarios=1), tmp_path / "b", run_episode=fake_episode)
     [pair] = compare_runs([tmp_path / "a", tmp_path / "b"])["pairs"]
     assert pair["episodes"] == 2
+
+
+def scored(policy: str, k: int, outcome: str = "success", source: str = "generated", **values: float) -> EpisodeScores:
+    metrics = {name: MetricResult(value, "s") for name, value in values.items()}
+    metrics["success"] = MetricResult(float(outcome == "success"), "0/1")
+    return EpisodeScores("suite", f"s{k}", policy, 0, outcome, "", metrics, source=source)
+
+
+def entry(label: str, episodes: list[EpisodeScores]) -> Entry:
+    return Entry(label, "run", label, {(each.suite, each.scenario, each.seed): each for each in episodes})
+
+
+def test_paths_and_times_are_compared_where_both_succeed() -> None:
+    """b ends at once in half of its episodes, in "no time"; where both arrive it is slower."""
+    a = entry("a", [scored("a", k, time_to_goal=10.0, jerk_avg=1.0) for k in range(20)])
+    quick = [scored("b", k, "pedestrian_collision", time_to_goal=1.0, jerk_avg=1.0) for k in range(10)]
+    b = entry("b", [*quick, *(scored("b", k, time_to_goal=12.0, jerk_avg=1.0) for k in range(10, 20))])
+    found = compare_pair(a, b)["metrics"]
+    assert (found["time_to_goal"]["n"], found["time_to_goal"]["difference"]) == (10, 2.0)
+    assert (found["time_to_goal"]["where"], found["jerk_avg"]["where"]) == ("both succeed", "all")
+    assert found["jerk_avg"]["n"] == 20
+    success = found["success"]
+    assert success["difference"] == -0.5
+    assert (success["low"], success["high"]) == pytest.approx(tango_interval(0, 10, 20))
+    assert success["p"] == pytest.approx(2 / 2**10)
+
+
+def test_few_discordant_pairs_are_no_proof() -> None:
+    """Three of 20 pairs differ, all one way: a bootstrap leaves 0 out, the exact test does not."""
+    a = entry("a", [scored("a", k) for k in range(20)])
+    b = entry("b", [scored("b", k, "timeout" if k < 3 else "success") for k in range(20)])
+    found = compare_pair(a, b)["metrics"]["success"]
+    assert found["p"] == 0.25
+    assert found["low"] < -0.15 < found["high"]
+    equal = compare_pair(a, a)["metrics"]["success"]
+    assert equal["low"] < 0 < equal["high"]
+
+
+def test_recorded_and_generated_people_are_not_paired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {
+        "a": [scored("mine", k, source="recorded") for k in range(3)],
+        "b": [scored("mine", k, source="generated") for k in range(3)],
+    }
+    monkeypatch.setattr(
+        "sidestep.benchmark.compare.read_run",
+        lambda folder: ScoredRun(folder, "suite", "mixed", "paper", tuple(runs[folder.name])),
+    )
+    with pytest.raises(BadInput, match="mine@a has recorded people and mine@b generated people"):
+        compare_runs([Path("a"), Path("b")])
+
+
+def test_headlines_a_baseline_and_a_correction(tmp_path: Path) -> None:
+    """Three policies: three pairs, two with a baseline; ten metrics unless all are asked for; Holm over all shown."""
+    plan = fake_plan(tmp_path, "Steady", "Raises", "Chatty", scenarios=12, seeds=1)
+    run_benchmark(plan, tmp_path / "run", run_episode=fake_episode)
+    whole = compare_runs([tmp_path / "run"])
+    assert len(whole["pairs"]) == 3
+    for pair in whole["pairs"]:
+        assert set(pair["metrics"]) <= set(HEADLINES)
+    entries = [found for pair in whole["pairs"] for found in pair["metrics"].values()]
+    tested = [found for found in entries if found["p"] is not None]
+    assert whole["comparisons"] == len(tested)
+    smallest = min(tested, key=lambda found: found["p"])
+    assert smallest["p_holm"] == pytest.approx(min(1.0, smallest["p"] * len(tested)))
+    assert len(compare_runs([tmp_path / "run"], None)["pairs"][0]["metrics"]) > 50
+    name = whole["entries"][1]["policy"]
+    against = compare_runs([tmp_path / "run"], ["success"], name)
+    assert [pair["a"] for pair in against["pairs"]] == [name, name]
+    assert against["comparisons"] == 2
+    assert against["pairs"][0]["metrics"]["success"]["p_holm"] < 0.01
+    with pytest.raises(UnknownName, match="unknown policy"):
+        compare_runs([tmp_path / "run"], baseline="nobody")
 
 
 def test_nothing_to_compare(tmp_path: Path) -> None:

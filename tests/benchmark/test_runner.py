@@ -72,11 +72,12 @@ def test_results_are_long_form(tmp_path: Path) -> None:
 def test_the_summary_has_the_published_shape(tmp_path: Path) -> None:
     plan = fake_plan(tmp_path, "Steady", "Raises")
     summary = summarise_run(run(plan, tmp_path / "run"))
-    assert list(summary) == ["run", "suite", "source", "dialect", "policies"]
+    assert list(summary) == ["run", "suite", "source", "dialect", "policies", "success"]
     assert (summary["suite"], summary["source"], summary["dialect"]) == ("test", "generated", "paper")
     steady, raises = (summary["policies"][policy.name] for policy in plan.policies)
-    assert list(steady) == ["episodes", "outcomes", "metrics"]
-    assert all(tuple(entry) == METRIC_KEYS for entry in steady["metrics"].values())
+    assert list(steady) == ["episodes", "outcomes", "metrics", "privileged", "events"]
+    assert all(tuple(entry)[: len(METRIC_KEYS)] == METRIC_KEYS for entry in steady["metrics"].values())
+    assert steady["metrics"]["failures_per_100m"]["bound"].startswith("≤ ")  # none in a few metres
     assert steady["outcomes"]["success"] == steady["episodes"] == 6
     assert raises["outcomes"]["policy_error"] == raises["episodes"] == 6
     assert raises["metrics"]["success"]["mean"] == 0.0

@@ -30,7 +30,8 @@ def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
     result = call("run", suite, "--policy", "straight", "--policy", "stop", "--repeat", 2, "--out", "r", "--json")
     assert result.exit_code == 0, result.output
     found = document(result)
-    assert set(found) == {"run", "suite", "source", "dialect", "policies"}
+    assert set(found) == {"run", "suite", "source", "dialect", "policies", "success"}
+    assert found["success"] == "goal"
     assert (found["run"], found["suite"], found["source"], found["dialect"]) == (
         "r",
         "small",
@@ -39,7 +40,7 @@ def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
     )
     assert set(found["policies"]) == {"straight", "stop"}
     straight, stop = found["policies"]["straight"], found["policies"]["stop"]
-    assert set(straight) == {"episodes", "outcomes", "metrics"}
+    assert set(straight) == {"episodes", "outcomes", "metrics", "privileged", "events"}
     assert straight["episodes"] == sum(straight["outcomes"].values()) == 6
     assert set(straight["metrics"]["success"]) == {"n", "mean", "sd", "low", "high", "unit", "direction"}
     assert stop["metrics"]["success"]["mean"] == 0.0

@@ -87,12 +87,18 @@ def test_score(run: Path, call: Call) -> None:
 
 def test_compare(run: Path, call: Call) -> None:
     found = document(call("compare", run, "--json"))
-    assert set(found) == {"runs", "dialect", "entries", "pairs"}
+    assert set(found) == {"runs", "dialect", "entries", "pairs", "comparisons"}
     [pair] = found["pairs"]
     assert (pair["a"], pair["b"], pair["episodes"]) == ("straight", "stop", 6)
     assert set(pair["metrics"]["success"]) == {
-        "n", "lost", "mean_a", "mean_b", "difference", "low", "high", "p", "unit", "direction", "better",
+        "n", "lost", "mean_a", "mean_b", "difference", "low", "high", "p", "unit", "direction", "better", "clusters",
+        "p_holm", "where",
     }  # fmt: skip
+    assert len(document(call("compare", run, "--all", "--json"))["pairs"][0]["metrics"]) > 50
+    only = document(call("compare", run, "--metric", "spl", "--baseline", "stop", "--json"))
+    assert [(pair["a"], list(pair["metrics"])) for pair in only["pairs"]] == [("stop", ["spl"])]
+    assert call("compare", run, "--metric", "splash").exit_code == 2
+    assert call("compare", run, "--all", "--metric", "spl").exit_code == 2
     shown = call("compare", run)
     assert shown.exit_code == 0
     assert "6 common episodes" in shown.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +46,12 @@ def make_record(
     limited: Any = 0,
     planning_time: Any = 0.01,
     other_position: Any = None,
+    dynamics: Any = "unicycle",
+    rules: Mapping[str, Any] | None = None,
+    reached: bool | None = None,
 ) -> EpisodeRecord:
     """A record of a robot at ``positions`` (T+1, 2); velocities are differences unless given, the goal is the
-    last position."""
+    last position. ``reached``: whether the goal is reached at the end; None: if the outcome is success."""
     positions = np.asarray(positions, dtype=float).reshape(-1, 2)
     states, steps = len(positions), len(positions) - 1
     goal = tuple(positions[-1]) if goal is None else goal
@@ -60,6 +63,9 @@ def make_record(
         for p, track in zip(people, tracks, strict=True)
     ]
     velocity = _differences(positions, step_s) if velocity is None else np.broadcast_to(velocity, (states, 2))
+    if reached if reached is not None else outcome is Outcome.SUCCESS:
+        if not any(event.kind == "goal_reached" for event in events):
+            events = [*events, Event(steps * step_s, "goal_reached")]
     there = np.stack(present, axis=1) if people else np.zeros((states, 0), dtype=bool)
 
     def stacked(parts: list[Any], width: int) -> Any:
@@ -75,9 +81,9 @@ def make_record(
         scenario=Scenario(
             name="by-hand",
             robots=(RobotPlacement(start=(*positions[0], heading[0]), goal=goal, route=route),),
-            rules=Rules(step_s=step_s, collision_cooldown_s=cooldown_s),
+            rules=Rules(**{"step_s": step_s, "collision_cooldown_s": cooldown_s, **(rules or {})}),
         ),
-        robot=RobotSpec(name="robot", dynamics="unicycle", footprint=footprint, limits=RobotLimits(max_speed=2)),
+        robot=RobotSpec(name="robot", dynamics=dynamics, footprint=footprint, limits=RobotLimits(max_speed=2)),
         policy=PolicyInfo("by-hand"),
         seed=0,
         outcome=outcome,

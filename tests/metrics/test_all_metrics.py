@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -101,6 +102,57 @@ def test_every_metric_is_documented(name: str) -> None:
     for dialect, function in metric.dialects.items():
         assert dialect in DIALECTS
         assert function.__doc__
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_definition_is_a_whole_sentence(name: str) -> None:
+    metric = registry.load("metrics", name)
+    for text in (metric.definition, metric.validity):
+        assert text.endswith("."), text
+        assert text.count("(") == text.count(")"), text
+        assert text[-2] not in " ,;(", text
+
+
+def test_no_string_of_a_definition_is_lost() -> None:
+    """An unparenthesised second line of a string is a statement of its own, and the sentence ends in the middle."""
+    folder = Path(registry.__file__).parent / "metrics"
+    lost = []
+    for path in sorted(folder.rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+                line = lines[node.lineno - 1].strip()
+                if not line.startswith('"""') and line != "...":
+                    lost.append(f"{path.name}:{node.lineno}: {line}")
+    assert lost == []
+
+
+EFFORTS = (
+    "path_length", "path_traversal_time", "time_to_goal", "aggregated_time", "energy", "heading_change", "oscillations",
+    "direction_reversals", "stalled_time", "time_not_moving", "failure_to_progress", "social_force_on_people",
+    "social_force_on_robot", "obstacle_force_on_robot", "social_work", "intimate_space_violations",
+    "personal_space_violations", "people_delayed", "total_delay_caused", "total_detour_caused", "distance_driven",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EFFORTS)
+def test_failing_early_is_not_rewarded(name: str) -> None:
+    """A robot that drives the first quarter of the way into a wall has a shorter path than one that arrives. What grows
+    with the length of an episode has a value only where the goal was reached, or no better side."""
+    wall = [(-9, 3, 19, 3)]
+    people = [Walker((7, 0.9))]
+    whole = straight_run(people=people, walls=wall, omega=[1.0, -1.0] * 32 + [1.0])
+    early = straight_run(
+        16, people=people, walls=wall, goal=(8, 0), outcome=Outcome.ENVIRONMENT_COLLISION,
+        events=[Event(2, "collision_start", "wall")], omega=[1.0, -1.0] * 8 + [1.0],
+    )  # fmt: skip
+    direction = directions()[name]
+    failed, arrived = score(early, [name])[name], score(whole, [name])[name]
+    if direction == "lower":
+        assert arrived.valid
+        assert not failed.valid
+    else:
+        assert direction == "none"
 
 
 def test_every_metric_is_valid_and_somewhere_different() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi
 
 import numpy as np
@@ -83,3 +84,46 @@ def test_planning_time_of_the_calls_only(value, result) -> None:
 
 def test_limits_applied(value) -> None:
     assert value(straight_run(4, limited=[0, 1, 6, 0]), "limits_applied") == 0.5
+
+
+def holonomic(velocity, heading=0.0, **settings):
+    """A holonomic robot at these velocities, its body turned as it likes."""
+    velocity = np.asarray(velocity, dtype=float)
+    positions = np.concatenate([[[0.0, 0.0]], np.cumsum(velocity[1:] * 0.125, axis=0)])
+    return make_record(positions, velocity=velocity, heading=heading, dynamics="holonomic", **settings)
+
+
+def test_a_holonomic_robot_is_judged_by_its_motion_not_by_its_body(value, result) -> None:
+    """Straight to the goal while the body spins: no irregularity, no turning, no oscillation."""
+    straight = [(1.0, 0.0)] * 17
+    spinning = holonomic(straight, heading=np.linspace(0, 6, 17), omega=[3.0, -3.0] * 8 + [3.0])
+    for name in ("path_irregularity", "heading_change", "heading_change_rate", "oscillations", "angular_speed_avg"):
+        assert value(spinning, name) == pytest.approx(0, abs=1e-9), name
+    assert not result(spinning, "backward_motion").valid
+    assert not result(spinning, "direction_reversals").valid
+
+
+def test_a_holonomic_robot_that_weaves_is_seen_to_weave(value) -> None:
+    """The body never turns; the motion turns by a right angle every second step."""
+    weave = [(1.0, 0.0)] + [(1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (1.0, -1.0)] * 4
+    record = holonomic(weave)
+    assert value(record, "heading_change") == pytest.approx(7 * np.pi / 2)
+    assert value(record, "angular_speed_avg") == pytest.approx(7 * np.pi / 2 / 2.0)
+    assert value(record, "oscillations") == 6
+    body = replace(record, robot=record.robot.model_copy(update={"dynamics": "unicycle"}))
+    assert value(body, "heading_change") == 0
+
+
+def test_a_holonomic_robot_that_stands_keeps_its_direction(value, result) -> None:
+    stopping = [(0.0, 0.0), (0.0, 0.0), (1.0, 0.0), (0.0, 0.0), (-0.01, 0.0), (1.0, 0.0)]
+    record = holonomic(stopping, heading=np.pi, goal=(5, 0))
+    assert value(record, "path_irregularity") == pytest.approx(0)
+    assert value(record, "heading_change") == 0
+    still = holonomic([(0.0, 0.0)] * 5, goal=(5, 0))
+    assert not result(still, "path_irregularity").valid
+    assert value(still, "angular_speed_avg") == 0
+
+
+def test_mean_angular_speed_is_weighted_by_time(value) -> None:
+    record = straight_run(steps=4, omega=[9.0, 1.0, -1.0, 0.5, 0.0])  # that of state 0 was not driven
+    assert value(record, "angular_speed_avg") == pytest.approx(2.5 / 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sidestep.metrics.footprint_distance import distance_to_points, distance_to_segments
 
-from .records import BOX, CIRCLE, make_record, straight_run
+from .records import BOX, CIRCLE, Walker, make_record, straight_run
 
 coordinate = st.floats(-3, 3)
 
@@ -80,3 +80,17 @@ def test_many_walls_are_handled_in_pieces() -> None:
         assert whole[::50] == pytest.approx(alone)
         singly = [distance_to_segments(footprint, pose[:1], wall[None])[0] for wall in walls]
         assert whole[0] == pytest.approx(min(singly))
+
+
+def test_walls_push_people(value, result) -> None:
+    """A person of radius 0.25 m whose centre is 0.45 m from a wall for all states, one 0.25 m from it in half of them,
+    one far away: 10 exp(-1), 10, 0 m/s²."""
+    wall = [(-50, 2, 50, 2)]
+    people = [Walker((4, 1.55)), Walker((9, 1.75), present=np.arange(65) < 32), Walker((0, -9))]
+    record = straight_run(people=people, walls=wall)
+    near, touching = 10 * np.exp(-1), 10.0
+    assert value(record, "obstacle_force_on_people_max") == pytest.approx(touching, rel=1e-5)
+    expected = (65 * near + 32 * touching + 0) / (65 + 32 + 65)
+    assert value(record, "obstacle_force_on_people_avg") == pytest.approx(expected, rel=1e-5)
+    assert not result(straight_run(people=people), "obstacle_force_on_people_avg").valid
+    assert not result(straight_run(walls=wall), "obstacle_force_on_people_max").valid

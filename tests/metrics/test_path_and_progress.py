@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi, sqrt
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from sidestep.types import Event, Outcome
 
-from .records import line, make_record, straight_run
+from .records import Walker, line, make_record, straight_run
 
 FAILED = {"outcome": Outcome.TIMEOUT}
 
@@ -24,7 +25,7 @@ def right_angle(**settings):
 def test_straight_line(value) -> None:
     record = straight_run()
     expected = {
-        "path_length": 8, "path_length_ratio": 1, "path_efficiency": 1, "spl": 1, "path_irregularity": 0,
+        "path_length": 8, "path_length_ratio": 1, "path_efficiency": 1, "spl": 7.7 / 8, "path_irregularity": 0,
         "heading_change": 0, "heading_change_rate": 0, "time_to_goal": 8, "path_traversal_time": 8,
         "route_completion": 1, "minimum_goal_distance": 0, "final_goal_distance": 0, "failure_to_progress": 0,
         "stalled_time": 0, "time_not_moving": 0,
@@ -37,16 +38,118 @@ def test_a_corner(value) -> None:
     assert value(record, "path_length") == pytest.approx(7)
     assert value(record, "path_length_ratio") == pytest.approx(7 / 5)
     assert value(record, "path_efficiency") == pytest.approx(5 / 7)
-    assert value(record, "spl") == pytest.approx(5 / 7)
+    assert value(record, "spl") == pytest.approx(4.7 / 7)  # the shortest path ends at the goal's circle
     assert value(record, "heading_change") == pytest.approx(pi / 2)
     assert value(record, "heading_change_rate") == pytest.approx(pi / 2 / 7)
 
 
 def test_reaching_the_goal_radius_is_shorter_than_the_straight_line(value) -> None:
-    record = straight_run(goal=(8.25, 0))
+    record = straight_run(goal=(8.25, 0), rules={"goal_radius_m": 0.25})
     assert value(record, "path_length_ratio") == pytest.approx(8 / 8.25)
     assert value(record, "path_efficiency") == pytest.approx(8.25 / 8)
-    assert value(record, "spl") == 1
+    assert value(record, "spl") == pytest.approx(1)
+    assert value(straight_run(goal=(8.2, 0), rules={"goal_radius_m": 0.25}), "spl") == pytest.approx(7.95 / 8)
+
+
+@pytest.mark.parametrize("stay_on", [(), ("sidewalk",)])
+def test_spl_subtracts_the_goal_radius_once_in_every_suite(value, stay_on) -> None:
+    """The same drive of 8 m to the circle of a goal 9 m away, on open ground and along a route on a sidewalk."""
+    rules = {"goal_radius_m": 1.0, "stay_on": stay_on}
+    record = straight_run(goal=(9, 0), rules=rules, route=((4.5, 0.0),) if stay_on else ())
+    record = replace(record, shortest_path_m=9.0, format_version=2)
+    assert value(record, "spl") == pytest.approx(1)
+    detour = replace(record, shortest_path_m=8.0)
+    assert value(detour, "spl") == pytest.approx(7 / 8)
+
+
+def test_spl_of_old_records_whose_shortest_path_ended_at_the_circle(value) -> None:
+    rules = {"goal_radius_m": 1.0, "stay_on": ("sidewalk",)}
+    record = replace(straight_run(goal=(9, 0), rules=rules, route=((4.5, 0.0),)), shortest_path_m=8.0, format_version=1)
+    assert value(record, "spl") == pytest.approx(1)
+
+
+def test_a_robot_that_stops_where_it_is_told_to_has_not_reached_its_goal(value, result) -> None:
+    """Success of a stop task, 6.8 m from the goal: nothing that measures the way to the goal is credited."""
+    record = make_record(
+        line((0, 0), (1, 0), 16), goal=(8.8, 0), rules={"success": "stop"}, reached=False, events=[Event(2, "stopped")]
+    )
+    assert value(record, "success") == 1
+    assert value(record, "completed") == 0
+    for name in (
+        "time_to_goal",
+        "path_length",
+        "path_length_ratio",
+        "path_efficiency",
+        "path_traversal_time",
+        "energy",
+    ):
+        assert result(record, name).reason == "the goal was not reached"
+    assert not result(record, "spl").valid
+    assert value(record, "route_completion") == pytest.approx(2 / 8.8)
+
+
+def test_success_without_the_event_is_no_completion(value) -> None:
+    record = straight_run(reached=False)
+    assert (value(record, "success"), value(record, "completed"), value(record, "spl")) == (1, 0, 0)
+
+
+def carried(positions, route, resets, **settings):
+    """A robot at 1 m/s along ``positions`` that is put somewhere else at the states ``resets``."""
+    velocity = np.zeros((len(positions), 2))
+    events = [Event(k * 0.125, "reset") for k in resets]
+    return make_record(positions, velocity=velocity, route=route, events=events, **settings)
+
+
+def test_carried_metres_count_for_nothing(value) -> None:
+    """A robot that only stands and is put on the next waypoint each time it freezes gets no share of the route."""
+    route = tuple((float(x), 0.0) for x in range(10, 100, 10))
+    places = np.repeat(np.arange(0.0, 60.0, 10.0), 8)  # eight states at each of six waypoints
+    resets = list(range(7, 47, 8))
+    record = carried(np.column_stack([places, 0 * places]), route, resets, goal=(100, 0), **FAILED)
+    assert value(record, "route_completion") == 0
+    assert value(record, "distance_driven") == 0
+
+
+def test_only_own_metres_of_a_route_count(value) -> None:
+    """Drives to 6 m, is carried to 10 m, drives to 16 m, is carried back to 10 m, drives to 20 m, the goal: 16 of
+    20."""
+    route = ((5.0, 0.0), (10.0, 0.0), (15.0, 0.0))
+    parts = [line((0, 0), (1, 0), 48), line((10.125, 0), (1, 0), 47), line((10.125, 0), (1, 0), 79)]
+    positions = np.concatenate(parts)
+    resets = [48, 96]
+    velocity = np.tile([1.0, 0.0], (len(positions), 1))
+    events = [Event(k * 0.125, "reset") for k in resets]
+    record = make_record(positions, velocity=velocity, route=route, events=events, goal=(20, 0))
+    assert value(record, "route_completion") == pytest.approx(16 / 20)
+    assert value(record, "distance_driven") == pytest.approx(6 + 6 + 10)
+
+
+def test_a_far_carry_and_a_route_that_passes_a_place_twice(value) -> None:
+    """Out along x and back: put on the waypoint at (10, 0) of the way out, not on that of the way back."""
+    route = ((10.0, 0.0), (20.0, 0.0), (10.0, 0.0))
+    still = np.array([[0.0, 0.0]] * 4 + [[10.0, 0.0]] * 4)
+    record = carried(still, route, [3], goal=(0, 0.5), **FAILED)
+    assert value(record, "route_completion") == 0
+    on = np.concatenate([still, line((10.125, 0), (1, 0), 39)])
+    velocity = np.vstack([np.zeros((8, 2)), np.tile([1.0, 0.0], (40, 1))])
+    record = make_record(
+        on, velocity=velocity, route=route, events=[Event(3 * 0.125, "reset")], goal=(0, 0.5), **FAILED
+    )
+    assert value(record, "route_completion") == pytest.approx(5 / (30 + np.hypot(10, 0.5)))
+
+
+def test_aggregated_time_adds_up_everybody_under_way(value, result) -> None:
+    """Robot 8 s; one who walks all the time 8 s, one who arrives after 3 s, one who comes at 2 s and walks until 5 s,
+    one who stands: 8 + 8 + 3 + 3."""
+    there = np.arange(65) * 0.125
+    halting = np.column_stack([np.minimum(there, 3.0), np.full(65, 3.0)])
+    late = np.column_stack([np.clip(there, 2.0, 5.0), np.full(65, -3.0)])
+    people = [
+        Walker(line((0, 5), (1, 0), 64)), Walker(halting), Walker(late, present=there >= 2.0), Walker((4, 9)),
+    ]  # fmt: skip
+    assert value(straight_run(people=people), "aggregated_time") == pytest.approx(22)
+    assert value(straight_run(), "aggregated_time") == 8
+    assert result(straight_run(people=people, goal=(10, 0), **FAILED), "aggregated_time").valid is False
 
 
 def test_irregularity_is_the_angle_between_heading_and_goal(value) -> None:

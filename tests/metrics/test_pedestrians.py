@@ -238,3 +238,34 @@ def test_forces_do_not_depend_on_the_step(value) -> None:
     coarse = straight_run(16, step_s=0.5, people=[PASSING])
     fine = make_record(line((0, 0), (1, 0), 800, 0.01), step_s=0.01, people=[PASSING])
     assert value(coarse, "social_work") == pytest.approx(value(fine, "social_work"), rel=0.05)
+
+
+def test_coming_closer_than_the_personal_zone_never_improves_the_time_within(value) -> None:
+    """Beside a person for the same 2 m, at 0.5 m and at 0.2 m: the band empties, the time within 1.2 m does not."""
+    far, near = (straight_run(people=[Walker((4, y))]) for y in (1.0, 0.7))
+    assert value(near, "personal_space_intrusion") < value(far, "personal_space_intrusion")
+    assert value(near, "time_within_1_2m") >= value(far, "time_within_1_2m") > 0
+    both = value(near, "personal_space_intrusion") + value(near, "intimate_space_intrusion")
+    assert value(near, "time_within_1_2m") == pytest.approx(both)
+
+
+def test_time_within_exactly_at_the_threshold(value, result) -> None:
+    assert value(make_record([(0, 0)] * 3, people=[Walker((1.7, 0))], goal=(5, 0)), "time_within_1_2m") == 0
+    assert value(make_record([(0, 0)] * 3, people=[Walker((1.6, 0))], goal=(5, 0)), "time_within_1_2m") == 1
+    assert not result(straight_run(), "time_within_1_2m").valid
+
+
+def test_who_approached_whom(value, result) -> None:
+    """The robot drives at 1 m/s past one who stands (its doing), is overtaken at 2 m/s (not its doing) and meets one
+    who comes at 1 m/s (both alike: counted as the robot's)."""
+    stands = Walker((4, 0.8))
+    overtakes = Walker(line((-4, -0.8), (2, 0), 64))
+    meets = Walker(line((8, 0.9), (-1, 0), 64))
+    for zone in ("personal", "intimate"):
+        name = f"{zone}_violations_by_robot"
+        assert value(straight_run(people=[stands]), name) == 1
+        assert value(straight_run(people=[overtakes]), name) == 0
+        assert value(straight_run(people=[stands, overtakes, meets]), name) == pytest.approx(2 / 3)
+        assert not result(straight_run(people=[Walker((4, 9))]), name).valid
+    beside = straight_run(people=[Walker(line((0, 0.7), (1, 0), 64))])
+    assert not result(beside, "personal_violations_by_robot").valid  # near from the beginning

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidestep.metrics.aggregate import EpisodeScores, aggregate
+from sidestep.metrics.score import score
 from sidestep.metrics.sidewalk import ALL, COLLISIONS, FREEZES, LANES, count_failures, driven_m
+from sidestep.policies.stop import Stop
+from sidestep.policies.straight import Straight
+from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Event, Outcome
 from sidestep.types.gestures import GESTURES
+from tests.simulation.scenarios import make
 
 from .records import Walker, make_record, straight_run
 
@@ -113,3 +119,21 @@ def test_a_contact_that_returns_within_the_cooldown_is_one_failure(value) -> Non
     record = straight_run(steps=16, events=touches)
     assert value(record, "failures") == 2
     assert value(record, "failures") == value(record, "pedestrian_collisions")
+
+
+def test_who_stands_and_is_carried_on_gets_no_route_and_a_count() -> None:
+    """The cheapest way along a route with resets: ``stop`` freezes and is put on the next waypoint each time. None of
+    the route is its own, and its rate is not hidden: eighteen metres of being carried, no metre driven."""
+    robot = {"spec": "point", "start": [0, 0, 0], "goal": [20, 0], "route": [[2.0 * k, 0] for k in range(1, 10)]}
+    rules = {"step_s": 0.1, "time_limit_s": 20, "on_failure": "reset", "ends_on": ["frozen"], "frozen_after_s": 1}
+    lazy = run_episode(make(robots=[robot], rules=rules), Stop())
+    assert lazy.robot_pose[-1, 0] >= 18.0 - 1e-9
+    found = score(lazy, ["route_completion", "distance_driven", "failures", "completed", "failures_per_100m"])
+    assert found["route_completion"].value == 0
+    assert found["completed"].value == 0
+    rows = [EpisodeScores("stop", f"s{k}", 0, lazy.outcome, found) for k in range(12)]
+    rate = aggregate(rows).policies["stop"].metrics["failures_per_100m"]
+    assert rate.mean is None
+    assert rate.bound == f"{12 * found['failures'].value:g} in 0 m"
+    drives = run_episode(make(robots=[robot], rules={**rules, "time_limit_s": 60}), Straight())
+    assert score(drives, ["route_completion"])["route_completion"].value == 1

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from sidestep.benchmark.episode import EpisodeScores
+from sidestep.metrics.outcome import STOP_TASK
+from sidestep.report.chapters import write_chapter
 from sidestep.report.choice import goodness
 from sidestep.report.plots import Mark, distribution_plot, nice_ticks, tag, tradeoff_plot
-from sidestep.report.summary import contact_free, format_number, pareto_front, summarise
+from sidestep.report.summary import (
+    Summary,
+    comparable,
+    contact_free,
+    format_number,
+    pareto_front,
+    summarise,
+    summarise_suites,
+)
 from sidestep.report.tables import escape_latex, latex_table
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
 
-def episode(policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success") -> EpisodeScores:
+def episode(
+    policy: str, seed: int, *, time: float | None, distance: float, outcome: str = "success", **more: Any
+) -> EpisodeScores:
     reached = MetricResult.invalid("s", "the goal was not reached") if time is None else MetricResult(time, "s")
     results = {
         "success": MetricResult(float(outcome == "success"), "0/1"),
         "time_to_goal": reached,
         "closest_pedestrian_distance": MetricResult(distance, "m"),
     }
-    return EpisodeScores("suite", "scenario", policy, seed, outcome, f"{policy}{seed}", results)
+    return replace(EpisodeScores("suite", "scenario", policy, seed, outcome, f"{policy}{seed}", results), **more)
 
 
 EPISODES = [
@@ -44,29 +58,114 @@ def test_means_are_over_valid_episodes_and_all_are_counted() -> None:
     assert summary.outcomes("fast") == {"success": 1, "pedestrian_collision": 1}
 
 
+def best(summary: Summary, name: str) -> list[str]:
+    column = summary.column(name)
+    assert column is not None
+    return [policy for policy, cell in column.cells.items() if cell.best]
+
+
+def many(policy: str, count: int = 12, *, time: float = 8.0, distance: float = 1.0, **more: Any) -> list[EpisodeScores]:
+    """Episodes that succeed, one of each seed."""
+    return [episode(policy, seed, time=time, distance=distance, **more) for seed in range(count)]
+
+
 def test_the_best_is_marked_by_direction() -> None:
-    summary = summarise(EPISODES)
+    summary = summarise([*many("fast", time=5.0, distance=0.2), *many("kind", time=9.0)])
+    assert best(summary, "time_to_goal") == ["fast"]
+    assert best(summary, "closest_pedestrian_distance") == ["kind"]
+    assert best(summary, "success") == []  # alike
 
-    def best(name: str) -> list[str]:
-        column = summary.column(name)
-        assert column is not None
-        return [policy for policy, cell in column.cells.items() if cell.best]
 
-    assert best("time_to_goal") == ["fast"]
-    assert best("closest_pedestrian_distance") == ["kind"]
-    assert best("success") == ["kind"]
+def test_few_values_have_no_star() -> None:
+    assert best(summarise([*many("a", 9, time=5.0), *many("b", 9)]), "time_to_goal") == []
+    assert best(summarise([*many("a", 10, time=5.0), *many("b", 10)]), "time_to_goal") == ["a"]
+
+
+def test_privileged_policies_have_no_star_and_are_on_no_front() -> None:
+    """The oracle is better in everything: neither marked, nor in the way of the others."""
+    rows = [*many("oracle", time=1.0, distance=9.0, privileged=True), *many("a", time=5.0), *many("b", distance=2.0)]
+    summary = summarise(rows)
+    assert best(summary, "time_to_goal") == ["a"]
+    assert best(summary, "closest_pedestrian_distance") == ["b"]
+    assert summary.title("oracle") == "oracle (privileged)"
+    assert any("oracle" in note for note in summary.notes)
+    [chapter] = [write_chapter(summary, dict.fromkeys(summary.policies, "#000000"), [])]
+    assert chapter.tradeoff is not None
+    assert "by any other policy: a, b." in chapter.tradeoff["caption"]
+    alone = summarise(many("oracle", privileged=True))
+    assert not any(cell.best for column in alone.columns for cell in column.cells.values())
+    assert comparable(alone.episodes) == set()
+
+
+def test_what_ran_other_episodes_is_not_compared() -> None:
+    """Twelve easy seeds are not the same as the first ten of them, nor as other people."""
+    easy = many("easy", 10, time=2.0)
+    others = many("others", time=1.0, source="recorded")
+    summary = summarise([*many("a", time=5.0), *many("b"), *easy, *others])
+    assert best(summary, "time_to_goal") == ["a"]
+    assert any("easy, others" in note for note in summary.notes)
+
+
+def test_suites_share_no_table_and_no_row() -> None:
+    rows = [*many("a", time=5.0), *many("b"), *many("a", time=9.0, suite="other"), *many("b", suite="other")]
+    one, two = summarise_suites(rows)
+    assert (one.suite, two.suite) == ("suite", "other")
+    assert (best(one, "time_to_goal"), best(two, "time_to_goal")) == (["a"], ["b"])
+    assert len(one.episodes) == len(two.episodes) == 24
+    mixed = summarise(rows)
+    assert not any(cell.best for column in mixed.columns for cell in column.cells.values())
+    chapters = [write_chapter(summary, {"a": "#000000", "b": "#111111"}, []) for summary in (one, two)]
+    assert [[spot["of"] for row in chapter.heat for spot in row["spots"]] for chapter in chapters] == [[12, 12]] * 2
+
+
+def test_a_rate_over_few_metres_is_a_bound_and_never_the_best() -> None:
+    """``stop`` fails twelve times without driving: it is shown with its count, and the one who drives is compared."""
+
+    def drives(policy: str, count: float, way: float) -> list[EpisodeScores]:
+        figures = {
+            "failures": MetricResult(count, "count"),
+            "distance_driven": MetricResult(way, "m"),
+            "failures_per_100m": MetricResult.invalid("1/100 m", "the robot drove less than 1 m"),
+        }
+        return [replace(each, metrics={**each.metrics, **figures}) for each in many(policy)]
+
+    summary = summarise([*drives("stop", 3.0, 0.0), *drives("a", 4.0, 300.0), *drives("b", 6.0, 300.0)])
+    column = summary.column("failures_per_100m")
+    assert column is not None
+    assert column.cells["stop"].mean == "36 in 0 m"
+    assert column.cells["a"].mean == "1.33"
+    assert best(summary, "failures_per_100m") == ["a"]
+    assert column in summary.key_columns
+    assert "36 in 0 m" in latex_table(summary)
+
+
+def test_events_that_never_happened_are_told() -> None:
+    rows = [
+        *many("a", 3, event="happened"),
+        episode("a", 7, time=None, distance=1.0, outcome="off_route", event="missed"),
+    ]
+    summary = summarise(rows)
+    assert summary.events == {"a": {"happened": 3, "missed": 1}}
+    assert "Episodes that ended before the event that they stage: a 1 of 4." in summary.notes
+
+
+def test_what_success_is_is_told() -> None:
+    stop = {"spl": MetricResult.invalid("ratio", STOP_TASK)}
+    goal = {"spl": MetricResult(0.9, "ratio")}
+    assert summarise([replace(EPISODES[0], metrics=goal)]).notes == []
+    assert "to stop for the person" in summarise([replace(EPISODES[0], metrics=stop)]).notes[0]
+    both = [replace(EPISODES[0], metrics=goal), replace(EPISODES[2], metrics=stop)]
+    assert "in scenarios in which a person asks" in summarise(both).notes[0]
 
 
 def test_a_policy_that_clearly_fails_is_never_marked() -> None:
     still = [episode("still", seed, time=None, distance=9.0, outcome="timeout") for seed in range(20)]
     able = [episode(name, seed, time=8.0, distance=d) for name, d in (("a", 1.0), ("b", 2.0)) for seed in range(20)]
-    column = summarise([*still, *able]).column("closest_pedestrian_distance")
-    assert column is not None
-    assert [policy for policy, cell in column.cells.items() if cell.best] == ["b"]
+    assert best(summarise([*still, *able]), "closest_pedestrian_distance") == ["b"]
 
 
 def test_nobody_is_best_among_equals() -> None:
-    alike = summarise([episode(name, 0, time=5.0, distance=1.0) for name in ("a", "b")])
+    alike = summarise([*many("a"), *many("b")])
     assert not any(cell.best for column in alike.columns for cell in column.cells.values())
 
 
@@ -154,11 +253,12 @@ def test_latex_is_escaped_and_marks_the_best() -> None:
     assert escape_latex(r"a_b & 5 % \x{~^}#$") == (
         r"a\_b \& 5 \% \textbackslash{}x\{\textasciitilde{}\textasciicircum{}\}\#\$"
     )
-    table = latex_table(summarise([*EPISODES, episode("my_policy", 0, time=7.0, distance=3.0)]))
+    lost = [episode("lost", seed, time=None, distance=0.1, outcome="timeout") for seed in range(12)]
+    table = latex_table(summarise([*many("a"), *many("my_policy", distance=3.0), *lost]))
     assert r"my\_policy & " in table
     assert r"\textbf{3.00}" in table
-    assert "lost & 0 & 0.100 & -- \\\\" in table
-    assert table.count(r"\\") == 2 + 4
+    assert re.search(r"lost & 0 .* & -- & 0.100 .*\\\\", table)
+    assert table.count(r"\\") == 2 + 3
 
 
 def test_failures_rank_below_successes_and_collisions_below_timeouts() -> None:

@@ -2,9 +2,10 @@
 
 Pairing removes what the scenario does to both. A metric's difference is b − a over the episodes in which both
 have a value; how many pairs were lost because one has none is told, and so is how the episodes ended, since a
-policy that fails the hard episodes has a value only for the easy ones. The interval is the bootstrap's of the
-mean difference, p is Wilcoxon's signed-rank test (F. Wilcoxon, Biometrics Bulletin 1(6), 1945), two-sided,
-not corrected for the number of metrics.
+policy that fails the hard episodes has a value only for the easy ones. Paths and times are compared where both
+succeed. Success and other shares of episodes have Tango's paired interval and an exact test, everything else the
+bootstrap's interval and Wilcoxon's signed-rank test, both over clusters of episodes that are not independent; p is
+corrected by Holm for the number of metrics and pairs that are shown (``docs/statistics.md``).
 """
 
 from __future__ import annotations
@@ -20,10 +21,23 @@ import numpy as np
 
 from sidestep.benchmark.episode import EpisodeScores
 from sidestep.benchmark.score import ScoredRun, read_run
-from sidestep.errors import BadInput
-from sidestep.metrics.intervals import bootstrap_means
-from sidestep.metrics.score import directions
-from sidestep.types.base import FloatArray
+from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.answers import INDICATOR_UNIT
+from sidestep.metrics.intervals import bootstrap_means, number_clusters
+from sidestep.metrics.paired import holm, paired_proportion, sign_flip_p, wilcoxon_p
+from sidestep.metrics.score import HEADLINES, directions
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.outcome import Outcome
+
+WHERE_BOTH_SUCCEED = frozenset(
+    {
+        "time_to_goal", "path_traversal_time", "aggregated_time", "path_length", "path_length_ratio", "path_efficiency",
+        "energy", "heading_change", "oscillations", "direction_reversals", "distance_driven", "stalled_time",
+        "time_not_moving",
+    }
+)  # fmt: skip
+"""Paths, times and effort: of an episode that failed they say nothing that could be better or worse."""
+SIGNIFICANT = 0.05
 
 Key = tuple[str, str, int]
 """Suite, scenario, seed."""
@@ -38,9 +52,23 @@ class Entry:
     policy: str
     episodes: dict[Key, EpisodeScores]
 
+    @property
+    def source(self) -> str:
+        """Where the people of its episodes come from."""
+        sources = {episode.source for episode in self.episodes.values()}
+        return sources.pop() if len(sources) == 1 else "mixed"
 
-def compare_runs(folders: Sequence[Path]) -> dict[str, Any]:
-    """Every pair of policies of the runs that share episodes."""
+    @property
+    def privileged(self) -> bool:
+        """Whether its policy sees what others do not."""
+        return any(episode.privileged for episode in self.episodes.values())
+
+
+def compare_runs(
+    folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
+) -> dict[str, Any]:
+    """Every pair of policies of the runs that share episodes; with ``baseline``, a policy or label, only the pairs with
+    it. ``metrics`` None: all that both have."""
     runs = [read_run(folder) for folder in folders]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
@@ -50,15 +78,51 @@ def compare_runs(folders: Sequence[Path]) -> dict[str, Any]:
     entries = label_entries(runs)
     if len(entries) < 2:
         raise BadInput("a comparison needs two policies or two runs")
-    pairs = [compare_pair(a, b) for a, b in combinations(entries, 2) if a.episodes.keys() & b.episodes.keys()]
+    pairs = [compare_pair(a, b, metrics) for a, b in _chosen(entries, baseline)]
     if not pairs:
         raise BadInput("no two policies have a scenario and seed in common; run them on the same suite and seeds")
+    _correct(pairs, {entry.label for entry in entries if entry.privileged})
     return {
         "runs": [str(folder) for folder in folders],
         "dialect": dialects.pop(),
-        "entries": [{"label": e.label, "run": e.run, "policy": e.policy, "episodes": len(e.episodes)} for e in entries],
+        "entries": [
+            {
+                "label": entry.label,
+                "run": entry.run,
+                "policy": entry.policy,
+                "episodes": len(entry.episodes),
+                "privileged": entry.privileged,
+                "source": entry.source,
+            }
+            for entry in entries
+        ],
         "pairs": pairs,
+        "comparisons": sum(found["p"] is not None for pair in pairs for found in pair["metrics"].values()),
     }
+
+
+def _chosen(entries: Sequence[Entry], baseline: str | None) -> list[tuple[Entry, Entry]]:
+    """The pairs to compare, the baseline first where there is one."""
+    pairs = list(combinations(entries, 2))
+    if baseline is not None:
+        bases = [entry for entry in entries if baseline in (entry.label, entry.policy)]
+        if not bases:
+            raise UnknownName("policy", baseline, {entry.label for entry in entries})
+        pairs = [(base, other) for base in bases for other in entries if other not in bases]
+    shared = [(a, b) for a, b in pairs if a.episodes.keys() & b.episodes.keys()]
+    for a, b in shared:
+        _check_people(a, b)
+    return shared
+
+
+def _check_people(a: Entry, b: Entry) -> None:
+    for key in a.episodes.keys() & b.episodes.keys():
+        ours, theirs = a.episodes[key].source, b.episodes[key].source
+        if ours != theirs:
+            raise BadInput(
+                f"{a.label} has {ours} people and {b.label} {theirs} people in {key[1]!r}: these are not the same "
+                "episodes; compare runs with the same people (sidestep data list shows which recordings are installed)"
+            )
 
 
 def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
@@ -76,11 +140,13 @@ def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
     ]
 
 
-def compare_pair(a: Entry, b: Entry) -> dict[str, Any]:
-    """All metrics of two entries over their common episodes."""
+def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> dict[str, Any]:
+    """The metrics of two entries over their common episodes."""
     common = [key for key in a.episodes if key in b.episodes]
     ours, theirs = [a.episodes[key] for key in common], [b.episodes[key] for key in common]
     names = [name for name in ours[0].metrics if name in theirs[0].metrics]
+    if metrics is not None:
+        names = [name for name in metrics if name in names] or names
     better = directions()
     return {
         "a": a.label,
@@ -96,17 +162,20 @@ def _compare_metric(
     name: str, ours: list[EpisodeScores], theirs: list[EpisodeScores], direction: str
 ) -> dict[str, Any]:
     results = [
-        (x.metrics[name], y.metrics[name])
+        (x.metrics[name], y.metrics[name], x.cluster)
         for x, y in zip(ours, theirs, strict=True)
-        if name in x.metrics and name in y.metrics
+        if name in x.metrics and name in y.metrics and (name not in WHERE_BOTH_SUCCEED or _both_succeed(x, y))
     ]
-    values = np.array([(x.value, y.value) for x, y in results if x.valid and y.valid]).reshape(-1, 2)
+    unit = next((x.metrics[name].unit for x in ours if name in x.metrics), "")
+    known = [(x.value, y.value, cluster) for x, y, cluster in results if x.valid and y.valid]
+    values = np.array([(x, y) for x, y, _ in known]).reshape(-1, 2)
+    clusters = number_clusters([cluster for _, _, cluster in known])
     difference = values[:, 1] - values[:, 0]
     n = len(difference)
-    low, high = _interval(difference)
-    p = wilcoxon_p(difference)
+    low, high, p = _judge(difference, clusters, unit)
     return {
         "n": n,
+        "clusters": n if clusters is None else int(clusters.max()) + 1,
         "lost": len(ours) - n,
         "mean_a": float(values[:, 0].mean()) if n else None,
         "mean_b": float(values[:, 1].mean()) if n else None,
@@ -114,47 +183,48 @@ def _compare_metric(
         "low": low,
         "high": high,
         "p": p,
-        "unit": results[0][0].unit if results else "",
+        "unit": unit,
         "direction": direction,
-        "better": _better(p, low, high, direction),
+        "better": None,
+        "where": "both succeed" if name in WHERE_BOTH_SUCCEED else "all",
     }
 
 
-def _interval(difference: FloatArray) -> tuple[float | None, float | None]:
-    """95 % bootstrap interval of the mean; none for fewer than two pairs."""
-    if len(difference) < 2:
-        return None, None
-    low, high = bootstrap_means(difference[None], 0.95, "bca", 2000, 0)
-    return float(low[0]), float(high[0])
+def _both_succeed(a: EpisodeScores, b: EpisodeScores) -> bool:
+    return a.outcome == b.outcome == Outcome.SUCCESS.value
 
 
-EXACT_UP_TO = 50
-"""Pairs for which the test's distribution is counted out; beyond, the normal approximation is as good."""
+def _judge(
+    difference: FloatArray, clusters: IntArray | None, unit: str
+) -> tuple[float | None, float | None, float | None]:
+    """95 % interval of the mean difference and p; no interval for fewer than two pairs."""
+    n = len(difference)
+    if n == 0:
+        return None, None, None
+    if unit == INDICATOR_UNIT:
+        low, high = paired_proportion(difference, clusters=clusters)
+        return (low if n > 1 else None), (high if n > 1 else None), sign_flip_p(difference, clusters)
+    if n < 2:
+        return None, None, wilcoxon_p(difference)
+    lows, highs = bootstrap_means(difference[None], clusters=clusters)
+    return float(lows[0]), float(highs[0]), wilcoxon_p(difference, clusters)
 
 
-def wilcoxon_p(difference: FloatArray) -> float | None:
-    """Two-sided p of the signed-rank test, zeros by Pratt's method; 1 when all pairs are equal, none without
-    pairs. Up to 50 pairs exact, with ties too: every sign pattern of the ranks is equally likely."""
-    if len(difference) == 0:
-        return None
-    if not difference.any():
-        return 1.0
-    from scipy.stats import rankdata, wilcoxon
-
-    if len(difference) > EXACT_UP_TO:
-        return float(wilcoxon(difference, zero_method="pratt", method="asymptotic").pvalue)
-    doubled = np.rint(2 * rankdata(np.abs(difference))).astype(np.int64)  # whole numbers, ties or not
-    positive = int(doubled[difference > 0].sum())
-    chance = np.ones(1)
-    for rank in doubled[difference != 0]:
-        chance = 0.5 * (np.pad(chance, (0, rank)) + np.pad(chance, (rank, 0)))
-    return float(min(1.0, 2.0 * min(chance[: positive + 1].sum(), chance[positive:].sum())))
+def _correct(pairs: list[dict[str, Any]], privileged: set[str]) -> None:
+    """Holm's correction over everything that is shown, and which side is better after it: none where one of them is
+    privileged, since the two did not have the same task."""
+    found = [(pair, entry) for pair in pairs for entry in pair["metrics"].values()]
+    for (pair, entry), p in zip(found, holm([entry["p"] for _, entry in found]), strict=True):
+        entry["p_holm"] = p
+        if not {pair["a"], pair["b"]} & privileged:
+            entry["better"] = _better(p, entry["low"], entry["high"], entry["direction"])
 
 
 def _better(p: float | None, low: float | None, high: float | None, direction: str) -> str | None:
-    """``a`` or ``b`` where the interval leaves zero out, p < 0.05 and the metric has a better side."""
+    """``a`` or ``b`` where the interval leaves zero out, the corrected p is below 0.05 and the metric has a better
+    side."""
     if low is None or high is None or p is None or direction == "none":
         return None
-    if low <= 0 <= high or p >= 0.05:
+    if low <= 0 <= high or p >= SIGNIFICANT:
         return None
     return "b" if (low > 0) == (direction == "higher") else "a"

@@ -204,7 +204,9 @@ def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
 
 def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:
     """The record's line in the results."""
+    from sidestep.metrics.aggregate import cluster_of
     from sidestep.metrics.score import score
+    from sidestep.metrics.staged_events import event_state
 
     return EpisodeScores(
         suite=record.scenario.suite,
@@ -217,6 +219,8 @@ def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None
         error=record.error,
         privileged=record.policy.privileged,
         source=record.source,
+        cluster=cluster_of(record.scenario),
+        event=event_state(record),
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sidestep.benchmark.episode import EpisodeScores, score_episode
 from sidestep.benchmark.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_run
 from sidestep.benchmark.results import load_results, pack, save_results
 from sidestep.errors import BadInput, RecordError
+from sidestep.metrics.aggregate import cluster_of
 from sidestep.records import load_record
+from sidestep.records.migrate import PRIVILEGED_IN_1
+from sidestep.types.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,18 @@ def read_run(folder: Path) -> ScoredRun:
     episodes, dialect = load_results(folder / RESULTS_FILE)
     if not episodes:
         raise BadInput(f"{folder}: the run has no episodes")
+    known = {scenario.name: scenario for scenario in plan.scenarios}
+    episodes = [each if each.cluster else _completed(each, known.get(each.scenario)) for each in episodes]
     sources = {scenario.source for scenario in plan.scenarios}
     return ScoredRun(folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes))
+
+
+def _completed(episode: EpisodeScores, scenario: Scenario | None) -> EpisodeScores:
+    """An episode of an older table, which did not hold these three."""
+    if scenario is None:
+        return episode
+    privileged = episode.privileged or episode.policy in PRIVILEGED_IN_1
+    return replace(episode, cluster=cluster_of(scenario), source=scenario.source, privileged=privileged)
 
 
 def _in_plan_order(folder: Path, episodes: list[EpisodeScores]) -> list[EpisodeScores]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
 
 
 @verb
@@ -15,14 +16,26 @@ def compare(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="One run with several policies, or several runs.")
     ],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Only this metric; repeatable. Default: ten headline metrics.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All metrics that both sides have.")] = False,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="Compare all others with this policy only.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare policies and runs, episode by episode: differences with intervals, tests, failures."""
+    """Compare policies and runs, episode by episode: paired differences, intervals, tests corrected for their
+    number."""
     from sidestep.benchmark.compare import compare_runs
     from sidestep.cli.tables import print_comparison
+    from sidestep.metrics.score import HEADLINES, load_metrics
 
+    if metric and every:
+        raise BadInput("--all shows every metric; leave out either --all or --metric")
+    load_metrics(metric or ())  # an unknown name is an error
     with quiet_stdout(as_json):
-        document = compare_runs(runs)
+        document = compare_runs(runs, None if every else metric or HEADLINES, baseline)
     if as_json:
         print_json(document)
     else:

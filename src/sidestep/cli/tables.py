@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-CHIEF_METRICS = (
-    "success",
-    "collisions",
-    "time_to_goal",
-    "path_length_ratio",
-    "closest_pedestrian_distance",
-    "personal_space_intrusion",
-    "planning_time_avg",
-)
-"""Metrics shown by default where they exist; all are in the JSON and the report."""
-
 
 def _console() -> Any:
     from rich.console import Console
@@ -22,33 +11,70 @@ def _console() -> Any:
     return Console()
 
 
+SUCCESS_MEANS = {
+    "stop": "success here: the robot stops for the person who asks it to",
+    "goal or stop": "success here: the goal is reached, or where a person raises a hand, the robot stops for them",
+}
+
+
 def print_summary(summary: dict[str, Any]) -> None:
-    """One column per policy: how its episodes ended, and the chief metrics with their intervals."""
+    """One table per suite."""
+    for suite, part in (summary.get("suites") or {summary["suite"]: summary}).items():
+        _print_suite({**summary, **part, "suite": suite})
+
+
+def _print_suite(summary: dict[str, Any]) -> None:
+    """One column per policy: how its episodes ended, and the headline metrics with their intervals."""
     from rich.table import Table
 
     policies = summary["policies"]
     title = f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})"
-    table = Table(title=title, caption=f"run {summary['run']}; mean [95 % interval] over valid episodes")
+    caption = [f"run {summary['run']}; mean [95 % interval] over valid episodes"]
+    caption += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
+    if any(entry["privileged"] for entry in policies.values()):
+        caption.append("(privileged): sees what the others do not, and is compared with nobody")
+    table = Table(title=title, caption="\n".join(caption))
     table.add_column("")
-    for policy in policies:
-        table.add_column(policy, justify="right", overflow="fold")
+    for policy, entry in policies.items():
+        table.add_column(policy + (" (privileged)" if entry["privileged"] else ""), justify="right", overflow="fold")
     table.add_row("episodes", *(str(entry["episodes"]) for entry in policies.values()))
     for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
         counts = [entry["outcomes"][outcome] for entry in policies.values()]
         if any(counts):
             table.add_row(f"  {outcome.replace('_', ' ')}", *(str(count) for count in counts))
+    if any(entry["events"] for entry in policies.values()):
+        table.add_row("event never happened", *(_missed(entry["events"]) for entry in policies.values()))
     for name in _shown_metrics(policies):
-        table.add_row(name.replace("_", " "), *(_cell(entry["metrics"].get(name)) for entry in policies.values()))
+        table.add_row(
+            _spoken(name),
+            *(_cell(entry["metrics"].get(name)) for entry in policies.values()),
+        )
     _console().print(table)
 
 
+def _spoken(name: str) -> str:
+    return name.replace("1_2m", "1.2 m").replace("_", " ")
+
+
+def _missed(events: dict[str, int] | None) -> str:
+    return f"{events['missed']} of {sum(events.values())}" if events else "–"
+
+
 def _shown_metrics(policies: dict[str, Any]) -> list[str]:
-    """The chief metrics; where none of them was scored, all that were."""
+    """The headline metrics, and failures per 100 m where an episode can have several; where none of them was scored,
+    all that were."""
+    from sidestep.metrics.score import HEADLINES
+
     scored = list(dict.fromkeys(name for entry in policies.values() for name in entry["metrics"]))
-    return [name for name in CHIEF_METRICS if name in scored] or scored
+    failures = [entry["metrics"].get("failures") for entry in policies.values()]
+    often = any(figures and figures["mean"] is not None and figures["mean"] > 1 for figures in failures)
+    wanted = (*HEADLINES, *(("failures_per_100m",) if often else ()))
+    return [name for name in wanted if name in scored] or scored
 
 
 def _cell(metric: dict[str, Any] | None) -> str:
+    if metric is not None and metric.get("bound"):
+        return str(metric["bound"])
     if metric is None or metric["mean"] is None:
         return "–"
     unit = "" if metric["unit"] in ("0/1", "count", "ratio") else f" {metric['unit']}"
@@ -86,29 +112,43 @@ def print_comparison(document: dict[str, Any]) -> None:
     """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
     from rich.table import Table
 
+    privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes"
         table = Table(title=title, caption=_failures(pair))
-        for name in ("metric", pair["a"], pair["b"], "difference", "95 % interval", "p", "n", "better"):
+        for name in ("metric", pair["a"], pair["b"], "difference [95 %]", "p", "n", "better"):
             is_text = name in ("metric", "better")
-            table.add_column(name, justify="left" if is_text else "right", overflow="fold", min_width=5)
-        table.columns[0].min_width = 20
+            table.add_column(name, justify="left" if is_text else "right", overflow="fold")
         different = {name: entry for name, entry in pair["metrics"].items() if entry["difference"]}
         for name, entry in different.items():
+            unit = "" if entry["unit"] in ("0/1", "count", "ratio") else f" ({entry['unit']})"
+            interval = "" if entry["low"] is None else f" [{entry['low']:+.2g}, {entry['high']:+.2g}]"
             table.add_row(
-                f"{name} ({entry['unit']})",
+                _spoken(name) + unit,
                 f"{entry['mean_a']:.3g}",
                 f"{entry['mean_b']:.3g}",
-                f"{entry['difference']:+.3g}",
-                "–" if entry["low"] is None else f"[{entry['low']:+.3g}, {entry['high']:+.3g}]",
-                f"{entry['p']:.2g}",
-                str(entry["n"]),
+                f"{entry['difference']:+.2g}{interval}",
+                f"{entry['p_holm']:.2g}",
+                _pairs(entry),
                 pair[entry["better"]] if entry["better"] else "",
             )
         _console().print(table)
         rest = len(pair["metrics"]) - len(different)
-        _console().print(f"{rest} more metrics do not differ or have no common value")
-    _console().print("better: interval without 0 and p < 0.05, not corrected for the number of metrics")
+        if rest:
+            _console().print(f"{rest} more metrics do not differ or have no common value")
+        if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
+            _console().print(f"privileged, sees what the others do not: {', '.join(told)}")
+    _console().print(
+        f"p: corrected by Holm for {document['comparisons']} comparisons; better: p < 0.05 and an interval without 0. "
+        "n/c: n pairs in c clusters that share a scenario, town or crowd window. * paths and times: only where both "
+        "succeed. --all shows all metrics, --metric M others, --baseline POLICY fewer pairs"
+    )
+
+
+def _pairs(entry: dict[str, Any]) -> str:
+    """``40``, ``40/10`` clusters, ``33*``."""
+    inside = f"/{entry['clusters']}" if entry["clusters"] < entry["n"] else ""
+    return f"{entry['n']}{inside}{'*' if entry['where'] != 'all' else ''}"
 
 
 def _failures(pair: dict[str, Any]) -> str:

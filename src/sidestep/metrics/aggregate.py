@@ -1,25 +1,37 @@
 """From many scored episodes to a table: per policy and metric n, mean, spread and interval; failures counted,
 never averaged away.
 
-Intervals: Wilson for proportions (unit ``0/1``), bootstrap of the mean for all others. The resamples depend
-only on the seed and the number of values, so that a summary does not depend on which other metrics or
-policies are in the table.
+Intervals: Wilson for proportions (unit ``0/1``), bootstrap of the mean for all others, in clusters of episodes that are
+not independent; never of length 0 where nothing was counted (``docs/statistics.md``). Rates per 100 m divide sums. The
+resamples depend only on the seed and the number of values or clusters, so that a summary does not depend on which other
+metrics or policies are in the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sidestep.interfaces import Direction
 from sidestep.metrics.answers import INDICATOR_UNIT
-from sidestep.metrics.intervals import Method, bootstrap_means, wilson
-from sidestep.types.base import FloatArray
+from sidestep.metrics.intervals import (
+    Method,
+    bootstrap_means,
+    number_clusters,
+    poisson_limits,
+    proportion,
+    wilson,
+)
+from sidestep.metrics.rates import DISTANCE, RATES, pooled_rate
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
+from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
+
+Limits = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,28 @@ class EpisodeScores:
     seed: int
     outcome: Outcome
     results: Mapping[str, MetricResult]
+    cluster: str = ""
+    """Episodes with the same non-empty cluster are not independent."""
+    privileged: bool = False
+    event: str = ""
+    """``happened`` or ``missed`` where the scenario stages an event."""
+
+
+def cluster_of(scenario: Scenario) -> str:
+    """What an episode shares with others, so that they are not independent: its town or place; the windows of the
+    recordings whose people it replays, or whose statistics its people are drawn from; else the scenario itself, under
+    several seeds."""
+    scene = scenario.scene if isinstance(scenario.scene, str) else ""
+    if scene.startswith(("town:", "place:")):
+        return scene.partition("/")[0].partition("@")[0]
+    windows = []
+    for part in scenario.crowd:
+        if isinstance(place := part.placement, ReplayPlacement):
+            people = place.first_person if place.people is None else "+".join(map(str, place.people))
+            windows.append(f"{place.dataset or place.path}@{place.start_s:g}/{people}")
+        elif isinstance(place, TwinPlacement):
+            windows.append(f"twin:{place.twin}")
+    return " & ".join(windows) or f"scenario:{scenario.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +84,11 @@ class Summary:
     upper_quartile: float | None
     unit: str
     direction: Direction
+    bound: str = ""
+    """Of a rate over too few metres, which has no mean: its bound and count, for people."""
+    count: float | None = None
+    metres: float | None = None
+    """Of a rate: what was counted, over which way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +99,10 @@ class PolicySummary:
     outcomes: dict[str, int]
     """Every outcome, 0 included; they sum to ``episodes``."""
     metrics: dict[str, Summary]
+    privileged: bool = False
+    """Whether it sees what the others do not; then it is ranked with nobody."""
+    events: dict[str, int] | None = None
+    """Episodes that stage an event, by whether it ``happened`` or was ``missed``; None where none stages one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,40 +164,93 @@ def _summarise_policy(
     outcomes = {outcome.value: 0 for outcome in Outcome}
     for row in rows:
         outcomes[row.outcome.value] += 1
+    events = {state: sum(row.event == state for row in rows) for state in ("happened", "missed")}
     names = list(dict.fromkeys(name for row in rows for name in row.results))
     units = {name: next(row.results[name].unit for row in rows if name in row.results) for name in names}
-    values = {name: _valid_values(rows, name) for name in names}
-    intervals = _bootstrap_together({k: v for k, v in values.items() if units[k] != INDICATOR_UNIT}, interval)
+    pooled = {name for name in RATES if {name, RATES[name], DISTANCE} <= set(names)}
+    columns = {name: _Column.of(rows, name) for name in names}
+    limits = _limits({name: columns[name] for name in names if name not in pooled}, units, interval)
     metrics = {}
     for name in names:
-        if units[name] == INDICATOR_UNIT and len(values[name]) > 1:
-            intervals[name] = wilson(float(values[name].sum()), len(values[name]), interval.confidence)
-        limits = intervals.get(name, (None, None))
-        metrics[name] = _summarise(values[name], limits, units[name], directions.get(name, "none"))
-    return PolicySummary(len(rows), outcomes, metrics)
+        direction = directions.get(name, "none")
+        if name in pooled:
+            metrics[name] = _summarise_rate(rows, name, units[name], direction, interval)
+        else:
+            metrics[name] = _summarise(columns[name].values, limits[name], units[name], direction)
+    privileged = any(row.privileged for row in rows)
+    return PolicySummary(len(rows), outcomes, metrics, privileged, events if any(events.values()) else None)
 
 
-def _valid_values(rows: list[EpisodeScores], name: str) -> FloatArray:
-    results = (row.results[name] for row in rows if name in row.results)
-    return np.array([result.value for result in results if result.valid], dtype=np.float64)
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The valid values of a metric, and in which rows they are."""
+
+    values: FloatArray
+    rows: tuple[int, ...]
+    clusters: IntArray | None
+
+    @classmethod
+    def of(cls, rows: list[EpisodeScores], name: str) -> _Column:
+        found = [(k, row.results[name].value) for k, row in enumerate(rows) if name in row.results]
+        known = [(k, value) for k, value in found if not np.isnan(value)]
+        values = np.array([value for _, value in known], dtype=np.float64)
+        clusters = number_clusters([rows[k].cluster for k, _ in known])
+        return cls(values, tuple(k for k, _ in known), clusters)
 
 
-def _bootstrap_together(
-    values: Mapping[str, FloatArray], interval: _Interval
-) -> dict[str, tuple[float | None, float | None]]:
-    """Intervals by metric; metrics with equally many values share their resamples in one matrix product."""
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for n in sorted({len(v) for v in values.values() if len(v) > 1}):
-        names = [name for name, v in values.items() if len(v) == n]
-        matrix = np.stack([values[name] for name in names])
-        low, high = bootstrap_means(matrix, interval.confidence, interval.method, interval.resamples, interval.seed)
+def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: _Interval) -> dict[str, Limits]:
+    """Interval of every metric; metrics with values in the same episodes share their resamples in one matrix
+    product."""
+    found: dict[str, Limits] = {}
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name, column in columns.items():
+        if len(column.values) < 2:
+            found[name] = (None, None)
+        elif units[name] == INDICATOR_UNIT:
+            found[name] = proportion(column.values, interval.confidence, column.clusters)
+        elif (at_the_edge := _edge(column, units[name], interval.confidence)) is not None:
+            found[name] = at_the_edge
+        else:
+            groups.setdefault(column.rows, []).append(name)
+    for names in groups.values():
+        matrix = np.stack([columns[name].values for name in names])
+        low, high = bootstrap_means(
+            matrix, interval.confidence, interval.method, interval.resamples, interval.seed, columns[names[0]].clusters
+        )
         found.update({name: (float(a), float(b)) for name, a, b in zip(names, low, high, strict=True)})
     return found
 
 
-def _summarise(
-    values: FloatArray, limits: tuple[float | None, float | None], unit: str, direction: Direction
+def _edge(column: _Column, unit: str, confidence: float) -> Limits | None:
+    """Limits where resampling would give an interval of length 0. Counts that are all alike: Poisson's; shares that are
+    all 0 or all 1: Wilson's, since an episode's share is at most 1; other units that are all 0 have no largest value
+    and so no limit. None elsewhere."""
+    n = len(column.values) if column.clusters is None else int(column.clusters.max()) + 1
+    value = float(column.values[0])
+    if (column.values != value).any():
+        return None
+    if unit == "count":
+        low, high = poisson_limits(value * n, confidence)
+        return low / n, high / n
+    if unit == "ratio" and value in (0.0, 1.0):
+        return wilson(value * n, n, confidence)
+    return None if value else (None, None)
+
+
+def _summarise_rate(
+    rows: list[EpisodeScores], name: str, unit: str, direction: Direction, interval: _Interval
 ) -> Summary:
+    parts = (RATES[name], DISTANCE)
+    known = [row for row in rows if all(part in row.results and row.results[part].valid for part in parts)]
+    counts, metres = (np.array([row.results[part].value for row in known]) for part in parts)
+    clusters = [row.cluster for row in known]
+    rate = pooled_rate(counts, metres, clusters, interval.confidence, interval.resamples, interval.seed)
+    none = (None, None, None)
+    shown = Summary(len(known), rate.value, None, rate.low, rate.high, *none, unit, direction)
+    return replace(shown, bound=rate.bound, count=rate.count, metres=rate.metres) if known else shown
+
+
+def _summarise(values: FloatArray, limits: Limits, unit: str, direction: Direction) -> Summary:
     n = len(values)
     if n == 0:
         return Summary(0, None, None, None, None, None, None, None, unit, direction)

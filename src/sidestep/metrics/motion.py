@@ -10,8 +10,9 @@ import numpy as np
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.answers import NO_STEPS, average, largest, smallest
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.series import acceleration, forward_speed, jerk, speed
-from sidestep.metrics.sources import FRANCIS, SIDESTEP, SOCNAVBENCH
+from sidestep.metrics.outcome import NOT_COMPLETED, is_completed
+from sidestep.metrics.series import acceleration, forward_speed, jerk, speed, turn_rate
+from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -20,6 +21,9 @@ TURN_DEAD_BAND_RADPS = 0.1
 """Turning slower than this has no direction."""
 TRAVEL_DEAD_BAND_MPS = 0.01
 """Driving slower than this has no direction."""
+
+_NO_FRONT = "a holonomic robot drives in every direction alike"
+_COMPLETED = "Episodes in which the goal was reached: one that ends early costs little, but is no better."
 
 Statistic = Literal["min", "avg", "max"]
 _WORDS: dict[str, str] = {"min": "Smallest", "avg": "Mean", "max": "Largest"}
@@ -46,8 +50,8 @@ def make_motion_statistic(
 
 def energy(record: EpisodeRecord) -> MetricResult:
     """∫ v² dt = Σ v_k² (t_k - t_(k-1))."""
-    if not record.steps:
-        return MetricResult.invalid("J·s", NO_STEPS)
+    if not is_completed(record):
+        return MetricResult.invalid("J·s", NOT_COMPLETED)
     return MetricResult(float(np.square(speed(record)[1:]) @ np.diff(record.time)), "J·s")
 
 
@@ -59,20 +63,29 @@ def sign_changes(values: FloatArray, dead_band: float) -> int:
 
 def oscillations(record: EpisodeRecord) -> MetricResult:
     """Sign changes of the turn rate."""
-    if not record.steps:
-        return MetricResult.invalid("count", NO_STEPS)
-    return MetricResult(float(sign_changes(record.robot_velocity[1:, 2], TURN_DEAD_BAND_RADPS)), "count")
+    if not is_completed(record):
+        return MetricResult.invalid("count", NOT_COMPLETED)
+    return MetricResult(float(sign_changes(turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)), "count")
+
+
+def angular_speed_avg(record: EpisodeRecord) -> MetricResult:
+    """Time-weighted mean of the turn rate's modulus."""
+    return average(np.abs(turn_rate(record)[1:]), "rad/s", NO_STEPS, np.diff(record.time))
 
 
 def direction_reversals(record: EpisodeRecord) -> MetricResult:
     """Changes between driving forwards and backwards."""
-    if not record.steps:
-        return MetricResult.invalid("count", NO_STEPS)
+    if record.robot.dynamics == "holonomic":
+        return MetricResult.invalid("count", _NO_FRONT)
+    if not is_completed(record):
+        return MetricResult.invalid("count", NOT_COMPLETED)
     return MetricResult(float(sign_changes(forward_speed(record)[1:], TRAVEL_DEAD_BAND_MPS)), "count")
 
 
 def backward_motion(record: EpisodeRecord) -> MetricResult:
     """Share of time with a forward speed below -0.01 m/s."""
+    if record.robot.dynamics == "holonomic":
+        return MetricResult.invalid("ratio", _NO_FRONT)
     backwards = (forward_speed(record)[1:] < -TRAVEL_DEAD_BAND_MPS).astype(np.float64)
     return average(backwards, "ratio", NO_STEPS, np.diff(record.time))
 
@@ -100,8 +113,7 @@ def _statistic(
 
 _SPEED = "|v_k|, k = 1 … T, where v_k is the recorded velocity at which step k was executed"
 _ACCELERATION = "|v_k - v_(k-1)| / (t_k - t_(k-1)), k = 1 … T, of the recorded velocity vectors"
-_JERK = "|a_k - a_(k-1)| over the time between the middles of the two steps, k = 2 … T, of the acceleration "
-"vectors"
+_JERK = "|a_k - a_(k-1)| over the time between the middles of the two steps, k = 2 … T, of the acceleration vectors"
 
 SPEED_MIN = _statistic("speed", "min", "m/s", "none", _SPEED, "one step")
 SPEED_AVG = _statistic("speed", "avg", "m/s", "none", _SPEED + ", weighted by time", "one step")
@@ -113,16 +125,19 @@ JERK_MIN = _statistic("jerk", "min", "m/s³", "lower", _JERK, "two steps")
 JERK_AVG = _statistic("jerk", "avg", "m/s³", "lower", _JERK + ", weighted by time", "two steps")
 JERK_MAX = _statistic("jerk", "max", "m/s³", "lower", _JERK, "two steps")
 
+_TURN = (
+    "The turn rate is the recorded one; of a holonomic robot, whose heading is free, it is how fast the direction of "
+    "its velocity turns, 0 while it stands."
+)
 ENERGY = Metric(
     name="energy",
     unit="J·s",
     direction="lower",
-    definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The "
-    "integral's unit is J·s, "
-    "which the paper calls joule.",
+    definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's "
+    "unit is J·s, which the paper calls joule.",
     source=f"{SOCNAVBENCH}, energy expenditure",
     distance="none",
-    validity="Episodes with one step.",
+    validity=_COMPLETED,
     function=energy,
     dialects={socnavbench_code.NAME: socnavbench_code.energy},
 )
@@ -130,13 +145,23 @@ OSCILLATIONS = Metric(
     name="oscillations",
     unit="count",
     direction="lower",
-    definition=f"How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond "
-    "it on the other; "
-    "slower turning in between does not matter.",
+    definition=f"How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the "
+    f"other; slower turning in between does not matter. {_TURN}",
     source=SIDESTEP,
     distance="none",
-    validity="Episodes with one step.",
+    validity=_COMPLETED,
     function=oscillations,
+    dialects={},
+)
+ANGULAR_SPEED_AVG = Metric(
+    name="angular_speed_avg",
+    unit="rad/s",
+    direction="lower",
+    definition=f"Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}",
+    source=f"{SIDESTEP}, beside {HUNAVSIM}'s cumulative heading changes",
+    distance="none",
+    validity="Episodes with one step.",
+    function=angular_speed_avg,
     dialects={},
 )
 DIRECTION_REVERSALS = Metric(
@@ -147,7 +172,7 @@ DIRECTION_REVERSALS = Metric(
     f"{TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it backwards or the other way round.",
     source=SIDESTEP,
     distance="none",
-    validity="Episodes with one step.",
+    validity="Episodes in which the goal was reached by a robot that is not holonomic.",
     function=direction_reversals,
     dialects={},
 )
@@ -158,7 +183,7 @@ BACKWARD_MOTION = Metric(
     definition=f"Share of time in which the velocity along the heading is below -{TRAVEL_DEAD_BAND_MPS} m/s.",
     source=SIDESTEP,
     distance="none",
-    validity="Episodes with one step.",
+    validity="Episodes with one step of a robot that is not holonomic.",
     function=backward_motion,
     dialects={},
 )

@@ -10,8 +10,10 @@ from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
 _NO_WALLS = "there are no walls"
-_CLEARANCE = "distance from the robot's surface (circle or polygon, exact) to the nearest wall edge, "
-"negative when the edge cuts the body"
+_CLEARANCE = (
+    "distance from the robot's surface (circle or polygon, exact) to the nearest wall edge, negative when the edge "
+    "cuts the body"
+)
 
 
 def obstacle_clearance_min(record: EpisodeRecord) -> MetricResult:

@@ -15,9 +15,15 @@ from sidestep.types.result import MetricResult
 _VALIDITY = "Always, also for episodes whose policy failed."
 
 
+NOT_COMPLETED = "the goal was not reached"
+STOP_TASK = "success here is to stop for a person, not to reach the goal"
+"""Reason of metrics that weigh success by the way to the goal, where the task is another one."""
+
+
 def is_completed(record: EpisodeRecord) -> bool:
-    """Whether the goal was reached, whatever else happened."""
-    return record.outcome is Outcome.SUCCESS or any(event.kind == "goal_reached" for event in record.events)
+    """Whether the goal was reached, whatever else happened. Success may be another thing (``rules.success``): a robot
+    that stops where it is told to has not completed its way."""
+    return any(event.kind == "goal_reached" for event in record.events)
 
 
 def completed(record: EpisodeRecord) -> MetricResult:
@@ -52,9 +58,9 @@ def _metric(outcome: Outcome, meaning: str, source: str) -> Metric:
 
 SUCCESS = _metric(
     Outcome.SUCCESS,
-    "1 if the outcome is success: the goal was reached and nothing that outranks it happened (by the default "
-    "precedence "
-    "no collision with anybody or anything, no timeout, no policy error), else 0.",
+    "1 if the outcome is success: the goal was reached (or, where rules.success is stop, the robot stopped for the "
+    "person who asked it to) and nothing that outranks it happened (by the default precedence no collision with "
+    "anybody or anything, no timeout, no policy error), else 0.",
     f"{SOCNAVBENCH}, overall success rate; {FRANCIS}, S",
 )
 PEDESTRIAN_COLLISION = _metric(
@@ -110,7 +116,8 @@ COMPLETED = Metric(
     name="completed",
     unit=INDICATOR_UNIT,
     direction="higher",
-    definition="1 if the robot reached the goal, with collisions on the way or without, else 0. The mean is the rate.",
+    definition="1 if the robot reached the goal (event goal_reached), with collisions on the way or without, else 0, "
+    "also where success is another thing than reaching the goal. The mean is the rate.",
     source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed",
     distance="none",
     validity=_VALIDITY,

@@ -9,19 +9,33 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS, average
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import is_completed
-from sidestep.metrics.series import goal_bearing_error, goal_distance, step_lengths, wrap_angle
-from sidestep.metrics.sources import ANDERSON, FRANCIS, HUNAVSIM, SEAN, SOCNAVBENCH
+from sidestep.metrics.outcome import NOT_COMPLETED, STOP_TASK, is_completed
+from sidestep.metrics.series import (
+    STANDING_MPS,
+    goal_bearing_error,
+    goal_distance,
+    step_lengths,
+    travel_direction,
+    wrap_angle,
+)
+from sidestep.metrics.sources import ANDERSON, FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
-_NOT_COMPLETED = "the goal was not reached"
 _STARTS_AT_GOAL = "the robot starts at its goal"
+_NEVER_MOVES = "the robot is at its goal all the time, or is holonomic and never moves"
 
 
 def path_length(record: EpisodeRecord) -> MetricResult:
     """L = Σ |p_k - p_(k-1)|."""
+    if not is_completed(record):
+        return MetricResult.invalid("m", NOT_COMPLETED)
+    return MetricResult(float(step_lengths(record).sum()), "m")
+
+
+def distance_driven(record: EpisodeRecord) -> MetricResult:
+    """Σ |p_k - p_(k-1)|, however the episode ended."""
     return MetricResult(float(step_lengths(record).sum()), "m")
 
 
@@ -29,7 +43,7 @@ def path_length_ratio(record: EpisodeRecord) -> MetricResult:
     """L / |p_0 - goal|."""
     straight = float(goal_distance(record)[0])
     if not is_completed(record):
-        return MetricResult.invalid("ratio", _NOT_COMPLETED)
+        return MetricResult.invalid("ratio", NOT_COMPLETED)
     if straight == 0:
         return MetricResult.invalid("ratio", _STARTS_AT_GOAL)
     return MetricResult(float(step_lengths(record).sum()) / straight, "ratio")
@@ -39,41 +53,68 @@ def path_efficiency(record: EpisodeRecord) -> MetricResult:
     """|p_0 - goal| / L."""
     length = float(step_lengths(record).sum())
     if not is_completed(record):
-        return MetricResult.invalid("ratio", _NOT_COMPLETED)
+        return MetricResult.invalid("ratio", NOT_COMPLETED)
     if length == 0:
         return MetricResult.invalid("ratio", "the robot did not move")
     return MetricResult(float(goal_distance(record)[0]) / length, "ratio")
 
 
+def shortest_to_goal_circle(record: EpisodeRecord) -> float:
+    """Length of the shortest path from the start to the circle of ``rules.goal_radius_m`` round the goal, m: where a
+    drive ends. The one place where the radius is subtracted.
+
+    ``shortest_path_m`` leads to the goal itself. Records of format 1 with a route on ground to stay on had the radius
+    subtracted already.
+    """
+    rules, ego = record.scenario.rules, record.scenario.ego
+    known = isfinite(record.shortest_path_m)
+    length = record.shortest_path_m if known else float(goal_distance(record)[0])
+    if known and record.format_version < 2 and rules.stay_on and ego.route:
+        return length
+    return max(length - rules.goal_radius_m, 0.0)
+
+
 def spl(record: EpisodeRecord) -> MetricResult:
-    """S · l / max(l, L) with l the shortest way round the walls."""
-    straight = float(goal_distance(record)[0])
-    if straight == 0:
+    """S · l / max(l, L) with l the shortest path round the walls to the goal's circle."""
+    if record.scenario.rules.success != "goal":
+        return MetricResult.invalid("ratio", STOP_TASK)
+    shortest = shortest_to_goal_circle(record)
+    if shortest == 0:
         return MetricResult.invalid("ratio", _STARTS_AT_GOAL)
-    if record.outcome is not Outcome.SUCCESS:
+    if record.outcome is not Outcome.SUCCESS or not is_completed(record):
         return MetricResult(0.0, "ratio")
-    shortest = record.shortest_path_m if isfinite(record.shortest_path_m) else straight
     return MetricResult(shortest / max(shortest, float(step_lengths(record).sum())), "ratio")
 
 
 def path_irregularity(record: EpisodeRecord) -> MetricResult:
-    """Mean angle between heading and goal direction."""
-    return average(goal_bearing_error(record), "rad", "the robot is at its goal all the time")
+    """Mean angle between the direction of travel and the goal's direction."""
+    return average(goal_bearing_error(record), "rad", _NEVER_MOVES)
+
+
+def _turned(record: EpisodeRecord) -> float:
+    """Σ |wrap(θ_k - θ_(k-1))|, rad; 0 of a robot that never moves."""
+    return float(np.nansum(np.abs(wrap_angle(np.diff(travel_direction(record))))))
 
 
 def heading_change(record: EpisodeRecord) -> MetricResult:
     """Σ |wrap(θ_k - θ_(k-1))|."""
-    turns = np.abs(wrap_angle(np.diff(record.robot_pose[:, 2])))
-    return MetricResult(float(turns.sum()), "rad")
+    if not is_completed(record):
+        return MetricResult.invalid("rad", NOT_COMPLETED)
+    return MetricResult(_turned(record), "rad")
 
 
 def heading_change_rate(record: EpisodeRecord) -> MetricResult:
     """Total heading change over the duration."""
     if not record.steps:
         return MetricResult.invalid("rad/s", NO_STEPS)
-    return MetricResult(heading_change(record).value / float(record.time[-1] - record.time[0]), "rad/s")
+    return MetricResult(_turned(record) / float(record.time[-1] - record.time[0]), "rad/s")
 
 
+_COMPLETED = "Episodes in which the goal was reached: a path that ends early is short, but no better."
+_TRAVEL = (
+    "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
+    f"kept while it is slower than {STANDING_MPS:g} m/s)"
+)
 PATH_LENGTH = Metric(
     name="path_length",
     unit="m",
@@ -81,8 +122,20 @@ PATH_LENGTH = Metric(
     definition="L = Σ_k |p_k - p_(k-1)|, the distance travelled by the robot's reference point.",
     source=f"{SOCNAVBENCH}, path length; {FRANCIS}, PL; {HUNAVSIM}",
     distance="none",
-    validity="Always.",
+    validity=_COMPLETED,
     function=path_length,
+    dialects={},
+)
+DISTANCE_DRIVEN = Metric(
+    name="distance_driven",
+    unit="m",
+    direction="none",
+    definition="Σ_k |p_k - p_(k-1)| over the whole episode, however it ended. Where the robot was carried back to its "
+    "route, it did not drive. The way over which failures per 100 m are counted.",
+    source=SIDESTEP,
+    distance="none",
+    validity="Always.",
+    function=distance_driven,
     dialects={},
 )
 PATH_LENGTH_RATIO = Metric(
@@ -116,12 +169,15 @@ SPL = Metric(
     name="spl",
     unit="ratio",
     direction="higher",
-    definition="Success weighted by path length: S · l / max(l, L), with S = 1 for the outcome success and "
-    "else 0, l the shortest way from start to goal round the walls (the straight line where the record does "
-    "not know it) and L the path length.",
+    definition="Success weighted by path length: S · l / max(l, L), with S = 1 if the outcome is success and the goal "
+    "was reached, else 0, L the path length and l the length of the shortest path from the start to the goal's circle: "
+    "the shortest path to the goal round the walls (along the route where the robot has to stay on some ground; the "
+    "straight line where the record does not know it) less rules.goal_radius_m, because a drive ends at the circle. "
+    "The same in every suite.",
     source=f"{ANDERSON}; {FRANCIS}, SPL",
     distance="none",
-    validity="Episodes that do not start at the goal; 0 when not successful.",
+    validity="Episodes that do not start within the goal's circle and whose task is to reach the goal; 0 when not "
+    "successful.",
     function=spl,
     dialects={},
 )
@@ -129,12 +185,11 @@ PATH_IRREGULARITY = Metric(
     name="path_irregularity",
     unit="rad",
     direction="lower",
-    definition="Mean over the T+1 states of the angle (0 … π) between the robot's heading and the vector to "
-    "the goal. "
-    "States exactly at the goal are left out.",
+    definition=f"Mean over the T+1 states of the angle (0 … π) between the robot's {_TRAVEL} and the vector to the "
+    "goal. States exactly at the goal are left out.",
     source=f"{SOCNAVBENCH}, path irregularity",
     distance="none",
-    validity="Episodes with a state away from the goal.",
+    validity="Episodes with a state away from the goal, in which a holonomic robot moves.",
     function=path_irregularity,
     dialects={socnavbench_code.NAME: socnavbench_code.path_irregularity},
 )
@@ -142,10 +197,10 @@ HEADING_CHANGE = Metric(
     name="heading_change",
     unit="rad",
     direction="lower",
-    definition="Cumulative heading changes Σ_k |θ_k - θ_(k-1)|, each difference within ±π.",
+    definition=f"Cumulative changes Σ_k |θ_k - θ_(k-1)| of the {_TRAVEL}, each difference within ±π.",
     source=f"{HUNAVSIM}, cumulative heading changes; {SEAN}, path irregularity (without its planned path)",
     distance="none",
-    validity="Always.",
+    validity=_COMPLETED,
     function=heading_change,
     dialects={},
 )
@@ -153,7 +208,7 @@ HEADING_CHANGE_RATE = Metric(
     name="heading_change_rate",
     unit="rad/s",
     direction="lower",
-    definition="Heading change over the episode's duration: how much the robot turns per second on average.",
+    definition=f"Sum of the changes of the {_TRAVEL} over the episode's duration: how much the robot turns per second.",
     source=f"{HUNAVSIM}, cumulative heading changes, per second",
     distance="none",
     validity="Episodes with at least one step.",

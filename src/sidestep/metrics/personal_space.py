@@ -18,7 +18,7 @@ from sidestep.metrics.series import (
     present,
     smallest_per_state,
 )
-from sidestep.metrics.sources import FRANCIS, HALL, HUNAVSIM, SEAN
+from sidestep.metrics.sources import FRANCIS, HALL, HUNAVSIM, SEAN, SIDESTEP
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -86,6 +86,34 @@ def make_violation_count(zone: str) -> Callable[[EpisodeRecord], MetricResult]:
 
     violation_count.__doc__ = f"Entries into the {zone} distance of any person."
     return violation_count
+
+
+def time_within(record: EpisodeRecord) -> MetricResult:
+    """Share of states with anybody closer than the outer limit of the personal zone."""
+    distance = closest_pedestrian_distance(record)
+    if np.isnan(distance).all():
+        return MetricResult.invalid("ratio", NOBODY)
+    return average(closer_than(distance, ZONES_M["personal"][1]).astype(np.float64), "ratio", NOBODY)
+
+
+def make_blame_share(zone: str) -> Callable[[EpisodeRecord], MetricResult]:
+    """The function that gives the share of entries into the distance of ``zone`` that the robot's approach caused."""
+
+    def blame_share(record: EpisodeRecord) -> MetricResult:
+        inside = closer_than(pedestrian_distance(record), ZONES_M[zone][1])
+        entered = inside[1:] & ~inside[:-1] & present(record)[:-1]
+        state, person = np.nonzero(entered)
+        if not len(state):
+            return MetricResult.invalid(
+                "ratio", f"nobody and the robot came within {ZONES_M[zone][1]:g} m of each other"
+            )
+        offset = record.person_position[state, person].astype(np.float64) - record.robot_pose[state, :2]
+        robot = np.einsum("ki,ki->k", record.robot_velocity[state + 1, :2], offset)
+        other = -np.einsum("ki,ki->k", record.person_velocity[state + 1, person].astype(np.float64), offset)
+        return MetricResult(float(np.mean(robot >= other)), "ratio")
+
+    blame_share.__doc__ = f"Share of entries into the {zone} distance in which the robot approached at least as fast."
+    return blame_share
 
 
 def space_compliance(record: EpisodeRecord) -> MetricResult:
@@ -190,12 +218,22 @@ def _limits(zone: str) -> str:
     return f"below {high:g} m" if np.isinf(low) else f"from {low:g} m to below {high:g} m"
 
 
+def _band_direction(zone: str) -> Direction:
+    """Only of the innermost band is less always better: an outer one also empties when the robot comes closer."""
+    return "lower" if zone == "intimate" else "none"
+
+
+def _band_note(zone: str) -> str:
+    return "" if zone == "intimate" else " Also falls when the robot comes closer than the band, so less is not better."
+
+
 def _intrusion(zone: str) -> Metric:
     return Metric(
         name=f"{zone}_space_intrusion",
         unit="ratio",
-        direction="none" if zone == "social" else "lower",
-        definition=f"Share of the T+1 states in which the surface distance to the closest person is {_limits(zone)}.",
+        direction=_band_direction(zone),
+        definition=f"Share of the T+1 states in which the surface distance to the closest person is {_limits(zone)}."
+        + _band_note(zone),
         source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; zones of {HALL}",
         distance="surface",
         validity=_SOMEBODY,
@@ -205,17 +243,16 @@ def _intrusion(zone: str) -> Metric:
 
 
 def _group_intrusion(zone: str) -> Metric:
-    direction: Direction = "none" if zone == "social" else "lower"
     return Metric(
         name=f"group_{zone}_space_intrusion",
         unit="ratio",
-        direction=direction,
+        direction=_band_direction(zone),
         definition="Share of the T+1 states in which the distance from the robot's surface to the space of "
         "the closest group is "
         f"{_limits(zone)}. A group's space is the convex hull of the centres of its members present (at "
         "least two), grown by "
         "the largest of their radii; the distance is 0 inside, so that passing between two who walk together "
-        "is an intrusion.",
+        "is an intrusion." + _band_note(zone),
         source=f"{HUNAVSIM}, interaction space intrusions (there the centre of an F-formation stands for the "
         f"group); zones of {HALL}",
         distance="surface",
@@ -229,14 +266,31 @@ def _violations(zone: str) -> Metric:
     return Metric(
         name=f"{zone}_space_violations",
         unit="count",
-        direction="lower",
+        direction="none",
         definition=f"How often the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, "
-        "beginning there included. "
-        "Each person counts separately.",
+        "beginning there included. Each person counts separately. Grows with the length of the episode, so fewer is "
+        "not better where episodes fail early.",
         source=f"{SEAN}, {zone} distance violations, whoever approaches",
         distance="surface",
         validity=_SOMEBODY,
         function=make_violation_count(zone),
+        dialects={},
+    )
+
+
+def _blame(zone: str) -> Metric:
+    return Metric(
+        name=f"{zone}_violations_by_robot",
+        unit="ratio",
+        direction="lower",
+        definition=f"Of the times that the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, the "
+        "share in which the robot approached at least as fast as the person: with u the vector from the robot's centre "
+        "to the person's before the step of the entry and v the velocities of that step, v_robot·u ≥ -v_person·u. "
+        "Whoever is that near when they first appear was approached by nobody and is left out.",
+        source=f"{SEAN}, Robot on Person and Person on Robot {zone} distance violations, as a share",
+        distance="surface",
+        validity="Episodes in which a person and the robot came that near to each other.",
+        function=make_blame_share(zone),
         dialects={},
     )
 
@@ -247,8 +301,23 @@ SOCIAL_SPACE_INTRUSION = _intrusion("social")
 GROUP_INTIMATE_SPACE_INTRUSION = _group_intrusion("intimate")
 GROUP_PERSONAL_SPACE_INTRUSION = _group_intrusion("personal")
 GROUP_SOCIAL_SPACE_INTRUSION = _group_intrusion("social")
+TIME_WITHIN_1_2M = Metric(
+    name="time_within_1_2m",
+    unit="ratio",
+    direction="lower",
+    definition="Share of the T+1 states in which the surface distance to the closest person is below "
+    f"{ZONES_M['personal'][1]:g} m: the intimate and the personal zone together, so that coming closer never "
+    "improves it.",
+    source=f"{SIDESTEP}; the distance is the outer limit of {HALL}'s personal zone",
+    distance="surface",
+    validity=_SOMEBODY,
+    function=time_within,
+    dialects={},
+)
 INTIMATE_SPACE_VIOLATIONS = _violations("intimate")
 PERSONAL_SPACE_VIOLATIONS = _violations("personal")
+INTIMATE_VIOLATIONS_BY_ROBOT = _blame("intimate")
+PERSONAL_VIOLATIONS_BY_ROBOT = _blame("personal")
 SPACE_COMPLIANCE = Metric(
     name="space_compliance",
     unit="ratio",

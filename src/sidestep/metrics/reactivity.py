@@ -76,14 +76,15 @@ _DELAY = (
     "the person's own clock is behind plus, beside the recording, the straight way to the recorded place divided "
     f"by the person's mean recorded speed; up to {DELAYED_FROM_S:g} s does not count as a delay"
 )
+_GROWS = " Grows with the length of the episode, so less is not better where episodes fail early."
 _REACTING = "Episodes with replayed people of reactivity pause or reroute."
 _SOMEBODY = "Episodes with replayed people of reactivity pause or reroute in which somebody was delayed."
 
 PEOPLE_DELAYED = Metric(
     name="people_delayed",
     unit="count",
-    direction="lower",
-    definition=f"Number of people that the robot delayed. Delay: {_DELAY}.",
+    direction="none",
+    definition=f"Number of people that the robot delayed. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
     distance="none",
     validity=_REACTING,
@@ -104,8 +105,8 @@ MEAN_DELAY_CAUSED = Metric(
 TOTAL_DELAY_CAUSED = Metric(
     name="total_delay_caused",
     unit="s",
-    direction="lower",
-    definition=f"Sum of the delays of all people; 0 if nobody was delayed. Delay: {_DELAY}.",
+    direction="none",
+    definition=f"Sum of the delays of all people; 0 if nobody was delayed. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
     distance="none",
     validity=_REACTING,
@@ -115,8 +116,8 @@ TOTAL_DELAY_CAUSED = Metric(
 MAX_DELAY_CAUSED = Metric(
     name="max_delay_caused",
     unit="s",
-    direction="lower",
-    definition=f"Largest delay of one person. Delay: {_DELAY}.",
+    direction="none",
+    definition=f"Largest delay of one person. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
     distance="none",
     validity=_SOMEBODY,
@@ -126,9 +127,9 @@ MAX_DELAY_CAUSED = Metric(
 PEOPLE_DISTURBED = Metric(
     name="people_disturbed",
     unit="count",
-    direction="lower",
+    direction="none",
     definition=f"Number of people who at any time were more than {DELAYED_FROM_S:g} s behind their recording or on a "
-    f"detour of more than {DETOUR_FROM_M:g} m because of the robot, also if they made up for it.",
+    f"detour of more than {DETOUR_FROM_M:g} m because of the robot, also if they made up for it.{_GROWS}",
     source=SIDESTEP,
     distance="none",
     validity=_REACTING,
@@ -138,10 +139,10 @@ PEOPLE_DISTURBED = Metric(
 TOTAL_DETOUR_CAUSED = Metric(
     name="total_detour_caused",
     unit="m",
-    direction="lower",
+    direction="none",
     definition="Sum over people of how much farther they walked than recorded, at the end of their track or of the "
     "episode: the way walked plus the straight way to the recorded place, less the recorded way up to there; up to "
-    f"{DETOUR_FROM_M:g} m and shortcuts do not count. 0 for people who only pause.",
+    f"{DETOUR_FROM_M:g} m and shortcuts do not count. 0 for people who only pause.{_GROWS}",
     source=SIDESTEP,
     distance="none",
     validity=_REACTING,

@@ -11,6 +11,20 @@ from sidestep.metrics.dialects import DEFAULT, DIALECTS
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
+HEADLINES: tuple[str, ...] = (
+    "success",
+    "collisions",
+    "spl",
+    "route_completion",
+    "time_to_goal",
+    "path_length_ratio",
+    "closest_pedestrian_distance",
+    "time_within_1_2m",
+    "jerk_avg",
+    "planning_time_avg",
+)
+"""The ten metrics that tables and comparisons show unless told otherwise."""
+
 
 def load_metrics(names: Iterable[str] | None = None) -> list[Metric]:
     """The metrics called ``names`` in that order, or all of them; an unknown name is an error with the

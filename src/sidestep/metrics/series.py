@@ -13,13 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sidestep.metrics.footprint_distance import distance_to_points, distance_to_segments, time_to_contact
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord
 
 MAX_DISTANCE_M = 10.0
 """Pedestrian distances saturate here (SocNavBench)."""
 MAX_TIME_TO_COLLISION_S = 10.0
 """Times to collision saturate here (SocNavBench)."""
+STANDING_MPS = 0.05
+"""A robot slower than this stands."""
 THRESHOLD_TOLERANCE_M = 1e-5
 """People are stored in single precision: a distance this little below a threshold counts as being at it."""
 
@@ -86,11 +88,45 @@ def goal_distance(record: EpisodeRecord) -> FloatArray:
 
 
 @once_per_record
+def travel_direction(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) direction in which the robot drives, rad: its heading, or of a holonomic robot the direction of its
+    velocity.
+
+    A holonomic body's heading says nothing about where it goes. While it stands (below ``STANDING_MPS``) it keeps its
+    last direction, before it first moves it has the direction of that first motion; NaN if it never moves.
+    """
+    if record.robot.dynamics != "holonomic":
+        return np.array(record.robot_pose[:, 2])
+    velocity = record.robot_velocity
+    moving = np.array(speed(record) >= STANDING_MPS)
+    moving[0] = False  # the velocity of state 0 was not driven in this episode
+    if not moving.any():
+        return np.full(len(record.time), np.nan)
+    last = np.maximum.accumulate(np.where(moving, np.arange(len(moving)), -1))
+    last = np.where(last >= 0, last, int(np.argmax(moving)))
+    direction: FloatArray = np.arctan2(velocity[:, 1], velocity[:, 0])[last]
+    return direction
+
+
+@once_per_record
+def turn_rate(record: EpisodeRecord) -> FloatArray:
+    """(T+1,) how fast the robot turns, rad/s, positive to the left: its recorded turn rate, or of a holonomic robot how
+    fast ``travel_direction`` turns; NaN for k = 0."""
+    rate = np.full(len(record.time), np.nan)
+    if record.robot.dynamics != "holonomic":
+        rate[1:] = record.robot_velocity[1:, 2]
+    else:
+        turns = wrap_angle(np.diff(travel_direction(record)))
+        rate[1:] = np.where(np.isnan(turns), 0.0, turns) / np.diff(record.time)
+    return rate
+
+
+@once_per_record
 def goal_bearing_error(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) angle between heading and goal direction, 0 … π rad; NaN at the goal itself."""
+    """(T+1,) angle between ``travel_direction`` and goal direction, 0 … π rad; NaN at the goal itself."""
     x, y = record.scenario.ego.goal
     bearing = np.arctan2(y - record.robot_pose[:, 1], x - record.robot_pose[:, 0])
-    error = np.abs(wrap_angle(bearing - record.robot_pose[:, 2]))
+    error = np.abs(wrap_angle(bearing - travel_direction(record)))
     return np.where(goal_distance(record) > 0, error, np.nan)
 
 
@@ -104,12 +140,17 @@ def step_lengths(record: EpisodeRecord) -> FloatArray:
     as driven at the recorded velocity."""
     move = np.diff(record.robot_pose[:, :2], axis=0)
     length = np.hypot(move[:, 0], move[:, 1])
-    carried = [event.time for event in record.events if event.kind == "reset"]
-    if carried:
-        steps = np.searchsorted(record.time, np.array(carried) - 1e-9)
-        steps = steps[steps < len(length)]
-        length[steps] = speed(record)[steps + 1] * np.diff(record.time)[steps]
+    carried = carried_steps(record)
+    length[carried] = speed(record)[carried + 1] * np.diff(record.time)[carried]
     return length
+
+
+def carried_steps(record: EpisodeRecord) -> IntArray:
+    """(R,) steps at whose beginning the robot was put back on its route (event ``reset``); step k leads from state k,
+    where it failed, to state k + 1."""
+    times = np.array([event.time for event in record.events if event.kind == "reset"])
+    steps = np.unique(np.searchsorted(record.time, times - 1e-9))
+    return steps[steps < record.steps]
 
 
 def present(record: EpisodeRecord) -> BoolArray:

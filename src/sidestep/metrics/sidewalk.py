@@ -19,6 +19,8 @@ INTIMATE_M = 0.45
 """Hall's intimate distance, here from surface to surface."""
 LEAST_WAY_M = 1.0
 """Rates over a shorter way than this say nothing."""
+LEAST_TOTAL_M = 100.0
+"""Of all episodes together: over a shorter way a rate is given as a bound only."""
 
 COLLISIONS = frozenset({Outcome.PEDESTRIAN_COLLISION, Outcome.ENVIRONMENT_COLLISION, Outcome.VEHICLE_COLLISION})
 LANES = frozenset({Outcome.OFF_ROUTE})
@@ -79,11 +81,30 @@ def _rate_metric(name: str, what: str, kinds: frozenset[Outcome], short: str) ->
         unit="1/100 m",
         direction="lower",
         definition=f"Number of {what} per 100 m of way that the robot drove itself; where it was carried back to its "
-        "route is not driven. The tables of a suite divide the sums over its episodes.",
+        "route is not driven. Over many episodes the sums are divided, never the rates averaged; over less than "
+        f"{LEAST_TOTAL_M:g} m in all, a bound is given with the count (docs/statistics.md).",
         source=f"{SIDEWALKBENCH}, {short}",
         distance="none",
         validity=f"Episodes with at least {LEAST_WAY_M:g} m driven.",
         function=make_rate(kinds),
+        dialects={},
+    )
+
+
+def _count_metric(name: str, what: str, kinds: frozenset[Outcome], short: str) -> Metric:
+    def count(record: EpisodeRecord) -> MetricResult:
+        return MetricResult(float(count_failures(record, kinds)), "count")
+
+    count.__doc__ = f"Number of {what}."
+    return Metric(
+        name=name,
+        unit="count",
+        direction="lower",
+        definition=f"Number of {what}.",
+        source=f"{SIDEWALKBENCH}, {short}",
+        distance="none",
+        validity="Always.",
+        function=count,
         dialects={},
     )
 
@@ -101,6 +122,10 @@ FAILURES = Metric(
     function=failures,
     dialects={},
 )
+OFF_ROUTE_COUNT = _count_metric(
+    "off_route_count", "times the robot left the ground of rules.stay_on", LANES, "out of lane"
+)
+FREEZE_COUNT = _count_metric("freeze_count", "times the robot stood for rules.frozen_after_s", FREEZES, "freezing")
 FAILURES_PER_100M = _rate_metric("failures_per_100m", "failures", ALL, "FC")
 COLLISIONS_PER_100M = _rate_metric("collisions_per_100m", "collisions", COLLISIONS, "C")
 OFF_ROUTE_PER_100M = _rate_metric("off_route_per_100m", "times the robot left its ground", LANES, "OL")

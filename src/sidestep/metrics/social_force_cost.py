@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import NO_STEPS, NOBODY
+from sidestep.metrics.answers import NO_STEPS, NOBODY, average, largest
 from sidestep.metrics.series import obstacle_clearance, once_per_record, pedestrian_centre_distance, present
 from sidestep.metrics.sources import HUNAVSIM
 from sidestep.types.base import FloatArray
@@ -26,6 +26,8 @@ from sidestep.types.result import MetricResult
 
 STRENGTH, LAMBDA, GAMMA, N, N_PRIME = 2.1, 2.0, 0.35, 2.0, 3.0
 WALL_STRENGTH, WALL_RANGE_M = 10.0, 0.2
+WALL_REACH_M = 4.0
+_NO_WALLS = "there are no walls"
 
 
 @once_per_record
@@ -62,6 +64,42 @@ def wall_force(record: EpisodeRecord) -> FloatArray:
     return np.where(known, WALL_STRENGTH * np.exp(-np.where(known, clearance, 0.0) / WALL_RANGE_M), 0.0)
 
 
+@once_per_record
+def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
+    """(T+1, N) force of the nearest wall on each person, m/s²; NaN of the absent. Beyond ``WALL_REACH_M`` of a wall it
+    is 0: less than 10⁻⁶ m/s² anyway."""
+    there = present(record)
+    force = np.where(there, 0.0, np.nan)
+    state, person = np.nonzero(there)
+    if not len(state) or not len(record.walls):
+        return force
+    from shapely import STRtree, linestrings, points
+
+    walls = record.walls.astype(np.float64).reshape(-1, 2, 2)
+    places = points(record.person_position[state, person].astype(np.float64))
+    found, distance = STRtree(linestrings(walls)).query_nearest(
+        places, max_distance=WALL_REACH_M, return_distance=True, all_matches=False
+    )
+    near = found[0]
+    clearance = distance - record.person_radius[person[near]]
+    force[state[near], person[near]] = WALL_STRENGTH * np.exp(-clearance / WALL_RANGE_M)
+    return force
+
+
+def obstacle_force_on_people_avg(record: EpisodeRecord) -> MetricResult:
+    """Mean over states and people present of f_wall."""
+    if not len(record.walls):
+        return MetricResult.invalid("m/s²", _NO_WALLS)
+    return average(wall_force_on_people(record), "m/s²", NOBODY)
+
+
+def obstacle_force_on_people_max(record: EpisodeRecord) -> MetricResult:
+    """Maximum over states and people of f_wall."""
+    if not len(record.walls):
+        return MetricResult.invalid("m/s²", _NO_WALLS)
+    return largest(wall_force_on_people(record), "m/s²", NOBODY)
+
+
 def _over_time(force: FloatArray, record: EpisodeRecord) -> MetricResult:
     """∫ force dt, the force of state k acting during step k."""
     if not record.steps:
@@ -86,7 +124,7 @@ def social_force_on_robot(record: EpisodeRecord) -> MetricResult:
 def obstacle_force_on_robot(record: EpisodeRecord) -> MetricResult:
     """∫ f_wall dt."""
     if not len(record.walls):
-        return MetricResult.invalid("m/s", "there are no walls")
+        return MetricResult.invalid("m/s", _NO_WALLS)
     return _over_time(wall_force(record), record)
 
 
@@ -103,13 +141,16 @@ _FORMULA = (
     "+ e, B = γ|D|, θ the angle "
     "from e to D, |f| = A exp(-d/B) |(exp(-(n'Bθ)²), sign θ · exp(-(nBθ)²))|, d between centres. "
 )
-_STEP = " HuNavSim's program sums over samples instead of time, which makes its values depend on the rate."
+_STEP = (
+    " HuNavSim's program sums over samples instead of time, which makes its values depend on the rate. Grows with the "
+    "length of the episode, so less is not better where episodes fail early."
+)
 _PEOPLE = "Episodes with at least one step and one person."
 
 SOCIAL_FORCE_ON_PEOPLE = Metric(
     name="social_force_on_people",
     unit="m/s",
-    direction="lower",
+    direction="none",
     definition=_FORMULA + "∫ Σ_j |f_j| dt over the forces of the robot on each person present." + _STEP,
     source=f"{HUNAVSIM}, social force on agents",
     distance="centre",
@@ -120,10 +161,9 @@ SOCIAL_FORCE_ON_PEOPLE = Metric(
 SOCIAL_FORCE_ON_ROBOT = Metric(
     name="social_force_on_robot",
     unit="m/s",
-    direction="lower",
+    direction="none",
     definition=_FORMULA
-    + "∫ |Σ_j f_j| dt, the resultant of the people's forces on the robot. (The sum of their moduli would "
-    "equal "
+    + "∫ |Σ_j f_j| dt, the resultant of the people's forces on the robot. (The sum of their moduli would equal "
     "social_force_on_people, because the model is symmetric.)" + _STEP,
     source=f"{HUNAVSIM}, social force on robot",
     distance="centre",
@@ -134,20 +174,45 @@ SOCIAL_FORCE_ON_ROBOT = Metric(
 OBSTACLE_FORCE_ON_ROBOT = Metric(
     name="obstacle_force_on_robot",
     unit="m/s",
-    direction="lower",
+    direction="none",
     definition=f"∫ {WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) dt with c the clearance from the "
-    "robot's surface to the "
-    "nearest wall." + _STEP,
+    "robot's surface to the nearest wall." + _STEP,
     source=f"{HUNAVSIM}, obstacle force on robot",
     distance="surface",
     validity="Episodes with at least one step and one wall.",
     function=obstacle_force_on_robot,
     dialects={},
 )
+_WALL_ON_PEOPLE = (
+    f"{WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) with c the distance from a person's surface to the nearest "
+    f"wall, 0 beyond {WALL_REACH_M:g} m: whether the robot crowds people towards the walls"
+)
+OBSTACLE_FORCE_ON_PEOPLE_AVG = Metric(
+    name="obstacle_force_on_people_avg",
+    unit="m/s²",
+    direction="lower",
+    definition=f"Mean over the states and the people present in them of {_WALL_ON_PEOPLE}.",
+    source=f"{HUNAVSIM}, obstacle force on agents, whose program adds up the means of all samples",
+    distance="surface",
+    validity="Episodes with people in a scene with walls.",
+    function=obstacle_force_on_people_avg,
+    dialects={},
+)
+OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
+    name="obstacle_force_on_people_max",
+    unit="m/s²",
+    direction="lower",
+    definition=f"Maximum over the states and the people present in them of {_WALL_ON_PEOPLE}.",
+    source=f"{HUNAVSIM}, obstacle force on agents, worst moment",
+    distance="surface",
+    validity="Episodes with people in a scene with walls.",
+    function=obstacle_force_on_people_max,
+    dialects={},
+)
 SOCIAL_WORK = Metric(
     name="social_work",
     unit="m/s",
-    direction="lower",
+    direction="none",
     definition="Sum of social_force_on_robot, obstacle_force_on_robot (0 without walls) and "
     "social_force_on_people." + _STEP,
     source=f"{HUNAVSIM}, social work",

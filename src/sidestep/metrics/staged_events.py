@@ -42,8 +42,10 @@ def _happened(record: EpisodeRecord, trigger: Event) -> bool:
     if trigger.text not in STANDING_KINDS:
         return True
     first = np.array([f"person:{number}" == trigger.subject for number in record.person_id.tolist()], dtype=bool)
-    together = record.person_group[first]
-    people = first | np.isin(record.person_group, together[together >= 0])
+    state = min(int(np.searchsorted(record.time, trigger.time - 1e-9)), record.steps)
+    group = record.person_group[state]  # as it is when the event is triggered
+    together = group[first]
+    people = first | np.isin(group, together[together >= 0])
     distance = pedestrian_centre_distance(record)[record.time >= trigger.time - 1e-9][:, people]
     return bool((distance <= MET_WITHIN_M + THRESHOLD_TOLERANCE_M).any())
 

@@ -14,10 +14,10 @@ MOST = 12
 
 def failure_cards(episodes: Sequence[Labelled], replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A card for every packed replay that did not succeed, at most ``MOST``, the worst of each policy by turns."""
-    place = {(replay["policy"], replay["scenario"], replay["seed"]): k for k, replay in enumerate(replays)}
+    place = {(replay["policy"], replay["digest"]): k for k, replay in enumerate(replays)}
     by_policy: dict[str, list[dict[str, Any]]] = {}
     for item in sorted(episodes, key=lambda item: goodness(item.scores)):
-        index = place.get((item.label, item.scores.scenario, item.scores.seed))
+        index = place.get((item.label, item.scores.digest[:12]))
         if index is not None and item.scores.outcome != Outcome.SUCCESS:
             by_policy.setdefault(item.label, []).append(_card(item, replays[index], index))
     most = max(map(len, by_policy.values()), default=0)

@@ -13,32 +13,20 @@ from urllib.parse import quote
 
 from sidestep.benchmark.folder import RUN_FILE, load_run
 from sidestep.benchmark.score import ScoredRun, read_run
-from sidestep.drawing import palette
 from sidestep.errors import BadInput
 from sidestep.records import atomic
+from sidestep.report.chapters import policy_colours, write_chapter
 from sidestep.report.choice import Labelled, choose_replays
 from sidestep.report.failures import failure_cards
-from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
 from sidestep.report.references import metric_references, policy_references
 from sidestep.report.sidewalk_outputs import SidewalkOutputs, sidewalk_outputs
 from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
-from sidestep.report.summary import Summary, contact_free, pareto_front, summarise
-from sidestep.report.tables import markdown_table, write_tables
+from sidestep.report.summary import LEAST_FOR_A_STAR, MetricColumn, Summary, summarise_suites
+from sidestep.report.tables import markdown_tables, write_tables
 from sidestep.report.viewer.bundle import script, style, templates
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
-
-DISTRIBUTIONS = (
-    "closest_pedestrian_distance",
-    "time_to_goal",
-    "path_length_ratio",
-    "time_to_collision_min",
-    "personal_space_intrusion",
-    "jerk_avg",
-)
-EFFICIENCY = ("spl", "success")
-"""For the trade-off: the first that there is. Both count every episode: failing early gains nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,49 +49,59 @@ def write_report(
         raise BadInput("a report needs at least one run folder")
     runs = [read_run(Path(folder)) for folder in run_folders]
     labelled = label_episodes(runs)
-    summary = summarise([replace(item.scores, policy=item.label) for item in labelled])
-    colours = {name: palette.hexadecimal(_policy_colour(k)) for k, name in enumerate(summary.policies)}
+    summaries = summarise_suites([replace(item.scores, policy=item.label) for item in labelled])
+    colours = policy_colours(list(dict.fromkeys(item.label for item in labelled)))
     sections = Sections(socnav_outputs(labelled, colours, strip), sidewalk_outputs(labelled, colours))
-    page = _render(summary, labelled, runs, sections, out)
+    page = _render(summaries, colours, labelled, runs, sections, out)
     try:
         with atomic(out) as temporary:
             temporary.write_text(page, encoding="utf-8")
-        write_tables(summary, out)
+        write_tables(summaries, out)
     except OSError as error:
         raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
-    return [] if tables is None else _write_files(summary, runs, sections, tables)
+    return [] if tables is None else _write_files(summaries, runs, sections, tables)
 
 
-def _write_files(summary: Summary, runs: Sequence[ScoredRun], sections: Sections, folder: Path) -> list[Path]:
+def _write_files(
+    summaries: Sequence[Summary], runs: Sequence[ScoredRun], sections: Sections, folder: Path
+) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         markdown = folder / "summary.md"
         with atomic(markdown) as temporary:
-            temporary.write_text(markdown_table(summary, _people(runs)), encoding="utf-8")
+            temporary.write_text(markdown_tables(summaries, _people(runs)), encoding="utf-8")
         special = [path for part in (sections.socnav, sections.sidewalk) if part for path in part.write(folder)]
-        return [markdown, *write_tables(summary, folder / "summary"), *special]
+        return [markdown, *write_tables(summaries, folder / "summary"), *special]
     except OSError as error:
         raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}") from error
 
 
 def label_episodes(runs: Sequence[ScoredRun]) -> list[Labelled]:
-    """Every episode with its run. A policy that several runs share is told apart by the run's name."""
-    holders = Counter(policy for run in runs for policy in {episode.policy for episode in run.episodes})
+    """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
+    holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
     names = [run.folder.resolve().name for run in runs]
     unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
     return [
-        Labelled(run, scores, f"{scores.policy} ({name})" if holders[scores.policy] > 1 else scores.policy)
+        Labelled(
+            run, scores, f"{scores.policy} ({name})" if holders[scores.suite, scores.policy] > 1 else scores.policy
+        )
         for run, name in zip(runs, unique, strict=True)
         for scores in run.episodes
     ]
 
 
 def _render(
-    summary: Summary, labelled: Sequence[Labelled], runs: Sequence[ScoredRun], sections: Sections, out: Path
+    summaries: Sequence[Summary],
+    colours: dict[str, str],
+    labelled: Sequence[Labelled],
+    runs: Sequence[ScoredRun],
+    sections: Sections,
+    out: Path,
 ) -> str:
     chosen = choose_replays(labelled)
     replays = pack_replays(chosen)
-    marks = [Mark(name, palette.hexadecimal(_policy_colour(k))) for k, name in enumerate(summary.policies)]
+    key_columns = _all_columns([summary.key_columns for summary in summaries])
+    all_columns = _all_columns([summary.columns for summary in summaries])
     return (
         templates()
         .get_template("report.html.j2")
@@ -113,20 +111,17 @@ def _render(
             written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             style=style(["report.css"]),
             script=script(),
-            facts=_facts(summary, runs),
-            policies=[_policy(summary, mark) for mark in marks],
-            outcome_legend=_legend(summary),
-            key_columns=summary.key_columns,
-            all_columns=summary.columns,
+            facts=_facts(labelled, runs),
+            chapters=[write_chapter(summary, colours, replays["episodes"]) for summary in summaries],
+            key_columns=key_columns,
+            all_columns=all_columns,
             dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
-            tradeoff=_tradeoff(summary, marks),
-            distributions=_distributions(summary, marks),
-            heat=_heat(summary, replays["episodes"]),
+            least=LEAST_FOR_A_STAR,
             replays=replays,
             failures=failure_cards(labelled, replays["episodes"]),
-            failed=sum(episode.outcome != Outcome.SUCCESS for episode in summary.episodes),
+            failed=sum(item.scores.outcome != Outcome.SUCCESS for item in labelled),
             citations=policy_references(episode.scores.policy for episode in labelled),
-            definers=metric_references(summary.columns),
+            definers=metric_references(all_columns),
             beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
             socnav=sections.socnav,
             sidewalk=sections.sidewalk,
@@ -140,17 +135,18 @@ def _render(
     )
 
 
-def _policy_colour(index: int) -> palette.Colour:
-    return palette.POLICIES[index % len(palette.POLICIES)]
+def _all_columns(columns: Sequence[Sequence[MetricColumn]]) -> list[MetricColumn]:
+    """Every metric once, of whichever suite it is: for its definition."""
+    return list({column.name: column for part in columns for column in part}.values())
 
 
-def _facts(summary: Summary, runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
-    seeds = sorted({episode.seed for episode in summary.episodes})
+def _facts(labelled: Sequence[Labelled], runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
+    seeds = sorted({item.scores.seed for item in labelled})
     shown = ", ".join(map(str, seeds)) if len(seeds) <= 6 else f"{seeds[0]} … {seeds[-1]} ({len(seeds)})"
     return [
-        ("Episodes", len(summary.episodes)),
-        ("Policies", len(summary.policies)),
-        ("Scenarios", len(summary.scenarios)),
+        ("Episodes", len(labelled)),
+        ("Policies", len({item.label for item in labelled})),
+        ("Scenarios", len({(item.scores.suite, item.scores.scenario) for item in labelled})),
         ("People", _people(runs)),
         ("Seeds" if len(seeds) > 1 else "Seed", shown),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d")),
@@ -160,88 +156,6 @@ def _facts(summary: Summary, runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]
 def _people(runs: Sequence[ScoredRun]) -> str:
     sources = {run.source for run in runs}
     return sources.pop() if len(sources) == 1 else "mixed"
-
-
-def _outcome_part(outcome: str, count: int = 0) -> dict[str, Any]:
-    colour = palette.hexadecimal(palette.OUTCOMES[outcome])
-    return {"title": outcome.replace("_", " "), "colour": colour, "count": count}
-
-
-def _policy(summary: Summary, mark: Mark) -> dict[str, Any]:
-    counts = summary.outcomes(mark.name)
-    parts = [_outcome_part(outcome, count) for outcome, count in counts.items()]
-    text = ", ".join(f"{part['title']} {part['count']}" for part in parts)
-    return {
-        "name": mark.name,
-        "colour": mark.colour,
-        "outcomes": parts,
-        "outcome_text": f"{mark.name}: {text}",
-        "episodes": sum(counts.values()),
-    }
-
-
-def _legend(summary: Summary) -> list[dict[str, Any]]:
-    seen = {episode.outcome for episode in summary.episodes}
-    return [_outcome_part(outcome.value) for outcome in Outcome if outcome.value in seen]
-
-
-def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
-    across = next((column for name in EFFICIENCY if (column := summary.column(name))), None)
-    if across is None:
-        return None
-    up = contact_free(summary)
-    front = pareto_front(across, up)
-    caption = "Over all episodes, so that a policy gains nothing by failing early; with 95 % intervals. "
-    caption += f"Not beaten in both by any other policy: {', '.join(front)}."
-    return {"svg": tradeoff_plot(marks, across, up, front), "caption": caption}
-
-
-def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    plots = []
-    for name in DISTRIBUTIONS:
-        column = summary.column(name)
-        if column is not None:
-            values = [summary.values(mark.name, name) for mark in marks]
-            svg = distribution_plot(column.title, marks, values)
-            plots.append({"title": column.title, "unit_and_direction": column.unit_and_direction, "svg": svg})
-    return plots
-
-
-def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
-    place = {(replay["policy"], replay["scenario"]): index for index, replay in reversed(list(enumerate(replays)))}
-    outcomes: dict[tuple[str, str], Counter[str]] = {}
-    for episode in summary.episodes:
-        outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
-    rows = []
-    for scenario in summary.scenarios:
-        spots = []
-        for policy in summary.policies:
-            counts = outcomes.get((policy, scenario), Counter())
-            total, good = counts.total(), counts[Outcome.SUCCESS.value]
-            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
-            spots.append(
-                {
-                    "of": total,
-                    "count": good,
-                    "stops": _stops(counts),
-                    "text": f"{policy}, {scenario}: {told}",
-                    "replay": place.get((policy, scenario)),
-                }
-            )
-        rows.append({"scenario": scenario, "spots": spots})
-    return rows
-
-
-def _stops(counts: Counter[str]) -> str:
-    """Colour stops of a CSS gradient with hard edges, one piece per outcome."""
-    stops, reached = [], 0.0
-    for outcome in Outcome:
-        if counts[outcome.value]:
-            end = reached + 100 * counts[outcome.value] / counts.total()
-            stops.append(f"{palette.hexadecimal(palette.OUTCOMES[outcome])} {reached:.1f}% {end:.1f}%")
-            reached = end
-    return ", ".join(stops)
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:

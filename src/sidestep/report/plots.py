@@ -62,8 +62,8 @@ def tradeoff_plot(marks: Sequence[Mark], across: MetricColumn, up: MetricColumn,
     """Means of two metrics with their 95 % intervals; a dashed line joins the policies in ``front``."""
     width, height, left, right, top, base = 860, 400, 64, 836, 16, 344
     shown = [mark for mark in marks if across.cells[mark.name].n and up.cells[mark.name].n]
-    x = Axis(nice_ticks(*_reach([across.cells[mark.name] for mark in shown])), left, right)
-    y = Axis(nice_ticks(*_reach([up.cells[mark.name] for mark in shown])), base, top)
+    x = Axis(nice_ticks(*_reach(across, shown)), left, right)
+    y = Axis(nice_ticks(*_reach(up, shown)), base, top)
     middle = (top + base) / 2
     parts = [
         *(_vertical(x(tick), top, base, f"{tick:g}") for tick in x.ticks),
@@ -84,7 +84,11 @@ def _caption(column: MetricColumn) -> str:
     return f"{column.title} ({column.unit_and_direction})"
 
 
-def _reach(cells: Sequence[Cell]) -> tuple[float, float]:
+def _reach(column: MetricColumn, marks: Sequence[Mark]) -> tuple[float, float]:
+    """From the lowest to the highest end of an interval; shares are shown from 0 to 1."""
+    if column.unit in ("0/1", "ratio"):
+        return 0.0, 1.0
+    cells = [column.cells[mark.name] for mark in marks]
     return min(cell.reach[0] for cell in cells), max(cell.reach[1] for cell in cells)
 
 
@@ -104,11 +108,12 @@ def _cross(mark: Mark, across: Cell, up: Cell, x: Axis, y: Axis) -> Markup:
     line: dict[str, Any] = {"stroke": mark.colour, "stroke_width": 3, "stroke_opacity": 0.4}
     side, anchor = (-12, "end") if cx > x.end - 120 else (12, "start")
     title = tag("title", f"{mark.name}: {across.mean}, {up.mean}")
+    lift = -10 if cy > y.end + 12 else 20
     return (
         tag("line", x1=x(across.reach[0]), x2=x(across.reach[1]), y1=cy, y2=cy, **line)
         + tag("line", x1=cx, x2=cx, y1=y(up.reach[0]), y2=y(up.reach[1]), **line)
         + tag("circle", title, cx=cx, cy=cy, r=7, fill=mark.colour, class_="halo")
-        + tag("text", mark.name, x=cx + side, y=cy - 10, class_="name", text_anchor=anchor)
+        + tag("text", mark.name, x=cx + side, y=cy + lift, class_="name", text_anchor=anchor)
     )
 
 

@@ -72,6 +72,11 @@ class SidewalkEpisode:
         """One of ``SUITES``."""
         return self.item.scores.suite
 
+    @property
+    def cluster(self) -> str:
+        """The town or place, which it shares with other episodes."""
+        return self.item.scores.cluster
+
 
 @dataclass(frozen=True)
 class SidewalkRun:
@@ -100,6 +105,11 @@ class SidewalkRun:
             for each in self.episodes
             if each.suite == suite and each.label == label and kind in (None, each.kind) and place in (None, each.place)
         ]
+
+    @cached_property
+    def privileged(self) -> frozenset[str]:
+        """Policies that see what the others do not."""
+        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
 
     def labels_of(self, suite: str, place: str | None = None) -> list[str]:
         """The policies that drove there."""

@@ -163,9 +163,11 @@ def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]
 
 
 def _draw_split(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]) -> None:
-    """Stacked bars of the three kinds of failure; ours above, published paler below."""
+    """Stacked bars of the three kinds of failure; ours above, published paler below. A rate over too few metres has no
+    bar, but its bound and count."""
     _tidy(axes, "x")
     own = {label: [each.value or 0.0 for each in estimates[:4]] for label, estimates in found.items()}
+    bounds = {label: estimates[0].bound for label, estimates in found.items()}
     theirs = {f"{name} †": list(numbers[:4]) for name, numbers in _printed_long(place).items()}
     bars = {**own, **theirs}
     for at, (label, (total, *parts)) in enumerate(bars.items()):
@@ -174,7 +176,8 @@ def _draw_split(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]) 
             name = kind if not at else None
             axes.barh(at, part, 0.72, left, color=colour, alpha=1.0 if label in own else 0.4, label=name, zorder=2)
             left += part
-        axes.text(left, at, f" {total:.2f}", va="center", fontsize=8, color=INK if label in own else QUIET)
+        text = bounds.get(label) or f"{total:.2f}"
+        axes.text(left, at, f" {text}", va="center", fontsize=8, color=INK if label in own else QUIET)
     axes.set_yticks(range(len(bars)), list(bars), fontsize=8)
     axes.axhline(len(own) - 0.5, color=QUIET, linewidth=0.8)
     axes.set_ylim(len(bars) - 0.4, -0.6)

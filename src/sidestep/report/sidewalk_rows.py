@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sidestep.report.sidewalk_estimates import Estimate
+from sidestep.report.summary import LEAST_FOR_A_STAR
 
 HERE, PUBLISHED = "here", "published"
 AVERAGE = "average"
@@ -42,13 +43,15 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """``0.87``, or a dash."""
+        """``0.87``, a bound with its count, or a dash."""
+        if self.estimate.bound:
+            return self.estimate.bound
         return NONE if self.estimate.value is None else f"{self.estimate.value:.{self.decimals}f}"
 
     @property
     def interval(self) -> str:
         """``0.81 … 0.91``, or nothing."""
-        if self.estimate.low is None or self.estimate.high is None:
+        if self.estimate.bound or self.estimate.low is None or self.estimate.high is None:
             return ""
         return f"{self.estimate.low:.{self.decimals}f} … {self.estimate.high:.{self.decimals}f}"
 
@@ -61,10 +64,14 @@ class Row:
     sees: str
     origin: str
     cells: tuple[Cell, ...]
+    privileged: bool = False
+    """Sees what the others do not: no part in averages, and never the best."""
 
     @property
     def title(self) -> str:
-        """The policy; published ones bear a mark."""
+        """The policy; published and privileged ones bear a mark."""
+        if self.privileged:
+            return f"{self.policy} (privileged)"
         return f"{self.policy} †" if self.origin == PUBLISHED else self.policy
 
 
@@ -90,7 +97,8 @@ class Table:
 
 
 def average_row(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The mean of the policies' numbers, as the paper has one; none of a single policy."""
+    """The mean of the policies' numbers, as the paper has one, without the privileged; none of a single policy."""
+    rows = [row for row in rows if not row.privileged]
     if len(rows) < 2:
         return []
     cells = []
@@ -109,10 +117,11 @@ def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Co
 
 
 def mark_best(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The best of each column among these rows, and all that are printed alike; nobody where all are alike."""
+    """The best of each column among these rows, and all that are printed alike; nobody where all are alike. Privileged
+    policies and numbers of ours over fewer than ``LEAST_FOR_A_STAR`` episodes do not compete."""
     marked = [list(row.cells) for row in rows]
     for place, column in enumerate(columns):
-        known = {k: cells[place] for k, cells in enumerate(marked) if cells[place].estimate.value is not None}
+        known = {k: row.cells[place] for k, row in enumerate(rows) if _competes(row, row.cells[place])}
         if not column.better or len({cell.text for cell in known.values()}) < 2:
             continue
         choose: Callable[..., Cell] = max if column.better == "higher" else min
@@ -120,3 +129,9 @@ def mark_best(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
         for k, cell in known.items():
             marked[k][place] = replace(cell, best=cell.text == winner.text)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
+
+
+def _competes(row: Row, cell: Cell) -> bool:
+    if cell.estimate.value is None or row.privileged:
+        return False
+    return row.origin == PUBLISHED or cell.estimate.n >= LEAST_FOR_A_STAR

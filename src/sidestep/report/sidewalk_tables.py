@@ -29,6 +29,7 @@ from sidestep.report.sidewalk_rows import (
     mark_best,
     printed_row,
 )
+from sidestep.report.summary import LEAST_FOR_A_STAR
 from sidestep.suites.sidewalk.reactive import BEHAVIOURS as EIGHT
 from sidestep.suites.sidewalk.unit import KINDS
 
@@ -46,15 +47,19 @@ Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
 
 
 def _rate(metric: str) -> Estimator:
-    return lambda episodes: rate([each.values.get(metric) for each in episodes])
+    return lambda episodes: rate(*_values(episodes, metric))
 
 
 def _mean(metric: str) -> Estimator:
-    return lambda episodes: mean([each.values.get(metric) for each in episodes])
+    return lambda episodes: mean(*_values(episodes, metric))
 
 
 def _share(metric: str) -> Estimator:
-    return lambda episodes: share([each.values.get(metric) for each in episodes])
+    return lambda episodes: share(*_values(episodes, metric))
+
+
+def _values(episodes: Sequence[SidewalkEpisode], metric: str) -> tuple[list[float | None], list[str]]:
+    return [each.values.get(metric) for each in episodes], [each.cluster for each in episodes]
 
 
 UNIT_METRICS: dict[str, Estimator] = {
@@ -86,11 +91,32 @@ def behaviour_table(run: SidewalkRun) -> Table:
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
         "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight ways with nobody on "
-        "them. All eight: the episodes of the eight behaviours together.",
+        "them. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success is "
+        "to reach the goal, but in gesturing to stop for the person who raises a hand.",
         _counted(run, REACTIVE),
     )
     title = "Success rate by behaviour (Table 2 of the SidewalkBench paper)"
-    return Table("sidewalk_table2", title, columns, (Section("success", "Success rate", tuple(rows)),), notes)
+    sections = [Section("success", "Success rate", tuple(rows)), *_missed_events(run, columns)]
+    return Table("sidewalk_table2", title, columns, tuple(sections), notes)
+
+
+def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]:
+    """How many episodes ended before their event began; nothing where no episode says so."""
+    rows = []
+    for label in run.labels_of(REACTIVE):
+        cells = []
+        for column in columns:
+            kinds = EIGHT if column.name == "all" else (column.name,)
+            states = [each.item.scores.event for kind in kinds for each in run.choose(REACTIVE, label, kind)]
+            staged = [state for state in states if state]
+            found = (
+                Estimate(float(staged.count("missed")), None, None, len(staged), len(staged)) if staged else Estimate()
+            )
+            cells.append(Cell(found, decimals=0))
+        rows.append(Row(label, run.sees.get(label, NONE), HERE, tuple(cells), label in run.privileged))
+    if not any(cell.estimate.n for row in rows for cell in row.cells):
+        return []
+    return [Section("event_missed", "Episodes that ended before their event (number)", tuple(rows))]
 
 
 def unit_table(run: SidewalkRun) -> Table:
@@ -113,8 +139,8 @@ def unit_table(run: SidewalkRun) -> Table:
         sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
     notes = (
         "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
-        "with bootstrap intervals). SPL takes the route's whole length as the shortest way, but a drive ends where it "
-        "reaches the goal's circle, which spans the sidewalk: detours shorter than its radius cost nothing.",
+        "with bootstrap intervals), in clusters of episodes in one town or place. The shortest path of SPL is the "
+        "route up to the goal's circle, where a drive ends.",
         _counted(run, UNIT),
     )
     title = "Lane keeping by kind of sidewalk (Table 5 of the SidewalkBench paper)"
@@ -180,8 +206,10 @@ def long_table(run: SidewalkRun) -> Table:
         sections.append(Section(place, PLACE_TITLES[place], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (
         "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
-        "that the robot drove itself. V: that way divided by the time. Intervals: episodes resampled (bootstrap); "
-        "where nothing was counted the upper limit is Poisson's. RC: mean route completion.",
+        "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % "
+        "limit) with the count. V: that way divided by the time. Intervals: episodes resampled (bootstrap); where "
+        "nothing was counted the upper limit is Poisson's. RC: mean route completion, of which metres over which the "
+        "robot was carried are no part.",
         _counted(run, LONG),
     )
     title = "Long ways (Table 7 of the SidewalkBench paper)"
@@ -192,6 +220,7 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
     """FC, C, OL, F, V, RC and the way driven, of one policy."""
     drives: list[Drive] = [each.drive for each in episodes if each.drive is not None]
     ways = [drive.way_m for drive in drives]
+    clusters = [each.cluster for each in episodes if each.drive is not None]
     counts = (
         [drive.failures for drive in drives],
         [drive.collisions for drive in drives],
@@ -199,7 +228,7 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
         [drive.freezes for drive in drives],
     )
     return [
-        *(count_rate(count, ways, 100.0) if sum(ways) else Estimate(of=len(ways)) for count in counts),
+        *(count_rate(count, ways, clusters) for count in counts),
         ratio_of_sums(ways, [drive.time_s for drive in drives]),
         _mean("route_completion")(episodes),
         Estimate(sum(ways) / 1000.0, None, None, len(ways), len(ways)),
@@ -241,7 +270,7 @@ def _own_rows(
 
 def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Sequence[Estimate]) -> Row:
     cells = tuple(Cell(found, column.decimals) for column, found in zip(columns, estimates, strict=True))
-    return Row(label, run.sees.get(label, NONE), HERE, cells)
+    return Row(label, run.sees.get(label, NONE), HERE, cells, label in run.privileged)
 
 
 def _counted(run: SidewalkRun, suite: str) -> str:
@@ -252,7 +281,10 @@ def _counted(run: SidewalkRun, suite: str) -> str:
         if counts:
             where = {"town": "in generated towns", "real": "in drawn places"}[place]
             told.append(f"{' or '.join(map(str, counts))} {where}")
-    return f"Episodes per policy: {', '.join(told)}. The best of a column is bold, among ours and among theirs."
+    return (
+        f"Episodes per policy: {', '.join(told)}. The best of a column is bold, among ours (over at least "
+        f"{LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves privileged policies out."
+    )
 
 
 def _warnings(run: SidewalkRun) -> list[str]:

@@ -14,11 +14,11 @@ from sidestep.report.tables import escape_latex
 
 CSV_COLUMNS = (
     "table", "section", "policy", "sees", "origin", "metric", "title", "unit", "n", "of", "value", "low", "high",
-    "best",
+    "best", "bound", "privileged",
 )  # fmt: skip
 _LATEX_SIGNS = {
     "–": "--", "…": r"\ldots{}", "†": r"$^\dagger$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "·": r"$\cdot$",
-    "−": "$-$",
+    "−": "$-$", "≥": r"$\geq$", "≤": r"$\leq$",
 }  # fmt: skip
 
 
@@ -137,5 +137,6 @@ def comma_separated(table: Table) -> str:
                 numbers = ["" if number is None else number for number in (found.value, found.low, found.high)]
                 head = [table.name, section.name, row.policy, row.sees, row.origin, column.name, column.heading]
                 best = "yes" if cell.best else "no"
-                writer.writerow([*head, column.unit, found.n, found.of, *numbers, best])
+                secret = "yes" if row.privileged else "no"
+                writer.writerow([*head, column.unit, found.n, found.of, *numbers, best, found.bound, secret])
     return buffer.getvalue()

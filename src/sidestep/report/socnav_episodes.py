@@ -20,7 +20,6 @@ from sidestep.metrics.series import (
 from sidestep.report.choice import Labelled, load_episodes
 from sidestep.report.socnav_published import published
 from sidestep.types.base import FloatArray
-from sidestep.types.observation import PRIVILEGED
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
@@ -141,7 +140,7 @@ def digest(label: str, record: EpisodeRecord) -> SocnavEpisode:
     return SocnavEpisode(
         label=label,
         policy=record.policy.name,
-        privileged=not PRIVILEGED.isdisjoint(record.policy.needs),
+        privileged=record.policy.privileged,
         scenario=record.scenario.name,
         seed=record.seed,
         source=record.source,

@@ -11,7 +11,7 @@ from sidestep.metrics.aggregate import EpisodeScores as MetricScores
 from sidestep.metrics.aggregate import aggregate
 from sidestep.report.socnav_episodes import DIALECTS, FAILURES, SocnavEpisode, SocnavRun
 from sidestep.report.socnav_published import Algorithm, published
-from sidestep.report.summary import contenders
+from sidestep.report.summary import LEAST_FOR_A_STAR, contenders
 from sidestep.types.outcome import Outcome
 
 PUBLISHED = "published"
@@ -207,8 +207,10 @@ def mark_best(run: SocnavRun, rows: Sequence[Row], columns: Sequence[Column]) ->
 
 
 def _counts(figure: Figure, column: Column) -> bool:
-    """Whether the figure can be the best: a total only if it is over all the episodes."""
-    return figure.mean is not None and (column.name != "pedestrian_collisions" or figure.n == figure.of)
+    """Whether the figure can be the best: not over too few episodes, and a total only if it is over all of them."""
+    if figure.mean is None or figure.n < LEAST_FOR_A_STAR:
+        return False
+    return column.name != "pedestrian_collisions" or figure.n == figure.of
 
 
 def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
@@ -225,8 +227,8 @@ def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
         "± is the standard deviation over episodes; the paper does not say what its own is over. paper: definitions of "
         "the SocNavBench paper; socnavbench-code: what its program computes; published: the paper's own numbers, over "
         f"the {published().completed_by_all} of {published().episodes} episodes that its four algorithms completed. "
-        "★ best of a column under the same definitions, among policies whose success rate is not clearly below the "
-        "best one's."
+        f"★ best of a column under the same definitions over at least {LEAST_FOR_A_STAR} episodes, among policies "
+        "whose success rate is not clearly below the best one's."
     )
     return [*notes, *_warnings(run)]
 
@@ -234,7 +236,7 @@ def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
 def _warnings(run: SocnavRun) -> list[str]:
     found = []
     if any(each.privileged for each in run.episodes):
-        found.append("Policies below the line are privileged: they know the people's future, as no robot can.")
+        found.append("Policies below the line are privileged: they know what no other policy does, such as the future.")
     if run.missing:
         found.append(f"{run.missing} records could not be read or are not the ones scored; they are left out.")
     return found

@@ -1,4 +1,4 @@
-"""The numbers that a report shows: per policy and metric a mean with its interval, the best marked."""
+"""The numbers that a report shows, suite by suite: per policy and metric a mean with its interval, the best marked."""
 
 from __future__ import annotations
 
@@ -10,33 +10,23 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.benchmark.episode import EpisodeScores
+from sidestep.benchmark.summary import metric_scores, success_means
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.aggregate import EpisodeScores as MetricScores
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.answers import INDICATOR_UNIT
-from sidestep.metrics.score import directions
-from sidestep.types.observation import PRIVILEGED
+from sidestep.metrics.score import HEADLINES, directions
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
-KEY_METRICS: tuple[str, ...] = (
-    "success",
-    "pedestrian_collisions",
-    "closest_pedestrian_distance",
-    "time_to_collision_min",
-    "personal_space_intrusion",
-    "time_to_goal",
-    "path_length_ratio",
-    "jerk_avg",
-    "planning_time_avg",
-)
-"""Columns of the summary, where the results have them."""
+LEAST_FOR_A_STAR = 10
+"""Values below which a mean is marked as the best of nothing."""
 
 TITLES: dict[str, str] = {
     "success": "Success rate",
     "spl": "Success weighted by path length",
     "closest_pedestrian_distance": "Closest person",
     "time_to_collision_min": "Shortest time to collision",
+    "time_within_1_2m": "Time within 1.2 m of a person",
     "planning_time_avg": "Planning time",
     "planning_time_max": "Longest planning time",
     "jerk_avg": "Mean jerk",
@@ -48,6 +38,11 @@ TITLES: dict[str, str] = {
 """Short names for people, where the metric's own would be clumsy."""
 
 CONTACT_FREE = "contact_free"
+SUCCESS_MEANS = {
+    "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
+    "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
+    "have no path, time to goal and SPL, and do not count as completed.",
+}
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
@@ -67,16 +62,18 @@ class Cell:
     percent: bool = False
     best: bool = False
     reason: str = ""
+    bound: str = ""
+    """Of a rate over too few metres: the bound and the count, in place of a mean."""
 
     @property
     def mean(self) -> str:
         """For people."""
-        return self._format(self.mean_value)
+        return self.bound or self._format(self.mean_value)
 
     @property
     def interval(self) -> str:
         """For people: the 95 % interval, if there is one."""
-        if self.low is None or self.high is None:
+        if self.bound or self.low is None or self.high is None:
             return ""
         return f"{self._format(self.low)} … {self._format(self.high)}"
 
@@ -128,12 +125,20 @@ class MetricColumn:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that tables and plots are made from. ``columns`` are in the order of the metric table."""
+    """One suite: everything that its tables and plots are made from. ``columns`` are in the order of the metric
+    table."""
 
+    suite: str
     policies: tuple[str, ...]
     scenarios: tuple[str, ...]
     episodes: tuple[EpisodeScores, ...]
     columns: tuple[MetricColumn, ...]
+    privileged: frozenset[str] = frozenset()
+    """Policies that see what the others do not: they are ranked with nobody."""
+    events: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Policy → episodes whose staged event ``happened`` or was ``missed``; only those that stage one."""
+    success: str = ""
+    """What success is: ``goal``, ``stop``, ``goal or stop``; empty where nothing says so."""
 
     def column(self, name: str) -> MetricColumn | None:
         """The column of a metric, if any policy has a value in it."""
@@ -142,9 +147,13 @@ class Summary:
 
     @property
     def key_columns(self) -> list[MetricColumn]:
-        """The columns to show first; all, where the results have none of them."""
-        key = [column for name in KEY_METRICS if (column := self.column(name)) is not None]
-        return key or list(self.columns[: len(KEY_METRICS)])
+        """The columns to show first; failures per 100 m where an episode can have several; all, where the results have
+        none of them."""
+        counted = [each.metrics.get("failures") for each in self.episodes]
+        often = any(result is not None and result.valid and result.value > 1 for result in counted)
+        names = (*HEADLINES, *(("failures_per_100m",) if often else ()))
+        key = [column for name in names if (column := self.column(name)) is not None]
+        return key or list(self.columns[: len(HEADLINES)])
 
     def outcomes(self, policy: str) -> Counter[str]:
         """How often each outcome came up, in the order of ``Outcome``."""
@@ -156,19 +165,72 @@ class Summary:
         results = [e.metrics[metric] for e in self.episodes if e.policy == policy and metric in e.metrics]
         return [result.value for result in results if result.valid]
 
+    def title(self, policy: str) -> str:
+        """The policy's name in a table."""
+        return f"{policy} (privileged)" if policy in self.privileged else policy
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the tables has to know, in sentences."""
+        told = [SUCCESS_MEANS[self.success]] if self.success in SUCCESS_MEANS else []
+        missed = [
+            f"{policy} {counts['missed']} of {sum(counts.values())}"
+            for policy, counts in self.events.items()
+            if counts["missed"]
+        ]
+        if missed:
+            told.append(f"Episodes that ended before the event that they stage: {', '.join(missed)}.")
+        if self.privileged:
+            told.append(
+                f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have "
+                "no star, and no part in fronts and averages."
+            )
+        left_out = [policy for policy in self.policies if policy not in comparable(self.episodes) | self.privileged]
+        if left_out:
+            told.append(f"Not compared, because they ran other episodes or other people: {', '.join(left_out)}.")
+        return told
+
+
+def summarise_suites(episodes: Sequence[EpisodeScores]) -> list[Summary]:
+    """One summary per suite, in the order of the episodes: numbers of two suites do not belong into one table."""
+    suites = dict.fromkeys(episode.suite for episode in episodes)
+    return [summarise([episode for episode in episodes if episode.suite == suite]) for suite in suites]
+
 
 def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
-    """Aggregate episodes over scenarios and seeds, per policy."""
+    """Aggregate the episodes of one suite over scenarios and seeds, per policy."""
+    suites = dict.fromkeys(episode.suite for episode in episodes)
     policies = tuple(dict.fromkeys(episode.policy for episode in episodes))
     scenarios = tuple(dict.fromkeys(episode.scenario for episode in episodes))
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
-    table = aggregate(
-        [MetricScores(e.policy, e.scenario, e.seed, Outcome(e.outcome), e.metrics) for e in episodes],
-        directions=directions(),
-    )
+    table = aggregate(metric_scores(episodes), directions=directions())
     reasons = _reasons(episodes)
-    columns = tuple(_column(name, units[name], table, reasons) for name in _ordered(units))
-    return Summary(policies, scenarios, tuple(episodes), columns)
+    candidates = contenders(table) & comparable(episodes) if len(suites) == 1 else set()
+    columns = tuple(_column(name, units[name], table, reasons, candidates) for name in _ordered(units))
+    return Summary(
+        suite=" + ".join(suites),
+        policies=policies,
+        scenarios=scenarios,
+        episodes=tuple(episodes),
+        columns=columns,
+        privileged=frozenset(policy for policy, entry in table.policies.items() if entry.privileged),
+        events={policy: entry.events for policy, entry in table.policies.items() if entry.events},
+        success=success_means(episodes),
+    )
+
+
+def comparable(episodes: Sequence[EpisodeScores]) -> set[str]:
+    """Policies that ran the same scenarios and seeds with the same people, and are not privileged: the largest such
+    group."""
+    ran: dict[str, set[tuple[str, int, str]]] = {}
+    for episode in episodes:
+        if not episode.privileged:
+            ran.setdefault(episode.policy, set()).add((episode.scenario, episode.seed, episode.source))
+    groups = Counter(frozenset(keys) for keys in ran.values())
+    if not groups:
+        return set()
+    largest = max(groups, key=lambda keys: (groups[keys], len(keys)))
+    return {policy for policy, keys in ran.items() if keys == largest}
 
 
 def _ordered(names: dict[str, str]) -> list[str]:
@@ -186,13 +248,17 @@ def _reasons(episodes: Sequence[EpisodeScores]) -> dict[tuple[str, str], str]:
     return reasons
 
 
-def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, str], str]) -> MetricColumn:
+def _column(
+    name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, str], str], candidates: set[str]
+) -> MetricColumn:
     metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
     direction: Direction = metric.direction if metric else "none"
     cells = {}
     for policy, entry in table.policies.items():
         figures = entry.metrics.get(name)
-        if figures is None or figures.mean is None:
+        if figures is not None and figures.bound:
+            cells[policy] = Cell(figures.n, entry.episodes, low=figures.low, high=figures.high, bound=figures.bound)
+        elif figures is None or figures.mean is None:
             cells[policy] = Cell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
         else:
             cells[policy] = Cell(figures.n, entry.episodes, figures.mean, figures.low, figures.high)
@@ -204,22 +270,21 @@ def _column(name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, s
         definition=metric.definition if metric else "",
         source=metric.source if metric else "",
         validity=metric.validity if metric else "",
-        cells=_mark_best(cells, direction, contenders(table)),
+        cells=_mark_best(cells, direction, candidates),
     )
 
 
 def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
     """How a column is printed: shares in percent, times in milliseconds if all are below 0.1 s."""
-    largest = max((abs(cell.mean_value) for cell in cells.values() if cell.n), default=0.0)
+    largest = max((abs(cell.mean_value) for cell in cells.values() if cell.n and not cell.bound), default=0.0)
     return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
 
 
 def contenders(table: ResultTable) -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
-    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Bundled policies that
-    are privileged are the limit, not contenders."""
-    fair = {policy: entry for policy, entry in table.policies.items() if not is_privileged(policy)}
-    rates = {policy: entry.metrics.get("success") for policy, entry in (fair or table.policies).items()}
+    is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Privileged policies
+    are the limit, not contenders."""
+    rates = {policy: entry.metrics.get("success") for policy, entry in table.policies.items() if not entry.privileged}
     known = {policy: rate for policy, rate in rates.items() if rate is not None and rate.mean is not None}
     if not known:
         return set(rates)
@@ -230,15 +295,14 @@ def contenders(table: ResultTable) -> set[str]:
     return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
 
 
-def is_privileged(label: str) -> bool:
-    """Whether a row's policy, bundled under that name, needs what no robot can know."""
-    name = label.partition(" (")[0].partition("@")[0]
-    return name in registry.POLICIES and not PRIVILEGED.isdisjoint(registry.load("policies", name).needs)
-
-
 def _mark_best(cells: dict[str, Cell], direction: Direction, candidates: set[str]) -> dict[str, Cell]:
-    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better."""
-    means = {policy: cell.mean_value for policy, cell in cells.items() if cell.n and policy in candidates}
+    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better.
+    Means of fewer than ``LEAST_FOR_A_STAR`` values, and bounds, are no contenders."""
+    means = {
+        policy: cell.mean_value
+        for policy, cell in cells.items()
+        if policy in candidates and cell.n >= LEAST_FOR_A_STAR and not cell.bound
+    }
     if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
         return cells
     winner = (max if direction == "higher" else min)(means, key=lambda policy: means[policy])
@@ -259,13 +323,8 @@ def format_number(value: float) -> str:
 
 def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
-    table = aggregate(
-        [
-            MetricScores(e.policy, e.scenario, e.seed, Outcome(e.outcome), {CONTACT_FREE: _touched_nothing(e)})
-            for e in summary.episodes
-        ]
-    )
-    column = _column(CONTACT_FREE, INDICATOR_UNIT, table, {})
+    touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
+    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(metric_scores(touched)), {}, set())
     return replace(column, direction="higher")
 
 
@@ -276,14 +335,18 @@ def _touched_nothing(episode: EpisodeScores) -> MetricResult:
     return MetricResult(float(free), INDICATOR_UNIT)
 
 
-def pareto_front(across: MetricColumn, up: MetricColumn) -> list[str]:
-    """Policies whose means no other policy beats in both metrics."""
+def pareto_front(across: MetricColumn, up: MetricColumn, candidates: set[str] | None = None) -> list[str]:
+    """Policies whose means no other policy beats in both metrics, among ``candidates`` if there are some given."""
 
     def rank(policy: str) -> tuple[float, float]:
         x, y = across.cells[policy].mean_value, up.cells[policy].mean_value
         return (x if across.direction == "higher" else -x), (y if up.direction == "higher" else -y)
 
-    points = {policy: rank(policy) for policy in across.cells if across.cells[policy].n and up.cells[policy].n}
+    points = {
+        policy: rank(policy)
+        for policy in across.cells
+        if across.cells[policy].n and up.cells[policy].n and (candidates is None or policy in candidates)
+    }
     return [
         policy
         for policy, (x, y) in points.items()

@@ -28,12 +28,12 @@ def route_to_goal(world: World, robot: int = 0) -> FloatArray:
 
 
 def shortest_way(world: World, robot: int = 0) -> float:
-    """Length of the shortest way for the robot's enclosing circle, m; NaN where there is none. Where the robot has to
-    stay on some ground, it is the length of its route, which does, up to the goal's circle."""
+    """Length of the shortest path to the goal for the robot's enclosing circle, m; NaN where there is none. Where the
+    robot has to stay on some ground, it is the length of its route, which does. Up to the goal itself everywhere: the
+    metric subtracts the goal's radius."""
     place = world.scenario.robots[robot]
     if world.scenario.rules.stay_on and place.route:
-        length = path_length(np.array([place.start[:2], *place.route, place.goal]))
-        return max(length - world.scenario.rules.goal_radius_m, 0.0)
+        return path_length(np.array([place.start[:2], *place.route, place.goal]))
     if not len(world.scene.wall_points):
         return float(exact.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
     way = _way(world, robot, 0.0)
