@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sidestep.simulation.conduct import GROUP_GAP_M
 
 from sidestep.crowd.events import Actor, Stage, write_script
 from sidestep.crowd.events.script import Setting
@@ -18,7 +19,6 @@ from sidestep.policies.sidewalk.expert import Expert
 from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import World, build_world
-from sidestep.simulation.conduct import GROUP_GAP_M
 from sidestep.simulation.event_director import write_scripts
 from sidestep.suites.files import choose_options
 from sidestep.suites.sidewalk.passage import leaves_passage
