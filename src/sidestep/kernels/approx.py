@@ -65,7 +65,7 @@ _PER_QUARTER32 = _f(2.0 / math.pi)
 
 # ln 2 in parts of 15 + 24 bits
 _LN2_A32, _LN2_B32 = _f(0.693145751953125), _f(1.428606765330187e-06)
-_PER_LN2_32 = _f(1.0 / math.log(2.0))
+_PER_LN2_32 = _f(1.4426950408889634)
 _EXP_LOW32, _EXP_HIGH32 = _f(-87.33654), _f(88.72283)
 
 _S3, _S5, _S7, _S9 = -1 / 6, 1 / 120, -1 / 5040, 1 / math.factorial(9)

@@ -6,15 +6,18 @@ with the robot's own limits that steers for a point ahead; people go on as they 
 
 from __future__ import annotations
 
-from math import atan2, cos, exp, hypot, pi, sin, sqrt
+from math import pi, sqrt
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.kernels.approx import atan2_64, cos64, sincos64
 from sidestep.kernels.jit import kernel
 
 STEP_S = 0.1
 STEPS = 45
 CHECK_EVERY = 2  # steps between two looks at what would be touched
+FADING = exact.exp(-STEP_S * np.arange(1, STEPS + 1) / 3.0)  # what people ahead count after each step
 
 # what a robot is, float64
 MAX_SPEED, MAX_TURN, SPEED_UP, SLOW_DOWN, TURN_UP, DISC_RADIUS, DISC_1, DISC_2, DISC_3 = range(9)
@@ -82,7 +85,8 @@ def _bar_gap(bars, g, x, y, reach):
     bx, by = x - bars[g, 0], y - bars[g, 1]
     square = ax * ax + ay * ay
     part = 0.0 if square == 0.0 else min(max((ax * bx + ay * by) / square, 0.0), 1.0)
-    return hypot(bx - part * ax, by - part * ay) - bars[g, 4] - reach
+    dx, dy = bx - part * ax, by - part * ay
+    return sqrt(dx * dx + dy * dy) - bars[g, 4] - reach
 
 
 @kernel
@@ -109,32 +113,34 @@ def plan_lane(
             ahead = min(max(0.8 * v, 0.9), 1.8)
             index = min(at + int(ahead / spacing), last)
             gone = (index - here) * spacing
-            blend = 0.0 if gone >= over else 0.5 + 0.5 * cos(pi * gone / over)
+            blend = 0.0 if gone >= over else 0.5 + 0.5 * cos64(pi * gone / over)
             side = wish + (offset - wish) * blend
             room = goal_reach + 0.7 * (last - index) * spacing
             side = min(max(side, -room), room)
             tx = route[index, 0] - side * route[index, 3]
             ty = route[index, 1] + side * route[index, 2]
-            error = _turned(atan2(ty - y, tx - x) - heading)
+            error = _turned(atan2_64(ty - y, tx - x) - heading)
             turn = min(max(STEER * error, -robot[MAX_TURN]), robot[MAX_TURN])
-            slow = cos(error) if abs(error) < 1.4 else 0.15
+            slow = cos64(error) if abs(error) < 1.4 else 0.15
             speed = min(pace * slow * slow, sqrt(2.0 * 0.8 * max((last - at) * spacing, 0.0) + 0.04))
             if k == 0:
                 out[c, 1], out[c, 2] = speed, turn
             v += min(max(speed - v, -robot[SLOW_DOWN] * STEP_S), robot[SPEED_UP] * STEP_S)
             omega += min(max(turn - omega, -robot[TURN_UP] * STEP_S), robot[TURN_UP] * STEP_S)
             heading = _turned(heading + omega * STEP_S)
-            x += v * cos(heading) * STEP_S
-            y += v * sin(heading) * STEP_S
+            sine, cosine = sincos64(heading)
+            x += v * cosine * STEP_S
+            y += v * sine * STEP_S
             if k < path.shape[0]:
                 path[k, 0], path[k, 1] = x, y
             while at < last and _ahead_of(route, at, x, y):
                 at += 1
             if k % CHECK_EVERY == 0:
-                more, touched = _look(x, y, heading, (k + 1) * STEP_S, robot, ground, free, tile_at, cell, people, bars)
+                more, touched = _look(x, y, sine, cosine, k, robot, ground, free, tile_at, cell, people, bars)
                 gained = (at - here) * spacing
                 if last - at < CLOSE_POINTS:
-                    gained = (last - here) * spacing - hypot(x - route[last, 0], y - route[last, 1])
+                    left_x, left_y = x - route[last, 0], y - route[last, 1]
+                    gained = (last - here) * spacing - sqrt(left_x * left_x + left_y * left_y)
                 cost += more - PROGRESS * gained * CHECK_EVERY / STEPS
                 if touched:
                     cost += TOUCH * (1.0 - 0.8 * k / STEPS) + v * 20.0
@@ -150,20 +156,20 @@ def _ahead_of(route, at, x, y):
 
 
 @kernel(forceinline=True)
-def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
-    """(cost of being here at t seconds from now, whether something is touched or the ground left)."""
-    cost = 0.0
+def _look(x, y, sine, cosine, k, robot, ground, free, tile_at, cell, people, bars):
+    """(cost of being here after step k, whether something is touched or the ground left)."""
+    cost, t = 0.0, (k + 1) * STEP_S
     edge = _field(ground, tile_at[0], tile_at[1], cell, x, y)
     if edge < GROUND_SPARE:
         cost += LEAVE * (GROUND_SPARE - edge)
     if edge < GROUND_WISH:
         cost += EDGE * (GROUND_WISH - edge) ** 2
     reach = robot[DISC_RADIUS]
-    fading = exp(-t / 3.0)
+    fading = FADING[k]
     touched = edge < GROUND_LEAST
     for disc in range(3):
         place = robot[DISC_1 + disc]
-        px, py = x + place * cos(heading), y + place * sin(heading)
+        px, py = x + place * cosine, y + place * sine
         gap = _field(free, tile_at[0], tile_at[1], cell, px, py) - reach
         if gap < SOLID_SPARE:
             touched = True

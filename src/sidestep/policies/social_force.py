@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
@@ -100,6 +101,6 @@ class SocialForce:
         distance = np.maximum(np.sqrt((apart * apart).sum(axis=0)), 1e-6)
         gap = np.maximum(distance - agents[layout.RADIUS, 0] - agents[layout.RADIUS, 1:], -DEEPEST_M)
         s = self.settings
-        force = s["near_strength"] * np.exp(-gap / s["near_range"])
+        force = s["near_strength"] * exact.exp(-gap / s["near_range"])
         push = (apart * (force / distance)).sum(axis=1)
         agents[[layout.WISH_X, layout.WISH_Y], 0] += s["relaxation_time"] * push

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.free_space import path_length, shortest_path
 from sidestep.simulation.build import World
@@ -34,7 +35,7 @@ def shortest_way(world: World, robot: int = 0) -> float:
         length = path_length(np.array([place.start[:2], *place.route, place.goal]))
         return max(length - world.scenario.rules.goal_radius_m, 0.0)
     if not len(world.scene.wall_points):
-        return float(np.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
+        return float(exact.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
     way = _way(world, robot, 0.0)
     return float("nan") if way is None else path_length(way)
 

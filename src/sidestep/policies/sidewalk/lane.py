@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
 from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles, Tile
@@ -60,7 +61,7 @@ class LanePlanner:
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
         """The best way to go on from here."""
-        speed = robot.vx * np.cos(robot.heading) + robot.vy * np.sin(robot.heading)
+        speed = robot.vx * exact.cos(robot.heading) + robot.vy * exact.sin(robot.heading)
         state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
         tile = self._tiles.at(robot.x, robot.y)
         self._index = self._locate(robot.x, robot.y)
@@ -93,7 +94,7 @@ class LanePlanner:
     def _locate(self, x: float, y: float) -> int:
         """Where on the route the robot is: near where it was, or anywhere if it was carried off."""
         near = lane_plan.nearest_on_route(self._route, x, y, self._index - 8, self._index + 16)
-        if np.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
+        if exact.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
             near = lane_plan.nearest_on_route(self._route, x, y, 0, len(self._route) - 1)
         return int(near)
 
@@ -101,10 +102,10 @@ class LanePlanner:
         """(P, 6) the nearest people, (G, 5) bars between those who stand together."""
         if people is None or not len(people):
             return lane_plan.empty_rows(6), lane_plan.empty_rows(5)
-        away = np.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
+        away = exact.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
         near = np.argsort(away, kind="stable")[:MOST_PEOPLE]
         near = near[away[near] < SEEN_M]
-        walks = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
+        walks = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
         spare = np.where(walks, WALKER_SPARE_M, STANDING_SPARE_M)
         walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
         return np.ascontiguousarray(walkers, np.float64), group_bars(people, near)
@@ -112,29 +113,29 @@ class LanePlanner:
 
 def group_bars(people: Pedestrians, near: np.ndarray) -> FloatArray:
     """(G, 5) x0, y0, x1, y1, radius between every two of a group who stand near each other: nobody passes there."""
-    standing = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
+    standing = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
     grouped = near[standing & (people.group[near] >= 0)]
     bars = [
         (*people.position[a], *people.position[b], BAR_RADIUS_M)
         for a, b in combinations(grouped.tolist(), 2)
-        if people.group[a] == people.group[b] and np.hypot(*(people.position[a] - people.position[b])) <= GROUP_GAP_M
+        if people.group[a] == people.group[b] and exact.hypot(*(people.position[a] - people.position[b])) <= GROUP_GAP_M
     ]
     return np.array(bars, np.float64).reshape(-1, 5)
 
 
 def resample(points: FloatArray) -> FloatArray:
     """(K, 4) x, y and unit tangent every ``SPACING_M`` along the line through ``points``; corners are cut a little."""
-    keep = np.concatenate([[True], np.hypot(*np.diff(points, axis=0).T) > 1e-6])
+    keep = np.concatenate([[True], exact.hypot(*np.diff(points, axis=0).T) > 1e-6])
     points = points[keep]
     if len(points) < 2:
         points = np.vstack([points, points[-1] + (SPACING_M, 0.0)])
-    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    lengths = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
     at = np.linspace(0.0, lengths[-1], max(2, round(lengths[-1] / SPACING_M) + 1))
-    line = np.column_stack([np.interp(at, lengths, points[:, k]) for k in (0, 1)])
+    line = np.column_stack([exact.interp(at, lengths, points[:, k]) for k in (0, 1)])
     for _ in range(4):
         line[1:-1] = 0.25 * line[:-2] + 0.5 * line[1:-1] + 0.25 * line[2:]
     tangent = np.gradient(line, axis=0)
-    tangent /= np.maximum(np.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
+    tangent /= np.maximum(exact.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
     return np.ascontiguousarray(np.column_stack([line, tangent]))
 
 
@@ -147,7 +148,7 @@ def robot_numbers(spec: RobotSpec) -> FloatArray:
         corners = np.array(polygon)
         side, low, high = np.abs(corners[:, 1]).max(), corners[:, 0].min(), corners[:, 0].max()
         piece = (high - low) / 6
-        radius, front, back = float(np.hypot(side, piece)), high - piece, low + piece
+        radius, front, back = float(exact.hypot(side, piece)), high - piece, low + piece
     numbers = np.zeros(lane_plan.ROBOT_NUMBERS)
     numbers[lane_plan.MAX_SPEED] = limits.max_speed
     numbers[lane_plan.MAX_TURN] = limits.max_turn_rate or FASTEST_TURN
