@@ -188,6 +188,47 @@ def _look(x, y, sine, cosine, k, robot, ground, free, tile_at, cell, people, bar
     return cost, touched
 
 
+@kernel
+def fill_polygon(mask, corners, crossings):
+    """Set the cells of ``mask (rows, columns)`` inside a polygon and on its edge. ``corners (K, 2)`` int64 are columns
+    and rows of cells; ``crossings (2 K,)`` is scratch."""
+    count, rows = corners.shape[0], mask.shape[0]
+    low, high = rows, -1
+    for k in range(count):
+        low, high = min(low, corners[k, 1]), max(high, corners[k, 1])
+    for row in range(max(low, 0), min(high, rows - 1) + 1):
+        n = 0
+        for k in range(count):
+            x0, y0, x1, y1 = corners[k - 1, 0], corners[k - 1, 1], corners[k, 0], corners[k, 1]
+            if y0 == y1:
+                if y0 == row:
+                    _fill_row(mask[row], min(x0, x1), max(x0, x1))
+            elif min(y0, y1) <= row <= max(y0, y1):
+                at = x0 + (row - y0) * (x1 - x0) / (y1 - y0)
+                n = _insert(crossings, n, at)
+                if row == max(y0, y1) and row < high:  # the edge below begins here
+                    n = _insert(crossings, n, at)
+        for k in range(1, n, 2):
+            _fill_row(mask[row], int(np.floor(crossings[k - 1] + 0.5)), int(np.ceil(crossings[k] - 0.5)))
+
+
+@kernel(forceinline=True)
+def _fill_row(cells, first, last):
+    for j in range(max(first, 0), min(last, cells.shape[0] - 1) + 1):
+        cells[j] = True
+
+
+@kernel(forceinline=True)
+def _insert(values, n, value):
+    """Put ``value`` among the first ``n`` sorted values; n + 1."""
+    k = n
+    while k > 0 and values[k - 1] > value:
+        values[k] = values[k - 1]
+        k -= 1
+    values[k] = value
+    return n + 1
+
+
 def empty_rows(columns: int) -> np.ndarray:
     """No people, or no bars."""
     return np.zeros((0, columns))
