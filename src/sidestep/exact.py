@@ -105,7 +105,7 @@ def tan(x: Any) -> Any:
 def arctan2(y: Any, x: Any) -> Any:
     """Angle of (x, y) in [-π, π]; for the null vector 0 or ±π, by the signs of its zeros."""
     if _is_number(y, x):
-        return _arctan2_number(float(y), float(x))
+        return _arctan2(float(y), float(x))
     y, x = np.broadcast_arrays(_array(y), _array(x))
     ax, ay = np.abs(x), np.abs(y)
     low, high = np.where(ay < ax, ay, ax), np.where(ay < ax, ax, ay)
@@ -122,20 +122,18 @@ def arctan2(y: Any, x: Any) -> Any:
     return np.copysign(a, y)
 
 
-def _arctan2_number(y: float, x: float) -> float:
+def _arctan2(y: float, x: float) -> float:
+    """The same for numbers, several times as fast."""
     ax, ay = abs(x), abs(y)
     low, high = (ay, ax) if ay < ax else (ax, ay)
-    t = 1.0 if low == high != 0.0 else low / (high if high != 0.0 else 1.0)
+    t = 0.0 if high == 0.0 else 1.0 if low == high else low / high
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
-    a: float = u + u * (z * _polynomial(_ATAN, z))
-    if upper:
-        a = math.pi / 4 + (a + _PI_REST / 4)
-    if ay > ax:
-        a = math.pi / 2 - (a - _PI_REST / 2)
-    if math.copysign(1.0, x) < 0.0:
-        a = math.pi - (a - _PI_REST)
+    a = u + u * (z * _polynomial(_ATAN, z))
+    a = math.pi / 4 + (a + _PI_REST / 4) if upper else a
+    a = math.pi / 2 - (a - _PI_REST / 2) if ay > ax else a
+    a = math.pi - (a - _PI_REST) if math.copysign(1.0, x) < 0.0 else a
     return math.copysign(a, y)
 
 

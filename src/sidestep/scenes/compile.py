@@ -24,8 +24,8 @@ def compile_scene(spec: SceneSpec, where: str = "scene") -> CompiledScene:
     """
     rings = solid_rings(spec, where)
     points, following, previous = _join(rings)
-    exact = points.astype(np.float64)
-    segments = np.concatenate([exact, exact[following]], axis=1)
+    corners = points.astype(np.float64)
+    segments = np.concatenate([corners, corners[following]], axis=1)
     along = segments[:, 2:] - segments[:, :2]
     directions = along / np.sqrt((along * along).sum(axis=1, keepdims=True))
     bounds = _bounds(spec, points)
@@ -38,7 +38,7 @@ def compile_scene(spec: SceneSpec, where: str = "scene") -> CompiledScene:
         wall_dirs=directions.astype(np.float32),
         wall_next=following,
         wall_prev=previous,
-        wall_convex=_convex(exact, following, previous),
+        wall_convex=_convex(corners, following, previous),
         cell_start=cells.cell_start,
         cell_items=cells.cell_items,
         grid=cells.grid,

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.distance_field import CELL, DistanceField, distance_field
 from sidestep.types.base import BoolArray, FloatArray
@@ -101,7 +102,7 @@ def geodesic_distance(
 
 def path_length(points: FloatArray) -> float:
     """Length (m) of the line through ``points (K, 2)``."""
-    return float(np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1)).sum())
+    return float(exact.norm(np.diff(points, axis=0)).sum())
 
 
 def _as_points(points: npt.ArrayLike) -> FloatArray:
@@ -196,7 +197,7 @@ def _entry(field: DistanceField, walls: FloatArray, end: FloatArray, radius: flo
     columns = np.arange(max(column - NEAR, 0), min(column + NEAR + 1, nx))
     i, j = (index.ravel() for index in np.meshgrid(rows, columns, indexing="ij"))
     samples = np.stack([j, i], axis=1) * field.cell + field.origin
-    for k in np.argsort(((samples - end) ** 2).sum(axis=1), kind="stable"):
+    for k in np.argsort(exact.norm(samples - end), kind="stable"):
         if field.values[i[k], j[k]] >= clearance and _is_clear(walls, end, samples[k], radius):
             return int(i[k] * nx + j[k])
     return None
@@ -223,6 +224,6 @@ def _densify(path: FloatArray, spacing: float) -> FloatArray:
     """The same line with a point at least every ``spacing`` metres."""
     pieces = []
     for a, b in pairwise(path):
-        count = max(math.ceil(math.dist(a, b) / spacing), 1)
+        count = max(math.ceil(exact.hypot(b[0] - a[0], b[1] - a[1]) / spacing), 1)
         pieces.append(a + (b - a) * (np.arange(count) / count)[:, None])
     return np.concatenate([*pieces, path[-1:]])

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.scene_file import read_text
 from sidestep.types.base import FloatArray, Model, Point
@@ -182,24 +183,25 @@ def tangent_plane(lonlat: FloatArray, origin: FloatArray) -> FloatArray:
     Geodetic to earth-centred to local east-north-up coordinates at height 0; the up component is dropped.
     """
     longitude0, latitude0 = np.radians(origin)
-    east = np.array([-math.sin(longitude0), math.cos(longitude0), 0.0])
+    east = np.array([-exact.sin(longitude0), exact.cos(longitude0), 0.0])
     north = np.array(
         [
-            -math.sin(latitude0) * math.cos(longitude0),
-            -math.sin(latitude0) * math.sin(longitude0),
-            math.cos(latitude0),
+            -exact.sin(latitude0) * exact.cos(longitude0),
+            -exact.sin(latitude0) * exact.sin(longitude0),
+            exact.cos(latitude0),
         ]
     )
     offset = _earth_centred(lonlat) - _earth_centred(origin[None, :])
-    return np.stack([offset @ east, offset @ north], axis=1)
+    return np.stack([(offset * east).sum(axis=1), (offset * north).sum(axis=1)], axis=1)
 
 
 def _earth_centred(lonlat: FloatArray) -> FloatArray:
     longitude, latitude = np.radians(lonlat).T
-    normal = SEMI_MAJOR / np.sqrt(1.0 - ECCENTRICITY2 * np.sin(latitude) ** 2)
-    x = normal * np.cos(latitude) * np.cos(longitude)
-    y = normal * np.cos(latitude) * np.sin(longitude)
-    return np.stack([x, y, normal * (1.0 - ECCENTRICITY2) * np.sin(latitude)], axis=1)
+    sine = exact.sin(latitude)
+    normal = SEMI_MAJOR / np.sqrt(1.0 - ECCENTRICITY2 * sine * sine)
+    x = normal * exact.cos(latitude) * exact.cos(longitude)
+    y = normal * exact.cos(latitude) * exact.sin(longitude)
+    return np.stack([x, y, normal * (1.0 - ECCENTRICITY2) * sine], axis=1)
 
 
 def _regions(part: _Part, project: Any) -> Iterator[Region]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def straighten(ring: FloatArray) -> FloatArray:
     nodes, passed = _cut_steps(corners)
     if len(nodes) < 4:
         return nodes
-    outermost = int(((nodes - nodes.mean(axis=0)) ** 2).sum(axis=1).argmax())
+    outermost = int(exact.norm(nodes - nodes.mean(axis=0)).argmax())
     nodes, passed = np.roll(nodes, -outermost, axis=0), np.roll(passed, -outermost, axis=0)
     nodes = np.concatenate([nodes, nodes[:1]])
     kept = [0]
@@ -120,9 +121,9 @@ def _farthest_chord(nodes: FloatArray, passed: FloatArray, first: int) -> int:
     while True:
         last = min(first + ahead, len(nodes) - 1)
         to_node, to_corner = nodes[first + 1 : last + 1] - nodes[first], passed[first:last] - nodes[first]
-        forward = np.arctan2(to_node[0, 1], to_node[0, 0])
-        width = np.arcsin(np.minimum(TOLERANCE / np.maximum(np.hypot(*to_corner.T), TOLERANCE), 1.0))
-        width[np.hypot(*to_corner.T) <= TOLERANCE] = np.pi
+        forward = exact.arctan2(to_node[0, 1], to_node[0, 0])
+        width = exact.arcsin(np.minimum(TOLERANCE / np.maximum(exact.hypot(*to_corner.T), TOLERANCE), 1.0))
+        width[exact.hypot(*to_corner.T) <= TOLERANCE] = np.pi
         low = np.maximum.accumulate(_turn(to_corner, forward) - width)
         high = np.minimum.accumulate(_turn(to_corner, forward) + width)
         node = _turn(to_node, forward)
@@ -138,7 +139,7 @@ def _farthest_chord(nodes: FloatArray, passed: FloatArray, first: int) -> int:
 
 def _turn(vector: FloatArray, forward: float) -> FloatArray:
     """Angle of each vector from the direction ``forward``, in [-π, π)."""
-    angle = np.arctan2(vector[:, 1], vector[:, 0]) - forward
+    angle = exact.arctan2(vector[:, 1], vector[:, 0]) - forward
     return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
 
 
@@ -146,6 +147,5 @@ def _is_near(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> bo
     """Whether corners and nodes between ``first`` and ``last`` are within ``TOLERANCE`` of their chord."""
     chord = nodes[last] - nodes[first]
     offset = np.concatenate([passed[first:last], nodes[first + 1 : last]]) - nodes[first]
-    t = np.clip(offset @ chord / max(float(chord @ chord), 1e-12), 0.0, 1.0)
-    gap2 = ((offset - t[:, None] * chord) ** 2).sum(axis=1)
-    return bool(gap2.max() <= TOLERANCE**2 + 1e-9)
+    t = np.clip((offset * chord).sum(axis=1) / max(float((chord * chord).sum()), 1e-12), 0.0, 1.0)
+    return bool(exact.norm(offset - t[:, None] * chord).max() <= TOLERANCE + 1e-9)

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.distance_field import solid_mask
 from sidestep.scenes.pgm import read_grey_image, write_pgm
@@ -105,8 +106,8 @@ def _place(pixels: FloatArray, settings: RosMap) -> FloatArray:
     """Pixel coordinates, y up from the lower left corner, to metres in the map's frame (to 1 µm)."""
     x, y, yaw = settings.origin
     u, v = (pixels * settings.resolution).T
-    east = x + math.cos(yaw) * u - math.sin(yaw) * v
-    north = y + math.sin(yaw) * u + math.cos(yaw) * v
+    east = x + exact.cos(yaw) * u - exact.sin(yaw) * v
+    north = y + exact.sin(yaw) * u + exact.cos(yaw) * v
     return np.stack([east, north], axis=1).round(6)
 
 

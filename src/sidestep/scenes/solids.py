@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import OPEN, SOLID, Region, SceneSpec
@@ -39,7 +40,7 @@ def solid_rings(spec: SceneSpec, where: str = "scene") -> list[FloatArray]:
     solid = _union([polygon for polygon, kind in zip(polygons, kinds, strict=True) if kind in SOLID])
     if spec.enclosed:
         open_ground = _union([polygon for polygon, kind in zip(polygons, kinds, strict=True) if kind in OPEN])
-        bounded = shapely.set_precision(shapely.difference(open_ground, solid), SNAP)
+        bounded = _snapped(shapely.difference(open_ground, solid))
         if bounded.area < SMALLEST_AREA:
             raise BadInput(f"{where}: the solid regions cover all open ground; shrink them or add a walkable region")
         solid_side = -1.0  # shapely: clockwise shells, so that the free ground is on the right
@@ -124,14 +125,23 @@ def _union(polygons: list[Polygon]) -> Any:
     import shapely
 
     if len(polygons) <= MANY:
-        return shapely.set_precision(shapely.union_all(polygons), SNAP)
+        return _snapped(shapely.union_all(polygons))
     one, _ = shapely.STRtree(polygons).query(polygons, predicate="intersects")
     alone = np.bincount(one, minlength=len(polygons)) == 1  # each meets itself
     every = np.array(polygons, dtype=object)
     joined = shapely.get_parts(shapely.set_precision(shapely.union_all(every[~alone]), SNAP))
     snapped = shapely.get_parts(shapely.set_precision(every[alone], SNAP))
     both = np.concatenate([joined, snapped])
-    return shapely.multipolygons(both[shapely.get_type_id(both) == shapely.GeometryType.POLYGON])
+    polygons_only = both[shapely.get_type_id(both) == shapely.GeometryType.POLYGON]
+    return shapely.normalize(shapely.multipolygons(polygons_only))
+
+
+def _snapped(geometry: Any) -> Any:
+    """On the grid, and with parts, rings and first corners in an order that follows from the coordinates alone: that of
+    GEOS depends on last bits of corners before they are snapped."""
+    import shapely
+
+    return shapely.normalize(shapely.set_precision(geometry, SNAP))
 
 
 def _tidy_ring(corners: FloatArray) -> FloatArray:
@@ -142,6 +152,6 @@ def _tidy_ring(corners: FloatArray) -> FloatArray:
         before, first, after = corners[-1], corners[0], corners[1]
         chord = after - before
         offset = first - before
-        if abs(chord[0] * offset[1] - chord[1] * offset[0]) <= STRAIGHT * np.hypot(*chord):
+        if abs(chord[0] * offset[1] - chord[1] * offset[0]) <= STRAIGHT * exact.hypot(*chord):
             corners = corners[1:]
     return corners

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.kernels.layout import WALL_REACH
 from sidestep.types.base import FloatArray, IntArray
 
@@ -76,7 +77,7 @@ def _lay_grid(bounds: tuple[float, float, float, float]) -> tuple[float, float, 
 def _cut(segments: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
     """Edge number, start and end of pieces no longer than ``PIECE``."""
     start, end = segments[:, :2].astype(np.float64), segments[:, 2:].astype(np.float64)
-    pieces = np.maximum(np.ceil(np.hypot(*(end - start).T) / PIECE), 1).astype(np.int64)
+    pieces = np.maximum(np.ceil(exact.hypot(*(end - start).T) / PIECE), 1).astype(np.int64)
     edge = np.repeat(np.arange(len(segments)), pieces)
     k = np.arange(len(edge)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     along = (end - start)[edge] / pieces[edge, None]

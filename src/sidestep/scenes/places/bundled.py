@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.places.closed import close_others
 from sidestep.scenes.places.osm import osm_place
@@ -56,7 +57,7 @@ def long_ways(name: str) -> tuple[Route, ...]:
     xy = np.array([place.graph.nodes[node]["xy"] for node in nodes])
     routes = []
     for chosen in json.loads(LONG_WAYS.read_text(encoding="utf-8"))[name]:
-        nearest = [int(np.hypot(*(xy - point).T).argmin()) for point in chosen]
+        nearest = [int(exact.hypot(*(xy - point).T).argmin()) for point in chosen]
         routes.append(place.route_over(tuple(nodes[k] for k in nearest)))
     return tuple(routes)
 

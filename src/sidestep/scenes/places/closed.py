@@ -10,7 +10,7 @@ import shapely
 
 from sidestep.errors import BadInput
 from sidestep.scenes.places.place import Place
-from sidestep.scenes.towns.curves import left_of, stations_of, unit
+from sidestep.scenes.towns.curves import left_of, point_at, stations_of, steps, unit
 from sidestep.scenes.towns.routes import Route
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec
@@ -64,7 +64,7 @@ def _across(place: Place, node: int, other: int, way: shapely.LineString) -> Reg
     line = place.edge_path(node, other)
     at = stations_of(line)
     need = max(place.graph.edges[node, n]["width"] for n in place.graph.neighbors(node)) / 2 + OFF_ROUTE
-    for distance in np.arange(edge["width"] / 2 + 0.3, at[-1] - 0.2, 0.25).tolist():
+    for distance in steps(edge["width"] / 2 + 0.3, at[-1] - 0.2, 0.25).tolist():
         ring = _ring(line, at, distance, edge["width"])
         if shapely.Polygon(ring).distance(way) >= min(need, 1.6):
             corners = tuple((float(x), float(y)) for x, y in ring)
@@ -73,7 +73,7 @@ def _across(place: Place, node: int, other: int, way: shapely.LineString) -> Reg
 
 
 def _ring(line: FloatArray, at: FloatArray, distance: float, width: float) -> FloatArray:
-    place = np.array([np.interp(distance, at, line[:, k]) for k in (0, 1)])
+    place = point_at(distance, at, line)
     index = min(max(int(np.searchsorted(at, distance)) - 1, 0), len(line) - 2)
     along = unit(line[index + 1] - line[index])
     across, half = left_of(along) * (width / 2 + OVERLAP), along * THICK / 2

@@ -11,7 +11,7 @@ import shapely
 from sidestep.scenes.places.osm_file import OsmData, Tags
 from sidestep.scenes.places.osm_tags import OsmOptions, is_crossing, metres
 from sidestep.scenes.places.roads import RoadPart, Streets
-from sidestep.scenes.towns.curves import left_of, unit
+from sidestep.scenes.towns.curves import dot, left_of, unit
 from sidestep.types.base import FloatArray
 
 EXTENSION = 5.0  # m: a crossing that ends before a sidewalk is drawn on so far
@@ -87,4 +87,4 @@ def _end(before: FloatArray, end: FloatArray, walks: list[Any]) -> FloatArray:
     if not hits:
         return end[None]
     places = np.concatenate(hits)
-    return np.asarray(places[np.abs((places - end) @ along).argmin()][None])
+    return np.asarray(places[np.abs(dot(places - end, along)).argmin()][None])

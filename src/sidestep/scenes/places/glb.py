@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 
@@ -61,11 +62,11 @@ def _triangles(document: dict[str, Any], binary: bytes, where: str) -> FloatArra
     try:
         scenes, nodes = document.get("scenes", []), document.get("nodes", [])
         roots = scenes[document.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
-        stack = [(int(root), np.eye(4), 0) for root in roots]
+        stack: list[tuple[int, FloatArray, int]] = [(int(root), np.eye(4), 0) for root in roots]
         while stack:
             number, outer, depth = stack.pop()
             node = nodes[number]
-            matrix = outer @ _matrix(node)
+            matrix = _product(outer, _matrix(node))
             if depth > DEPTH:
                 raise ValueError("nodes are nested too deeply")
             stack += [(int(child), matrix, depth + 1) for child in node.get("children", [])]
@@ -87,11 +88,19 @@ def _triangles(document: dict[str, Any], binary: bytes, where: str) -> FloatArra
 
 def _placed(primitive: dict[str, Any], document: dict[str, Any], binary: bytes, matrix: FloatArray) -> FloatArray:
     points = _accessor(primitive["attributes"]["POSITION"], document, binary).astype(np.float64)
-    points = points @ matrix[:3, :3].T + matrix[:3, 3]
+    points = _product(points, matrix[:3, :3].T) + matrix[:3, 3]
     if "indices" not in primitive:
         return np.asarray(points.reshape(-1, 3, 3))
     order = _accessor(primitive["indices"], document, binary).astype(np.int64).ravel()
     return np.asarray(points[order].reshape(-1, 3, 3))
+
+
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """The matrix product, summed in order: libraries sum in an order that depends on the processor."""
+    total: Any = a[:, 0, None] * b[0]
+    for k in range(1, len(b)):
+        total = total + a[:, k, None] * b[k]
+    return np.asarray(total)
 
 
 def _accessor(number: int, document: dict[str, Any], binary: bytes) -> Any:
@@ -137,7 +146,7 @@ def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], Flo
     for number, (name, (colour, triangles)) in enumerate(parts.items()):
         turned = np.round(triangles[..., [0, 2, 1]] * (1.0, 1.0, -1.0), 3)
         normal = np.cross(turned[:, 1] - turned[:, 0], turned[:, 2] - turned[:, 0])
-        normal = np.round(normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12), 2)
+        normal = np.round(normal / np.maximum(exact.norm(normal)[:, None], 1e-12), 2)
         keys = np.concatenate([turned.reshape(-1, 3), normal.repeat(3, axis=0)], axis=1)
         unique, order = np.unique(keys, axis=0, return_inverse=True)
         points = unique[:, :3].astype(np.float32)
@@ -149,7 +158,7 @@ def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], Flo
             accessors.append({"bufferView": len(views) - 1, "componentType": kind, "count": len(values), "type": shape})
             binary += raw + b"\0" * (-len(raw) % 4)
         accessors[-2].update(min=points.min(axis=0).tolist(), max=points.max(axis=0).tolist())
-        linear = [round(float(value) ** 2.2, 4) for value in colour]
+        linear = [round(exact.exp(2.2 * exact.log(value)), 4) for value in colour]
         materials.append(
             {"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}}
         )

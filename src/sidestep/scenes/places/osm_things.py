@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.scenes.places.osm_file import OsmData, OsmNode, Tags
 from sidestep.scenes.places.osm_tags import metres
 from sidestep.scenes.places.partition import as_region
@@ -72,18 +73,19 @@ def _heading(node: OsmNode, walks: list[Any]) -> float:
     place = near.project(point)
     a, b = (np.asarray(near.interpolate(s).coords)[0] for s in (max(place - 0.5, 0.0), min(place + 0.5, near.length)))
     along = unit(b - a)
-    return float(np.arctan2(along[1], along[0]))
+    return float(exact.arctan2(along[1], along[0]))
 
 
 def _footprint(name: str, node: OsmNode, heading: float, size: tuple[float, float], height: float) -> Region:
-    c, s = math.cos(heading), math.sin(heading)
+    c, s = exact.cos(heading), exact.sin(heading)
     local: FloatArray
     if name in ROUND:
         turn = np.pi / 8 + np.arange(8) * np.pi / 4
-        local = np.stack([np.cos(turn), np.sin(turn)], axis=1) * size[0] / 2
+        local = np.stack([exact.cos(turn), exact.sin(turn)], axis=1) * size[0] / 2
     else:
         local = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float) * np.array(size) / 2
-    ring = local @ np.array([[c, s], [-s, c]]) + node.xy
+    x, y = local.T
+    ring = np.stack([x * c - y * s, x * s + y * c], axis=1) + node.xy
     kind = "obstacle" if name in OBSTACLES else "furniture"
     return as_region(kind, shapely.Polygon(ring), name, round(height, 2))  # type: ignore[arg-type]
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.scenes.places.osm_file import OsmData, OsmWay
 from sidestep.scenes.places.osm_tags import OsmOptions, is_road, road_width, sidewalk_width
-from sidestep.scenes.towns.curves import left_of, unit
+from sidestep.scenes.towns.curves import dot, left_of
 from sidestep.types.base import FloatArray
 
 SIDES = ("left", "right")
@@ -113,7 +114,7 @@ def _arms(parts: tuple[RoadPart, ...]) -> dict[str, list[_Arm]]:
     for part in parts:
         for end, points, sides in ((0, part.points, (0, 1)), (1, part.points[::-1], (1, 0))):
             along = points[1] - points[0]
-            arm = _Arm(part, points[0], float(np.arctan2(along[1], along[0])), sides)
+            arm = _Arm(part, points[0], float(exact.arctan2(along[1], along[0])), sides)
             found.setdefault(part.ends[end], []).append(arm)
     for arms in found.values():
         arms.sort(key=lambda arm: arm.angle)
@@ -133,7 +134,7 @@ def _wedges(arms: list[_Arm], reach: Callable[[RoadPart, int], float]) -> list[A
             turn = np.linspace(
                 arm.angle + np.pi / 2, arm.angle + gap - np.pi / 2, 2 + int(QUARTER * (gap - np.pi) / 1.5)
             )
-            rim = arm.centre + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+            rim = arm.centre + radius * np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
             wedges.append(shapely.Polygon([arm.centre, *rim]))
     return wedges
 
@@ -159,7 +160,7 @@ def _misfits(parts: tuple[RoadPart, ...], point: FloatArray) -> list[tuple[float
         place = line.project(shapely.Point(point))
         foot, ahead = (np.asarray(line.interpolate(s).coords)[0] for s in (place, min(place + 0.1, line.length)))
         behind = np.asarray(line.interpolate(max(place - 0.1, 0.0)).coords)[0]
-        side = 0 if left_of(unit(ahead - behind)) @ (point - foot) > 0 else 1
+        side = 0 if dot(left_of(ahead - behind), point - foot) > 0 else 1
         if part.sidewalks[side]:
-            found.append((abs(float(np.hypot(*(point - foot))) - part.reach(side, 0.5)), part.sidewalks[side]))
+            found.append((abs(float(exact.hypot(*(point - foot))) - part.reach(side, 0.5)), part.sidewalks[side]))
     return found or [(0.0, 2.0)]

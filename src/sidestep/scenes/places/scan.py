@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places.glb import read_triangles
@@ -91,7 +92,7 @@ def _check_level(place: Place, triangles: FloatArray, file: Path) -> None:
     lines = [resample(edge["line"], 1.0) for *_, edge in place.graph.edges(data=True)]
     points = np.concatenate([*lines, np.zeros((0, 2))])
     normal = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    flat = np.abs(normal[:, 2]) > 0.8 * np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
+    flat = np.abs(normal[:, 2]) > 0.8 * np.maximum(exact.norm(normal), 1e-12)
     faces, normal = triangles[flat], normal[flat]
     which, owner = shapely.STRtree(shapely.polygons(faces[:, :, :2])).query(shapely.points(points), "intersects")
     if not len(which):

@@ -9,6 +9,7 @@ import numpy as np
 import shapely
 from scipy.spatial import Voronoi
 
+from sidestep import exact
 from sidestep.scenes.places.graph import WalkLine
 from sidestep.types.base import FloatArray
 
@@ -76,7 +77,7 @@ def _branch(axis: nx.Graph, leaf: Node) -> tuple[list[Node], float]:
         ahead = [node for node in axis.neighbors(path[-1]) if len(path) < 2 or node != path[-2]]
         if len(ahead) != 1:
             return path, length
-        length += float(np.hypot(ahead[0][0] - path[-1][0], ahead[0][1] - path[-1][1]))
+        length += float(exact.hypot(ahead[0][0] - path[-1][0], ahead[0][1] - path[-1][1]))
         path.append(ahead[0])
 
 
@@ -115,7 +116,7 @@ def _chains(axis: nx.Graph) -> list[tuple[FloatArray, str]]:
     found = []
     for path, kind in chains:
         points = np.array(path)
-        length = float(np.hypot(*np.diff(points, axis=0).T).sum())
+        length = float(exact.hypot(*np.diff(points, axis=0).T).sum())
         lead = any(end in crossed and axis.degree(end) == 2 for end in (path[0], path[-1]))
         found.append((points, "crosswalk" if lead and length < LEAD else kind))
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.scenes.places.place import Place
-from sidestep.scenes.towns.curves import cut, resample, stations_of, unit
+from sidestep.scenes.towns.curves import cut, dot, resample, stations_of, unit
 from sidestep.scenes.towns.routes import join_lines
 from sidestep.scenes.towns.town import Spot
 from sidestep.types.base import FloatArray
@@ -54,7 +55,7 @@ def _turned(points: FloatArray) -> float:
     """Largest angle (rad) between the first direction and any other, over steps of 1 m."""
     step = unit(np.diff(points, axis=0))
     a, b = step[0], step
-    return float(np.abs(np.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], b @ a)).max())
+    return float(np.abs(exact.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], dot(b, a))).max())
 
 
 def crosswalk_spots(place: Place) -> list[Spot]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray
 
 _QUARTER = np.array([-1.0, 1.0])
@@ -35,18 +36,30 @@ def unit(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors / np.maximum(length, 1e-12))
 
 
+def dot(vectors: FloatArray, other: FloatArray) -> Any:
+    """Scalar product over the last axis, of two components, without a matrix product."""
+    return vectors[..., 0] * other[..., 0] + vectors[..., 1] * other[..., 1]
+
+
+def steps(start: float, stop: float, step: float) -> FloatArray:
+    """``start``, ``start + step``, … below ``stop``."""
+    return np.asarray(start + step * np.arange(max(int(np.ceil((stop - start) / step)), 0)))
+
+
 def turn_between(a: FloatArray, b: FloatArray) -> float:
     """Angle (rad) from direction ``a`` to ``b``, positive to the left."""
-    return float(np.arctan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]))
+    return float(exact.arctan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]))
 
 
 def spline(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, pieces: int) -> Curve:
     """The cubic Hermite curve from ``a`` along ``da`` to ``b`` along ``db``, as fast as its chord is long."""
-    size = float(np.hypot(*(b - a)))
+    size = float(exact.hypot(*(b - a)))
     u = np.linspace(0.0, 1.0, pieces + 1)[:, None]
     m0, m1 = da * size, db * size
-    points = (2 * u**3 - 3 * u**2 + 1) * a + (u**3 - 2 * u**2 + u) * m0 + (3 * u**2 - 2 * u**3) * b + (u**3 - u**2) * m1
-    slope = (6 * u**2 - 6 * u) * a + (3 * u**2 - 4 * u + 1) * m0 + (6 * u - 6 * u**2) * b + (3 * u**2 - 2 * u) * m1
+    u2 = u * u
+    u3 = u2 * u
+    points = (2 * u3 - 3 * u2 + 1) * a + (u3 - 2 * u2 + u) * m0 + (3 * u2 - 2 * u3) * b + (u3 - u2) * m1
+    slope = (6 * u2 - 6 * u) * a + (3 * u2 - 4 * u + 1) * m0 + (6 * u - 6 * u2) * b + (3 * u2 - 2 * u) * m1
     return Curve(points, unit(slope))
 
 
@@ -63,11 +76,11 @@ def fillet(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, radius:
     if ta <= 0.05 or tb <= 0.05:
         return spline(a, da, b, db, 12)
     corner = a + da * ta
-    reach = min(radius * np.tan(abs(turn) / 2), ta, tb)
-    radius = reach / np.tan(abs(turn) / 2)
+    reach = min(radius * exact.tan(abs(turn) / 2), ta, tb)
+    radius = reach / exact.tan(abs(turn) / 2)
     pieces = max(int(np.ceil(abs(turn) / np.sqrt(8 * SAGITTA / max(radius, 0.1)))), 3)
     angle = np.linspace(0.0, turn, pieces + 1)[:, None]
-    tangents = da * np.cos(angle) + left_of(da) * np.sin(angle)
+    tangents = da * exact.cos(angle) + left_of(da) * exact.sin(angle)
     centre = corner - da * reach + left_of(da) * radius * np.sign(turn)
     arc = centre - left_of(tangents) * radius * np.sign(turn)
     points: list[FloatArray] = [arc]
@@ -87,15 +100,30 @@ def fillet(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, radius:
 
 def stations_of(points: FloatArray) -> FloatArray:
     """Length (m) along a polyline up to each of its points."""
-    steps = np.sqrt((np.diff(points, axis=0) ** 2).sum(axis=1))
-    return np.concatenate([[0.0], np.cumsum(steps)])
+    return np.concatenate([[0.0], np.cumsum(exact.norm(np.diff(points, axis=0)))])
+
+
+def points_at(stations: FloatArray, at: FloatArray, values: FloatArray) -> FloatArray:
+    """Rows of ``values (N, C)``, which belong to the stations ``at (N,)``, at others ``(M,)``: linear between, and the
+    first or last row beyond the ends."""
+    k = np.minimum(np.maximum(at.searchsorted(stations, side="right") - 1, 0), len(at) - 2)
+    low, first = at[k], values[k]
+    share = np.maximum(stations - low, 0.0) / np.maximum(at[k + 1] - low, 1e-300)
+    found = first + share[:, None] * (values[k + 1] - first)
+    found[stations >= at[-1]] = values[-1]
+    return np.asarray(found)
+
+
+def point_at(station: float, at: FloatArray, values: FloatArray) -> FloatArray:
+    """The row at one station."""
+    return np.asarray(points_at(np.array([station]), at, values)[0])
 
 
 def resample(points: FloatArray, spacing: float) -> FloatArray:
     """The polyline at equal steps of at most ``spacing`` (m), both ends included."""
     at = stations_of(points)
     wanted = np.linspace(0.0, at[-1], max(int(np.ceil(at[-1] / spacing)), 1) + 1)
-    return np.stack([np.interp(wanted, at, points[:, k]) for k in (0, 1)], axis=1)
+    return points_at(wanted, at, points)
 
 
 def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = None) -> FloatArray:
@@ -104,6 +132,5 @@ def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = No
     first, last = np.searchsorted(at, [start + 1e-6, end - 1e-6])
     part = np.empty((last - first + 2, 2))
     part[1:-1] = points[first:last]
-    for k in (0, 1):
-        part[0, k], part[-1, k] = np.interp((start, end), at, points[:, k])
+    part[[0, -1]] = points_at(np.array([start, end]), at, points)
     return part

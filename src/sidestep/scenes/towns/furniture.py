@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidestep.scenes.towns.curves import left_of
+from sidestep import exact
+from sidestep.scenes.towns.curves import left_of, steps
 from sidestep.scenes.towns.objects import ObjectRows
 from sidestep.scenes.towns.streets import Street
 from sidestep.types.base import BoolArray, FloatArray
@@ -82,8 +83,10 @@ def shift_at(clutter: tuple[Clutter, ...], stations: FloatArray) -> FloatArray:
     """How far the way past things lies from the middle of the sidewalk, towards the lots, m."""
     shift = np.zeros(len(stations))
     for thing in clutter:
-        beyond = np.clip((np.abs(stations - thing.station) - thing.half_length - 0.7) / TAPER, 0.0, 1.0)
-        shift += thing.shift * (0.5 + 0.5 * np.cos(np.pi * beyond))
+        beyond = (np.abs(stations - thing.station) - thing.half_length - 0.7) / TAPER
+        near = beyond < 1.0
+        if near.any():
+            shift[near] += thing.shift * (0.5 + 0.5 * exact.cos(np.pi * np.maximum(beyond[near], 0.0)))
     return shift
 
 
@@ -110,8 +113,8 @@ def _put(
 
 def _park_cars(street: Street, rows: ObjectRows, block: int, rng: np.random.Generator) -> None:
     for side in (0, 1):
-        stations = np.arange(street.start + 6, street.end - 6, CAR_SLOT)
-        stations = stations + rng.uniform(-0.3, 0.3, len(stations))
+        stations = steps(street.start + 6, street.end - 6, CAR_SLOT)
+        stations = stations + exact.uniform(rng, -0.3, 0.3, len(stations))
         there = (rng.random(len(stations)) < 0.5) & _away(street, stations, 5.5)
         places, along, _ = _put(street, side, stations, np.full(len(stations), street.road_half - 1.1))
         for k in np.flatnonzero(there).tolist():
@@ -139,7 +142,7 @@ def _bus_stop(
 ) -> list[float]:
     """A shelter in a wide verge of an arterial: glass at the kerb, a bench before it, open to the sidewalk."""
     zones = street.zones[side]
-    share, wanted = rng.uniform(0.2, 0.8), rng.random() < 0.5
+    share, wanted = exact.uniform(rng, 0.2, 0.8), rng.random() < 0.5
     station = np.array([street.start + share * (street.end - street.start)])
     if not (wanted and street.chain.arterial and zones.verge >= 1.3) or not _away(street, station, 8.0, mouths, 8.0)[0]:
         return []
@@ -162,13 +165,13 @@ def _fill_verge(
 ) -> None:
     """Lamp posts and trees at steady distances, other things in the slots between."""
     zones = street.zones[side]
-    stations = np.arange(street.start + 1.5, street.end - 1.5, SLOT)
+    stations = steps(street.start + 1.5, street.end - 1.5, SLOT)
     lamp_every, tree_every = int(rng.integers(7, 11)), int(rng.integers(2, 5))
     trees, phase = rng.random() < 0.75, int(rng.integers(0, 4))
     drawn, size, tall = (
         rng.random(len(stations)),
-        rng.uniform(0.28, 0.5, len(stations)),
-        rng.uniform(4.5, 8.0, len(stations)),
+        exact.uniform(rng, 0.28, 0.5, len(stations)),
+        exact.uniform(rng, 4.5, 8.0, len(stations)),
     )
     free = _away(street, stations, 1.9, stops, 4.6)
     middle = street.road_half + zones.kerb + zones.verge / 2
@@ -207,7 +210,7 @@ def _fill_frontage(
     rng: np.random.Generator,
 ) -> None:
     zones = street.zones[side]
-    stations = np.arange(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
+    stations = steps(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
     drawn = rng.random(len(stations))
     free = _away(street, stations, 0.0, mouths, 6.0) & _away(street, stations, -9.0, [c.station for c in clutter], 2.5)
     distance = zones.offsets(street.road_half)[5] - zones.frontage / 2
@@ -224,7 +227,7 @@ def _fill_sidewalk(
     """Things at either edge of the clear sidewalk, 13 m or more apart."""
     zones = street.zones[side]
     count = int((street.end - street.start) / 13.0)
-    gaps, what = rng.uniform(13.0, 34.0, count), rng.integers(0, len(SIDEWALK_THINGS), count)
+    gaps, what = exact.uniform(rng, 13.0, 34.0, count), rng.integers(0, len(SIDEWALK_THINGS), count)
     at_verge, share = rng.random(count) < 0.6, rng.random(count)
     stations = street.start + np.cumsum(gaps) - 6.0
     free = _away(street, stations, 7.0, mouths, 7.0) & (stations < street.end - 2.0) & (share < 0.9)

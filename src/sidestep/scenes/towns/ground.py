@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.scenes.towns.network import Network
 from sidestep.scenes.towns.pieces import KERB_HEIGHT, PieceList
 from sidestep.scenes.towns.rings import Corner, Half
@@ -20,7 +21,7 @@ ZONES = (("kerb", 0, 1), ("verge", 1, 2), ("sidewalk", 2, 4), ("frontage", 4, 5)
 def circle(centre: FloatArray, radius: float, corners: int = 48) -> FloatArray:
     """A round outline, mm precise."""
     angle = np.arange(corners) * 2 * np.pi / corners
-    return np.round(centre + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1), 3)
+    return np.round(centre + radius * np.stack([exact.cos(angle), exact.sin(angle)], axis=1), 3)
 
 
 def add_street_ground(pieces: PieceList, street: Street, block: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
-from sidestep.scenes.towns.curves import left_of, stations_of, unit
+from sidestep.scenes.towns.curves import left_of, point_at, stations_of, unit
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec
 
@@ -77,7 +77,7 @@ def _across(town: Town, node: int, other: int) -> Region:
     else:
         distance, width = zones.sidewalk / 2 + zones.frontage + 0.5, edge["width"]
     at = stations_of(line)
-    place = np.array([np.interp(distance, at, line[:, k]) for k in (0, 1)])
+    place = point_at(distance, at, line)
     index = min(max(int(np.searchsorted(at, distance)) - 1, 0), len(line) - 2)
     along = unit(line[index + 1] - line[index])
     across = left_of(along) * (width / 2 + OVERLAP)

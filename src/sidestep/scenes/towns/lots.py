@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep.scenes.towns.curves import cut, left_of, stations_of, unit
+from sidestep import exact
+from sidestep.scenes.towns.curves import cut, dot, left_of, stations_of, steps, unit
 from sidestep.scenes.towns.network import HALF
 from sidestep.scenes.towns.objects import ObjectRows
 from sidestep.scenes.towns.pieces import PieceList
@@ -126,14 +127,14 @@ def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: lis
     manner = ("terrace", "mixed", "villas")[int(rng.choice(3, p=[0.4, 0.4, 0.2]))]
     gap_share = {"terrace": 0.08, "mixed": 0.4, "villas": 0.9}[manner]
     storeys = int(rng.integers(2, 6)) if manner != "villas" else 2
-    depth = float(rng.uniform(9.0, 16.0))
+    depth = float(exact.uniform(rng, 9.0, 16.0))
     at = 0.0
     while at < length - 7.0:
-        width = float(rng.uniform(8.0, 15.0) if manner == "villas" else rng.uniform(8.0, 24.0))
-        setback = float(rng.uniform(1.0, 4.0)) if manner == "villas" else 0.0
+        width = float(exact.uniform(rng, 8.0, 15.0) if manner == "villas" else exact.uniform(rng, 8.0, 24.0))
+        setback = float(exact.uniform(rng, 1.0, 4.0)) if manner == "villas" else 0.0
         tall = max(storeys + int(rng.integers(-1, 2)), 1) * STOREY + 0.45
         name = NAMES[int(rng.integers(len(NAMES)))] if manner != "villas" else "house"
-        gap, drawn = float(rng.uniform(2.5, 7.0)), rng.random()
+        gap, drawn = float(exact.uniform(rng, 2.5, 7.0)), rng.random()
         end = min(at + width, length)
         if length - end < 7.0:
             end = length
@@ -181,7 +182,7 @@ def _lot(front: FloatArray, depth: float) -> tuple[Any, FloatArray]:
 def _house(front: FloatArray, setback: float, depth: float, height: float, name: str, block: int) -> House | None:
     if setback:
         inward = left_of(unit(front[-1] - front[0]))
-        bulge = float(((front - front[0]) @ inward).max())
+        bulge = float(dot(front - front[0], inward).max())
         front = front[[0, -1]] + inward * (setback + bulge)
     elif len(front) > 2:  # few long walls instead of many short ones; they stay within 0.2 m of the line
         front = shapely.get_coordinates(shapely.simplify(shapely.LineString(front), 0.18))
@@ -231,10 +232,10 @@ def _plant(inner: Any, park: bool, block: int, rng: np.random.Generator, rows: O
     """Trees on a shaken grid: close in parks, wide apart in back yards."""
     pitch, border = (8.0, 2.0) if park else (26.0, 24.0)
     x0, y0, x1, y1 = inner.bounds
-    xs, ys = np.meshgrid(np.arange(x0, x1, pitch), np.arange(y0, y1, pitch))
+    xs, ys = np.meshgrid(steps(x0, x1, pitch), steps(y0, y1, pitch))
     places = np.stack([xs.ravel(), ys.ravel()], axis=1)
-    places = places + rng.uniform(-0.3, 0.3, places.shape) * pitch
-    sizes, heights = rng.uniform(0.3, 0.6, len(places)), rng.uniform(5.0, 9.0, len(places))
+    places = places + exact.uniform(rng, -0.3, 0.3, places.shape) * pitch
+    sizes, heights = exact.uniform(rng, 0.3, 0.6, len(places)), exact.uniform(rng, 5.0, 9.0, len(places))
     ground = inner.buffer(-border, quad_segs=2)
     inside = shapely.contains_xy(ground, places[:, 0], places[:, 1])
     for k in np.flatnonzero(inside).tolist():

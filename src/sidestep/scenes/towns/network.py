@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import networkx as nx
 import numpy as np
 
+from sidestep import exact
 from sidestep.scenes.towns.curves import Curve, fillet, resample, spline, stations_of, unit
 from sidestep.types.base import FloatArray
 
@@ -36,6 +38,11 @@ class Chain:
     curve: Curve  # a point about every metre
     stations: FloatArray  # (N,) m
     arterial: bool
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """Points and directions side by side ``(N, 4)``, to look them up together."""
+        return np.concatenate([self.curve.points, self.curve.tangents], axis=1)
 
     @property
     def length(self) -> float:
@@ -75,13 +82,13 @@ def _shaken_grid(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     counts = rng.integers(11, 15, size=2)
     lines = []
     for count in counts:
-        gaps = rng.uniform(0.78, 1.22, count - 1)
+        gaps = exact.uniform(rng, 0.78, 1.22, count - 1)
         gaps *= (SIZE - 2 * MARGIN) / gaps.sum()
         lines.append(np.concatenate([[0.0], np.cumsum(gaps)]) + MARGIN - HALF)
     ys, xs = lines
     places = np.stack(np.meshgrid(xs, ys), axis=-1)
     spacing = np.array([np.diff(xs).mean(), np.diff(ys).mean()])
-    places = places + rng.uniform(-SHAKE, SHAKE, places.shape) * spacing
+    places = places + exact.uniform(rng, -SHAKE, SHAKE, places.shape) * spacing
     along_row = np.empty_like(places)
     along_row[:, 1:-1] = places[:, 2:] - places[:, :-2]
     along_row[:, 0], along_row[:, -1] = places[:, 1] - places[:, 0], places[:, -1] - places[:, -2]
@@ -139,12 +146,12 @@ def _centre_line(path: list[GridNode], places: FloatArray, tangents: FloatArray,
     for a, b in itertools.pairwise(path):
         axis = 0 if a[0] == b[0] else 1
         sense = 1.0 if a < b else -1.0
-        chord = float(np.hypot(*(places[b] - places[a])))
+        chord = float(exact.hypot(*(places[b] - places[a])))
         pieces.append(spline(places[a], sense * tangents[a][axis], places[b], sense * tangents[b][axis], int(chord)))
     line = pieces[0]
     for before, a, piece in zip(path[:-2], path[1:-1], pieces[1:], strict=True):
         bend = _axis(before, a) != _axis(a, path[path.index(a) + 1])
-        line = _bend(line, piece, float(rng.uniform(*BEND))) if bend else _append(line, piece)
+        line = _bend(line, piece, float(exact.uniform(rng, *BEND))) if bend else _append(line, piece)
     points = resample(line.points, 1.0)
     slope = np.gradient(points, axis=0)
     slope[0], slope[-1] = line.tangents[0], line.tangents[-1]
@@ -179,5 +186,5 @@ def _sorted_arms(count: int, chains: list[Chain]) -> tuple[tuple[tuple[int, int]
     for index, chain in enumerate(chains):
         for end, node in enumerate((chain.start, chain.end)):
             x, y = chain.curve.tangents[-end] * (1 if end == 0 else -1)
-            arms[node].append((float(np.arctan2(y, x)), index, end))
+            arms[node].append((float(exact.arctan2(y, x)), index, end))
     return tuple(tuple((chain, end) for _, chain, end in sorted(arm)) for arm in arms)

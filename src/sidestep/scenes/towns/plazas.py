@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.scenes.towns.curves import left_of, unit
 from sidestep.scenes.towns.objects import ObjectRows
 from sidestep.scenes.towns.rings import Corner, Half, Ring, half_lines
@@ -55,7 +56,11 @@ def lay_plazas(
         first = int(rng.integers(0, 2))
         halves = (ring.halves[first], ring.halves[first + 2])
         stations = tuple(_free_station(streets[street], rng) for street, _ in halves)
-        passage, size, basin = rng.uniform(5.0, 8.0), rng.uniform(24.0, 38.0, 2), rng.uniform(1.6, 2.8)
+        passage, size, basin = (
+            exact.uniform(rng, 5.0, 8.0),
+            exact.uniform(rng, 24.0, 38.0, 2),
+            exact.uniform(rng, 1.6, 2.8),
+        )
         if any(station is None for station in stations):
             continue
         plaza = _make(streets, corners, ring, int(index), halves, stations, passage, size, basin)
@@ -65,7 +70,7 @@ def lay_plazas(
 
 
 def _free_station(street: Street, rng: np.random.Generator) -> float | None:
-    for share in (rng.uniform(0.45, 0.55), 0.33, 0.67):
+    for share in (exact.uniform(rng, 0.45, 0.55), 0.33, 0.67):
         station = street.start + share * (street.end - street.start)
         if all(abs(crossing.station - station) > CLEAR for crossing in street.crossings):
             return float(np.round(station, 2))
@@ -92,7 +97,7 @@ def _make(
     along = unit(b - a)
     across = left_of(along)
     middle = (a + b) / 2
-    distance = float(np.hypot(*(b - a)))
+    distance = float(exact.hypot(*(b - a)))
     if distance < size[0] + 30:
         return None
     half = size / 2
@@ -125,8 +130,8 @@ def furnish_plaza(plaza: Plaza, rows: ObjectRows, block: int, rng: np.random.Gen
             rows.use("bench", place - across * side * 0.65, across * side, block)
         for x in (-1, 1):
             corner = plaza.centre + along * x * (half[0] - 2.2) + across * side * (half[1] - 2.2)
-            size = float(rng.uniform(0.3, 0.5))
-            rows.add("tree", corner, along, (size, size), float(rng.uniform(5.0, 8.0)), block)
+            size = float(exact.uniform(rng, 0.3, 0.5))
+            rows.add("tree", corner, along, (size, size), float(exact.uniform(rng, 5.0, 8.0)), block)
             lamp = plaza.centre + along * x * (half[0] - 5.0) + across * side * (half[1] - 3.0)
             rows.add("lamp post", lamp, along, (0.18, 0.18), 4.5, block)
     side = 1 if rng.random() < 0.5 else -1

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.scenes.towns.curves import Curve, fillet, left_of, spline, turn_between, unit
 from sidestep.scenes.towns.network import Network
 from sidestep.scenes.towns.streets import Street, corner_radius
@@ -94,7 +95,7 @@ def _make_corner(
         curve = fillet(a, da, b, db, corner_radius(zones, zones2))
     else:
         curve = spline(a, da, b, db, 14)
-    step = np.sqrt((np.diff(curve.points, axis=0) ** 2).sum(axis=1))
+    step = exact.norm(np.diff(curve.points, axis=0))
     share = np.concatenate([[0.0], np.cumsum(step)])[:, None] / step.sum()
     share = share * share * (3 - 2 * share)
     widths, widths2 = (z.offsets(0.0) - z.offsets(0.0)[3] for z in (zones, zones2))
@@ -114,11 +115,11 @@ def _round_about(
     centre: FloatArray, a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, radius: float
 ) -> Curve:
     """Towards the ring, along it against the driving direction, and away."""
-    start, end = (np.arctan2(*(p - centre)[::-1]) for p in (a, b))
+    start, end = (exact.arctan2(*(p - centre)[::-1]) for p in (a, b))
     wedge = (start - end) % (2 * np.pi)
     flare = min(5.5 / radius, 0.46 * wedge)
     angle = np.linspace(start - flare, start - wedge + flare, max(int((wedge - 2 * flare) * radius / 1.2), 2) + 1)
-    out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    out = np.stack([exact.cos(angle), exact.sin(angle)], axis=1)
     arc = Curve(centre + radius * out, -left_of(out))
     first = spline(a, da, arc.points[0], arc.tangents[0], 10)
     last = spline(arc.points[-1], arc.tangents[-1], b, db, 10)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import KDTree
 
-from sidestep.scenes.towns.curves import resample, stations_of, turn_between, unit
+from sidestep import exact
+from sidestep.scenes.towns.curves import points_at, resample, stations_of, turn_between, unit
 from sidestep.types.base import BoolArray, FloatArray
 
 SPACING = 1.0  # m
@@ -59,12 +60,12 @@ def _rounded(points: FloatArray) -> FloatArray:
             out.append(points[k : k + 1])
             continue
         reach = min(ROUNDING, (at[k] - at[0]) * 0.9, (at[-1] - at[k]) * 0.9)
-        start, end = (np.array([np.interp(at[k] + s * reach, at, points[:, c]) for c in (0, 1)]) for s in (-1, 1))
+        start, end = points_at(at[k] + reach * np.array([-1.0, 1.0]), at, points)
         joined = np.concatenate(out)
-        while len(joined) > 1 and np.hypot(*(joined[-1] - points[k])) < reach:
+        while len(joined) > 1 and exact.hypot(*(joined[-1] - points[k])) < reach:
             joined = joined[:-1]
         u = np.linspace(0.0, 1.0, 7)[:, None]
-        out = [joined, (1 - u) ** 2 * start + 2 * u * (1 - u) * points[k] + u * u * end]
+        out = [joined, (1 - u) * (1 - u) * start + 2 * u * (1 - u) * points[k] + u * u * end]
         skip_until = at[k] + reach
     out.append(points[-1:])
     return np.concatenate(out)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sidestep.scenes.towns.curves import cut, resample, stations_of, unit
+from sidestep import exact
+from sidestep.scenes.towns.curves import cut, dot, resample, stations_of, unit
 from sidestep.scenes.towns.routes import join_lines
 from sidestep.types.base import FloatArray
 
@@ -68,12 +69,12 @@ def _turned(points: FloatArray) -> float:
     """Largest angle (rad) between the first direction and any other."""
     step = unit(np.diff(points, axis=0))
     a, b = step[0], step
-    return float(np.abs(np.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], b @ a)).max())
+    return float(np.abs(exact.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], dot(b, a))).max())
 
 
 def _between(dense: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
     """The part of a path, given as close points, between the places nearest to two points."""
-    at = [int(((dense - point) ** 2).sum(axis=1).argmin()) for point in (start, end)]
+    at = [int(exact.norm(dense - point).argmin()) for point in (start, end)]
     return resample(dense[at[0] : at[1] + 1], 1.0)
 
 

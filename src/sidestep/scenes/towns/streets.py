@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidestep.scenes.towns.curves import left_of, turn_between, unit
+from sidestep import exact
+from sidestep.scenes.towns.curves import left_of, point_at, points_at, turn_between, unit
 from sidestep.scenes.towns.network import Chain, Network
 from sidestep.types.base import FloatArray
 
@@ -90,14 +91,9 @@ class Street:
 
     def place(self, station: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points ``(N, 2)`` at stations and distances to the left of the centre line (m), and the directions there."""
-        at = self.chain.stations
-        curve = self.chain.curve
-        point, along = np.empty((len(station), 2)), np.empty((len(station), 2))
-        for k in (0, 1):
-            point[:, k] = np.interp(station, at, curve.points[:, k])
-            along[:, k] = np.interp(station, at, curve.tangents[:, k])
-        ahead = unit(along)
-        return point + left_of(ahead) * np.asarray(offset)[:, None], ahead
+        found = points_at(station, self.chain.stations, self.chain.rows)
+        ahead = unit(found[:, 2:])
+        return found[:, :2] + left_of(ahead) * np.asarray(offset)[:, None], ahead
 
     def turned(self, start: float, end: float) -> float:
         """How much the street turns between two stations, rad, all turns counted positive."""
@@ -124,7 +120,7 @@ def lay_streets(
 ) -> tuple[tuple[Street, ...], FloatArray]:
     """All streets, and for each junction the radius of its roundabout's road (m; 0: none)."""
     plans = [_draw_widths(chain, rng) for chain in network.chains]
-    rounds = np.where(np.array(kinds) == "roundabout", rng.uniform(15.0, 18.0, len(kinds)), 0.0)
+    rounds = np.where(np.array(kinds) == "roundabout", exact.uniform(rng, 15.0, 18.0, len(kinds)), 0.0)
     cuts = np.zeros((len(plans), 2))
     for junction, arms in enumerate(network.arms):
         for arm, reach in zip(arms, _reaches(network, plans, arms, rounds[junction]), strict=True):
@@ -133,7 +129,7 @@ def lay_streets(
             _make_room(network, plans, arms, cuts)
     streets = []
     for chain, (half, zones), (first, last) in zip(network.chains, plans, cuts, strict=True):
-        wide = np.round(rng.uniform(3.0, 4.2, 3), 1)
+        wide = np.round(exact.uniform(rng, 3.0, 4.2, 3), 1)
         missing = rng.random(2) < 0.2
         ends = [kinds[node] == "tee" for node in (chain.start, chain.end)]
         crossings = []
@@ -143,7 +139,7 @@ def lay_streets(
                 crossings.append(Crossing(float(station), float(wide[end]), False))
         room = chain.length - first - last - 10
         if room > MID_BLOCK_FROM and rng.random() < 0.7:
-            middle = first + (chain.length - first - last) * rng.uniform(0.42, 0.58)
+            middle = first + (chain.length - first - last) * exact.uniform(rng, 0.42, 0.58)
             crossings.insert(min(len(crossings), 1), Crossing(float(middle), float(wide[2]), True))
         if not crossings:
             crossings.append(Crossing(float(first + NODE_GAP + wide[0] / 2), float(wide[0]), False))
@@ -155,12 +151,12 @@ def lay_streets(
 
 def _draw_widths(chain: Chain, rng: np.random.Generator) -> tuple[float, tuple[Zones, Zones]]:
     """Half the road and the zones of both sides, cm precise; arterials are wider."""
-    road = rng.uniform(10.0, 14.0) if chain.arterial else rng.uniform(6.0, 9.6)
-    kerb = round(rng.uniform(0.15, 0.30), 2)
+    road = exact.uniform(rng, 10.0, 14.0) if chain.arterial else exact.uniform(rng, 6.0, 9.6)
+    kerb = round(exact.uniform(rng, 0.15, 0.30), 2)
     sides = []
     for _ in range(2):
-        sidewalk = rng.uniform(2.6, 4.5) if chain.arterial else rng.uniform(2.0, 3.8)
-        widths = (rng.uniform(0.8, 2.5), sidewalk, rng.uniform(0.3, 1.5))
+        sidewalk = exact.uniform(rng, 2.6, 4.5) if chain.arterial else exact.uniform(rng, 2.0, 3.8)
+        widths = (exact.uniform(rng, 0.8, 2.5), sidewalk, exact.uniform(rng, 0.3, 1.5))
         sides.append(Zones(kerb, *(round(float(width), 2) for width in widths)))
     return round(road / 2, 2), (sides[0], sides[1])
 
@@ -187,9 +183,9 @@ def _reaches(
             for arm in (k, after):
                 reaches[arm] = max(reaches[arm], widest + 10.0)
         elif angle < FLAT_ANGLE:
-            tangent = corner_radius(zones, zones2) / np.tan(angle / 2) + 0.6
-            reaches[k] = max(reaches[k], (its + mine * np.cos(angle)) / np.sin(angle) + tangent)
-            reaches[after] = max(reaches[after], (mine + its * np.cos(angle)) / np.sin(angle) + tangent)
+            tangent = corner_radius(zones, zones2) / exact.tan(angle / 2) + 0.6
+            reaches[k] = max(reaches[k], (its + mine * exact.cos(angle)) / exact.sin(angle) + tangent)
+            reaches[after] = max(reaches[after], (mine + its * exact.cos(angle)) / exact.sin(angle) + tangent)
     return reaches
 
 
@@ -213,7 +209,7 @@ def _make_room(
             gap = b - a
             ahead = (gap[0] * db[1] - gap[1] * db[0]) / cross
             behind = (gap[0] * da[1] - gap[1] * da[0]) / cross
-            need = corner_radius(plans[chain][1][side], plans[chain2][1][side2]) * np.tan(turn / 2)
+            need = corner_radius(plans[chain][1][side], plans[chain2][1][side2]) * exact.tan(turn / 2)
             cuts[chain, end] += max(need - ahead, 0.0)
             cuts[chain2, end2] += max(need - behind, 0.0)
 
@@ -223,8 +219,8 @@ def _arm_end(
 ) -> tuple[FloatArray, FloatArray]:
     """Where the middle of an arm's sidewalk starts, and the direction away from the junction there."""
     station = reach if end == 0 else chain.length - reach
-    point, along = (np.array([np.interp(station, chain.stations, v[:, k]) for k in (0, 1)]) for v in chain.curve)
-    along = unit(along)
+    found = point_at(station, chain.stations, chain.rows)
+    point, along = found[:2], unit(found[2:])
     offset = plan[1][side].offsets(plan[0])[MIDDLE] * (1 if side == 0 else -1)
     return point + left_of(along) * offset, along if end == 0 else -along
 
@@ -243,17 +239,17 @@ def _sample(
     bend = np.abs(tangents[:-1, 0] * tangents[1:, 1] - tangents[:-1, 1] * tangents[1:, 0]) / np.diff(at)
     need = np.concatenate([[0.0], np.cumsum(np.sqrt(bend / (8 * 0.012)) * np.diff(at))])  # chords of 12 mm sagitta
     need += at / 12.0
-    low, high = np.interp([first, last], at, need)
-    wanted = np.interp(np.linspace(low, high, int(np.ceil(high - low)) + 1), need, at)
+    low, high = exact.interp([first, last], at, need)
+    wanted = exact.interp(np.linspace(low, high, int(np.ceil(high - low)) + 1), need, at)
     wanted[0], wanted[-1] = first, last
-    exact = [c.station + sign * c.width / 2 for c in crossings for sign in (-1, 0, 1)]
+    edges = [c.station + sign * c.width / 2 for c in crossings for sign in (-1, 0, 1)]
     apart = (
-        np.abs(wanted[:, None] - np.array(exact)[None, :]).min(axis=1) > 0.25 if exact else np.full(len(wanted), True)
+        np.abs(wanted[:, None] - np.array(edges)[None, :]).min(axis=1) > 0.25 if edges else np.full(len(wanted), True)
     )
     apart[0] = apart[-1] = True
-    stations = np.sort(np.concatenate([wanted[apart], exact]))
-    centre, along = (np.stack([np.interp(stations, at, v[:, k]) for k in (0, 1)], axis=1) for v in chain.curve)
-    along = unit(along)
+    stations = np.sort(np.concatenate([wanted[apart], edges]))
+    found = points_at(stations, at, chain.rows)
+    centre, along = found[:, :2], unit(found[:, 2:])
     lines = []
     for side, sign in ((0, 1.0), (1, -1.0)):
         offsets = sign * zones[side].offsets(half)

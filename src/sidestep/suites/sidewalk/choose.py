@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from math import acos, atan2, cos, pi, sin
+from math import pi
 from typing import Any
 
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.scenes.towns import GENERATOR_VERSION, Route, Spot, Town, long_scene, long_way, make_town, town_names
@@ -45,22 +46,22 @@ class Line:
 
     def __init__(self, points: FloatArray, width: float, scene: SceneSpec) -> None:
         self._points, self.width = points, width
-        self._at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+        self._at = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
         self.length = float(self._at[-1])
         solids = [shapely.Polygon(r.polygon, r.holes) for r in scene.regions if r.kind in SOLID]
         self._solids = shapely.STRtree(solids)
 
     def point(self, s: float, aside: float = 0.0) -> tuple[float, float]:
         """``s`` m along the way and ``aside`` m to its left."""
-        x, y = (float(np.interp(s, self._at, self._points[:, k])) for k in (0, 1))
+        x, y = (float(exact.interp(s, self._at, self._points[:, k])) for k in (0, 1))
         angle = self.direction(s)
-        return round(x - aside * sin(angle), 2), round(y + aside * cos(angle), 2)
+        return round(x - aside * exact.sin(angle), 2), round(y + aside * exact.cos(angle), 2)
 
     def direction(self, s: float) -> float:
         """Of the way at ``s``, rad, over two metres about it."""
         low, high = max(s - 1.0, 0.0), min(s + 1.0, self.length)
-        x0, y0, x1, y1 = (float(np.interp(at, self._at, self._points[:, k])) for at in (low, high) for k in (0, 1))
-        return atan2(y1 - y0, x1 - x0)
+        x0, y0, x1, y1 = (float(exact.interp(at, self._at, self._points[:, k])) for at in (low, high) for k in (0, 1))
+        return float(exact.arctan2(y1 - y0, x1 - x0))
 
     def is_free(self, *points: tuple[float, float], reach: float = BODY_M + ROOM_M) -> bool:
         """Whether a body can be at all of the points, and walk between them."""
@@ -93,20 +94,20 @@ def _conversing(line: Line, s: float, side: float, generator: np.random.Generato
 
 def _ring(people: int, spacing: float) -> float:
     """Radius of the circle on which so many people stand."""
-    return spacing / (2 * sin(pi / people))
+    return float(spacing / (2 * exact.sin(pi / people)))
 
 
 def _queuing(line: Line, s: float, side: float, generator: np.random.Generator) -> Event | None:
     """From one side of the sidewalk, as straight over it as leaves a passage."""
-    people, spacing = int(generator.integers(3, 6)), round(float(generator.uniform(0.7, 0.9)), 2)
+    people, spacing = int(generator.integers(3, 6)), round(float(exact.uniform(generator, 0.7, 0.9)), 2)
     head = side * (line.width / 2 - BODY_M)
     across = max(line.width - PASSAGE_M - 2 * BODY_M, 0.2)
-    slant = acos(min(across / ((people - 1) * spacing), 1.0))  # 0: square to the way
+    slant = exact.arccos(min(across / ((people - 1) * spacing), 1.0))  # 0: square to the way
     along = slant if generator.random() < 0.5 else -slant
     direction = line.direction(s) - side * pi / 2 + along
     at = line.point(s, head)
     reach = (people - 1) * spacing
-    end = (round(at[0] + reach * cos(direction), 2), round(at[1] + reach * sin(direction), 2))
+    end = (round(at[0] + reach * exact.cos(direction), 2), round(at[1] + reach * exact.sin(direction), 2))
     if not line.is_free(at, end):
         return None
     return {"kind": "queuing", "at": at, "people": people, "spacing_m": spacing, "direction": round(direction, 3)}
@@ -158,7 +159,7 @@ MAKERS: dict[str, Callable[[Line, float, float, np.random.Generator], Event | No
 def place_event(kind: str, line: Line, near: float, generator: np.random.Generator, spread: float) -> Event | None:
     """The event at a free place within ``spread`` m of ``near``; None if there is none."""
     for _ in range(24):
-        s = near + float(generator.uniform(-spread, spread))
+        s = near + float(exact.uniform(generator, -spread, spread))
         side = 1.0 if generator.random() < 0.5 else -1.0
         event = MAKERS[kind](line, min(max(s, 1.0), line.length - 0.5), side, generator)
         if event is not None:
@@ -246,7 +247,7 @@ def _leaves_passage(world: World, points: FloatArray) -> bool:
     people = world.agents[: layout.PY + 1, : world.people].T.astype(np.float64)
     group = world.flags[layout.GROUP, : world.people]
     if world.scenario.events[0].kind == "crossing":
-        near = np.hypot(*(people - points[0]).T) < np.hypot(*(people - points[-1]).T)
+        near = exact.hypot(*(people - points[0]).T) < exact.hypot(*(people - points[-1]).T)
         people, group = people[near], group[near]
     return not len(people) or leaves_passage(points, world.scene.spec, people, BODY_M, group)
 
@@ -262,9 +263,9 @@ def _long(town: Town, number: int, generator: np.random.Generator) -> dict[str, 
 
 def events_along(route: Route, scene: SceneSpec, generator: np.random.Generator) -> list[Event]:
     """Somebody every few dozen metres of a long way, where the sidewalk is wide enough."""
-    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
+    at = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(route.points, axis=0).T))])
     events: list[Event] = []
-    s = float(generator.uniform(*EVENT_EVERY_M))
+    s = float(exact.uniform(generator, *EVENT_EVERY_M))
     while s < at[-1] - 12.0:
         k = int(np.searchsorted(at, s))
         near = slice(max(k - 8, 0), k + 9)
@@ -274,7 +275,7 @@ def events_along(route: Route, scene: SceneSpec, generator: np.random.Generator)
             event = place_event(kind, line, s, generator, 3.0)
             if event is not None:
                 events.append(event)
-        s += float(generator.uniform(*EVENT_EVERY_M))
+        s += float(exact.uniform(generator, *EVENT_EVERY_M))
     return events
 
 
@@ -282,9 +283,9 @@ def long_way_with(
     route: Route, scene: SceneSpec, events: list[Event], can_happen: Callable[[LongWay, Event], bool]
 ) -> dict[str, Any]:
     """The way as the file holds it, with those of the events that can happen."""
-    at = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(route.points, axis=0).T))])
+    at = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(route.points, axis=0).T))])
     steps = np.linspace(0.0, at[-1], max(2, round(at[-1] / LONG_STEP_M) + 1))
-    points = np.column_stack([np.interp(steps, at, route.points[:, k]) for k in (0, 1)])
+    points = np.column_stack([exact.interp(steps, at, route.points[:, k]) for k in (0, 1)])
     way = {
         "points": rounded(points),
         "width": round(float(np.median(route.width)), 2),
@@ -305,16 +306,16 @@ def crossings(route: Route) -> list[tuple[Event, str]]:
         end = next((k for k in range(start, len(kinds)) if kinds[k] != "crosswalk"), len(kinds))
         first, last = points[start], points[end - 1]
         along, come = last - first, points[max(start - 4, 0)] - first
-        direction = atan2(along[1], along[0])
+        direction = exact.arctan2(along[1], along[0])
         side = "left" if along[0] * come[1] - along[1] * come[0] > 0 else "right"
-        zone = _zone((first + last) / 2, direction, float(np.hypot(*along)), float(route.width[start]))
+        zone = _zone((first + last) / 2, direction, float(exact.hypot(*along)), float(route.width[start]))
         found.append(({"kind": "crossing", "zone": zone, "direction": round(direction, 3)}, side))
     return found
 
 
 def _zone(middle: FloatArray, direction: float, along: float, across: float) -> list[list[float]]:
     """Corners of a box of that size about the middle of a crosswalk."""
-    c, s = cos(direction), sin(direction)
+    c, s = exact.cos(direction), exact.sin(direction)
     corners = ((-along, -across), (along, -across), (along, across), (-along, across))
     return [
         [round(float(middle[0]) + (a * c - b * s) / 2, 2), round(float(middle[1]) + (a * s + b * c) / 2, 2)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.places import Place, bundled_place, resolve_place
 from sidestep.scenes.places.bundled import long_ways
@@ -56,7 +57,7 @@ def _short(place: Place, kind: str, count: int) -> list[dict[str, Any]]:
     generator = np.random.default_rng([SEED, *kind.encode()])
     taken = [int(generator.integers(len(spots)))]
     while len(taken) < count:
-        away = np.hypot(*(middles[:, None] - middles[taken]).transpose(2, 0, 1)).min(axis=1)
+        away = exact.hypot(*(middles[:, None] - middles[taken]).transpose(2, 0, 1)).min(axis=1)
         away[taken] = -1.0
         taken.append(int(away.argmax()))
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.suites.sidewalk.setting import GROUND
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import SOLID, SceneSpec
@@ -28,15 +29,15 @@ def leaves_passage(points: FloatArray, scene: SceneSpec, people: FloatArray, rad
     for number in np.unique(group[group >= 0]).tolist():
         standing.append(shapely.MultiPoint(people[group == number]).convex_hull.buffer(radius + HALF_WIDTH_M))
     free = ground.intersection(area) - solid - shapely.union_all(standing)
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
-    here = float(along[np.hypot(*(points - middle).T).argmin()])
+    along = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
+    here = float(along[exact.hypot(*(points - middle).T).argmin()])
     ends = [_on_way(points, along, np.clip(here + step, 0.0, along[-1])) for step in (-REACH_M, REACH_M)]
     parts = [part for part in shapely.get_parts(free) if part.distance(ends[0]) < 0.5]
     return any(part.distance(ends[1]) < 0.5 for part in parts)
 
 
 def _on_way(points: FloatArray, along: FloatArray, s: float) -> shapely.Point:
-    return shapely.Point(*(float(np.interp(s, along, points[:, k])) for k in (0, 1)))
+    return shapely.Point(*(float(exact.interp(s, along, points[:, k])) for k in (0, 1)))
 
 
 def _union(scene: SceneSpec, kinds: frozenset[str], area: shapely.Geometry) -> shapely.Geometry:

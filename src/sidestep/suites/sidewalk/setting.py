@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import atan2
 from typing import Any, Literal
 
+from sidestep import exact
 from sidestep.suites.sidewalk.places import Way
 from sidestep.types.base import Model
 from sidestep.types.outcome import Outcome, Rules
@@ -42,7 +42,7 @@ class SidewalkOptions(Model):
 def placement(way: Way, options: SidewalkOptions) -> RobotPlacement:
     """The robot at the start of the way, looking along it."""
     start, following, goal = way.points[0], way.points[1], way.points[-1]
-    heading = atan2(following[1] - start[1], following[0] - start[0])
+    heading = exact.arctan2(following[1] - start[1], following[0] - start[0])
     return RobotPlacement(
         spec=options.robot,
         dynamics="unicycle",

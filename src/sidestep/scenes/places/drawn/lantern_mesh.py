@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep import exact
+from sidestep.scenes.towns.curves import steps
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import OPEN, Region, SceneSpec
 
@@ -132,10 +134,10 @@ def _add_bars(model: Model, crosswalk: Any) -> None:
     """White bars along the way of vehicles."""
     ring = shapely.get_coordinates(crosswalk.minimum_rotated_rectangle.exterior)
     long, short = (ring[1] - ring[0]), (ring[2] - ring[1])
-    if np.hypot(*short) > np.hypot(*long):
+    if exact.hypot(*short) > exact.hypot(*long):
         ring, long, short = ring[1:], short, -long
-    length = float(np.hypot(*long))
-    for start in np.arange(0.35, length - 0.6, 1.0).tolist():
+    length = float(exact.hypot(*long))
+    for start in steps(0.35, length - 0.6, 1.0).tolist():
         a, b = ring[0] + long * start / length, ring[0] + long * (start + 0.5) / length
         bar = shapely.Polygon([a + short * 0.08, b + short * 0.08, b + short * 0.92, a + short * 0.92])
         for part in shapely.get_parts(shapely.intersection(bar, crosswalk.buffer(-0.05))):
@@ -149,7 +151,7 @@ def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
     model.prism("roof", middle + (ring - middle) * 1.04, height, height + 2.2, 0.35)
     for k in range(len(ring)):
         a, b = ring[k - 1], ring[k]
-        length = float(np.hypot(*(b - a)))
+        length = float(exact.hypot(*(b - a)))
         along = (b - a) / max(length, 1e-9)
         out = np.array([along[1], -along[0]]) * 0.04
         count = int((length - 0.8) / 2.6)
@@ -169,7 +171,7 @@ def _add_thing(model: Model, region: Region, polygon: Any) -> None:
     if region.name == "tree":
         model.prism("wood", ring, 0.0, height * 0.45, 0.6)
         turn = np.arange(7) * 2 * np.pi / 7
-        crown = middle + 1.7 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        crown = middle + 1.7 * np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
         model.prism("leaves", middle + (crown - middle) * 0.55, height * 0.35, height * 0.5, 1.8)
         model.prism("leaves", crown, height * 0.5, height * 0.8, 0.85)
         model.prism("leaves", middle + (crown - middle) * 0.85, height * 0.8, height, 0.3)

@@ -11,8 +11,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.scenes.geojson import ECCENTRICITY2, SEMI_MAJOR
-from sidestep.scenes.towns.curves import left_of, stations_of, unit
+from sidestep.scenes.towns.curves import left_of, points_at, stations_of, steps, unit
 from sidestep.types.base import FloatArray
 
 ORIGIN = (-30.0, 45.0)  # longitude, latitude, degrees
@@ -23,7 +24,7 @@ NOTE = "Drawn by the Sidestep project. An invented place: this is not OpenStreet
 def arc(centre: tuple[float, float], radius: float, start: float, end: float, pieces: int = 10) -> Points:
     """Points on a circle between two angles, degrees."""
     angle = np.radians(np.linspace(start, end, pieces + 1))
-    return [(centre[0] + radius * float(np.cos(a)), centre[1] + radius * float(np.sin(a))) for a in angle]
+    return [(centre[0] + radius * float(exact.cos(a)), centre[1] + radius * float(exact.sin(a))) for a in angle]
 
 
 @dataclass
@@ -64,7 +65,7 @@ class Paper:
         points = np.array(line)
         at, place = stations_of(points), 2.0
         while place + 8.0 < at[-1]:
-            wide, deep = float(rng.uniform(8.0, 14.0)), float(rng.uniform(*depth))
+            wide, deep = float(exact.uniform(rng, 8.0, 14.0)), float(exact.uniform(rng, *depth))
             ends = [_beside(points, at, s, offset) for s in (place, min(place + wide, at[-1]))]
             out = left_of(unit(ends[1] - ends[0])) * np.sign(offset) * deep
             ring = np.round([ends[0], ends[1], ends[1] + out, ends[0] + out], 2)
@@ -83,7 +84,7 @@ class Paper:
         """The same thing again and again beside a line, but nowhere in ``avoid``."""
         points = np.array(line)
         at = stations_of(points)
-        for station in np.arange(start, at[-1] - 2.0, every).tolist():
+        for station in steps(start, at[-1] - 2.0, every).tolist():
             x, y = _beside(points, at, station, offset)
             if not any(area.contains(shapely.Point(x, y)) for area in avoid) and max(abs(x), abs(y)) < self.half - 1:
                 self.node(x, y, **tags)
@@ -120,15 +121,15 @@ def _tag_lines(tags: dict[str, str]) -> list[str]:
 
 def _beside(points: FloatArray, at: FloatArray, station: float, offset: float) -> FloatArray:
     low, high = max(station - 0.5, 0.0), min(station + 0.5, at[-1])
-    ends = [np.array([np.interp(s, at, points[:, k]) for k in (0, 1)]) for s in (low, high)]
-    middle = np.array([np.interp(station, at, points[:, k]) for k in (0, 1)])
-    return np.asarray(middle + left_of(unit(ends[1] - ends[0])) * offset)
+    behind, middle, ahead = points_at(np.array([low, station, high]), at, points)
+    return np.asarray(middle + left_of(unit(ahead - behind)) * offset)
 
 
 def _lonlat(x: float, y: float) -> tuple[float, float]:
     """The inverse of the tangent plane near its origin: within 100 m right to a millimetre."""
-    sine = np.sin(np.radians(ORIGIN[1]))
-    normal = SEMI_MAJOR / np.sqrt(1 - ECCENTRICITY2 * sine**2)
-    meridian = SEMI_MAJOR * (1 - ECCENTRICITY2) / (1 - ECCENTRICITY2 * sine**2) ** 1.5
+    sine = exact.sin(np.radians(ORIGIN[1]))
+    flat = 1 - ECCENTRICITY2 * sine * sine
+    normal = SEMI_MAJOR / np.sqrt(flat)
+    meridian = SEMI_MAJOR * (1 - ECCENTRICITY2) / (flat * np.sqrt(flat))
     lat = ORIGIN[1] + np.degrees(y / meridian)
-    return ORIGIN[0] + float(np.degrees(x / (normal * np.cos(np.radians(lat))))), float(lat)
+    return ORIGIN[0] + float(np.degrees(x / (normal * exact.cos(np.radians(lat))))), float(lat)
