@@ -29,6 +29,7 @@ from sidestep.suites.sidewalk.unit import SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
 
+ROOT = Path(__file__).parents[2]
 TOWNS = (0, 41, 99, 7)
 WINDOWS = 12
 PLACES = ("kettlegate", "piper-parade", "lantern-court")
@@ -139,6 +140,25 @@ def scenarios_digest(every: int) -> str:
     return digest(chosen, events)
 
 
+def bits() -> dict[str, str]:
+    """Of a town, windows, places and floor plans: what must be the same on every machine."""
+    found = {"town 41": town_digest(41), "windows 0": windows_digest(0, 3)}
+    found |= {name: place_digest(name) for name in PLACES}
+    return found | {name: plan_digest(name) for name in ("room", "socnav_zara")}
+
+
+BITS = {
+    "town 41": "0930f7ca8554eae1",
+    "windows 0": "a9a9b713a5dd77a8",
+    "kettlegate": "cc66077e4f79605c",
+    "piper-parade": "1cdc33f50e4d0821",
+    "lantern-court": "7565e93d2e4f0382",
+    "room": "ae56d1ec72693cf0",
+    "socnav_zara": "965cb4dec3533673",
+}
+"""Renewed with ``python -m tests.scenes.test_ulp`` when a scene changes on purpose."""
+
+
 def check(make_digest: Any, *args: Any, seeds: tuple[int, ...]) -> None:
     expected = make_digest(*args)
     for seed in seeds:
@@ -163,6 +183,23 @@ def test_the_perturbation_moves_what_differs_between_machines():
 _original_sine = np.sin
 
 
+def test_the_bits_are_those_of_every_machine():
+    assert bits() == BITS
+
+
+def test_numpy_without_vector_instructions_has_the_same_bits():
+    """The last bits of NumPy's own functions differ then."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    features = " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))
+    if not features:
+        pytest.skip("NumPy uses no vector instructions here that can be switched off")
+    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features}
+    command = [sys.executable, "-m", "tests.scenes.test_ulp"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == BITS
+
+
 def test_a_town_is_the_same():
     check(town_digest, 0, seeds=(1,))
 
@@ -183,3 +220,20 @@ def test_floor_plans_are_the_same(name):
 
 def test_chosen_scenarios_are_the_same():
     check(scenarios_digest, 37, seeds=(1, 2, 3))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", TOWNS)
+def test_towns_with_all_their_spots_are_the_same(seed):
+    check(town_digest, seed, True, seeds=(2, 3, 4))
+
+
+@pytest.mark.full
+def test_more_windows_and_places_are_the_same():
+    check(windows_digest, 99, 40, seeds=(4, 5, 6))
+    for name in PLACES:
+        check(place_digest, name, seeds=tuple(range(4, 16)))
+
+
+if __name__ == "__main__":
+    print(json.dumps(bits(), indent=4))

@@ -26,7 +26,7 @@ ROBOT_RADIUS = 0.3  # m
 PASSAGE = 1.3  # m
 KINDS = {"straight", "curve", "tee", "four_way", "roundabout", "plaza", "mid_block_crossing"}
 SEEDS = (0, 41)
-DIGESTS = {0: "6fcc0e09dfcc2c51", 41: "45a1678e94381850", 99: "89727d109cc1b78b"}
+DIGESTS = {0: "6fcc0e09dfcc2c51", 41: "cf83f4cd74593fe4", 99: "89727d109cc1b78b"}
 
 
 def digest(seed: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.place import Place
 from sidestep.scenes.towns.curves import left_of, point_at, stations_of, steps, unit
 from sidestep.scenes.towns.routes import Route
@@ -66,7 +67,7 @@ def _across(place: Place, node: int, other: int, way: shapely.LineString) -> Reg
     need = max(place.graph.edges[node, n]["width"] for n in place.graph.neighbors(node)) / 2 + OFF_ROUTE
     for distance in steps(edge["width"] / 2 + 0.3, at[-1] - 0.2, 0.25).tolist():
         ring = _ring(line, at, distance, edge["width"])
-        if shapely.Polygon(ring).distance(way) >= min(need, 1.6):
+        if grid.apart(shapely.Polygon(ring), way) >= round(min(need, 1.6), grid.SAME):
             corners = tuple((float(x), float(y)) for x, y in ring)
             return Region(kind="obstacle", polygon=corners, height=HEIGHT, name="construction barrier")
     return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.osm_file import OsmData, Tags
 from sidestep.scenes.places.osm_tags import OsmOptions, is_crossing, metres
 from sidestep.scenes.places.roads import RoadPart, Streets
@@ -29,7 +30,7 @@ class Crossing:
     @property
     def strip(self) -> Any:
         """Its ground."""
-        return self.line.buffer(self.width / 2, cap_style="flat", join_style="mitre")
+        return grid.grown(self.line, self.width / 2, cap_style="flat", join_style="mitre")
 
 
 def find_crossings(data: OsmData, streets: Streets, walks: list[Any], options: OsmOptions) -> list[Crossing]:
@@ -42,11 +43,10 @@ def find_crossings(data: OsmData, streets: Streets, walks: list[Any], options: O
             if streets.carriageway.intersects(line):
                 found.append(Crossing(line, _width(way.tags, options)))
     for part in streets.parts:
-        line = shapely.LineString(part.points)
         for ref, node in ((ref, data.nodes[ref]) for ref in _inner(data, part) if ref not in drawn):
             if node.tags.get("highway") == "crossing" and node.tags.get("crossing") != "no":
                 drawn.add(ref)
-                across = _across(part, line, np.array(node.xy), options)
+                across = _across(part, np.array(node.xy), options)
                 found.append(Crossing(_reaching(across, walks), _width(node.tags, options)))
     return found
 
@@ -61,11 +61,10 @@ def _inner(data: OsmData, part: RoadPart) -> list[str]:
     return [ref for ref, node in data.nodes.items() if node.tags and node.xy in places]
 
 
-def _across(part: RoadPart, line: Any, xy: FloatArray, options: OsmOptions) -> FloatArray:
+def _across(part: RoadPart, xy: FloatArray, options: OsmOptions) -> FloatArray:
     """Square over the road, from the middle of one sidewalk to that of the other."""
-    place = line.project(shapely.Point(xy))
-    low, high = max(place - AHEAD, 0.0), min(place + AHEAD, line.length)
-    a, b = (np.asarray(line.interpolate(s).coords)[0] for s in (low, high))
+    place, _ = grid.locate(part.points, xy)
+    a, b = grid.places_along(part.points, (place - AHEAD, place + AHEAD))
     left = left_of(unit(b - a))
     ends = [part.reach(side, 0.5) if part.sidewalks[side] else part.half + options.ramp_length for side in (0, 1)]
     return np.stack([xy + left * ends[0], xy - left * ends[1]])
@@ -74,17 +73,17 @@ def _across(part: RoadPart, line: Any, xy: FloatArray, options: OsmOptions) -> F
 def _reaching(points: FloatArray, walks: list[Any]) -> Any:
     """The line with its ends drawn on to the nearest walking line ahead of them."""
     ends = [_end(points[1], points[0], walks), _end(points[-2], points[-1], walks)]
-    return shapely.LineString(np.concatenate([ends[0], points[1:-1], ends[1]]))
+    return shapely.LineString(np.round(np.concatenate([ends[0], points[1:-1], ends[1]]), 3))
 
 
 def _end(before: FloatArray, end: FloatArray, walks: list[Any]) -> FloatArray:
-    tip = shapely.Point(end)
-    if not walks or min(walk.distance(tip) for walk in walks) < TOUCH:
+    if not walks or min(grid.locate(grid.corners(walk), end)[1] for walk in walks) < TOUCH:
         return end[None]
     along = unit(end - before)
-    ray = shapely.LineString([end - along * 0.8, end + along * EXTENSION])
-    hits = [shapely.get_coordinates(shapely.intersection(ray, walk)) for walk in walks if walk.intersects(ray)]
+    ray = shapely.LineString(np.round([end - along * 0.8, end + along * EXTENSION], 3))
+    hits = [grid.corners(grid.intersection(ray, walk)) for walk in walks if walk.intersects(ray)]
     if not hits:
         return end[None]
     places = np.concatenate(hits)
-    return np.asarray(places[np.abs(dot(places - end, along)).argmin()][None])
+    away = np.round(np.abs(dot(places - end, along)), grid.SAME)
+    return np.asarray(places[away.argmin()][None])

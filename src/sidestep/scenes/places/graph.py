@@ -54,7 +54,7 @@ class _Piece:
 def make_graph(lines: list[WalkLine]) -> nx.Graph:
     """Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``, ``length`` (all m) and ``start``, the node where
     the line begins."""
-    pieces = _cut(lines)
+    pieces = _without_steps(_cut(lines))
     pieces = _without_stubs(pieces)
     pieces = _merged(pieces)
     graph: nx.Graph = nx.Graph()
@@ -91,6 +91,17 @@ def _cut(lines: list[WalkLine]) -> list[_Piece]:
         width = source.measure(part) if source.measure else source.width
         pieces.append(_Piece(shapely.get_coordinates(part), width, source.kind))
     return pieces
+
+
+def _without_steps(pieces: list[_Piece]) -> list[_Piece]:
+    """Pieces of one step of the grid are where a line ends on the border between two of its cells: both ends are one
+    place."""
+    short = [stations_of(piece.points)[-1] < 1.5 * GRID for piece in pieces]
+    moved = dict(piece.ends for piece, step in zip(pieces, short, strict=True) if step)
+    for piece in pieces:
+        for k, end in zip((0, -1), piece.ends, strict=True):
+            piece.points[k] = moved.get(end, end)
+    return [piece for piece, step in zip(pieces, short, strict=True) if not step]
 
 
 def _at_ends(pieces: list[_Piece]) -> dict[tuple[float, float], list[int]]:

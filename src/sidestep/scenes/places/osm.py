@@ -9,6 +9,7 @@ from typing import Any
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.crossings import find_crossings
 from sidestep.scenes.places.graph import WalkLine, make_graph
 from sidestep.scenes.places.osm_areas import closed_areas, lay_buildings
@@ -52,8 +53,8 @@ def place_from_osm(data: OsmData, name: str, options: OsmOptions) -> Place:
             "sidewalk=both, left or right; take a larger extract, or draw the sidewalks"
         )
     strips = [crossing.strip for crossing in crossings]
-    road = shapely.difference(streets.carriageway, paths.area)
-    taken = shapely.union_all([road, covered, *strips])
+    road = grid.difference(streets.carriageway, paths.area)
+    taken = grid.union([road, covered, *strips])
     things = lay_things(data, walks, taken, clip)
     source = f"OpenStreetMap XML {Path(data.where).name}, about {data.origin[0]:.6f}, {data.origin[1]:.6f}"
     scene = SceneSpec(name=name, regions=(*ground, *buildings, *things), source=source)
@@ -69,9 +70,9 @@ def _clipped(lines: list[WalkLine], clip: Any | None, buildings: Any) -> list[Wa
     """Without what lies beyond the extract or in a building."""
     kept = []
     for line in lines:
-        inside = line.line if clip is None else shapely.intersection(line.line, clip)
-        for part in shapely.get_parts(shapely.difference(inside, buildings)):
-            if part.geom_type == "LineString" and part.length > 0.1:
+        inside = line.line if clip is None else grid.intersection(line.line, clip)
+        for part in shapely.get_parts(grid.difference(inside, buildings)):
+            if part.geom_type == "LineString" and grid.length_of(part) > 0.1:
                 kept.append(replace(line, line=part))
     return kept
 
@@ -80,7 +81,7 @@ def _over_squares(squares: list[Any], walks: list[Any], solid: Any) -> list[Walk
     """Straight ways over each square between the ends of walking lines that lie in it or at its edge."""
     lines = []
     for square in squares:
-        near = square.buffer(0.5)
+        near = grid.grown(square, 0.5)
         tips = {
             (round(x, 2), round(y, 2))
             for walk in walks
@@ -91,6 +92,6 @@ def _over_squares(squares: list[Any], walks: list[Any], solid: Any) -> list[Walk
         for k, a in enumerate(mouths):
             for b in mouths[k + 1 :]:
                 line = shapely.LineString([a, b])
-                if near.contains(line) and solid.distance(line) > OFF_SOLIDS:
+                if near.contains(line) and grid.apart(solid, line) > OFF_SOLIDS:
                     lines.append(WalkLine(line, ACROSS_SQUARE, "plaza"))
     return lines

@@ -7,6 +7,7 @@ from typing import Any
 
 import shapely
 
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.osm_file import OsmData, OsmRelation, OsmWay, Tags
 from sidestep.scenes.places.osm_tags import OsmOptions, building_height
 from sidestep.scenes.places.partition import as_region
@@ -15,7 +16,6 @@ from sidestep.types.scene import Region
 PASSABLE = frozenset({"no", "roof", "carport", "canopy"})
 """Buildings under which one walks."""
 SMALLEST = 0.5  # m²
-GRID = 1e-3  # m
 
 
 def closed_areas(data: OsmData, wanted: Callable[[Tags], bool]) -> list[tuple[Any, Tags]]:
@@ -29,7 +29,7 @@ def closed_areas(data: OsmData, wanted: Callable[[Tags], bool]) -> list[tuple[An
                 found.append((area, relation.tags))
     areas = []
     for area, tags in found:
-        sound = shapely.make_valid(area) if not area.is_valid else area
+        sound = grid.snapped(shapely.make_valid(area)) if not area.is_valid else area
         areas += [(part, tags) for part in _polygons(sound) if part.area > SMALLEST]
     return areas
 
@@ -46,8 +46,8 @@ def _assembled(relation: OsmRelation, ways: dict[str, OsmWay]) -> Any | None:
         if ref not in ways:
             return None
         rings[role == "inner"].append(shapely.LineString(ways[ref].points))
-    outer, inner = (shapely.union_all(shapely.get_parts(shapely.polygonize(rings[role]))) for role in (False, True))
-    return shapely.difference(outer, inner)
+    outer, inner = (grid.union(shapely.get_parts(shapely.polygonize(rings[role]))) for role in (False, True))
+    return grid.difference(outer, inner)
 
 
 def is_building(tags: Tags) -> bool:
@@ -60,12 +60,12 @@ def lay_buildings(data: OsmData, options: OsmOptions, clip: Any | None) -> tuple
     """Building regions, and the ground that they cover."""
     regions, areas = [], []
     for area, tags in closed_areas(data, is_building):
-        whole = shapely.set_precision(area, GRID)
-        for part in _polygons(whole if clip is None else shapely.intersection(whole, clip)):
+        whole = grid.snapped(area)
+        for part in _polygons(whole if clip is None else grid.intersection(whole, clip)):
             if part.area > SMALLEST:
                 regions.append(as_region("building", part, _name(tags), building_height(tags, options)))
                 areas.append(part)
-    return regions, shapely.union_all(areas) if areas else shapely.Polygon()
+    return regions, grid.union(areas) if areas else shapely.Polygon()
 
 
 def _name(tags: Tags) -> str:

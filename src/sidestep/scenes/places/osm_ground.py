@@ -7,6 +7,7 @@ from typing import Any
 
 import shapely
 
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.crossings import Crossing
 from sidestep.scenes.places.osm_areas import closed_areas
 from sidestep.scenes.places.osm_file import OsmData, Tags
@@ -39,13 +40,13 @@ def lay_paths(data: OsmData, streets: Streets, options: OsmOptions) -> Paths:
     for way in ways:
         half = path_width(way.tags, options) / 2
         line = shapely.LineString(way.points)
-        ends = [shapely.Point(data.nodes[ref].xy).buffer(half) for ref in way.refs if uses[ref] > 1]
-        area = shapely.union_all([line.buffer(half, cap_style="flat"), *ends])
+        ends = [grid.grown(shapely.Point(data.nodes[ref].xy), half) for ref in way.refs if uses[ref] > 1]
+        area = grid.union([grid.grown(line, half, cap_style="flat"), *ends])
         if way.tags.get("footway") != "sidewalk":
-            line, area = (shapely.difference(shape, streets.carriageway) for shape in (line, area))
+            line, area = (grid.difference(shape, streets.carriageway) for shape in (line, area))
         areas.append(area)
-        lines += [(part, 2 * half) for part in shapely.get_parts(line) if part.length > 0.5]
-    return Paths(tuple(lines), shapely.union_all(areas) if areas else shapely.Polygon())
+        lines += [(part, 2 * half) for part in shapely.get_parts(line) if grid.length_of(part) > 0.5]
+    return Paths(tuple(lines), grid.union(areas) if areas else shapely.Polygon())
 
 
 def is_lawn(tags: Tags) -> bool:
@@ -62,16 +63,16 @@ def lay_ground(
     clip: Any,
 ) -> tuple[Region, ...]:
     """The open regions."""
-    squares = shapely.union_all([area for area, _ in closed_areas(data, is_area)])
-    squares = shapely.difference(squares, streets.carriageway)
-    walks = shapely.union_all([streets.sidewalks, paths.area])
-    paved = shapely.union(walks, squares)
-    road = shapely.difference(streets.carriageway, paths.area)
-    strips = shapely.union_all([crossing.strip for crossing in crossings])
-    crosswalk = shapely.intersection(strips, road)
+    squares = grid.union([area for area, _ in closed_areas(data, is_area)])
+    squares = grid.difference(squares, streets.carriageway)
+    walks = grid.union([streets.sidewalks, paths.area])
+    paved = grid.union([walks, squares])
+    road = grid.difference(streets.carriageway, paths.area)
+    strips = grid.union([crossing.strip for crossing in crossings])
+    crosswalk = grid.intersection(strips, road)
     ramp = _ramps(crossings, crosswalk, road, paved, options)
-    kerb = shapely.intersection(shapely.buffer(paved, options.kerb_width), road)
-    lawns = shapely.union_all([area for area, _ in closed_areas(data, is_lawn)])
+    kerb = grid.intersection(grid.grown(paved, options.kerb_width), road)
+    lawns = grid.union([area for area, _ in closed_areas(data, is_lawn)])
     layers = (
         Layer(None, buildings),
         Layer("crosswalk", crosswalk, "crosswalk"),
@@ -87,9 +88,9 @@ def lay_ground(
 
 def _ramps(crossings: list[Crossing], crosswalk: Any, road: Any, paved: Any, options: OsmOptions) -> Any:
     """The first metre of the sidewalk at each end, and whatever lies between the road and the sidewalk."""
-    near = shapely.buffer(crosswalk, options.ramp_length)
+    near = grid.grown(crosswalk, options.ramp_length)
     ramps = []
     for crossing in crossings:
-        beside = shapely.difference(crossing.strip, road)
-        ramps += [shapely.intersection(beside, near), shapely.difference(beside, paved)]
-    return shapely.union_all(ramps) if ramps else shapely.Polygon()
+        beside = grid.difference(crossing.strip, road)
+        ramps += [grid.intersection(beside, near), grid.difference(beside, paved)]
+    return grid.union(ramps) if ramps else shapely.Polygon()

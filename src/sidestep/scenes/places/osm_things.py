@@ -9,6 +9,7 @@ import numpy as np
 import shapely
 
 from sidestep import exact
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.osm_file import OsmData, OsmNode, Tags
 from sidestep.scenes.places.osm_tags import metres
 from sidestep.scenes.places.partition import as_region
@@ -66,12 +67,13 @@ def _heading(node: OsmNode, walks: list[Any]) -> float:
         return -math.radians(float(node.tags["direction"]))
     except (KeyError, ValueError):
         pass
-    point = shapely.Point(node.xy)
-    near = min(walks, key=lambda line: line.distance(point), default=None)
-    if near is None or near.distance(point) > FARTHEST_WALK:
+    lines = [grid.corners(walk) for walk in walks]
+    found = [grid.locate(line, np.array(node.xy)) for line in lines]
+    nearest = min(range(len(found)), key=lambda k: found[k][1], default=-1)
+    if nearest < 0 or found[nearest][1] > FARTHEST_WALK:
         return 0.0
-    place = near.project(point)
-    a, b = (np.asarray(near.interpolate(s).coords)[0] for s in (max(place - 0.5, 0.0), min(place + 0.5, near.length)))
+    place = found[nearest][0]
+    a, b = grid.places_along(lines[nearest], (place - 0.5, place + 0.5))
     along = unit(b - a)
     return float(exact.arctan2(along[1], along[0]))
 
@@ -99,13 +101,11 @@ def _lines(data: OsmData, taken: Any, clip: Any | None) -> list[Region]:
         thick, high = BARRIERS[kind]
         height = metres(way.tags.get("height")) or high
         line = shapely.LinearRing(way.points[:-1]) if way.closed else shapely.LineString(way.points)
-        area = shapely.difference(line.buffer(_thickness(way.tags, thick) / 2, cap_style="flat"), taken)
-        for part in shapely.get_parts(area if clip is None else shapely.intersection(area, clip)):
+        area = grid.difference(grid.grown(line, _thickness(way.tags, thick) / 2, cap_style="flat"), taken)
+        for part in shapely.get_parts(area if clip is None else grid.intersection(area, clip)):
             if part.geom_type == "Polygon" and part.area > 0.02:
                 name = "hedge" if kind == "hedge" else "fence" if kind in ("fence", "guard_rail") else "wall"
-                regions.append(
-                    as_region("obstacle", shapely.set_precision(part, 1e-3), name, round(min(height, 10.0), 2))
-                )
+                regions.append(as_region("obstacle", grid.snapped(part), name, round(min(height, 10.0), 2)))
     return regions
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep.scenes.places import grid
 from sidestep.types.scene import Region, RegionKind
 
-GRID = 1e-3  # m
 SMALLEST = 0.02  # m²: smaller faces go to the neighbours' side of nothing
 
 
@@ -30,11 +30,11 @@ def partition(layers: Sequence[Layer], clip: Any | None = None) -> tuple[Region,
     All outlines are cut against each other once on a grid of 1 mm, and the faces between them are given away whole, so
     neighbours share their corners.
     """
-    areas = [layer.area if clip is None else shapely.intersection(layer.area, clip) for layer in layers]
+    areas = [layer.area if clip is None else grid.intersection(layer.area, clip) for layer in layers]
     outlines = [shapely.boundary(area) for area in areas if not area.is_empty]
     if not outlines:
         return ()
-    faces = shapely.get_parts(shapely.polygonize([shapely.union_all(outlines, grid_size=GRID)]))
+    faces = shapely.get_parts(shapely.polygonize([shapely.union_all(outlines, grid_size=grid.GRID)]))
     inside = shapely.point_on_surface(faces)
     free = np.full(len(faces), True)
     regions: list[Region] = []
@@ -51,7 +51,7 @@ def partition(layers: Sequence[Layer], clip: Any | None = None) -> tuple[Region,
 
 def _simple(area: Any) -> list[Any]:
     """Valid polygons without crumbs; two faces that touch in a corner only may have joined to a ring that does."""
-    sound = area if area.is_valid else shapely.make_valid(area)
+    sound = area if area.is_valid else grid.snapped(shapely.make_valid(area))
     return [part for part in shapely.get_parts(sound) if part.geom_type == "Polygon" and part.area > SMALLEST]
 
 

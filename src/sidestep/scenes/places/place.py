@@ -12,6 +12,7 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.scenes.places import grid
 from sidestep.scenes.towns.routes import Route, join_lines
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SOLID, SceneSpec
@@ -60,17 +61,17 @@ class Place:
     @cached_property
     def walked(self) -> Any:
         """The ground for walking, as a shapely area."""
-        return shapely.union_all([_polygon(region) for region in self.scene.regions if region.kind in WALKED])
+        return grid.union(_polygon(region) for region in self.scene.regions if region.kind in WALKED)
 
     @cached_property
     def solid(self) -> Any:
         """What nobody can enter, as a shapely area."""
-        return shapely.union_all([_polygon(region) for region in self.scene.regions if region.kind in SOLID])
+        return grid.union(_polygon(region) for region in self.scene.regions if region.kind in SOLID)
 
     def has_room(self, points: FloatArray, beside: float, off_solids: float) -> bool:
         """Whether a way keeps ``beside`` m off the edge of the ground for walking, and ``off_solids`` m off solids."""
         line = shapely.LineString(np.asarray(points))
-        return bool(self.walked.contains(line.buffer(beside)) and self.solid.distance(line) > off_solids)
+        return bool(self.walked.contains(grid.grown(line, beside)) and grid.apart(self.solid, line) > off_solids)
 
 
 def _polygon(region: Any) -> Any:

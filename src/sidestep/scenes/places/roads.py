@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 
 from sidestep import exact
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.osm_file import OsmData, OsmWay
 from sidestep.scenes.places.osm_tags import OsmOptions, is_road, road_width, sidewalk_width
 from sidestep.scenes.towns.curves import dot, left_of
@@ -48,7 +49,8 @@ class Streets:
 
     def width_along(self, line: Any) -> float:
         """Width (m) of the sidewalk along whose middle the line runs, where it is narrowest."""
-        places = [np.asarray(line.interpolate(share, normalized=True).coords)[0] for share in (0.1, 0.3, 0.5, 0.7, 0.9)]
+        points = grid.corners(line)
+        places = grid.places_along(points, grid.length_of(line) * np.array([0.1, 0.3, 0.5, 0.7, 0.9]))
         return min(min(_misfits(self.parts, place))[1] for place in places)
 
 
@@ -62,10 +64,12 @@ def lay_streets(data: OsmData, options: OsmOptions) -> Streets:
         return _rounded(parts, _grown(parts, share), max(corner - share * widest, 0.0))
 
     road, outer = grown(0.0), grown(1.0)
-    sidewalks = shapely.difference(outer, road)
-    lines = shapely.intersection(shapely.boundary(grown(0.5)), shapely.buffer(sidewalks, -SHRINK))
+    sidewalks = grid.difference(outer, road)
+    lines = grid.intersection(shapely.boundary(grown(0.5)), grid.grown(sidewalks, -SHRINK))
     merged = shapely.line_merge(lines)
-    middles = [line for line in shapely.get_parts(merged) if line.geom_type == "LineString" and line.length > 0.5]
+    middles = [
+        line for line in shapely.get_parts(merged) if line.geom_type == "LineString" and grid.length_of(line) > 0.5
+    ]
     return Streets(parts, road, sidewalks, tuple(middles))
 
 
@@ -93,10 +97,10 @@ def _grown(parts: tuple[RoadPart, ...], share: float) -> Any:
         line = shapely.LineString(part.points)
         for side, sign in ((0, 1.0), (1, -1.0)):
             reach = sign * part.reach(side, share)
-            areas.append(shapely.buffer(line, reach, single_sided=True, quad_segs=QUARTER, join_style="round"))
+            areas.append(grid.grown(line, reach, single_sided=True, quad_segs=QUARTER, join_style="round"))
     for arms in _arms(parts).values():
         areas += _wedges(arms, lambda part, side: part.reach(side, share))
-    return shapely.union_all(areas)
+    return grid.union(areas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,7 @@ def _wedges(arms: list[_Arm], reach: Callable[[RoadPart, int], float]) -> list[A
                 arm.angle + np.pi / 2, arm.angle + gap - np.pi / 2, 2 + int(QUARTER * (gap - np.pi) / 1.5)
             )
             rim = arm.centre + radius * np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
-            wedges.append(shapely.Polygon([arm.centre, *rim]))
+            wedges.append(grid.snapped(shapely.Polygon([arm.centre, *rim])))
     return wedges
 
 
@@ -144,23 +148,22 @@ def _rounded(parts: tuple[RoadPart, ...], area: Any, radius: float) -> Any:
     junctions = [arms for arms in _arms(parts).values() if len(arms) > 1]
     if radius <= 0 or not junctions:
         return area
-    closed = shapely.buffer(shapely.buffer(area, radius, quad_segs=QUARTER), -radius, quad_segs=QUARTER)
+    closed = grid.grown(grid.grown(area, radius, quad_segs=QUARTER), -radius, quad_segs=QUARTER)
     discs = [
-        shapely.Point(arms[0].centre).buffer(1.5 * max(arm.part.reach(0, 1.0) for arm in arms) + radius)
+        grid.grown(shapely.Point(arms[0].centre), 1.5 * max(arm.part.reach(0, 1.0) for arm in arms) + radius)
         for arms in junctions
     ]
-    return shapely.union(area, shapely.intersection(closed, shapely.union_all(discs)))
+    return grid.union([area, grid.intersection(closed, grid.union(discs))])
 
 
 def _misfits(parts: tuple[RoadPart, ...], point: FloatArray) -> list[tuple[float, float]]:
     """How far the point is from the middle of each sidewalk, and the width of that."""
     found = []
     for part in parts:
-        line = shapely.LineString(part.points)
-        place = line.project(shapely.Point(point))
-        foot, ahead = (np.asarray(line.interpolate(s).coords)[0] for s in (place, min(place + 0.1, line.length)))
-        behind = np.asarray(line.interpolate(max(place - 0.1, 0.0)).coords)[0]
+        place, _ = grid.locate(part.points, point)
+        behind, foot, ahead = grid.places_along(part.points, (place - 0.1, place, place + 0.1))
         side = 0 if dot(left_of(ahead - behind), point - foot) > 0 else 1
         if part.sidewalks[side]:
-            found.append((abs(float(exact.hypot(*(point - foot))) - part.reach(side, 0.5)), part.sidewalks[side]))
+            misfit = abs(float(exact.hypot(*(point - foot))) - part.reach(side, 0.5))
+            found.append((round(misfit, grid.SAME), part.sidewalks[side]))
     return found or [(0.0, 2.0)]

@@ -10,6 +10,7 @@ import shapely
 from scipy.spatial import Voronoi
 
 from sidestep import exact
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.graph import WalkLine
 from sidestep.types.base import FloatArray
 
@@ -35,8 +36,9 @@ def walking_lines(area: Any, crosswalks: Any) -> list[WalkLine]:
         axis.edges[a, b]["kind"] = "crosswalk" if shapely.contains_xy(crosswalks, *middle) else "sidewalk"
 
     def width(line: Any) -> float:
-        places = [line.interpolate(share, normalized=True) for share in np.linspace(0.1, 0.9, 9)]
-        return round(min(2 * float(np.median([edge.distance(place) for place in places])), WIDEST), 2)
+        found = grid.places_along(grid.corners(line), grid.length_of(line) * np.linspace(0.1, 0.9, 9))
+        places = shapely.points(found)
+        return round(min(2 * float(np.median([grid.apart(edge, place) for place in places])), WIDEST), 2)
 
     lines = []
     for points, kind in _chains(axis):
@@ -50,16 +52,18 @@ def _medial_axis(area: Any) -> nx.Graph:
     following: list[int] = []
     for polygon in shapely.get_parts(area):
         for ring in (polygon.exterior, *polygon.interiors):
-            count = max(int(ring.length / SPACING), 8)
-            points = [ring.interpolate(k / count, normalized=True) for k in range(count)]
+            outline, length = grid.corners(ring), grid.length_of(ring)
+            count = max(int(length / SPACING), 8)
             start = len(samples)
-            samples += [(point.x, point.y) for point in points]
+            samples += grid.places_along(outline, length * np.arange(count) / count).tolist()
             following += [start + (k + 1) % count for k in range(count)]
     diagram = Voronoi(np.array(samples))
-    vertices = np.round(diagram.vertices, 3)
+    # The middle between two edges on a grid of 1 mm may be half a millimetre: it is made exact before it is rounded.
+    vertices = np.round(np.round(diagram.vertices, 4), 3)
     inside = shapely.contains_xy(area, vertices[:, 0], vertices[:, 1])
     room = np.zeros(len(vertices), bool)
-    room[inside] = shapely.distance(shapely.boundary(area), shapely.points(vertices[inside])) > NARROWEST / 2
+    away = shapely.distance(shapely.boundary(area), shapely.points(vertices[inside]))
+    room[inside] = np.round(away, grid.SAME) > NARROWEST / 2
     axis: nx.Graph = nx.Graph()
     for (p, q), (a, b) in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
         beside = following[p] == q or following[q] == p
@@ -87,7 +91,9 @@ def _prune(axis: nx.Graph, edge: Any) -> None:
         corners: list[Node] = []
         for leaf in [node for node in axis if axis.degree(node) == 1]:
             path, length = _branch(axis, leaf)
-            if axis.degree(path[-1]) > 2 and length < BRANCH * edge.distance(shapely.Point(path[-1])):
+            if axis.degree(path[-1]) > 2 and round(length, grid.SAME) < round(
+                BRANCH * grid.apart(edge, shapely.Point(path[-1])), grid.SAME
+            ):
                 corners += path[:-1]
         if not corners:
             return

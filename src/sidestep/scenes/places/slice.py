@@ -8,6 +8,7 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.scenes.places import grid
 from sidestep.scenes.places.partition import as_region
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region
@@ -34,11 +35,13 @@ def slice_solids(triangles: FloatArray, ground: Any, low: float = LOW, high: flo
     for triangle in triangles[reached]:
         part = _between(_between(triangle, low, 1.0), high, -1.0)
         if len(part) > 2:
-            shapes.append(shapely.MultiPoint(part[:, :2]).convex_hull.buffer(THIN, quad_segs=1, join_style="mitre"))
+            shapes.append(
+                grid.grown(shapely.MultiPoint(part[:, :2]).convex_hull, THIN, quad_segs=1, join_style="mitre")
+            )
             tops.append(float(triangle[:, 2].max()))
     if not shapes:
         return []
-    joined = shapely.simplify(shapely.union_all(shapes), THIN / 2)
+    joined = shapely.simplify(grid.union(shapes), THIN / 2)
     tree = shapely.STRtree(shapes)
     regions = []
     for polygon in shapely.get_parts(joined):

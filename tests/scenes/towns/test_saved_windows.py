@@ -1,0 +1,94 @@
+"""Windows of towns that were made before are saved, and never trusted unseen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sidestep.scenes.towns import make, resolve, resolve_town
+
+REFERENCE = "town:Alderwick@-30,-20,30,20"
+OTHER = "town:Alderwick@-30,-20,30,25"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIDESTEP_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def saved(folder):
+    resolve_town(REFERENCE)
+    path = resolve.cache_file(REFERENCE)
+    return path, path.read_bytes()
+
+
+def made_again(monkeypatch, reference=REFERENCE):
+    """The scene, and how often a town was asked for."""
+    asked = []
+    make_town = resolve.make_town
+    monkeypatch.setattr(resolve, "make_town", lambda name: asked.append(name) or make_town(name))
+    return resolve_town(reference), len(asked)
+
+
+def test_a_saved_window_is_used_and_equal(saved, monkeypatch):
+    scene, asked = made_again(monkeypatch)
+    assert asked == 0
+    assert scene == resolve._make(REFERENCE)
+
+
+def damages(data: bytes):
+    rng = np.random.default_rng(3)
+    for size in (0, 1, 64, 65, 66, len(data) // 2, len(data) - 1):
+        yield f"truncated to {size}", data[:size]
+    for k in (0, 63, 64, 65, len(data) - 1, *rng.integers(66, len(data), 12).tolist()):
+        yield f"bit flipped in byte {k}", data[:k] + bytes([data[k] ^ (1 << int(rng.integers(8)))]) + data[k + 1 :]
+    yield "a digit changed", data.replace(b"7", b"8", 1)
+    yield "something appended", data + b" "
+    yield "without its first line", data.partition(b"\n")[2]
+
+
+def test_a_damaged_file_is_made_again_and_replaced(saved, monkeypatch):
+    path, whole = saved
+    asked = []
+    make_town = resolve.make_town
+    monkeypatch.setattr(resolve, "make_town", lambda name: asked.append(name) or make_town(name))
+    expected = resolve._make(REFERENCE)
+    for what, damaged in damages(whole):
+        path.write_bytes(damaged)
+        asked.clear()
+        assert resolve_town(REFERENCE) == expected, what
+        assert len(asked) == 1, f"{what}: the damaged file was used"
+        assert path.read_bytes() == whole, what
+
+
+def test_the_file_of_another_window_is_not_used(saved, monkeypatch):
+    _, data = saved
+    resolve.cache_file(OTHER).write_bytes(data)
+    scene, asked = made_again(monkeypatch, OTHER)
+    assert asked == 1
+    assert scene.name == OTHER
+
+
+def test_other_sources_and_other_libraries_have_other_files(saved, monkeypatch):
+    path, _ = saved
+    for change in ("version", "source"):
+        with monkeypatch.context() as patch:
+            if change == "version":
+                patch.setattr(resolve.shapely, "geos_version", (3, 99, 0))
+            else:
+                patch.setattr(resolve, "MODULES", (*resolve.MODULES, make))
+            resolve._generator_hash.cache_clear()
+            assert resolve.cache_file(REFERENCE) != path
+    resolve._generator_hash.cache_clear()
+    assert resolve.cache_file(REFERENCE) == path
+
+
+def test_nothing_is_left_behind_when_nothing_can_be_written(folder, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(resolve.os, "replace", full)
+    assert resolve_town(REFERENCE).regions
+    assert not [path for path in folder.rglob("*") if path.is_file()]

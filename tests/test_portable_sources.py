@@ -1,0 +1,246 @@
+"""Sources that define scenarios and records call nothing whose last bit differs between machines.
+
+What ``tests/ulp.py`` cannot replace is found here in the sources: the operators ``@`` and ``**`` (Python's ``x ** 2``
+is libm's ``pow``, which differs from ``x * x`` in one of a thousand cases), the draws of a ``Generator``, and every
+function that has a counterpart in ``sidestep.exact``.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sidestep
+from tests.ulp import MATH, NUMPY
+
+ROOT = Path(sidestep.__file__).parent
+PACKAGES = ("scenes", "simulation", "crowd", "policies", "suites", "robots", "sensors", "kernels")
+DRAWS = frozenset(
+    {
+        "normal", "lognormal", "exponential", "poisson", "uniform", "standard_normal", "standard_exponential", "gamma",
+        "beta", "vonmises", "triangular", "multivariate_normal", "binomial", "geometric", "weibull", "laplace",
+    }
+)  # fmt: skip
+SCIPY = frozenset({"scipy.special", "scipy.optimize", "scipy.stats", "scipy.linalg", "scipy.interpolate"})
+COMPILED = frozenset({"kernel", "inlined", "njit", "jit"})
+
+ALLOWED = {
+    "scenes/places/drawn": "draws the files of the bundled places once; the files are the data",
+    "suites/socnav_twins": "fits and compares twins for developers; what was fitted is data",
+    "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
+    "kernels/raster_sky.py": "pictures",
+    "kernels/raster_wet.py": "pictures",
+}
+"""Folders and files that define nothing at run time, with the reason."""
+
+OPEN: dict[str, frozenset[str]] = {
+    "simulation/build.py": frozenset({"np.arctan2", "np.hypot"}),
+    "simulation/conduct.py": frozenset({"**", "np.cos", "np.sin"}),
+    "simulation/event_director.py": frozenset({"np.hypot"}),
+    "simulation/intent.py": frozenset({"np.hypot"}),
+    "simulation/referee.py": frozenset({"np.hypot"}),
+    "simulation/replay.py": frozenset({"@", "math.cos", "math.sin"}),
+    "simulation/resetting.py": frozenset({"np.arctan2", "np.hypot"}),
+    "simulation/twins.py": frozenset({"**", "draw standard_normal", "np.exp", "np.hypot"}),
+    "crowd/behaviour/background.py": frozenset({"**", "draw standard_exponential", "math.atan2"}),
+    "crowd/behaviour/hold.py": frozenset({"**"}),
+    "crowd/behaviour/journeys.py": frozenset({"math.dist"}),
+    "crowd/behaviour/network.py": frozenset({"**", "math.cos", "math.hypot", "math.sin", "np.hypot"}),
+    "crowd/behaviour/place.py": frozenset({"draw uniform", "math.atan2", "np.hypot"}),
+    "crowd/behaviour/stage.py": frozenset({"**"}),
+    "crowd/behaviour/talking.py": frozenset({"math.atan2", "math.cos", "math.hypot", "math.sin"}),
+    "crowd/draws.py": frozenset({"draw normal"}),
+    "crowd/events/conversing.py": frozenset({"draw uniform"}),
+    "crowd/events/crossing.py": frozenset({"**", "draw uniform"}),
+    "crowd/events/crowding.py": frozenset({"**", "draw uniform"}),
+    "crowd/events/leading.py": frozenset({"**"}),
+    "crowd/events/obstructing.py": frozenset({"draw uniform"}),
+    "crowd/events/overtaking.py": frozenset({"**"}),
+    "crowd/events/queuing.py": frozenset({"draw uniform"}),
+    "crowd/events/script.py": frozenset({"**", "draw uniform"}),
+    "crowd/events/stage.py": frozenset({"**"}),
+    "crowd/flow.py": frozenset({"draw exponential", "np.hypot"}),
+    "crowd/placement.py": frozenset({"np.cos", "np.hypot", "np.sin"}),
+    "crowd/twin_people.py": frozenset(
+        {
+            "draw standard_normal",
+            "np.arctan2",
+            "np.cos",
+            "np.hypot",
+            "np.interp",
+            "np.sin",
+            "scipy.optimize",
+            "scipy.special",
+        }
+    ),
+    "policies/as_pedestrian.py": frozenset({"math.hypot"}),
+    "policies/command_delay.py": frozenset({"math.hypot"}),
+    "policies/depth_reactive.py": frozenset(
+        {
+            "@",
+            "math.atan2",
+            "math.cos",
+            "math.hypot",
+            "math.sin",
+            "math.tan",
+            "np.arange",
+            "np.arctan2",
+            "np.cos",
+            "np.sin",
+        }
+    ),
+    "policies/learned/cadrl.py": frozenset({"math.hypot", "np.arange", "np.cos", "np.sin"}),
+    "policies/learned/cadrl_network.py": frozenset({"**", "@"}),
+    "policies/mpc.py": frozenset({"**", "math.hypot", "np.hypot", "np.interp"}),
+    "policies/mpc_map.py": frozenset({"@"}),
+    "policies/mpc_people.py": frozenset({"**"}),
+    "policies/mpc_planner.py": frozenset({"**", "np.interp"}),
+    "policies/oracle.py": frozenset({"@", "math.cos", "math.sin", "np.interp"}),
+    "policies/planning/goal_field.py": frozenset({"**"}),
+    "policies/planning/sampling_planner.py": frozenset({"math.cos", "math.hypot", "math.sin", "np.arctan2"}),
+    "policies/planning/splines.py": frozenset(
+        {"**", "math.tan", "np.arange", "np.arctan2", "np.cos", "np.hypot", "np.sin"}
+    ),
+    "policies/remote/client.py": frozenset({"math.hypot"}),
+    "policies/route.py": frozenset({"math.hypot"}),
+    "policies/sampling.py": frozenset({"math.cos", "math.hypot", "math.sin", "np.arange", "np.arctan2", "np.interp"}),
+    "policies/sidewalk/expert.py": frozenset({"math.cos", "math.hypot", "math.sin"}),
+    "policies/sidewalk/lane.py": frozenset({"np.cos", "np.hypot", "np.interp", "np.sin"}),
+    "policies/social_force.py": frozenset({"np.exp"}),
+    "policies/straight.py": frozenset({"math.hypot"}),
+    "robots/hull.py": frozenset({"@"}),
+    "robots/urdf.py": frozenset({"**", "@", "math.cos", "math.sin", "np.cos", "np.hypot", "np.sin"}),
+    "sensors/lidar.py": frozenset({"math.cos", "math.sin"}),
+    "kernels/approx.py": frozenset({"**", "math.log"}),
+    "kernels/cadrl_look.py": frozenset({"math.log"}),
+    "kernels/lane_plan.py": frozenset({"math.atan2", "math.cos", "math.exp", "math.hypot", "math.sin"}),
+}
+"""Places that still call such functions; entries leave the list as they are mended."""
+
+
+def _is_compiled(function: ast.FunctionDef) -> bool:
+    names = [node.func if isinstance(node, ast.Call) else node for node in function.decorator_list]
+    return any(isinstance(node, ast.Name) and node.id in COMPILED for node in names)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _spelled(node: ast.expr) -> str:
+    """``np.linalg.norm`` of an attribute, else an empty text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (start := _spelled(node.value)):
+        return f"{start}.{node.attr}"
+    return ""
+
+
+class _Finder(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._compiled = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        compiled = _is_compiled(node)
+        self._compiled += compiled
+        self.generic_visit(node)
+        self._compiled -= compiled
+
+    def _operator(self, operator: ast.operator, base: ast.expr | None, right: ast.expr) -> None:
+        if isinstance(operator, ast.MatMult):
+            self.found.add("@")
+        if isinstance(operator, ast.Pow):
+            whole = _is_whole(right) and (self._compiled > 0 or (base is not None and _is_whole(base)))
+            if not whole:  # compiled code multiplies for whole powers
+                self.found.add("**")
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self._operator(node.op, node.left, node.right)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._operator(node.op, None, node.value)
+        self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        name = _spelled(node)
+        module, _, rest = name.partition(".")
+        if module in ("np", "numpy"):
+            if rest.startswith("linalg.") or (rest in NUMPY and rest != "arange"):
+                self.found.add(name)
+        elif module == "math" and rest in MATH:
+            self.found.add(name)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS and _spelled(node.func.value) != "exact":
+            self.found.add(f"draw {node.func.attr}")
+        if _spelled(node.func) == "np.arange" and (
+            len(node.args) > 2 or any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
+        ):
+            step = node.args[2] if len(node.args) > 2 else None
+            if step is None or not _is_whole(step):
+                self.found.add("np.arange")
+        self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module == "math":
+            self.found.update(f"math.{alias.name}" for alias in node.names if alias.name in MATH)
+        if node.module in SCIPY:
+            self.found.add(node.module)
+
+
+def offenders(source: str) -> set[str]:
+    """Names of what the source calls and should not."""
+    finder = _Finder()
+    finder.visit(ast.parse(source))
+    return finder.found
+
+
+def _sources() -> Iterator[tuple[str, set[str]]]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not any(name == allowed or name.startswith(f"{allowed}/") for allowed in ALLOWED):
+                yield name, offenders(path.read_text(encoding="utf-8"))
+
+
+def test_sources_use_functions_with_the_same_bits_everywhere():
+    found = {name: names for name, names in _sources() if names}
+    wrong = {name: sorted(names - OPEN.get(name, frozenset())) for name, names in found.items()}
+    wrong = {name: names for name, names in wrong.items() if names}
+    assert not wrong, "use sidestep.exact (or kernels.approx in kernels) instead: " + "; ".join(
+        f"{name}: {', '.join(names)}" for name, names in wrong.items()
+    )
+    mended = {name: sorted(names - found.get(name, set())) for name, names in OPEN.items()}
+    for name, names in mended.items():
+        if names:
+            warnings.warn(f"{name} uses {', '.join(names)} no more: take it off the list OPEN", stacklevel=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a @ b", {"@"}),
+        ("a @= b", {"@"}),
+        ("x ** 2", {"**"}),
+        ("x **= 0.5", {"**"}),
+        ("2 ** 10", set()),
+        ("@kernel\ndef f(x):\n    return x ** 2", set()),
+        ("@kernel(allocates=True)\ndef f(x):\n    return x ** 0.5 + math.exp(x)", {"**", "math.exp"}),
+        ("np.sin(x) + np.sqrt(x) + math.sqrt(x)", {"np.sin"}),
+        ("np.linalg.norm(x)", {"np.linalg.norm"}),
+        ("from math import atan2, sqrt", {"math.atan2"}),
+        ("rng.normal(0, 1) + exact.normal(rng)", {"draw normal"}),
+        ("self.rng.uniform(0, 1)", {"draw uniform"}),
+        ("np.arange(0, length, step) + np.arange(n) + np.arange(0, 9, 2)", {"np.arange"}),
+        ("from scipy.special import ndtri", {"scipy.special"}),
+    ],
+)
+def test_the_search_finds_them(source, expected):
+    assert offenders(source) == expected
