@@ -43,7 +43,7 @@ _f = np.float32
 
 # Adding 1.5 · 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits of the sum.
 _ROUND32 = _f(1.5 * 2**23)
-_ROUND64 = 1.5 * 2.0**52
+_ROUND64 = 1.5 * 2**52
 
 _ZERO32, _HALF32, _ONE32 = _f(0.0), _f(0.5), _f(1.0)
 _SIGN32, _MAGNITUDE32 = np.int32(-(2**31)), np.int32(2**31 - 1)
@@ -97,10 +97,10 @@ _A17, _A19, _A21 = 0.058479981868955555563, -0.050397957708605204325, 0.03807702
 _A23 = -0.017920825340216135581
 
 # Sums in steps of 2^-26: the low bits of (value + 1.5 · 2^26) count the steps.
-_SUM_ROUND = 1.5 * 2.0**26
+_SUM_ROUND = 1.5 * 2**26
 _SUM_BITS = np.float64(_SUM_ROUND).view(np.int64)
-_SUM_STEP = 2.0**-26
-SUM_LIMIT = 2.0**24
+_SUM_STEP = 1.0 / 2**26
+SUM_LIMIT = float(2**24)
 
 
 @inlined

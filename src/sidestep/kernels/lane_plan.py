@@ -51,15 +51,6 @@ def _field(tile, x0, y0, cell, x, y):
     return low * (1.0 - b) + high * b
 
 
-@kernel(forceinline=True)
-def _turned(angle):
-    while angle > pi:
-        angle -= 2.0 * pi
-    while angle < -pi:
-        angle += 2.0 * pi
-    return angle
-
-
 @kernel
 def nearest_on_route(route, x, y, low, high):
     """Index within ``low`` … ``high`` of the point of the route that is nearest to (x, y)."""
@@ -109,6 +100,7 @@ def plan_lane(
         wish, over, pace = candidates[c, 0], candidates[c, 1], min(candidates[c, 2], speed_cap)
         x, y, heading, v, omega = state[0], state[1], state[2], state[3], state[4]
         at, cost = here, 0.0
+        sine, cosine = sincos64(heading)
         for k in range(STEPS):
             ahead = min(max(0.8 * v, 0.9), 1.8)
             index = min(at + int(ahead / spacing), last)
@@ -119,15 +111,17 @@ def plan_lane(
             side = min(max(side, -room), room)
             tx = route[index, 0] - side * route[index, 3]
             ty = route[index, 1] + side * route[index, 2]
-            error = _turned(atan2_64(ty - y, tx - x) - heading)
+            along, across = cosine * (tx - x) + sine * (ty - y), cosine * (ty - y) - sine * (tx - x)
+            error = atan2_64(across, along)
             turn = min(max(STEER * error, -robot[MAX_TURN]), robot[MAX_TURN])
-            slow = cos64(error) if abs(error) < 1.4 else 0.15
+            distance = sqrt(along * along + across * across)
+            slow = along / distance if abs(error) < 1.4 and distance > 0.0 else 0.15
             speed = min(pace * slow * slow, sqrt(2.0 * 0.8 * max((last - at) * spacing, 0.0) + 0.04))
             if k == 0:
                 out[c, 1], out[c, 2] = speed, turn
             v += min(max(speed - v, -robot[SLOW_DOWN] * STEP_S), robot[SPEED_UP] * STEP_S)
             omega += min(max(turn - omega, -robot[TURN_UP] * STEP_S), robot[TURN_UP] * STEP_S)
-            heading = _turned(heading + omega * STEP_S)
+            heading += omega * STEP_S
             sine, cosine = sincos64(heading)
             x += v * cosine * STEP_S
             y += v * sine * STEP_S

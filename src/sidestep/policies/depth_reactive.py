@@ -129,8 +129,8 @@ class DepthReactive:
         focal = columns / 2 / tan(self.settings["field_of_view"] / 2)
         step_y, step_x = max(1, rows // SIDE), max(1, columns // SIDE)
         thin = depth[step_y // 2 :: step_y, step_x // 2 :: step_x]
-        down = (np.arange(step_y // 2, rows, step_y) + 0.5 - rows / 2) / focal
-        right = (np.arange(step_x // 2, columns, step_x) + 0.5 - columns / 2) / focal
+        down = (np.arange(rows)[step_y // 2 :: step_y] + 0.5 - rows / 2) / focal
+        right = (np.arange(columns)[step_x // 2 :: step_x] + 0.5 - columns / 2) / focal
         near = np.where(thin < RANGE_M, thin, np.inf)
         with np.errstate(invalid="ignore"):
             height = self._height - near * down[:, None]

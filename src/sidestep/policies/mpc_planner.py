@@ -132,7 +132,8 @@ class _Search:
 def leg_moves(reach: float) -> IntArray:
     """(M, 4) rows and columns of every leg of at most ``reach`` cells, and of its middle; the longest first."""
     span = int(reach)
-    legs = [(i, j) for i in range(span, -span - 1, -1) for j in range(-span, span + 1) if i * i + j * j <= reach**2]
+    sides = range(-span, span + 1)
+    legs = [(i, j) for i in reversed(sides) for j in sides if i * i + j * j <= reach * reach]
     return np.array([(i, j, _halved(i), _halved(j)) for i, j in legs], np.int64)
 
 

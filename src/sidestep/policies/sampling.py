@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep import exact
-from sidestep.exact import cos, hypot, sin
+from sidestep.exact import hypot
 from sidestep.policies.planning.sampling_planner import PlannerSettings, SamplingPlanner, Trajectory
 from sidestep.policies.planning.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
@@ -117,18 +117,19 @@ class Sampling:
         """ω = v (κ - 4 e - 3 sin φ): e the distance to the left of the path, φ the heading relative to it."""
         k = self._next
         heading, (x, y) = plan.heading[k], plan.position[k]
-        c, s = cos(heading), sin(heading)
+        s, c = exact.sincos(heading)
         along, aside = c * (robot.x - x) + s * (robot.y - y), -s * (robot.x - x) + c * (robot.y - y)
         curvature = plan.curvature[k]
         aside -= 0.5 * curvature * along * along
         error = wrapped(robot.heading - heading - curvature * along)
         j = min(k + 1, len(plan.speed) - 1)
-        v = min(plan.speed[k], plan.speed[j], self._planner.limits.speed) * max(cos(error), 0.0)
+        sine, cosine = exact.sincos(error)
+        v = min(plan.speed[k], plan.speed[j], self._planner.limits.speed) * max(cosine, 0.0)
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
         if self._planner.limits.deceleration < inf:
             v = min(v, max(sqrt(2.0 * self._planner.limits.deceleration * left), 0.1))
         speed = max(v, 0.05)
-        omega = self._turn_rate(speed * (curvature - LATERAL_GAIN * aside - HEADING_GAIN * sin(error)))
+        omega = self._turn_rate(speed * (curvature - LATERAL_GAIN * aside - HEADING_GAIN * sine))
         return Velocity(float(v), float(omega))
 
     def _creep(self, robot: RobotState) -> Velocity:

@@ -68,7 +68,7 @@ def _footprint(body: _Body, path: Path) -> Footprint:
     corners = convex_hull(body.points[:, :2], where=str(path))
     following = np.roll(corners, -1, axis=0)
     edges = following - corners
-    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt((edges**2).sum(axis=1))
+    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / exact.norm(edges)
     if inner.min() >= ROUND * body.reach:
         return Footprint(radius=body.reach)
     return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))

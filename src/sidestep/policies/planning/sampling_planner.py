@@ -13,7 +13,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.exact import cos, hypot, sin
+from sidestep.exact import hypot
 from sidestep.kernels.spline_costs import PARAMETERS, farthest_in_sight, spline_costs
 from sidestep.policies.planning.goal_field import GoalField, make_goal_field
 from sidestep.policies.planning.splines import (
@@ -109,7 +109,7 @@ class SamplingPlanner:
         best = self._cheapest(spline_library(self.limits, self.settings.horizon, self._class(speed)), pose)
         dx, dy = self.goal[0] - pose[0], self.goal[1] - pose[1]
         if hypot(dx, dy) <= library_reach(self.limits, self.settings.horizon):
-            c, s = cos(pose[2]), sin(pose[2])
+            s, c = exact.sincos(pose[2])
             start = speed if self._class(speed) < self._class(self.limits.speed) else self.limits.speed
             ends = splines_to_point(c * dx + s * dy, -s * dx + c * dy, start, self.limits, self.settings.horizon)
             to_goal = self._cheapest(ends, pose)
@@ -128,7 +128,7 @@ class SamplingPlanner:
         if not len(splines):
             return None
         x, y, heading = pose
-        c, s = cos(heading), sin(heading)
+        s, c = exact.sincos(heading)
         costs, ends = np.empty(len(splines)), np.empty(len(splines), np.int32)
         f = self.field
         hard = self.hard_clearance(x, y)

@@ -155,7 +155,7 @@ def _speed_limit(curvature: FloatArray, steps: FloatArray, limits: DriveLimits) 
     v = np.minimum(limits.speed, TURN_SHARE * limits.turn_rate / np.maximum(np.abs(curvature), 1e-9))
     if limits.deceleration < inf:
         for k in range(v.shape[1] - 2, -1, -1):
-            v[:, k] = np.minimum(v[:, k], np.sqrt(v[:, k + 1] ** 2 + 2 * limits.deceleration * steps[:, k]))
+            v[:, k] = np.minimum(v[:, k], np.sqrt(np.square(v[:, k + 1]) + 2 * limits.deceleration * steps[:, k]))
     return v
 
 
@@ -166,7 +166,7 @@ def _driven_speed(limit: FloatArray, steps: FloatArray, start: FloatArray, limit
     v = limit.copy()
     v[:, 0] = np.minimum(v[:, 0], start)
     for k in range(v.shape[1] - 1):
-        v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(v[:, k] ** 2 + 2 * limits.acceleration * steps[:, k]))
+        v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(np.square(v[:, k]) + 2 * limits.acceleration * steps[:, k]))
     return v
 
 

@@ -61,7 +61,8 @@ class LanePlanner:
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
         """The best way to go on from here."""
-        speed = robot.vx * exact.cos(robot.heading) + robot.vy * exact.sin(robot.heading)
+        sine, cosine = exact.sincos(robot.heading)
+        speed = robot.vx * cosine + robot.vy * sine
         state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
         tile = self._tiles.at(robot.x, robot.y)
         self._index = self._locate(robot.x, robot.y)
