@@ -6,12 +6,12 @@ with the robot's own limits that steers for a point ahead; people go on as they 
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import sqrt
 
 import numpy as np
 
 from sidestep import exact
-from sidestep.kernels.approx import atan2_64, cos64, sincos64
+from sidestep.kernels.approx import atan2_64, sincos64
 from sidestep.kernels.jit import kernel
 
 STEP_S = 0.1
@@ -82,30 +82,30 @@ def _bar_gap(bars, g, x, y, reach):
 
 @kernel
 def plan_lane(
-    state, robot, route, here, spacing, candidates, before, goal_reach, speed_cap, ground, free, tile_at, cell, people,
-    bars, out, path,
+    state, robot, route, here, spacing, candidates, blends, before, goal_reach, speed_cap, ground, free, tile_at, cell,
+    people, bars, out, path,
 ):  # fmt: skip
     """Costs and first commands of all candidates.
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
-    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far
-    beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y,
-    vx, vy, radius, room to keep · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega
-    · ``path`` (STEPS, 2), or (0, 2) if nobody asks: where the last candidate is after every step, up to a touch.
+    ``candidates`` (C, 2) offset, speed · ``blends`` (C, G) how much of the present offset is left after so many points
+    of the route · ``before`` the offset chosen last · ``goal_reach`` how far beside the end of the route it may arrive
+    · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y, vx, vy, radius, room to keep · ``bars``
+    (G, 5) · ``out`` (C, 3) cost, v, omega · ``path`` (STEPS, 2), or (0, 2) if nobody asks: where the last candidate is
+    after every step, up to a touch.
     """
     last = route.shape[0] - 1
     dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]
     offset = route[here, 2] * dy - route[here, 3] * dx
     for c in range(candidates.shape[0]):
-        wish, over, pace = candidates[c, 0], candidates[c, 1], min(candidates[c, 2], speed_cap)
+        wish, pace = candidates[c, 0], min(candidates[c, 1], speed_cap)
         x, y, heading, v, omega = state[0], state[1], state[2], state[3], state[4]
         at, cost = here, 0.0
         sine, cosine = sincos64(heading)
         for k in range(STEPS):
             ahead = min(max(0.8 * v, 0.9), 1.8)
             index = min(at + int(ahead / spacing), last)
-            gone = (index - here) * spacing
-            blend = 0.0 if gone >= over else 0.5 + 0.5 * cos64(pi * gone / over)
+            blend = blends[c, index - here] if index - here < blends.shape[1] else 0.0
             side = wish + (offset - wish) * blend
             room = goal_reach + 0.7 * (last - index) * spacing
             side = min(max(side, -room), room)

@@ -50,9 +50,9 @@ class LanePlanner:
         self._route = resample(np.vstack([[task.start[:2]], task.route]))
         self._robot = robot_numbers(task.robot)
         self._cruise = min(cruise_mps, task.robot.limits.max_speed)
-        self._candidates = np.array(
-            [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
-        )
+        choices = [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
+        self._candidates = np.array([(offset, speed) for offset, _, speed in choices])
+        self._blends = np.array([transition(over) for _, over, _ in choices])
         self._out = np.zeros((len(self._candidates), 3))
         self._goal_reach = GOAL_SHARE * task.goal_radius_m
         self._index, self._before = 0, 0.0
@@ -68,7 +68,7 @@ class LanePlanner:
         self._index = self._locate(robot.x, robot.y)
         walkers, bars = self._crowd(robot, people)
         self._state, self._cap = state, min(speed_cap, self._cruise)
-        self._plan(self._candidates, tile, walkers, bars, self._out, NO_PATH)
+        self._plan(slice(None), tile, walkers, bars, self._out, NO_PATH)
         self._best = int(self._out[:, 0].argmin())
         self._before = float(self._candidates[self._best, 0])
         return Velocity(float(self._out[self._best, 1]), float(self._out[self._best, 2]))
@@ -79,17 +79,17 @@ class LanePlanner:
             return None
         steps, tile = np.full((lane_plan.STEPS, 2), np.nan), self._tiles.at(*self._state[:2].tolist())
         nobody, nothing = lane_plan.empty_rows(6), lane_plan.empty_rows(5)
-        chosen = self._candidates[self._best : self._best + 1]
-        self._plan(chosen, tile, nobody, nothing, np.zeros((1, 3)), steps)
+        self._plan(slice(self._best, self._best + 1), tile, nobody, nothing, np.zeros((1, 3)), steps)
         every = round(PATH_STEP_S / lane_plan.STEP_S)
         return steps[every - 1 :: every]
 
     def _plan(
-        self, which: FloatArray, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
+        self, which: slice, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
     ) -> None:
         lane_plan.plan_lane(
-            self._state, self._robot, self._route, self._index, SPACING_M, which, self._before, self._goal_reach,
-            self._cap, tile.ground, tile.free, tile.origin, CELL_M, people, bars, out, path,
+            self._state, self._robot, self._route, self._index, SPACING_M, self._candidates[which],
+            self._blends[which], self._before, self._goal_reach, self._cap, tile.ground, tile.free, tile.origin, CELL_M,
+            people, bars, out, path,
         )  # fmt: skip
 
     def _locate(self, x: float, y: float) -> int:
@@ -138,6 +138,13 @@ def resample(points: FloatArray) -> FloatArray:
     tangent = np.gradient(line, axis=0)
     tangent /= np.maximum(exact.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
     return np.ascontiguousarray(np.column_stack([line, tangent]))
+
+
+def transition(over_m: float) -> FloatArray:
+    """(G,) how much of the present offset is left after so many points of the route, if it is left over ``over_m``."""
+    gone = SPACING_M * np.arange(round(max(TRANSITIONS_M) / SPACING_M))
+    left: FloatArray = np.where(gone < over_m, 0.5 + 0.5 * exact.cos(np.pi * gone / over_m), 0.0)
+    return left
 
 
 def robot_numbers(spec: RobotSpec) -> FloatArray:
