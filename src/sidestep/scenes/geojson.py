@@ -218,7 +218,8 @@ def _regions(part: _Part, project: Any) -> Iterator[Region]:
     path = shapely.LinearRing(line) if closed else shapely.LineString(line)
     wall = path.buffer(part.width / 2, cap_style="flat", join_style="mitre")
     for polygon in shapely.get_parts(wall):
-        yield _region([np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)], part)
+        rings = [np.round(np.asarray(ring.coords)[:-1], 6) for ring in (polygon.exterior, *polygon.interiors)]
+        yield _region(rings, part)
 
 
 def _region(rings: list[FloatArray], part: _Part) -> Region:

@@ -55,7 +55,7 @@ def _straighten_polygon(polygon: Polygon, place: Callable[[FloatArray], FloatArr
     """Fewer edges; where that would make thin parts cross, the outline stays as it is."""
     import shapely
 
-    rings = [np.asarray(ring.coords)[:-1] for ring in (polygon.exterior, *polygon.interiors)]
+    rings = [np.rint(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors)]
     shell, *holes = (place(fewer if len(fewer := straighten(ring)) >= 3 else ring) for ring in rings)
     straight = shapely.Polygon(shell, holes)
     if straight.is_valid:
