@@ -126,7 +126,7 @@ def _arctan2(y: float, x: float) -> float:
     """The same for numbers, several times as fast."""
     ax, ay = abs(x), abs(y)
     low, high = (ay, ax) if ay < ax else (ax, ay)
-    t = 0.0 if high == 0.0 else 1.0 if low == high else low / high
+    t = 1.0 if low == high != 0.0 else low / (high if high != 0.0 else 1.0)
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
