@@ -1,8 +1,8 @@
 """Sources that define scenarios and records call nothing whose last bit differs between machines.
 
 What ``tests/ulp.py`` cannot replace is found here in the sources: the operators ``@`` and ``**`` (Python's ``x ** 2``
-is libm's ``pow``, which differs from ``x * x`` in one of a thousand cases), the draws of a ``Generator``, and every
-function that has a counterpart in ``sidestep.exact``.
+is libm's ``pow``, which differs from ``x * x`` in one of a thousand cases), the draws of a ``Generator``, sorting that
+is not stable, and every function that has a counterpart in ``sidestep.exact``.
 """
 
 from __future__ import annotations
@@ -115,6 +115,13 @@ class _Finder(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr in DRAWS and _spelled(node.func.value) != "exact":
             self.found.add(f"draw {node.func.attr}")
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("argsort", "argpartition"):
+            stable = any(
+                word.arg == "kind" and isinstance(word.value, ast.Constant) and word.value.value == "stable"
+                for word in node.keywords
+            )
+            if not stable:  # vector instructions put equal values into another order
+                self.found.add(node.func.attr)
         if _spelled(node.func) == "np.arange" and (
             len(node.args) > 2 or any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in node.args)
         ):
@@ -175,6 +182,7 @@ def test_sources_use_functions_with_the_same_bits_everywhere():
         ("self.rng.uniform(0, 1)", {"draw uniform"}),
         ("np.arange(0, length, step) + np.arange(n) + np.arange(0, 9, 2)", {"np.arange"}),
         ("from scipy.special import ndtri", {"scipy.special"}),
+        ("np.argsort(x) + y.argsort(kind='stable')", {"argsort"}),
     ],
 )
 def test_the_search_finds_them(source, expected):
