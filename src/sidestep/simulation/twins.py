@@ -103,12 +103,13 @@ def _simulate(fit: TwinStatistics, people: list[TwinPerson], duration: float, rn
     worlds = Worlds([world])
     count, steps = len(people), round(duration / TWIN_STEP_S)
     worlds.flags[0, layout.ACTIVE, count:] = 0
-    company = _Company(fit, people, worlds.agents[0], worlds.flags[0], worlds.route_length[0], rng)
+    noise = exact.normal(rng, size=(round(fit.duration_s / TWIN_STEP_S) + 1, count))  # the same for any time limit
+    company = _Company(fit, people, worlds.agents[0], worlds.flags[0], worlds.route_length[0], noise)
     tracks = np.full((steps + 1, count, 4), np.nan, np.float32)
     rows = [layout.PX, layout.PY, layout.VX, layout.VY]
     for step in range(steps + 1):
         if step:
-            company.decide((step - 1) * TWIN_STEP_S)
+            company.decide(step)
             worlds.step()
         here = worlds.flags[0, layout.ACTIVE, :count] == 1
         tracks[step, here] = worlds.agents[0, rows][:, :count][:, here].T
@@ -149,10 +150,11 @@ class _Company:
         agents: FloatArray,
         flags: IntArray,
         route_length: IntArray,
-        rng: np.random.Generator,
+        noise: FloatArray,
     ) -> None:
+        """``noise`` (T + 1, N): standard normal numbers, those of the start first."""
         self._agents, self._flags, self._count = agents, flags, len(people)
-        self._rng = rng
+        self._noise = noise
         self._wobble = fit.speed_wobble * np.sqrt(1.0 + STARTING_S / fit.wobble_s)  # what starting up smooths away
         self._keep = float(exact.exp(-TWIN_STEP_S / fit.wobble_s))
         self._leader = np.array([i if p.leader < 0 else p.leader for i, p in enumerate(people)], np.intp)
@@ -164,7 +166,7 @@ class _Company:
         self._leave = np.array([person.leave_s for person in people])
         self._pace = self._speed.copy()
         self._since = np.full(self._count, np.inf)
-        self._off = exact.normal(rng, size=self._count)
+        self._off = noise[0]
         self._stays = np.array([len(person.route) == 0 for person in people], bool)
         toward = agents[[layout.GOAL_X, layout.GOAL_Y], : self._count] - agents[[layout.PX, layout.PY], : self._count]
         self._heading = _unit(toward.T, np.tile([1.0, 0.0], (self._count, 1)))
@@ -173,13 +175,12 @@ class _Company:
         route_length[: self._count][self._follows] = 1
         self._last_waypoint = route_length[: self._count] - 1
 
-    def decide(self, now: float) -> None:
-        """Set goals and speeds of the next step."""
-        n, agents = self._count, self._agents
+    def decide(self, step: int) -> None:
+        """Set goals and speeds of ``step``, counted from 1."""
+        n, agents, now = self._count, self._agents, (step - 1) * TWIN_STEP_S
         active = self._flags[layout.ACTIVE, :n] == 1
         self._since[active & np.isinf(self._since)] = now
-        noise = exact.normal(self._rng, size=n)
-        self._off = self._keep * self._off + np.sqrt(1 - self._keep * self._keep) * noise
+        self._off = self._keep * self._off + np.sqrt(1 - self._keep * self._keep) * self._noise[step]
         pausing = (now >= self._since + self._pause_at) & (now < self._since + self._pause_at + self._pause_s)
         wanted = np.where(pausing, 0.0, self._speed * np.maximum(1.0 + self._wobble * self._off, 0.2))
         self._pace += (wanted - self._pace) * (TWIN_STEP_S / STARTING_S)
