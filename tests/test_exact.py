@@ -59,6 +59,32 @@ def test_limits_of_exp_and_log():
     assert exact.log(math.inf) == math.inf
 
 
+SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-320, 1e308, 709.7, 709.79, -744.5, -745.2, 1.0, -1.0]
+
+
+@pytest.mark.parametrize("name", ["exp", "log"])
+def test_numbers_and_arrays_agree_at_the_limits(name):
+    function = getattr(exact, name)
+    np.testing.assert_array_equal(function(np.array(SPECIAL)), [function(x) for x in SPECIAL])
+
+
+def test_angles_of_numbers_and_arrays_agree_at_the_limits():
+    y, x = (grid.ravel() for grid in np.meshgrid(SPECIAL, SPECIAL))
+    np.testing.assert_array_equal(
+        exact.arctan2(y, x), [exact.arctan2(float(b), float(a)) for b, a in zip(y, x, strict=True)]
+    )
+
+
+def test_matrix_products_are_summed_in_order():
+    rows, matrix = Y[:60].reshape(4, 5, 3), X[:6].reshape(3, 2)
+    assert exact.matmul(rows, matrix) == pytest.approx(rows @ matrix, rel=1e-13)
+    by_hand = [
+        (row[0] * matrix[0, 1] + row[1] * matrix[1, 1]) + row[2] * matrix[2, 1] for row in rows.reshape(-1, 3).tolist()
+    ]
+    assert exact.matmul(rows, matrix)[..., 1].ravel().tolist() == by_hand
+    assert exact.matmul([1.0, 2.0], [[1.0, 0.0], [0.0, 3.0]]).tolist() == [1.0, 6.0]
+
+
 def test_lengths_and_turns():
     assert exact.hypot(3.0, 4.0) == 5.0
     assert exact.norm([[3.0, 4.0], [0.0, 2.0]]).tolist() == [5.0, 2.0]

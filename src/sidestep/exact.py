@@ -34,7 +34,8 @@ _ROUND = 1.5 * 2.0**52
 _QUARTER_A, _QUARTER_B, _QUARTER_C = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
 _PER_QUARTER = 2.0 / math.pi
 _PI_REST = 1.2246467991473532e-16
-_TAN_EIGHTH = 2.0**0.5 - 1.0
+_TAN_EIGHTH = math.sqrt(2.0) - 1.0
+_SQRT_HALF = math.sqrt(0.5)
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(8, 0, -1))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(8, 1, -1))
 _ATAN = (
@@ -56,8 +57,11 @@ def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
     return value
 
 
-def _is_number(*values: Any) -> bool:
-    return all(isinstance(value, int | float | np.generic) for value in values)
+_NUMBER = (float, int, np.generic)
+
+
+def _is_number(x: Any, y: Any = 0.0) -> bool:
+    return isinstance(x, _NUMBER) and isinstance(y, _NUMBER)
 
 
 def _array(x: Any) -> FloatArray:
@@ -122,7 +126,7 @@ def _arctan2(y: float, x: float) -> float:
     """The same for numbers, several times as fast."""
     ax, ay = abs(x), abs(y)
     low, high = (ay, ax) if ay < ax else (ax, ay)
-    t = 0.0 if high == 0.0 else 1.0 if low == high else low / high
+    t = 1.0 if low == high != 0.0 else low / (high if high != 0.0 else 1.0)
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
@@ -192,10 +196,19 @@ def rotate(points: Any, angle: float) -> FloatArray:
     return np.stack([c * x - s * y, s * x + c * y], axis=-1)
 
 
+def matmul(rows: Any, matrix: Any) -> FloatArray:
+    """Row vectors (…, N) times a matrix (N, M), summed from the first product to the last; for small N."""
+    rows, matrix = _array(rows), _array(matrix)
+    total: FloatArray = rows[..., :1] * matrix[0]
+    for k in range(1, len(matrix)):
+        total = total + rows[..., k, None] * matrix[k]
+    return total
+
+
 def exp(x: Any) -> Any:
     """e to the power ``x``; 0 below -745, infinity above 709.78."""
     if _is_number(x):
-        return float(exp(np.array([x], np.float64))[0])
+        return _exp_number(float(x))
     x = _array(x)
     bounded = np.clip(x, -746.0, 710.0)
     n = np.rint(bounded * _PER_LN2)
@@ -205,19 +218,42 @@ def exp(x: Any) -> Any:
         return np.ldexp(_polynomial(_EXP, r), whole)
 
 
+def _exp_number(x: float) -> float:
+    if x != x:
+        return x
+    bounded = min(max(x, -746.0), 710.0)
+    n = round(bounded * _PER_LN2)
+    r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
+    try:
+        return math.ldexp(_polynomial(_EXP, r), n)
+    except OverflowError:
+        return math.inf
+
+
 def log(x: Any) -> Any:
     """Natural logarithm; -infinity at 0, NaN below."""
     if _is_number(x):
-        return float(log(np.array([x], np.float64))[0])
+        return _log_number(float(x))
     x = _array(x)
     m, n = np.frexp(x)
-    low = m < 2.0**-0.5
+    low = m < _SQRT_HALF
     m, n = np.where(low, 2.0 * m, m), np.where(low, n - 1, n)
     with np.errstate(invalid="ignore", divide="ignore"):
         s = (m - 1.0) / (m + 1.0)
         value = n * _LN2_HIGH + (s * _polynomial(_LOG, s * s) + n * _LN2_LOW)
     value = np.where(x == 0.0, -np.inf, np.where(x < 0.0, np.nan, value))
     return np.where(np.isinf(x) & (x > 0), np.inf, value)
+
+
+def _log_number(x: float) -> float:
+    if not 0.0 < x < math.inf:
+        return -math.inf if x == 0.0 else math.inf if x > 0.0 else math.nan
+    m, n = math.frexp(x)
+    if m < _SQRT_HALF:
+        m, n = 2.0 * m, n - 1
+    s = (m - 1.0) / (m + 1.0)
+    value: float = n * _LN2_HIGH + (s * _polynomial(_LOG, s * s) + n * _LN2_LOW)
+    return value
 
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:

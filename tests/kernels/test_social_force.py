@@ -12,7 +12,12 @@ import pytest
 from sidestep.kernels import layout as at
 from sidestep.kernels.group_force import GroupParameters
 from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, helbing_world_range
-from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, moussaid_world_range
+from sidestep.kernels.social_force_moussaid import (
+    MoussaidParameters,
+    moussaid_world,
+    moussaid_world_range,
+    push_apart,
+)
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from tests.reference.social_force_reference import Walls, build_walls, new_velocities
 
@@ -305,3 +310,17 @@ def test_wrong_parameters_are_refused(change: dict[str, float]) -> None:
         HelbingParameters(behind=1.5)
     with pytest.raises(ValueError, match="gaze"):
         GroupParameters(gaze=-1.0)
+
+
+def test_the_near_force_is_that_of_its_formula() -> None:
+    rng = np.random.default_rng(4)
+    agents = np.zeros((at.AGENT_ROWS, 12), np.float32)
+    agents[[at.PX, at.PY]] = rng.uniform(-1.0, 1.0, (2, 12))
+    agents[at.RADIUS] = rng.uniform(0.2, 0.4, 12)
+    agents[[at.WISH_X, at.WISH_Y], 0] = 0.7, -0.2
+    apart = agents[[at.PX, at.PY], :1].astype(float) - agents[[at.PX, at.PY], 1:]
+    distance = np.hypot(*apart)
+    gap = np.maximum(distance - agents[at.RADIUS, 0] - agents[at.RADIUS, 1:], -0.2)
+    expected = np.array([0.7, -0.2]) + 0.8 * (apart * 10.0 * np.exp(-gap / 0.3) / distance).sum(axis=1)
+    push_apart(agents, *np.array([10.0, 0.3, 0.2, 0.8], np.float32))
+    assert agents[[at.WISH_X, at.WISH_Y], 0] == pytest.approx(expected, rel=1e-5)

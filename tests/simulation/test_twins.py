@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
+from sidestep.crowd.twin_people import _half_angle, _normal_quantile
 from sidestep.crowd.twins import TwinStatistics, load_twin, twin_names
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.compile import compile_scene
@@ -159,3 +161,18 @@ def test_mistakes_are_named():
 
 def _part(twin: str) -> CrowdPart:
     return CrowdPart(model="replay", placement=TwinPlacement(twin=twin))
+
+
+def test_quantiles_of_the_normal_distribution():
+    shares = np.concatenate([np.linspace(1e-3, 0.999, 2001), 1.0 - np.geomspace(1e-9, 1e-3, 50)])
+    ours = [_normal_quantile(share) for share in shares.tolist()]
+    assert ours == pytest.approx(ndtri(shares), abs=1e-13)
+    assert _normal_quantile(0.0) == _normal_quantile(1e-3)
+
+
+def test_the_half_angle_has_the_mean_cosine():
+    for mean in (0.64, 0.8, 0.95, 0.9999):
+        angle = _half_angle(mean)
+        assert np.sin(angle) / angle == pytest.approx(mean, abs=1e-12)
+    assert _half_angle(1.0) == 0.0
+    assert _half_angle(0.1) == np.pi / 2

@@ -18,7 +18,9 @@ from sidestep.types import EpisodeRecord, HolonomicVelocity, MetricResult, Obser
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in load("suites", "catalogue").scenarios()}
 EVENTFUL = [name for name, scenario in SCENARIOS.items() if scenario.events]
-SOLVED_BY = dict.fromkeys(SCENARIOS, "expert") | dict.fromkeys(("blind-corner", "narrow-doorway"), "mpc")
+SOLVED_BY = dict.fromkeys(SCENARIOS, "expert") | dict.fromkeys(
+    ("blind-corner", "leading-human", "narrow-doorway"), "mpc"
+)
 FIGURE = {
     "frontal-approach", "pedestrian-obstruction", "pedestrian-overtaking", "robot-overtaking", "down-path",
     "intersection", "intersection-wait", "intersection-proceed", "blind-corner", "narrow-hallway", "narrow-doorway",

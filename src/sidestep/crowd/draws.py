@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray
 from sidestep.types.scenario import Box, CrowdPart
 
@@ -11,7 +12,7 @@ from sidestep.types.scenario import Box, CrowdPart
 def draw_speeds(part: CrowdPart, count: int, rng: np.random.Generator) -> FloatArray:
     """Preferred speeds of ``count`` people, m/s."""
     law = part.speed
-    speeds: FloatArray = np.minimum(np.maximum(rng.normal(law.mean, law.sd, count), law.low), law.high)
+    speeds: FloatArray = np.minimum(np.maximum(exact.normal(rng, law.mean, law.sd, count), law.low), law.high)
     return speeds
 
 

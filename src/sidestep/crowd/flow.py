@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.draws import draw_in_box, draw_speeds
 from sidestep.crowd.people import People, make_people, pad_routes
 from sidestep.types.base import FloatArray
@@ -57,7 +58,7 @@ def draw_flow(
     time = -_lead(part, flow) if flow.already_walking else 0.0
     stream = _Stream()
     while True:
-        time += float(rng.exponential(60.0 / flow.per_minute))
+        time += float(exact.exponential(rng, 60.0 / flow.per_minute))
         if time > until:
             return stream.people(part.radius)
         _arrive(stream, placer, part, flow, time, rng)
@@ -66,7 +67,7 @@ def draw_flow(
 def _lead(part: CrowdPart, flow: FlowPlacement) -> float:
     """How long the way takes at the mean speed, s."""
     stops = [_centre(flow.origin), *flow.via, _centre(flow.destination)]
-    return sum(float(np.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(stops)) / part.speed.mean
+    return sum(float(exact.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(stops)) / part.speed.mean
 
 
 def _arrive(
@@ -98,7 +99,7 @@ def _walk(start: FloatArray, route: FloatArray, distance: float) -> tuple[FloatA
     here = start
     for index, point in enumerate(route):
         leg = point - here
-        length = float(np.hypot(leg[0], leg[1]))
+        length = float(exact.hypot(leg[0], leg[1]))
         if distance < length:
             return here + leg * (distance / length), route[index:]
         distance -= length
@@ -109,7 +110,7 @@ def _walk(start: FloatArray, route: FloatArray, distance: float) -> tuple[FloatA
 def _beside(placer: Placer, here: FloatArray, route: FloatArray, radius: float) -> tuple[FloatArray, FloatArray] | None:
     """Place and route of a companion on the left; None when a wall is there."""
     leg = route[0] - here
-    left = np.array([-leg[1], leg[0]]) * (PAIR_SPACING_M / max(float(np.hypot(leg[0], leg[1])), 1e-6))
+    left = np.array([-leg[1], leg[0]]) * (PAIR_SPACING_M / max(float(exact.hypot(leg[0], leg[1])), 1e-6))
     if not placer.is_free(here + left, radius):
         return None
     shifted = [point + left if placer.is_free(point + left, radius) else point for point in route]

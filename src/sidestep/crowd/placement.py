@@ -7,6 +7,7 @@ from math import pi
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.draws import draw_in_box, draw_speeds
 from sidestep.crowd.flow import draw_flow
 from sidestep.crowd.people import People, join_people, make_people, pad_routes
@@ -91,7 +92,7 @@ class Placer:
         def draw(count: int) -> FloatArray:
             turn, right, up = rng.random((3, count))
             angle = 2 * pi * turn
-            ring = placement.radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+            ring = placement.radius * np.stack([exact.cos(angle), exact.sin(angle)], axis=1)
             return centre + ring + placement.jitter * np.stack([2 * right - 1, 2 * up - 1], axis=1)
 
         speed = draw_speeds(part, placement.count, rng)
@@ -153,7 +154,7 @@ class Placer:
 
     def is_apart(self, point: FloatArray, radius: float) -> bool:
         """Whether a disc at ``point`` keeps its distance from everybody placed so far."""
-        gaps = np.hypot(self.taken[:, 0] - point[0], self.taken[:, 1] - point[1]) - self.taken[:, 2]
+        gaps = exact.hypot(self.taken[:, 0] - point[0], self.taken[:, 1] - point[1]) - self.taken[:, 2]
         return bool((gaps > radius + SPACING_M).all())
 
     def take(self, point: FloatArray, radius: float) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtri
 
+from sidestep import exact
 from sidestep.crowd.draws import draw_in_box
 from sidestep.crowd.twins import QUANTILES, Spacing, Standing, TwinFlow, TwinStatistics
 from sidestep.errors import BadInput
@@ -29,6 +28,19 @@ SLOWEST, FASTEST = 0.35, 2.5
 LATER_S = 1.0
 """When a party comes in that found no room at time 0, s."""
 TRIES = 40
+
+_CENTRE = (
+    (2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,
+     1.3731693765509461125e4, 1.9715909503065514427e3, 1.3314166789178437745e2, 3.3871328727963666080),
+    (5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4, 2.1213794301586595867e4,
+     5.3941960214247511077e3, 6.8718700749205790830e2, 4.2313330701600911252e1, 1.0),
+)  # fmt: skip
+_TAIL = (
+    (7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258,
+     3.64784832476320460504, 5.76949722146069140550, 4.63033784615654529590, 1.42343711074968357734),
+    (1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
+     6.89767334985100004550e-1, 1.67638483018380384940, 2.05319162663775882187, 1.0),
+)  # fmt: skip
 
 FreeMask = Callable[[FloatArray, float], BoolArray]
 """Which of the points (K, 2) are free for a disc of this radius."""
@@ -135,7 +147,7 @@ class TwinDraw:
         return float(mean + reach * (2.0 * self._rng.random() - 1.0))
 
     def _walk(self, size: int, time: float, flow: TwinFlow, pace: float, pause: float, progress: float) -> None:
-        speed = float(np.clip(flow.speed_mean + flow.speed_sd * ndtri(max(pace, 1e-3)), SLOWEST, FASTEST))
+        speed = float(np.clip(flow.speed_mean + flow.speed_sd * _normal_quantile(pace), SLOWEST, FASTEST))
         origin, destination = self._fit.gates[flow.origin], self._fit.gates[flow.destination]
         for _ in range(TRIES):
             gate = self._place(origin)
@@ -146,12 +158,12 @@ class TwinDraw:
         else:  # no room on the way: the party comes in at the gate, a little later
             start, route, time = gate, whole, max(time, LATER_S)
         ways = np.diff(np.concatenate([start[None], route]), axis=0)
-        length = float(np.hypot(ways[:, 0], ways[:, 1]).sum())
+        length = float(exact.hypot(ways[:, 0], ways[:, 1]).sum())
         pauses = pause < self._fit.pause_share
-        rest = float(np.interp(self._rng.random(), QUANTILES, self._fit.pause_s)) if pauses else 0.0
+        rest = float(exact.interp(self._rng.random(), QUANTILES, self._fit.pause_s)) if pauses else 0.0
         when = float(self._rng.random()) * length / speed if pauses else np.inf
         toward = route[0] - start
-        heading = float(np.arctan2(toward[1], toward[0]))
+        heading = float(exact.arctan2(toward[1], toward[0]))
         self._join(
             start, route, speed, time, size, heading, _abreast(size, self._fit.spacing, self._rng), when, rest, np.inf
         )
@@ -164,7 +176,7 @@ class TwinDraw:
             start = self._place(box)
             if time > 0 or self._apart(start):
                 break
-        stay = float(np.interp(self._rng.random(), QUANTILES, standing.stay_s))
+        stay = float(exact.interp(self._rng.random(), QUANTILES, standing.stay_s))
         heading = 2 * np.pi * float(self._rng.random())
         offsets = _round_circle(size, self._fit.spacing.distance_mean)
         self._join(start, np.zeros((0, 2)), 0.0, time, size, heading, offsets, np.inf, 0.0, time + stay)
@@ -189,7 +201,7 @@ class TwinDraw:
         self._people.append(
             TwinPerson(start, route, speed, time, radius, party, -1, (0.0, 0.0), pause_at_s, pause_s, leave_s)
         )
-        forward = np.array([np.cos(heading), np.sin(heading)])
+        forward = np.array([exact.cos(heading), exact.sin(heading)])
         left = np.array([-forward[1], forward[0]])
         for ahead, aside in offsets[1:]:
             for a, b in ((ahead, aside), (ahead, -aside), (-abs(ahead) - ROOM_M, aside), (-2 * ROOM_M, 0.0)):
@@ -215,15 +227,15 @@ class TwinDraw:
 
     def _apart(self, place: FloatArray) -> bool:
         """Whether the place is clear of the robots and of everybody who is there at time 0."""
-        if any(np.hypot(place[0] - x, place[1] - y) < CLEAR_M for x, y in self._keep_clear):
+        if any(exact.hypot(place[0] - x, place[1] - y) < CLEAR_M for x, y in self._keep_clear):
             return False
-        return all(np.hypot(*(place - person.start)) > ROOM_M for person in self._people if person.enter_s <= 0)
+        return all(exact.hypot(*(place - person.start)) > ROOM_M for person in self._people if person.enter_s <= 0)
 
 
 def _advance(start: FloatArray, route: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
     """Place and remaining route after ``share`` of the way."""
     ways = np.diff(np.concatenate([start[None], route]), axis=0)
-    lengths = np.hypot(ways[:, 0], ways[:, 1])
+    lengths = exact.hypot(ways[:, 0], ways[:, 1])
     left = share * float(lengths.sum())
     for index, length in enumerate(lengths):
         if left < length:
@@ -243,12 +255,12 @@ def _abreast(size: int, spacing: Spacing, rng: np.random.Generator) -> FloatArra
     spread = _half_angle(spacing.abreast)
     for k in range(1, size):
         row, column = divmod(k, per_row)
-        distance = max(spacing.distance_mean + spacing.distance_sd * rng.standard_normal(), ROOM_M)
+        distance = max(spacing.distance_mean + spacing.distance_sd * exact.normal(rng), ROOM_M)
         angle = spread * (2.0 * rng.random() - 1.0)
         if column == 0:
             places[k] = (-row * max(spacing.distance_mean, 2 * ROOM_M), 0.0)
         else:
-            places[k] = places[k - 1] + distance * np.array([np.sin(angle), side * np.cos(angle)])
+            places[k] = places[k - 1] + distance * np.array([exact.sin(angle), side * exact.cos(angle)])
     return places
 
 
@@ -256,15 +268,42 @@ def _half_angle(mean_cosine: float) -> float:
     """The angle a in (0, π/2] such that the cosine of angles even in [-a, a] has this mean: sin(a) / a."""
     if mean_cosine <= 2 / np.pi:
         return float(np.pi / 2)
-    return float(brentq(lambda a: np.sin(a) / a - mean_cosine, 1e-6, np.pi / 2)) if mean_cosine < 1 else 0.0
+    if mean_cosine >= 1:
+        return 0.0
+    low, high = 0.0, np.pi / 2
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if exact.sin(middle) > mean_cosine * middle else (low, middle)
+    return low
+
+
+def _normal_quantile(share: float) -> float:
+    """The value that ``share`` of a standard normal population is below; shares below 0.001 and above 1 - 1e-10 are set
+    to these. Rational approximations AS 241 (M. J. Wichura, Applied Statistics 37(3), 1988), error 1e-15."""
+    share = min(max(share, 1e-3), 1.0 - 1e-10)
+    off = share - 0.5
+    if abs(off) <= 0.425:
+        z = 0.180625 - off * off
+        return off * _ratio(_CENTRE, z)
+    tail = share if off < 0 else 1.0 - share
+    value = _ratio(_TAIL, sqrt(-exact.log(tail)) - 1.6)
+    return -value if off < 0 else value
+
+
+def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: float) -> float:
+    """A quotient of two polynomials, highest power first."""
+    above = below = 0.0
+    for a, b in zip(*coefficients, strict=True):
+        above, below = above * x + a, below * x + b
+    return above / below
 
 
 def _round_circle(size: int, spacing: float) -> FloatArray:
     """Places (size, 2) of people who stand in a circle, relative to the first."""
     if size == 1:
         return np.zeros((1, 2))
-    radius = max(spacing, ROOM_M) / (2 * np.sin(np.pi / size))
+    radius = max(spacing, ROOM_M) / (2 * exact.sin(np.pi / size))
     angle = 2 * np.pi * np.arange(size) / size
-    ring = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ring = radius * np.stack([exact.cos(angle), exact.sin(angle)], axis=1)
     places: FloatArray = ring - ring[0]
     return places

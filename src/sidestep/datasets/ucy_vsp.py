@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.datasets.annotations import check_rate, tracks_from_frames, whole_numbers
 from sidestep.datasets.catalogue import known_file
 from sidestep.datasets.groups import groups_beside
@@ -91,7 +92,7 @@ def to_ground(xy: FloatArray, homography: FloatArray, pixels: str) -> FloatArray
     with (a, b) = (288 − y, x + 360) for ``matrix`` and (x, y) for ``centred`` pixels."""
     if pixels == "matrix":
         xy = np.stack([IMAGE_HEIGHT / 2 - xy[:, 1], xy[:, 0] + IMAGE_WIDTH / 2], axis=1)
-    ground = np.column_stack([xy, np.ones(len(xy))]) @ homography.T
+    ground = exact.matmul(np.column_stack([xy, np.ones(len(xy))]), homography.T)
     return np.asarray(ground[:, :2] / ground[:, 2:])
 
 

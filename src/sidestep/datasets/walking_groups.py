@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
@@ -43,7 +44,7 @@ def detect_groups(tracks: Tracks) -> dict[int, int]:
     position, velocity = _on_the_clock(tracks, clock, whose, begin, end, column, instant)
     a, b, together = _meetings(column, instant, position, velocity, len(people))
     common = np.minimum(last[a], last[b]) - np.maximum(first[a], first[b]) + 1
-    speed = np.bincount(column, np.hypot(*velocity.T), len(people)) / np.maximum(count, 1)
+    speed = np.bincount(column, exact.hypot(*velocity.T), len(people)) / np.maximum(count, 1)
     long = (common - 1 >= LEAST_TIME_S * CLOCK_HZ) & (common >= LEAST_SHARE_OF_TRACK * np.minimum(count[a], count[b]))
     moving = np.minimum(speed[a], speed[b]) >= LEAST_SPEED_MPS
     pair = long & moving & (together >= LEAST_SHARE_TOGETHER * common)
@@ -75,8 +76,9 @@ def _meetings(
     from scipy.spatial import cKDTree
 
     tree = cKDTree(np.column_stack([position, instant * 2 * DISTANCE_M]))
-    i, j = tree.query_pairs(DISTANCE_M, output_type="ndarray").T
-    alike = np.hypot(*(velocity[i] - velocity[j]).T) <= VELOCITY_DIFFERENCE_MPS
+    i, j = tree.query_pairs(1.001 * DISTANCE_M, output_type="ndarray").T
+    near = exact.hypot(*(position[i] - position[j]).T) <= DISTANCE_M
+    alike = near & (exact.hypot(*(velocity[i] - velocity[j]).T) <= VELOCITY_DIFFERENCE_MPS)
     i, j = column[i[alike]], column[j[alike]]
     pairs, together = np.unique(np.minimum(i, j) * people + np.maximum(i, j), return_counts=True)
     return pairs // people, pairs % people, together

@@ -43,7 +43,7 @@ _f = np.float32
 
 # Adding 1.5 · 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits of the sum.
 _ROUND32 = _f(1.5 * 2**23)
-_ROUND64 = 1.5 * 2.0**52
+_ROUND64 = 1.5 * 2**52
 
 _ZERO32, _HALF32, _ONE32 = _f(0.0), _f(0.5), _f(1.0)
 _SIGN32, _MAGNITUDE32 = np.int32(-(2**31)), np.int32(2**31 - 1)
@@ -65,7 +65,7 @@ _PER_QUARTER32 = _f(2.0 / math.pi)
 
 # ln 2 in parts of 15 + 24 bits
 _LN2_A32, _LN2_B32 = _f(0.693145751953125), _f(1.428606765330187e-06)
-_PER_LN2_32 = _f(1.0 / math.log(2.0))
+_PER_LN2_32 = _f(1.4426950408889634)
 _EXP_LOW32, _EXP_HIGH32 = _f(-87.33654), _f(88.72283)
 
 _S3, _S5, _S7, _S9 = -1 / 6, 1 / 120, -1 / 5040, 1 / math.factorial(9)
@@ -97,10 +97,10 @@ _A17, _A19, _A21 = 0.058479981868955555563, -0.050397957708605204325, 0.03807702
 _A23 = -0.017920825340216135581
 
 # Sums in steps of 2^-26: the low bits of (value + 1.5 · 2^26) count the steps.
-_SUM_ROUND = 1.5 * 2.0**26
+_SUM_ROUND = 1.5 * 2**26
 _SUM_BITS = np.float64(_SUM_ROUND).view(np.int64)
-_SUM_STEP = 2.0**-26
-SUM_LIMIT = 2.0**24
+_SUM_STEP = 1.0 / 2**26
+SUM_LIMIT = float(2**24)
 
 
 @inlined

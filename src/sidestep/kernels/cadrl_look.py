@@ -15,10 +15,11 @@ regions of the right-hand rule are written from its idea: see ``breaks_norm``.
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.kernels.approx import exp32
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
@@ -27,7 +28,7 @@ SLOTS, OWN, OTHER = 3, 5, 8
 FEATURES = OWN + SLOTS * OTHER
 
 GAMMA = 0.93
-LOG_GAMMA = np.float32(log(GAMMA))
+LOG_GAMMA = np.float32(exact.log(GAMMA))
 CONTACT = np.float32(-0.25)
 COMFORT = np.float32(0.2)  # m
 PER = np.float32(0.5)  # s: the closeness and norm rewards are for this long

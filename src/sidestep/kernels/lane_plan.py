@@ -6,15 +6,18 @@ with the robot's own limits that steers for a point ahead; people go on as they 
 
 from __future__ import annotations
 
-from math import atan2, cos, exp, hypot, pi, sin, sqrt
+from math import sqrt
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.kernels.approx import atan2_64, sincos64
 from sidestep.kernels.jit import kernel
 
 STEP_S = 0.1
 STEPS = 45
 CHECK_EVERY = 2  # steps between two looks at what would be touched
+FADING = exact.exp(-STEP_S * np.arange(1, STEPS + 1) / 3.0)  # what people ahead count after each step
 
 # what a robot is, float64
 MAX_SPEED, MAX_TURN, SPEED_UP, SLOW_DOWN, TURN_UP, DISC_RADIUS, DISC_1, DISC_2, DISC_3 = range(9)
@@ -48,15 +51,6 @@ def _field(tile, x0, y0, cell, x, y):
     return low * (1.0 - b) + high * b
 
 
-@kernel(forceinline=True)
-def _turned(angle):
-    while angle > pi:
-        angle -= 2.0 * pi
-    while angle < -pi:
-        angle += 2.0 * pi
-    return angle
-
-
 @kernel
 def nearest_on_route(route, x, y, low, high):
     """Index within ``low`` … ``high`` of the point of the route that is nearest to (x, y)."""
@@ -82,59 +76,65 @@ def _bar_gap(bars, g, x, y, reach):
     bx, by = x - bars[g, 0], y - bars[g, 1]
     square = ax * ax + ay * ay
     part = 0.0 if square == 0.0 else min(max((ax * bx + ay * by) / square, 0.0), 1.0)
-    return hypot(bx - part * ax, by - part * ay) - bars[g, 4] - reach
+    dx, dy = bx - part * ax, by - part * ay
+    return sqrt(dx * dx + dy * dy) - bars[g, 4] - reach
 
 
 @kernel
 def plan_lane(
-    state, robot, route, here, spacing, candidates, before, goal_reach, speed_cap, ground, free, tile_at, cell, people,
-    bars, out, path,
+    state, robot, route, here, spacing, candidates, blends, before, goal_reach, speed_cap, ground, free, tile_at, cell,
+    people, bars, out, path,
 ):  # fmt: skip
     """Costs and first commands of all candidates.
 
     ``state`` x, y, heading, v, omega · ``route`` (K, 4) x, y and tangent, every ``spacing`` m · ``here`` index on it ·
-    ``candidates`` (C, 3) offset, transition m, speed · ``before`` the offset chosen last · ``goal_reach`` how far
-    beside the end of the route it may arrive · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y,
-    vx, vy, radius, room to keep · ``bars`` (G, 5) · ``out`` (C, 3) cost, v, omega
-    · ``path`` (STEPS, 2), or (0, 2) if nobody asks: where the last candidate is after every step, up to a touch.
+    ``candidates`` (C, 2) offset, speed · ``blends`` (C, G) how much of the present offset is left after so many points
+    of the route · ``before`` the offset chosen last · ``goal_reach`` how far beside the end of the route it may arrive
+    · ``ground``, ``free`` fields from ``tile_at`` · ``people`` (P, 6) x, y, vx, vy, radius, room to keep · ``bars``
+    (G, 5) · ``out`` (C, 3) cost, v, omega · ``path`` (STEPS, 2), or (0, 2) if nobody asks: where the last candidate is
+    after every step, up to a touch.
     """
     last = route.shape[0] - 1
     dx, dy = state[0] - route[here, 0], state[1] - route[here, 1]
     offset = route[here, 2] * dy - route[here, 3] * dx
     for c in range(candidates.shape[0]):
-        wish, over, pace = candidates[c, 0], candidates[c, 1], min(candidates[c, 2], speed_cap)
+        wish, pace = candidates[c, 0], min(candidates[c, 1], speed_cap)
         x, y, heading, v, omega = state[0], state[1], state[2], state[3], state[4]
         at, cost = here, 0.0
+        sine, cosine = sincos64(heading)
         for k in range(STEPS):
             ahead = min(max(0.8 * v, 0.9), 1.8)
             index = min(at + int(ahead / spacing), last)
-            gone = (index - here) * spacing
-            blend = 0.0 if gone >= over else 0.5 + 0.5 * cos(pi * gone / over)
+            blend = blends[c, index - here] if index - here < blends.shape[1] else 0.0
             side = wish + (offset - wish) * blend
             room = goal_reach + 0.7 * (last - index) * spacing
             side = min(max(side, -room), room)
             tx = route[index, 0] - side * route[index, 3]
             ty = route[index, 1] + side * route[index, 2]
-            error = _turned(atan2(ty - y, tx - x) - heading)
+            along, across = cosine * (tx - x) + sine * (ty - y), cosine * (ty - y) - sine * (tx - x)
+            error = atan2_64(across, along)
             turn = min(max(STEER * error, -robot[MAX_TURN]), robot[MAX_TURN])
-            slow = cos(error) if abs(error) < 1.4 else 0.15
+            distance = sqrt(along * along + across * across)
+            slow = along / distance if abs(error) < 1.4 and distance > 0.0 else 0.15
             speed = min(pace * slow * slow, sqrt(2.0 * 0.8 * max((last - at) * spacing, 0.0) + 0.04))
             if k == 0:
                 out[c, 1], out[c, 2] = speed, turn
             v += min(max(speed - v, -robot[SLOW_DOWN] * STEP_S), robot[SPEED_UP] * STEP_S)
             omega += min(max(turn - omega, -robot[TURN_UP] * STEP_S), robot[TURN_UP] * STEP_S)
-            heading = _turned(heading + omega * STEP_S)
-            x += v * cos(heading) * STEP_S
-            y += v * sin(heading) * STEP_S
+            heading += omega * STEP_S
+            sine, cosine = sincos64(heading)
+            x += v * cosine * STEP_S
+            y += v * sine * STEP_S
             if k < path.shape[0]:
                 path[k, 0], path[k, 1] = x, y
             while at < last and _ahead_of(route, at, x, y):
                 at += 1
             if k % CHECK_EVERY == 0:
-                more, touched = _look(x, y, heading, (k + 1) * STEP_S, robot, ground, free, tile_at, cell, people, bars)
+                more, touched = _look(x, y, sine, cosine, k, robot, ground, free, tile_at, cell, people, bars)
                 gained = (at - here) * spacing
                 if last - at < CLOSE_POINTS:
-                    gained = (last - here) * spacing - hypot(x - route[last, 0], y - route[last, 1])
+                    left_x, left_y = x - route[last, 0], y - route[last, 1]
+                    gained = (last - here) * spacing - sqrt(left_x * left_x + left_y * left_y)
                 cost += more - PROGRESS * gained * CHECK_EVERY / STEPS
                 if touched:
                     cost += TOUCH * (1.0 - 0.8 * k / STEPS) + v * 20.0
@@ -150,20 +150,20 @@ def _ahead_of(route, at, x, y):
 
 
 @kernel(forceinline=True)
-def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
-    """(cost of being here at t seconds from now, whether something is touched or the ground left)."""
-    cost = 0.0
+def _look(x, y, sine, cosine, k, robot, ground, free, tile_at, cell, people, bars):
+    """(cost of being here after step k, whether something is touched or the ground left)."""
+    cost, t = 0.0, (k + 1) * STEP_S
     edge = _field(ground, tile_at[0], tile_at[1], cell, x, y)
     if edge < GROUND_SPARE:
         cost += LEAVE * (GROUND_SPARE - edge)
     if edge < GROUND_WISH:
         cost += EDGE * (GROUND_WISH - edge) ** 2
     reach = robot[DISC_RADIUS]
-    fading = exp(-t / 3.0)
+    fading = FADING[k]
     touched = edge < GROUND_LEAST
     for disc in range(3):
         place = robot[DISC_1 + disc]
-        px, py = x + place * cos(heading), y + place * sin(heading)
+        px, py = x + place * cosine, y + place * sine
         gap = _field(free, tile_at[0], tile_at[1], cell, px, py) - reach
         if gap < SOLID_SPARE:
             touched = True
@@ -180,6 +180,47 @@ def _look(x, y, heading, t, robot, ground, free, tile_at, cell, people, bars):
             if _bar_gap(bars, g, px, py, reach) < BAR_SPARE:
                 touched = True
     return cost, touched
+
+
+@kernel
+def fill_polygon(mask, corners, crossings):
+    """Set the cells of ``mask (rows, columns)`` inside a polygon and on its edge. ``corners (K, 2)`` int64 are columns
+    and rows of cells; ``crossings (2 K,)`` is scratch."""
+    count, rows = corners.shape[0], mask.shape[0]
+    low, high = rows, -1
+    for k in range(count):
+        low, high = min(low, corners[k, 1]), max(high, corners[k, 1])
+    for row in range(max(low, 0), min(high, rows - 1) + 1):
+        n = 0
+        for k in range(count):
+            x0, y0, x1, y1 = corners[k - 1, 0], corners[k - 1, 1], corners[k, 0], corners[k, 1]
+            if y0 == y1:
+                if y0 == row:
+                    _fill_row(mask[row], min(x0, x1), max(x0, x1))
+            elif min(y0, y1) <= row <= max(y0, y1):
+                at = x0 + (row - y0) * (x1 - x0) / (y1 - y0)
+                n = _insert(crossings, n, at)
+                if row == max(y0, y1) and row < high:  # the edge below begins here
+                    n = _insert(crossings, n, at)
+        for k in range(1, n, 2):
+            _fill_row(mask[row], int(np.floor(crossings[k - 1] + 0.5)), int(np.ceil(crossings[k] - 0.5)))
+
+
+@kernel(forceinline=True)
+def _fill_row(cells, first, last):
+    for j in range(max(first, 0), min(last, cells.shape[0] - 1) + 1):
+        cells[j] = True
+
+
+@kernel(forceinline=True)
+def _insert(values, n, value):
+    """Put ``value`` among the first ``n`` sorted values; n + 1."""
+    k = n
+    while k > 0 and values[k - 1] > value:
+        values[k] = values[k - 1]
+        k -= 1
+    values[k] = value
+    return n + 1
 
 
 def empty_rows(columns: int) -> np.ndarray:

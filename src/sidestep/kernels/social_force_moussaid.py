@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sidestep.kernels.approx import atan2_32, exp32_bounded, from_steps, order_free_steps
+from sidestep.kernels.approx import atan2_32, exp32, exp32_bounded, from_steps, order_free_steps
 from sidestep.kernels.group_force import GroupParameters, group_acceleration, link_groups
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
+from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, RADIUS, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
 from sidestep.kernels.social_force_neighbours import (
     LOWEST_EXPONENT,
     ROW_FX,
@@ -55,6 +55,7 @@ from sidestep.kernels.social_force_neighbours import (
 )
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_NEAREST = np.float32(1e-6)  # m
 _NEVER = np.float32(-1000.0)  # exponent of a force beyond the cut-off
 
 PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(10)
@@ -160,6 +161,22 @@ def _fill_forces(agents, i, tile, count, params):
         across = _ZERO if theta == _ZERO else across
         tile[ROW_FX + k] = strength * (across * ty - along * tx)
         tile[ROW_FY + k] = -strength * (across * tx + along * ty)
+
+
+@kernel
+def push_apart(agents, strength, distance_range, deepest, relaxation_time):
+    """Add the near force of everybody else on person 0, strength · exp(-gap / range) from surface to surface, to the
+    wish, of which the model makes (wish - v) / τ. Deeper than ``deepest`` the force grows no more. All float32."""
+    push_x, push_y = _ZERO, _ZERO
+    for j in range(1, agents.shape[1]):
+        dx, dy = agents[PX, 0] - agents[PX, j], agents[PY, 0] - agents[PY, j]
+        distance = max(np.sqrt(dx * dx + dy * dy), _NEAREST)
+        gap = max(distance - agents[RADIUS, 0] - agents[RADIUS, j], -deepest)
+        force = strength * exp32(-gap / distance_range) / distance
+        push_x += dx * force
+        push_y += dy * force
+    agents[WISH_X, 0] += relaxation_time * push_x
+    agents[WISH_Y, 0] += relaxation_time * push_y
 
 
 @kernel

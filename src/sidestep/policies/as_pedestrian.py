@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import Any, Protocol
 
 import numpy as np
 
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.exact import hypot
 from sidestep.kernels import layout
 from sidestep.policies.planning.sampling_planner import Checkpoints, SamplingPlanner
 from sidestep.policies.route import RouteFollower

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import hypot
 
+from sidestep.exact import hypot
 from sidestep.types import Observation
 
 CLEAR_MPS = 1e-6

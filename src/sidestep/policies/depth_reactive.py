@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from math import atan2, cos, hypot, pi, sin, sqrt, tan
+from math import pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.exact import arctan2, cos, hypot, tan
 from sidestep.policies.planning.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
@@ -99,13 +101,12 @@ class DepthReactive:
         robot = observation.robot
         if observation.depth is not None:
             points = self._obstacles(np.asarray(observation.depth))
-            c, s = cos(robot.heading), sin(robot.heading)
-            world = points @ np.array([[c, s], [-s, c]]) + np.array([robot.x, robot.y])
+            world = exact.rotate(points, robot.heading) + np.array([robot.x, robot.y])
             self._seen.append((observation.time, world))
         while self._seen and self._seen[0][0] < observation.time - MEMORY_S:
             self._seen.popleft()
         x, y = self._target(robot)
-        wanted = wrapped(atan2(y - robot.y, x - robot.x) - robot.heading)
+        wanted = wrapped(arctan2(y - robot.y, x - robot.x) - robot.heading)
         return self._steer(wanted, hypot(x - robot.x, y - robot.y), self._around(robot))
 
     def _target(self, robot: RobotState) -> tuple[float, float]:
@@ -128,8 +129,8 @@ class DepthReactive:
         focal = columns / 2 / tan(self.settings["field_of_view"] / 2)
         step_y, step_x = max(1, rows // SIDE), max(1, columns // SIDE)
         thin = depth[step_y // 2 :: step_y, step_x // 2 :: step_x]
-        down = (np.arange(step_y // 2, rows, step_y) + 0.5 - rows / 2) / focal
-        right = (np.arange(step_x // 2, columns, step_x) + 0.5 - columns / 2) / focal
+        down = (np.arange(rows)[step_y // 2 :: step_y] + 0.5 - rows / 2) / focal
+        right = (np.arange(columns)[step_x // 2 :: step_x] + 0.5 - columns / 2) / focal
         near = np.where(thin < RANGE_M, thin, np.inf)
         with np.errstate(invalid="ignore"):
             height = self._height - near * down[:, None]
@@ -142,14 +143,14 @@ class DepthReactive:
         """(K, 2): what is and was seen, in the robot's frame now. What is remembered and in sight now is seen now."""
         if not self._seen:
             return np.zeros((0, 2))
-        c, s = cos(robot.heading), sin(robot.heading)
-        turn, here = np.array([[c, -s], [s, c]]), np.array([robot.x, robot.y])
-        now: FloatArray = (self._seen[-1][1] - here) @ turn
+        here = np.array([robot.x, robot.y])
+        now = exact.rotate(self._seen[-1][1] - here, -robot.heading)
         if len(self._seen) == 1:
             return now
-        before = (np.concatenate([points for _, points in list(self._seen)[:-1]]) - here) @ turn
+        before = np.concatenate([points for _, points in list(self._seen)[:-1]]) - here
+        before = exact.rotate(before, -robot.heading)
         half = self.settings["field_of_view"] / 2
-        hidden = np.abs(np.arctan2(before[:, 1], before[:, 0])) > half
+        hidden = np.abs(exact.arctan2(before[:, 1], before[:, 0])) > half
         return np.concatenate([now, before[hidden]])
 
     def _free_way(self, angles: FloatArray, points: FloatArray, margin: float) -> FloatArray:
@@ -158,8 +159,8 @@ class DepthReactive:
         if not len(points):
             return np.full(len(angles), horizon)
         room = self._radius + margin
-        ahead = np.cos(angles)[:, None] * points[:, 0] + np.sin(angles)[:, None] * points[:, 1]
-        across = np.cos(angles)[:, None] * points[:, 1] - np.sin(angles)[:, None] * points[:, 0]
+        s, c = (part[:, None] for part in exact.sincos(angles))
+        ahead, across = c * points[:, 0] + s * points[:, 1], c * points[:, 1] - s * points[:, 0]
         reach = np.sqrt(np.maximum(room * room - across * across, 0.0))
         touched = np.where((np.abs(across) < room) & (ahead > 0.0), ahead - reach, horizon)
         free: FloatArray = np.clip(touched.min(axis=1), 0.0, horizon)

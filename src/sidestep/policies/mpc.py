@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.exact import hypot
 from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.as_pedestrian import empty_look
 from sidestep.policies.command_delay import CommandDelay
@@ -94,7 +95,7 @@ class Mpc:
     def plan(self) -> FloatArray:
         """(H, 2) the motion, every ``plan_step_s``, m."""
         states = self._planner.motion.states
-        return np.stack([np.interp(_PLAN_TIMES, TIMES, states[:, c]) for c in (0, 1)], axis=1)
+        return np.stack([exact.interp(_PLAN_TIMES, TIMES, states[:, c]) for c in (0, 1)], axis=1)
 
     @property
     def forecast(self) -> tuple[list[int], FloatArray]:
@@ -121,7 +122,7 @@ class Mpc:
 
     def _hold(self, motion: Motion, interval_s: float) -> HolonomicVelocity:
         """The one velocity that leads to where the motion is when the next command comes."""
-        x, y, ax, ay = (float(np.interp(interval_s, TIMES, motion.states[:, c])) for c in (0, 1, 4, 5))
+        x, y, ax, ay = (float(exact.interp(interval_s, TIMES, motion.states[:, c])) for c in (0, 1, 4, 5))
         vx, vy = (x - motion.states[0, 0]) / interval_s, (y - motion.states[0, 1]) / interval_s
         too_fast = max(hypot(vx, vy) / self._robot.limits.max_speed, 1.0)
         self._acceleration, self._expected = (ax, ay), (vx / too_fast, vy / too_fast)
@@ -132,7 +133,7 @@ class Mpc:
         h, limits = self._step_s, self._robot.limits
         dx, dy = (motion.states[_AHEAD, :2] - start[:2]).tolist()
         ahead = hypot(dx, dy)
-        far = np.hypot(*(motion.states[:, :2] - start[:2]).T) > STANDING_M
+        far = exact.hypot(*(motion.states[:, :2] - start[:2]).T) > STANDING_M
         if not far.any():
             self._acceleration, self._expected = (0.0, 0.0), (0.0, 0.0)
             return Velocity(0.0, 0.0)
@@ -142,8 +143,8 @@ class Mpc:
         fastest = limits.max_turn_rate or FASTEST_TURN
         omega = min(max(TURN_GAIN * turn, -fastest), fastest)
         along_x, along_y = unit_vector(robot.heading + h * omega)
-        facing = max((dx * along_x + dy * along_y) / hypot(dx, dy), 0.0) ** 2
-        wished = min(ahead / LOOK_AHEAD_S, limits.max_speed) * facing
+        facing = max((dx * along_x + dy * along_y) / hypot(dx, dy), 0.0)
+        wished = min(ahead / LOOK_AHEAD_S, limits.max_speed) * (facing * facing)
         now = robot.vx * along_x + robot.vy * along_y
         v = min(max(wished, now - h * HARDEST), now + h * HARDEST, limits.max_speed)
         v = max(v, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.kernels.mpc_field import fill_gradients, fill_slowness, way_left
 from sidestep.types import CompiledScene, Task
 from sidestep.types.base import FloatArray
@@ -28,9 +29,11 @@ def grid_over(task: Task, cell: float, turn: FloatArray | None = None) -> tuple[
     if task.map is not None and len(task.map.wall_points):
         x_min, y_min, x_max, y_max = task.map.bounds
         corners += [(x_min, y_min), (x_min, y_max), (x_max, y_min), (x_max, y_max)]
-    points = np.array(corners, np.float64) @ (np.eye(2) if turn is None else turn)
-    before = np.ceil((points[0] - points.min(axis=0) + MARGIN_M) / cell)
-    after = np.ceil((points.max(axis=0) - points[0] + MARGIN_M) / cell)
+    points = np.array(corners, np.float64)
+    if turn is not None:
+        points = exact.matmul(points, turn)
+    before = np.ceil((points[0] - points.min(axis=0) + MARGIN_M) / cell).astype(np.int64)
+    after = np.ceil((points.max(axis=0) - points[0] + MARGIN_M) / cell).astype(np.int64)
     x, y = (points[0, c] + cell * np.arange(-before[c], after[c] + 1) for c in range(2))
     return x, y
 
@@ -43,7 +46,7 @@ def sample_room(
         return np.full((len(y), len(x)), 100.0)
     points = np.stack(np.meshgrid(x, y), axis=-1)
     if turn is not None:
-        points = points @ turn.T
+        points = exact.matmul(points, turn.T)
     values = scene.distance.astype(np.float64)
     ny, nx = values.shape
     u = np.clip((points[..., 0] - scene.distance_origin[0]) / scene.distance_cell, 0.0, nx - 1.0)

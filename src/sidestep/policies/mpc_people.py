@@ -34,16 +34,17 @@ class PeopleTracker:
         for number, (px, py), (vx, vy), radius in zip(
             people.id.tolist(), people.position.tolist(), people.velocity.tolist(), people.radius.tolist(), strict=True
         ):
-            away = (px - x) ** 2 + (py - y) ** 2
+            away = (px - x) * (px - x) + (py - y) * (py - y)
             old = self._velocity.get(number)
             if old is not None:
                 change_x, change_y = vx - old[0], vy - old[1]
-                if away < NEAR_M**2 and change_x**2 + change_y**2 > TURNED_MPS**2:
+                turned = change_x * change_x + change_y * change_y > TURNED_MPS * TURNED_MPS
+                if turned and away < NEAR_M * NEAR_M:
                     rows.append((px, py, vx, vy, radius))
                     ids.append(number)
                 vx, vy = old[0] + share * change_x, old[1] + share * change_y
             known[number] = (vx, vy)
-            if away < SIGHT_M**2:
+            if away < SIGHT_M * SIGHT_M:
                 rows.append((px, py, vx, vy, radius))
                 ids.append(number)
         self._velocity, self.ids = known, ids

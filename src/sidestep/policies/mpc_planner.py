@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.kernels.mpc_cost import HEADING_X, HEADING_Y, MAX_SPEED, ROBOT_RADIUS, W_ACCELERATION, W_JERK
 from sidestep.kernels.mpc_search import BLOCKED, search_window, window_costs, window_static
 from sidestep.kernels.mpc_smooth import follow, least_gap, roll_out, shift_inputs, smooth
@@ -125,13 +126,14 @@ class _Search:
             return None
         points = np.array([x, y]) + (self._path[:, ::-1] - self._half) * self._cell
         times = LEG_S * np.arange(LEGS + 1)
-        return np.stack([np.interp(TIMES, times, points[:, c]) for c in range(2)], axis=1)
+        return np.stack([exact.interp(TIMES, times, points[:, c]) for c in range(2)], axis=1)
 
 
 def leg_moves(reach: float) -> IntArray:
     """(M, 4) rows and columns of every leg of at most ``reach`` cells, and of its middle; the longest first."""
     span = int(reach)
-    legs = [(i, j) for i in range(span, -span - 1, -1) for j in range(-span, span + 1) if i * i + j * j <= reach**2]
+    sides = range(-span, span + 1)
+    legs = [(i, j) for i in reversed(sides) for j in sides if i * i + j * j <= reach * reach]
     return np.array([(i, j, _halved(i), _halved(j)) for i, j in legs], np.int64)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import cos, sin
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels.dynamics import heading_to
 from sidestep.kernels.mpc_field import fill_slowness, way_left
@@ -62,23 +63,22 @@ class Oracle:
         assert task.future is not None
         dx, dy = task.goal[0] - task.start[0], task.goal[1] - task.start[1]
         angle = float(heading_to(dx, dy))
-        turn = np.array(
-            [[cos(angle), -sin(angle)], [sin(angle), cos(angle)]]
-        )  # row vector @ turn: into the grid's frame
+        s, c = exact.sincos(angle)
+        turn = np.array([[c, -s], [s, c]])  # row vectors times it are in the grid's frame
         speed = task.robot.limits.max_speed
         cell = speed * self._leg_s / REACH
         radius = task.robot.footprint.enclosing_radius
         least = radius + self.settings["wall_gap"]
         x, y = grid_over(task, cell, turn)
         room = sample_room(task.map, x, y, turn)
-        start, goal = np.array(task.start[:2]) @ turn, np.array(task.goal) @ turn
+        start, goal = exact.matmul([task.start[:2], task.goal], turn)
         i, j = round((start[1] - y[0]) / cell), round((start[0] - x[0]) / cell)
         room[i, j] = max(room[i, j], least)  # it stands there, whatever the walls say
         slowness, way, seen = np.empty_like(room), np.empty_like(room), np.empty(room.shape, np.uint8)
         fill_slowness(room, least, 1e-6, slowness)
         way_left(room, slowness, x[0], y[0], cell, goal[0], goal[1], least, way, seen)
         layers = int(task.time_limit_s / self._leg_s)
-        future = np.ascontiguousarray(task.future.position.astype(np.float64) @ turn)
+        future = exact.matmul(task.future.position, turn)
         keep = task.future.radius.astype(np.float64) + radius + self.settings["gap"]
         length, parent = np.empty((2, *room.shape)), np.empty((layers + 1, *room.shape), np.int16)
         danger = np.empty(room.shape, np.uint8)
@@ -95,14 +95,15 @@ class Oracle:
         trace_back(layer, at_i, at_j, REACH, parent, cells)
         points = np.stack([x[0] + cell * cells[:, 1], y[0] + cell * cells[:, 0]], axis=1)
         pull_straight(points, steps, future, keep, room, x[0], y[0], cell, least)
-        return np.ascontiguousarray(points @ turn.T)
+        return exact.matmul(points, turn.T)
 
     @property
     def plan(self) -> FloatArray:
         """(H, 2) the rest of the way and its end, every ``plan_step_s``, m."""
         legs = np.arange(len(self._way))
-        at = np.append(np.arange(self._time / self._leg_s + 1.0, legs[-1]), legs[-1])
-        return np.stack([np.interp(at, legs, self._way[:, c]) for c in (0, 1)], axis=1)
+        first = self._time / self._leg_s + 1.0
+        at = np.append(first + np.arange(max(ceil(legs[-1] - first), 0)), legs[-1])
+        return np.stack([exact.interp(at, legs, self._way[:, c]) for c in (0, 1)], axis=1)
 
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The velocity that leads to where the plan is one step from now."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import hypot
-
+from sidestep.exact import hypot
 from sidestep.types.base import FloatArray
 
 PASSED_M = 0.7

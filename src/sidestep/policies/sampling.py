@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import cos, hypot, inf, sin, sqrt
+from math import ceil, inf, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.exact import hypot
 from sidestep.policies.planning.sampling_planner import PlannerSettings, SamplingPlanner, Trajectory
 from sidestep.policies.planning.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
@@ -78,8 +80,9 @@ class Sampling:
         if self._plan is None:
             return None
         time = self._plan.time - self._plan.time[self._next]
-        at = np.append(np.arange(PLAN_STEP_S, time[-1], PLAN_STEP_S), max(time[-1], 0.0))
-        return np.stack([np.interp(at, time, self._plan.position[:, c]) for c in (0, 1)], axis=1)
+        at = PLAN_STEP_S * np.arange(1, max(ceil(time[-1] / PLAN_STEP_S), 1))
+        at = np.append(at, max(time[-1], 0.0))
+        return np.stack([exact.interp(at, time, self._plan.position[:, c]) for c in (0, 1)], axis=1)
 
     def _is_due(self, plan: Trajectory, robot: RobotState) -> bool:
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
@@ -108,30 +111,31 @@ class Sampling:
     def _spacing(self, plan: Trajectory) -> float:
         k = min(self._next, len(plan.position) - 2)
         a, b = plan.position[k], plan.position[k + 1]
-        return hypot(b[0] - a[0], b[1] - a[1])
+        return float(hypot(b[0] - a[0], b[1] - a[1]))
 
     def _follow(self, plan: Trajectory, robot: RobotState) -> Velocity:
         """ω = v (κ - 4 e - 3 sin φ): e the distance to the left of the path, φ the heading relative to it."""
         k = self._next
         heading, (x, y) = plan.heading[k], plan.position[k]
-        c, s = cos(heading), sin(heading)
+        s, c = exact.sincos(heading)
         along, aside = c * (robot.x - x) + s * (robot.y - y), -s * (robot.x - x) + c * (robot.y - y)
         curvature = plan.curvature[k]
         aside -= 0.5 * curvature * along * along
         error = wrapped(robot.heading - heading - curvature * along)
         j = min(k + 1, len(plan.speed) - 1)
-        v = min(plan.speed[k], plan.speed[j], self._planner.limits.speed) * max(cos(error), 0.0)
+        sine, cosine = exact.sincos(error)
+        v = min(plan.speed[k], plan.speed[j], self._planner.limits.speed) * max(cosine, 0.0)
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
         if self._planner.limits.deceleration < inf:
             v = min(v, max(sqrt(2.0 * self._planner.limits.deceleration * left), 0.1))
         speed = max(v, 0.05)
-        omega = self._turn_rate(speed * (curvature - LATERAL_GAIN * aside - HEADING_GAIN * sin(error)))
+        omega = self._turn_rate(speed * (curvature - LATERAL_GAIN * aside - HEADING_GAIN * sine))
         return Velocity(float(v), float(omega))
 
     def _creep(self, robot: RobotState) -> Velocity:
         """No plan fits: turn to where the distance to the goal falls, and go there slowly."""
         _, ux, uy = self._planner.field.look(robot.x, robot.y)
-        error = wrapped(float(np.arctan2(uy, ux)) - robot.heading)
+        error = wrapped(float(exact.arctan2(uy, ux)) - robot.heading)
         v = 0.2 * self._planner.limits.speed if abs(error) < 0.3 else 0.0
         return Velocity(v, self._turn_on_spot(error))
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, push_apart
 from sidestep.kernels.social_force_neighbours import make_social_force_scratch
 from sidestep.policies.as_pedestrian import AsPedestrian, check_guide, empty_look
 from sidestep.types import HolonomicVelocity, Observation, Task
-from sidestep.types.base import FloatArray
 
 DEEPEST_M = 0.2
 """Overlap of two bodies (m) beyond which the near force grows no more."""
@@ -76,6 +75,10 @@ class SocialForce:
         robot = task.robot
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
         self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
+        s = self.settings
+        self._near = tuple(
+            np.float32(value) for value in (s["near_strength"], s["near_range"], DEEPEST_M, s["relaxation_time"])
+        )
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
         self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
@@ -87,19 +90,8 @@ class SocialForce:
         if agents.shape[1] > self._columns:
             self._columns = 2 * agents.shape[1]
             self._scratch = make_social_force_scratch(self._columns)
-        if agents.shape[1] > 1:
-            self._push_apart(agents)
+        push_apart(agents, *self._near)
         points, dirs, following, _, _, *cells = self._body.walls
         moussaid_world(agents, flags, 1, points, dirs, following, *cells, self._parameters, self._step_s, self._scratch)
         vx, vy = float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0])
         return HolonomicVelocity(*self._body.stopped_at_walls(observation.robot, vx, vy))
-
-    def _push_apart(self, agents: FloatArray) -> None:
-        """Add the near force to the wish, of which the model makes (wish - v) / τ."""
-        apart = agents[[layout.PX, layout.PY], :1] - agents[[layout.PX, layout.PY], 1:]
-        distance = np.maximum(np.sqrt((apart * apart).sum(axis=0)), 1e-6)
-        gap = np.maximum(distance - agents[layout.RADIUS, 0] - agents[layout.RADIUS, 1:], -DEEPEST_M)
-        s = self.settings
-        force = s["near_strength"] * np.exp(-gap / s["near_range"])
-        push = (apart * (force / distance)).sum(axis=1)
-        agents[[layout.WISH_X, layout.WISH_Y], 0] += s["relaxation_time"] * push

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import ClassVar
 
+from sidestep.exact import hypot
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
@@ -14,18 +15,31 @@ _SMALLEST_TURN = 1e-12  # m², cross product below which a corner counts as stra
 def convex_hull(points: FloatArray, where: str = "points") -> FloatArray:
     """Corners (K, 2) of the convex hull of ``points (N, 2)``, counter-clockwise, without corners that are
     straight."""
-    try:
-        corners: FloatArray = np.asarray(points, dtype=np.float64)[ConvexHull(points).vertices]
-    except (QhullError, ValueError):
-        raise BadInput(f"{where}: the body has no area when seen from above") from None
-    while True:
+    corners: FloatArray = np.array(_chain(points))
+    while len(corners) >= 3:
         before, after = corners - np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0) - corners
         turning = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0] > _SMALLEST_TURN
         if turning.all():
             return corners
         corners = corners[turning]
-        if len(corners) < 3:
-            raise BadInput(f"{where}: the body has no area when seen from above")
+    raise BadInput(f"{where}: the body has no area when seen from above")
+
+
+def _chain(points: FloatArray) -> list[tuple[float, float]]:
+    """Corners of the hull, counter-clockwise from the leftmost (A. M. Andrew, Inf. Process. Lett. 9(5), 1979)."""
+    ordered = [(x, y) for x, y in np.unique(np.asarray(points, np.float64), axis=0).tolist() if isfinite(x + y)]
+    corners: list[tuple[float, float]] = []
+    for way in (ordered, ordered[::-1]):
+        first = len(corners)
+        for x, y in way:
+            while len(corners) - first >= 2:
+                (ax, ay), (bx, by) = corners[-2:]
+                if (bx - ax) * (y - by) - (by - ay) * (x - bx) > 0.0:
+                    break
+                corners.pop()
+            corners.append((x, y))
+        corners.pop()
+    return corners
 
 
 def _meeting_point(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> tuple[FloatArray, float] | None:
@@ -33,7 +47,7 @@ def _meeting_point(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -
     b→c; None: never."""
     first, second, gap = b - a, d - c, c - b
     sine = first[0] * second[1] - first[1] * second[0]
-    if sine <= 1e-9 * float(np.sqrt((first @ first) * (second @ second))):
+    if sine <= 1e-9 * float(np.sqrt((first * first).sum() * (second * second).sum())):
         return None
     share = (gap[0] * second[1] - gap[1] * second[0]) / sine
     corner = b + share * first

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from math import cos, isfinite, pi, sin
+from math import isfinite, pi
 from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.exact import cos, sin
 from sidestep.robots.hull import convex_hull, enclose
 from sidestep.robots.meshes import read_vertices
 from sidestep.types.base import FloatArray
@@ -66,7 +68,7 @@ def _footprint(body: _Body, path: Path) -> Footprint:
     corners = convex_hull(body.points[:, :2], where=str(path))
     following = np.roll(corners, -1, axis=0)
     edges = following - corners
-    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt((edges**2).sum(axis=1))
+    inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / exact.norm(edges)
     if inner.min() >= ROUND * body.reach:
         return Footprint(radius=body.reach)
     return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))
@@ -152,7 +154,7 @@ def _origin(element: ET.Element, path: Path) -> FloatArray:
     about_x = np.array([[1, 0, 0], [0, cos(roll), -sin(roll)], [0, sin(roll), cos(roll)]])
     about_y = np.array([[cos(pitch), 0, sin(pitch)], [0, 1, 0], [-sin(pitch), 0, cos(pitch)]])
     about_z = np.array([[cos(yaw), -sin(yaw), 0], [sin(yaw), cos(yaw), 0], [0, 0, 1]])
-    pose[:3, :3] = about_z @ about_y @ about_x
+    pose[:3, :3] = exact.matmul(exact.matmul(about_z, about_y), about_x)
     pose[:3, 3] = _numbers(origin.get("xyz", "0 0 0"), 3, "origin xyz", path)
     return pose
 
@@ -181,7 +183,7 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
     while waiting:
         name = waiting.pop()
         for child, joint in children[name]:
-            poses[child] = poses[name] @ _origin(joint, path)
+            poses[child] = exact.matmul(poses[name], _origin(joint, path))
             waiting.append(child)
     if len(poses) != len(links):
         raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))}")
@@ -194,33 +196,33 @@ def _shape_points(shape: ET.Element, link_pose: FloatArray, path: Path) -> tuple
     solid = None if geometry is None or not len(geometry) else geometry[0]
     if solid is None:
         raise BadInput(f"{path}: <{shape.tag}> has no geometry")
-    pose = link_pose @ _origin(shape, path)
+    pose = exact.matmul(link_pose, _origin(shape, path))
     rotation, centre = pose[:3, :3], pose[:3, 3]
     angles = (np.arange(CIRCLE_CORNERS) + 0.5) * (2 * pi / CIRCLE_CORNERS)
-    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1) / cos(pi / CIRCLE_CORNERS)
+    circle = np.stack([exact.cos(angles), exact.sin(angles), np.zeros_like(angles)], axis=1) / cos(pi / CIRCLE_CORNERS)
     match solid.tag:
         case "box":
             half = np.array(_numbers(_attribute(solid, "size", path), 3, "box size", path)) / 2
             signs = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)]) * 2.0 - 1.0
-            points = centre + (signs * half) @ rotation.T
+            points = centre + exact.matmul(signs * half, rotation.T)
         case "cylinder":
             radius, length = _size(solid, "radius", path), _size(solid, "length", path)
             lift = np.array([0.0, 0.0, length / 2])
-            points = centre + np.concatenate([radius * circle + lift, radius * circle - lift]) @ rotation.T
+            points = centre + exact.matmul(np.concatenate([radius * circle + lift, radius * circle - lift]), rotation.T)
             if abs(rotation[2, 2]) > 1 - 1e-12:
-                return points, float(np.hypot(centre[0], centre[1])) + radius
+                return points, float(exact.hypot(centre[0], centre[1])) + radius
         case "sphere":
             radius = _size(solid, "radius", path)
             top = np.array([0.0, 0.0, radius])
             points = centre + np.concatenate([radius * circle, [top, -top]])
-            return points, float(np.hypot(centre[0], centre[1])) + radius
+            return points, float(exact.hypot(centre[0], centre[1])) + radius
         case "mesh":
             scale = np.array(_numbers(solid.get("scale", "1 1 1"), 3, "mesh scale", path))
             vertices = read_vertices(_find_mesh(_attribute(solid, "filename", path), path))
-            points = centre + (vertices * scale) @ rotation.T
+            points = centre + exact.matmul(vertices * scale, rotation.T)
         case other:
             raise BadInput(f"{path}: geometry <{other}> is not known; known: box, cylinder, sphere, mesh")
-    return points, float(np.hypot(points[:, 0], points[:, 1]).max())
+    return points, float(exact.hypot(points[:, 0], points[:, 1]).max())
 
 
 def _find_mesh(reference: str, path: Path) -> Path:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import cos, sin
-
 import numpy as np
 
+from sidestep.exact import cos, sin
 from sidestep.kernels import layout
 from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
 from sidestep.types import LidarScan

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.place import FirstPaths, place_background
 from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
@@ -239,7 +240,7 @@ class WorldBuilder:
         leg = first - crowd.start
         here = crowd.enter_s <= 0
         walking = (code != layout.MODEL_REPLAY) & (code != layout.MODEL_NONE)
-        pace = np.where(walking, crowd.speed, 0.0) / np.maximum(np.hypot(leg[:, 0], leg[:, 1]), 1e-6)
+        pace = np.where(walking, crowd.speed, 0.0) / np.maximum(exact.hypot(leg[:, 0], leg[:, 1]), 1e-6)
         agents[layout.PX : layout.PY + 1] = crowd.start.T
         agents[layout.VX : layout.VY + 1] = (leg * pace[:, None]).T
         agents[layout.RADIUS] = crowd.radius
@@ -247,7 +248,7 @@ class WorldBuilder:
         agents[layout.MAX_SPEED] = FASTER_THAN_PREFERRED * crowd.speed
         agents[layout.SHARE] = share
         agents[layout.GOAL_X : layout.GOAL_Y + 1] = first.T
-        agents[layout.HEADING] = np.where(np.isnan(crowd.heading), np.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
+        agents[layout.HEADING] = np.where(np.isnan(crowd.heading), exact.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
         agents[layout.ENTER_TIME] = crowd.enter_s
         agents[layout.PACE] = 1.0
         agents[layout.HEAD_YAW] = np.nan
@@ -276,7 +277,7 @@ class WorldBuilder:
                 person_id[columns] = ids
             here = np.isfinite(tracks[0, :, 0])
             agents[[[layout.PX], [layout.PY], [layout.VX], [layout.VY]], columns[here]] = tracks[0, here].T
-            agents[layout.HEADING, columns[here]] = np.arctan2(tracks[0, here, 3], tracks[0, here, 2])
+            agents[layout.HEADING, columns[here]] = exact.arctan2(tracks[0, here, 3], tracks[0, here, 2])
             flags[layout.ACTIVE, columns[here]] = 1
             agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
             agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
@@ -284,7 +285,7 @@ class WorldBuilder:
 
 
 def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledScene, where: str) -> None:
-    inner = robot.footprint.radius or min(np.hypot(x, y) for x, y in robot.footprint.polygon or ())
+    inner = robot.footprint.radius or min(exact.hypot(x, y) for x, y in robot.footprint.polygon or ())
     for what, point in (("start", placement.start[:2]), ("goal", placement.goal)):
         if not free_mask(scene, np.array([point]), inner if what == "start" else 0.0)[0]:
             raise BadInput(
@@ -302,7 +303,7 @@ def _share_of(part: CrowdPart) -> float:
 def _mean_speed(tracks: FloatArray) -> FloatArray:
     """Each replayed person's recorded speed, averaged over the time in which they are there, m/s."""
     there = np.isfinite(tracks[..., 0])
-    speed = np.where(there, np.hypot(tracks[..., 2], tracks[..., 3]), 0.0).sum(axis=0)
+    speed = np.where(there, exact.hypot(tracks[..., 2], tracks[..., 3]), 0.0).sum(axis=0)
     mean: FloatArray = speed / np.maximum(there.sum(axis=0), 1)
     return mean
 

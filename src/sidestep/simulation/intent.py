@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.plans import MOST_POINTS, Plans
 
@@ -96,7 +97,7 @@ class IntentLog:
         if self._plans and self._plans[-1][0] >= step:
             return
         self._plans.append((step, intent.plan))
-        away = np.hypot(*(intent.forecast[known, 0] - robot).T) if known else np.zeros(0)
+        away = exact.hypot(*(intent.forecast[known, 0] - robot).T) if known else np.zeros(0)
         for row in sorted(np.argsort(away, kind="stable")[:MOST_PEOPLE].tolist()):
             column = self._column[int(intent.people[known[row]])]
             self._forecasts.append((step, column, intent.forecast[known[row]]))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import cos, sin
 from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.datasets import load_dataset, load_tracks
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
@@ -28,12 +28,12 @@ def load_replay(
     position, velocity, present = tracks.sample(times)
     keep = present.any(axis=0)
     people = tracks.people[keep]
-    c, s = cos(placement.rotation), sin(placement.rotation)
+    s, c = exact.sincos(placement.rotation)
     rotate = placement.scale * np.array([[c, s], [-s, c]])
     if placement.mirror:
         rotate[1] *= -1.0
-    position = position[:, keep] @ rotate + np.array(placement.offset)
-    velocity = velocity[:, keep] @ rotate * placement.speed
+    position = exact.matmul(position[:, keep], rotate) + np.array(placement.offset)
+    velocity = exact.matmul(velocity[:, keep], rotate) * placement.speed
     groups = np.array([tracks.group.get(int(person), -1) for person in people], dtype=np.int32)
     return np.concatenate([position, velocity], axis=2).astype(np.float32), people, groups
 

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.twin_people import BODY_M, TwinDraw, TwinPerson
 from sidestep.crowd.twins import TwinStatistics, load_twin
 from sidestep.kernels import layout
@@ -85,7 +86,7 @@ def _site(plan: str) -> CompiledScene:
 
 def _find_route(scene: CompiledScene, start: FloatArray, goal: FloatArray) -> FloatArray:
     """Straight where nothing is in the way, else round the walls."""
-    pieces = max(2, int(np.hypot(*(goal - start)) / 0.2))
+    pieces = max(2, int(exact.hypot(*(goal - start)) / 0.2))
     line = start + np.linspace(0.0, 1.0, pieces)[:, None] * (goal - start)
     if free_mask(scene, line, BODY_M).all():
         return goal[None]
@@ -102,12 +103,13 @@ def _simulate(fit: TwinStatistics, people: list[TwinPerson], duration: float, rn
     worlds = Worlds([world])
     count, steps = len(people), round(duration / TWIN_STEP_S)
     worlds.flags[0, layout.ACTIVE, count:] = 0
-    company = _Company(fit, people, worlds.agents[0], worlds.flags[0], worlds.route_length[0], rng)
+    noise = exact.normal(rng, size=(round(fit.duration_s / TWIN_STEP_S) + 1, count))  # the same for any time limit
+    company = _Company(fit, people, worlds.agents[0], worlds.flags[0], worlds.route_length[0], noise)
     tracks = np.full((steps + 1, count, 4), np.nan, np.float32)
     rows = [layout.PX, layout.PY, layout.VX, layout.VY]
     for step in range(steps + 1):
         if step:
-            company.decide((step - 1) * TWIN_STEP_S)
+            company.decide(step)
             worlds.step()
         here = worlds.flags[0, layout.ACTIVE, :count] == 1
         tracks[step, here] = worlds.agents[0, rows][:, :count][:, here].T
@@ -148,12 +150,13 @@ class _Company:
         agents: FloatArray,
         flags: IntArray,
         route_length: IntArray,
-        rng: np.random.Generator,
+        noise: FloatArray,
     ) -> None:
+        """``noise`` (T + 1, N): standard normal numbers, those of the start first."""
         self._agents, self._flags, self._count = agents, flags, len(people)
-        self._rng = rng
+        self._noise = noise
         self._wobble = fit.speed_wobble * np.sqrt(1.0 + STARTING_S / fit.wobble_s)  # what starting up smooths away
-        self._keep = float(np.exp(-TWIN_STEP_S / fit.wobble_s))
+        self._keep = float(exact.exp(-TWIN_STEP_S / fit.wobble_s))
         self._leader = np.array([i if p.leader < 0 else p.leader for i, p in enumerate(people)], np.intp)
         self._follows = self._leader != np.arange(self._count)
         self._offset = np.array([person.offset for person in people]).reshape(-1, 2)
@@ -163,7 +166,7 @@ class _Company:
         self._leave = np.array([person.leave_s for person in people])
         self._pace = self._speed.copy()
         self._since = np.full(self._count, np.inf)
-        self._off = rng.standard_normal(self._count)
+        self._off = noise[0]
         self._stays = np.array([len(person.route) == 0 for person in people], bool)
         toward = agents[[layout.GOAL_X, layout.GOAL_Y], : self._count] - agents[[layout.PX, layout.PY], : self._count]
         self._heading = _unit(toward.T, np.tile([1.0, 0.0], (self._count, 1)))
@@ -172,19 +175,18 @@ class _Company:
         route_length[: self._count][self._follows] = 1
         self._last_waypoint = route_length[: self._count] - 1
 
-    def decide(self, now: float) -> None:
-        """Set goals and speeds of the next step."""
-        n, agents = self._count, self._agents
+    def decide(self, step: int) -> None:
+        """Set goals and speeds of ``step``, counted from 1."""
+        n, agents, now = self._count, self._agents, (step - 1) * TWIN_STEP_S
         active = self._flags[layout.ACTIVE, :n] == 1
         self._since[active & np.isinf(self._since)] = now
-        noise = self._rng.standard_normal(n)
-        self._off = self._keep * self._off + np.sqrt(1 - self._keep**2) * noise
+        self._off = self._keep * self._off + np.sqrt(1 - self._keep * self._keep) * self._noise[step]
         pausing = (now >= self._since + self._pause_at) & (now < self._since + self._pause_at + self._pause_s)
         wanted = np.where(pausing, 0.0, self._speed * np.maximum(1.0 + self._wobble * self._off, 0.2))
         self._pace += (wanted - self._pace) * (TWIN_STEP_S / STARTING_S)
         speed = self._pace.copy()
         velocity = agents[[layout.VX, layout.VY], :n].T.astype(np.float64)
-        walks = np.hypot(velocity[:, 0], velocity[:, 1]) > 0.2
+        walks = exact.hypot(velocity[:, 0], velocity[:, 1]) > 0.2
         fresh = _unit(velocity, self._heading)
         turned = self._heading + TURNING * (fresh - self._heading)
         self._heading = np.where((walks & ~self._stays)[:, None], _unit(turned, self._heading), self._heading)
@@ -211,7 +213,7 @@ class _Company:
         flags, agents, n = self._flags, self._agents, self._count
         gone = (flags[layout.ACTIVE, :n] == 0) & np.isfinite(self._since)
         way = agents[[layout.GOAL_X, layout.GOAL_Y], :n] - agents[[layout.PX, layout.PY], :n]
-        left = np.hypot(way[0], way[1])
+        left = exact.hypot(way[0], way[1])
         approach = (way * agents[[layout.VX, layout.VY], :n]).sum(axis=0) / np.maximum(left, 1e-3)
         stuck = (left < GONE_M) & (self._pace > 0.3) & (approach < 0.2 * self._pace) & (now > self._since + 1.0)
         through = stuck & (flags[layout.WAYPOINT, :n] == self._last_waypoint) & ~self._follows & ~self._stays
@@ -221,7 +223,7 @@ class _Company:
 
 
 def _unit(vectors: FloatArray, otherwise: FloatArray) -> FloatArray:
-    length = np.hypot(vectors[:, 0], vectors[:, 1])[:, None]
+    length = exact.hypot(vectors[:, 0], vectors[:, 1])[:, None]
     unit: FloatArray = np.where(length > 1e-6, vectors / np.maximum(length, 1e-6), otherwise)
     return unit
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray, read_only
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
@@ -42,7 +43,7 @@ class RobotState:
     @property
     def speed(self) -> float:
         """Speed over ground, m/s."""
-        return float(np.hypot(self.vx, self.vy))
+        return float(exact.hypot(self.vx, self.vy))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,15 +88,15 @@ class PointScan:
     @property
     def xyz(self) -> FloatArray:
         """(N, 3) float32: the points that were hit, in the robot's frame, m."""
-        cos_e = np.cos(self.elevation)[:, None]
+        cos_e = exact.cos(self.elevation)[:, None]
         directions = np.stack(
             np.broadcast_arrays(
-                cos_e * np.cos(self.azimuth), cos_e * np.sin(self.azimuth), np.sin(self.elevation)[:, None]
+                cos_e * exact.cos(self.azimuth), cos_e * exact.sin(self.azimuth), exact.sin(self.elevation)[:, None]
             ),
             axis=-1,
         )
         hit = self.ranges < self.max_range
-        points = (directions[hit] * self.ranges[hit][:, None]) @ self.turn.T + np.asarray(self.origin)
+        points = exact.matmul(directions[hit] * self.ranges[hit][:, None], self.turn.T) + np.asarray(self.origin)
         found: FloatArray = points.astype(np.float32)
         return found
 

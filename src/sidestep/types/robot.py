@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from sidestep.exact import hypot
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.camera import CameraSettings
 
@@ -42,7 +42,7 @@ class Footprint(Model):
         if self.radius is not None:
             return self.radius
         assert self.polygon is not None
-        return max(hypot(x, y) for x, y in self.polygon)
+        return max(float(hypot(x, y)) for x, y in self.polygon)
 
 
 class RobotLimits(Model):

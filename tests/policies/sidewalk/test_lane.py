@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.interfaces import Policy
+from sidestep.kernels.lane_plan import fill_polygon
 from sidestep.policies.sidewalk.expert import Expert, allowed_speed
 from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles
@@ -154,3 +155,24 @@ def test_fields_are_the_true_distances_to_a_cell(x: float, y: float) -> None:
     expected = at.distance(lane.boundary) * (1 if lane.contains(at) else -1)
     assert tile.ground[row, column] == pytest.approx(min(expected, 5.0), abs=1.6 * CELL_M)
     assert tile.free[row, column] == pytest.approx(at.distance(thing | house), abs=1.6 * CELL_M)
+
+
+def test_polygons_are_filled_with_their_edge() -> None:
+    mask = np.zeros((6, 8), bool)
+    fill_polygon(mask, np.array([[1, 1], [5, 1], [1, 5]]), np.empty(6))
+    assert ["".join(" #"[cell] for cell in row) for row in mask.astype(int)] == [
+        "        ", " #####  ", " ####   ", " ###    ", " ##     ", " #      ",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(-20, 60), st.integers(-20, 60)), min_size=3, max_size=8))
+def test_filled_cells_are_those_of_the_polygon(corners: list[tuple[int, int]]) -> None:
+    """Whatever lies beyond the tile; cells on the edge may go either way."""
+    shape = shapely.Polygon(corners)
+    mask = np.zeros((40, 40), bool)
+    fill_polygon(mask, np.array(corners), np.empty(2 * len(corners)))
+    if not shape.is_valid:
+        return
+    y, x = np.mgrid[:40, :40]
+    assert mask[shapely.contains_xy(shape.buffer(-1.0), x, y)].all()
+    assert not mask[~shapely.contains_xy(shape.buffer(1.0), x, y)].any()

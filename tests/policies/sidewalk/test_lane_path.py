@@ -8,7 +8,7 @@ import pytest
 from sidestep.kernels import lane_plan
 from sidestep.policies.sidewalk.expert import Expert
 from sidestep.policies.sidewalk.follow_lane import FollowLane
-from sidestep.policies.sidewalk.lane import SPACING_M, resample, robot_numbers
+from sidestep.policies.sidewalk.lane import SPACING_M, resample, robot_numbers, transition
 from sidestep.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 
@@ -23,8 +23,8 @@ def test_the_first_command_is_the_kernels(wish: float) -> None:
     ground = np.full((300, 300), 5.0)
     nobody, nothing, way = lane_plan.empty_rows(6), lane_plan.empty_rows(5), np.zeros((lane_plan.STEPS, 2))
     lane_plan.plan_lane(
-        state, robot, route, 1, SPACING_M, np.array([[wish, 1.5, 1.0]]), 0.0, 0.3, 9.0, ground, ground,
-        np.array([-10.0, -10.0]), 0.1, nobody, nothing, out, way,
+        state, robot, route, 1, SPACING_M, np.array([[wish, 1.0]]), transition(1.5)[None], 0.0, 0.3, 9.0, ground,
+        ground, np.array([-10.0, -10.0]), 0.1, nobody, nothing, out, way,
     )  # fmt: skip
     moved = way[0] - state[:2]
     assert np.hypot(*moved) == pytest.approx(out[0, 1] * lane_plan.STEP_S)

@@ -6,11 +6,12 @@ random numbers come from one generator, in the order of the people's numbers, so
 
 from __future__ import annotations
 
-from math import atan2, pi
+from math import pi
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from sidestep import exact
 from sidestep.crowd.behaviour.hold import hold_people
 from sidestep.crowd.behaviour.journeys import Journeys
 from sidestep.crowd.behaviour.network import Network
@@ -19,6 +20,7 @@ from sidestep.crowd.behaviour.pose import pose_people
 from sidestep.crowd.behaviour.stage import Point, Stage, gap_square, pass_waypoints, square
 from sidestep.crowd.behaviour.standing import Standing
 from sidestep.crowd.behaviour.talking import Group, ring_centre, ring_places
+from sidestep.exact import arctan2
 from sidestep.kernels import layout
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.behaviour import Behaviour, Choice, Dwell
@@ -93,7 +95,7 @@ class Background:
             self._free_stuck(stage)
         standing = self.state != WALK
         hold_people(stage, standing, self._model, self._share, dt)
-        settled = standing & (gap_square(stage) < SETTLED_M**2)
+        settled = standing & (gap_square(stage) < SETTLED_M * SETTLED_M)
         pose_people(stage, settled, self._face, self._gesture, self._phase, dt)
 
     def _set_out(self, stage: Stage, i: int) -> None:
@@ -190,12 +192,13 @@ class Background:
 
     def _settle_here(self, stage: Stage) -> None:
         """Who cannot get to their place stands where they are."""
-        late = (self.state != WALK) & (self._since < stage.now - GIVE_UP_S) & (gap_square(stage) > SETTLED_M**2)
+        away = gap_square(stage) > SETTLED_M * SETTLED_M
+        late = (self.state != WALK) & (self._since < stage.now - GIVE_UP_S) & away
         for i in np.flatnonzero(late).tolist():
             here, group = stage.place(i), self.groups[i]
             stage.send(i, [here])
             if group is not None:
-                self._face[i] = atan2(group.centre[1] - here[1], group.centre[0] - here[0])
+                self._face[i] = arctan2(group.centre[1] - here[1], group.centre[0] - here[0])
 
     def _give_up_place(self, stage: Stage, i: int) -> None:
         for j, place, first in self._standing.release(i):
@@ -205,14 +208,14 @@ class Background:
                 self.until[j] = stage.now + self._dwell(self._behaviour.interact)
 
     def _dwell(self, dwell: Dwell) -> float:
-        return float(min(dwell.low_s + (dwell.mean_s - dwell.low_s) * self._rng.standard_exponential(), dwell.high_s))
+        return float(min(dwell.low_s + (dwell.mean_s - dwell.low_s) * exact.exponential(self._rng), dwell.high_s))
 
     def _partner(self, stage: Stage, i: int) -> int | None:
         """The nearest person who stands idle or talks in a group with room, in sight."""
         x, y = stage.place(i)
         open_to_talk = (self.state == IDLE) | (self.state == TALK)
         open_to_talk[i] = False
-        near = open_to_talk & (square(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M**2)
+        near = open_to_talk & (square(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M * CALL_M)
         candidates = np.flatnonzero(near)
         order = np.argsort(square(stage.agents[layout.PX, near] - x, stage.agents[layout.PY, near] - y), kind="stable")
         for j in candidates[order].tolist():
@@ -237,7 +240,7 @@ class Background:
         for k, place in zip(members, places, strict=True):
             if self.groups[k] is None:
                 self._join(stage, k, group)
-            self._stand(stage, k, TALK, place, atan2(centre[1] - place[1], centre[0] - place[0]), "talk")
+            self._stand(stage, k, TALK, place, arctan2(centre[1] - place[1], centre[0] - place[0]), "talk")
             self.until[k] = group.until
         group.members = members
         return True
@@ -271,13 +274,14 @@ class Background:
         if self._behaviour.meet == 0 or len(free) < 2:
             return
         places = stage.agents[layout.PX : layout.PY + 1, free].T.astype(np.float64)
-        pairs = cKDTree(places).query_pairs(MEET_M, output_type="ndarray")
-        near = {(int(free[a]), int(free[b])) for a, b in pairs.tolist()}
+        a, b = cKDTree(places).query_pairs(1.001 * MEET_M, output_type="ndarray").T
+        within = square(*(places[a] - places[b]).T) <= MEET_M * MEET_M
+        near = set(zip(free[a[within]].tolist(), free[b[within]].tolist(), strict=True))
         for i, j in sorted(near - self._near):
             if self._rng.random() >= self._behaviour.meet:
                 continue
-            distance, _ = self._network.tree.query(stage.place(i))
-            if distance < MEET_NODE_M and self.groups[i] is None and self.groups[j] is None:
+            at_node = self._network.distance_to_node(stage.place(i)) < MEET_NODE_M
+            if at_node and self.groups[i] is None and self.groups[j] is None:
                 self._talk(stage, i, j)
         self._near = near
 
@@ -293,7 +297,7 @@ class Background:
         """Who walks but gets nowhere goes back to the last node and to another goal."""
         places = stage.agents[layout.PX : layout.PY + 1].copy()
         if self._anchor is not None:
-            still = square(*(places - self._anchor)) < STUCK_M**2
+            still = square(*(places - self._anchor)) < STUCK_M * STUCK_M
             for i in np.flatnonzero(still & (self.state == WALK)).tolist():
                 self._journeys.note_passed(stage, i, arrived=False)
                 self._walk(stage, i, self._journeys.last_node(i))
@@ -302,7 +306,7 @@ class Background:
 
 def _has_arrived(stage: Stage) -> BoolArray:
     """(N,) who is at the last waypoint that they know."""
-    slow = square(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS**2
-    reach = np.where(slow, HELD_UP_M**2, ARRIVED_M**2)
+    slow = square(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS * SLOW_MPS
+    reach = np.where(slow, HELD_UP_M * HELD_UP_M, ARRIVED_M * ARRIVED_M)
     arrived: BoolArray = (stage.flags[layout.WAYPOINT] >= stage.route_length - 1) & (gap_square(stage) < reach)
     return arrived

@@ -41,7 +41,7 @@ def hold_people(stage: Stage, standing: BoolArray, model: IntArray, share: Float
     velocity = agents[_VELOCITY, who] + change * np.minimum(
         np.float32(BRAKE_MPS2 * dt) / np.maximum(size, np.float32(1e-6)), np.float32(1.0)
     )
-    still = square(*velocity) < STILL_MPS**2
+    still = square(*velocity) < STILL_MPS * STILL_MPS
     velocity[:, still] = 0.0
     moving = np.flatnonzero(~still)
     if len(moving):

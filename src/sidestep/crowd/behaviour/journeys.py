@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import ceil, dist
+from math import ceil
 
 import numpy as np
 
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.place import WINDOW, FirstPaths
 from sidestep.crowd.behaviour.stage import Point, Stage
+from sidestep.exact import hypot
 from sidestep.kernels import layout
 
 PIECE_M = 8.0
@@ -52,7 +53,8 @@ class Journeys:
         if len(path) > 1:
             ahead = self._network.passing_point(path[0], path[1], None, self._lane[i])
             here, node = stage.place(i), self._network.at[path[0]]
-            if dist(here, node) > AT_NODE_M or not self._network.ground.is_clear(here, ahead, self._network.radius):
+            away = hypot(here[0] - node[0], here[1] - node[1]) > AT_NODE_M
+            if away or not self._network.ground.is_clear(here, ahead, self._network.radius):
                 self._next[i] = 0
         self.walk(stage, i)
 
@@ -66,7 +68,7 @@ class Journeys:
         here = stage.place(i)
         for k in range(begin, end):
             there = self._network.passing_point(around[k], nodes[k], around[k + 2], self._lane[i])
-            pieces = max(ceil(dist(here, there) / PIECE_M), 1)
+            pieces = max(ceil(hypot(there[0] - here[0], there[1] - here[1]) / PIECE_M), 1)
             for piece in range(1, pieces + 1):
                 part = piece / pieces
                 points.append((here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import cos, hypot, pi, sin
+from math import pi
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
+from sidestep import exact
 from sidestep.crowd.behaviour.stage import Point
 from sidestep.errors import BadInput
+from sidestep.exact import cos, hypot, sin
 from sidestep.kernels.grid_path import is_way_clear
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourGraph, BehaviourNode
@@ -60,7 +62,6 @@ class Network:
     places: tuple[tuple[Point, ...], ...]  # where people stand at each node
     is_object: BoolArray  # (V,)
     gesture: IntArray  # (V,) of people who interact
-    tree: cKDTree
     part: IntArray  # (V,) number of the connected part
     _matrix: csr_matrix = field(repr=False)
     _trees: OrderedDict[tuple[int, float], tuple[FloatArray, IntArray]] = field(default_factory=OrderedDict, repr=False)
@@ -71,6 +72,10 @@ class Network:
     def distances(self, start: int, limit: float = np.inf) -> FloatArray:
         """(V,) m along the edges from ``start``; inf where no way leads or it is longer than ``limit``."""
         return self._tree_of(start, limit)[0]
+
+    def distance_to_node(self, place: Point) -> float:
+        """From a place to the nearest node, m."""
+        return float(exact.hypot(self.at[:, 0] - place[0], self.at[:, 1] - place[1]).min())
 
     def path(self, start: int, goal: int, limit: float = np.inf) -> list[int]:
         """Nodes of a shortest path, both ends included; empty if there is none. ``limit`` is a guess of its length."""
@@ -130,7 +135,7 @@ def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: f
             f"({len(alone)} such); give edges, a larger longest_m, or remove it"
         )
     ends = np.array(sorted(pairs))
-    length = np.hypot(*(at[ends[:, 1]] - at[ends[:, 0]]).T)
+    length = exact.hypot(*(at[ends[:, 1]] - at[ends[:, 0]]).T)
     both = np.concatenate([ends, ends[:, ::-1]])
     matrix = csr_matrix((np.tile(length, 2), both.T), (len(at), len(at)))
     node_lane = np.array([_room_round(ground, (p[0], p[1]), radius, lane_m) for p in at.tolist()])
@@ -148,7 +153,6 @@ def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: f
         places=tuple(_places(node, ground, radius) for node in graph.nodes),
         is_object=np.array([node.kind == "object" for node in graph.nodes]),
         gesture=np.array([GESTURES.get(node.interaction, GESTURES["none"]) for node in graph.nodes]),
-        tree=cKDTree(at),
         part=_connected_parts(neighbours),
         _matrix=matrix,
     )
@@ -185,8 +189,9 @@ def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: f
     pairs: set[tuple[int, int]] = set()
     tree = cKDTree(at)
     for node, place in enumerate(at):
-        near = tree.query_ball_point(place, graph.longest_m)
-        near.sort(key=lambda other: (float(((at[other] - place) ** 2).sum()), other))
+        around = np.sort(tree.query_ball_point(place, 1.001 * graph.longest_m))
+        away = exact.norm(at[around] - place)
+        near = around[np.argsort(away, kind="stable")][: int((away <= graph.longest_m).sum())].tolist()
         joined = 0
         for other in near:
             if joined == graph.nearest:
@@ -222,7 +227,7 @@ def _room_round(ground: Ground, place: Point, radius: float, lane_m: float) -> f
 
 def _room_beside(ground: Ground, a: FloatArray, b: FloatArray, radius: float, lane_m: float) -> float:
     """How far to the right of the edge, of the lane asked for, a person can walk."""
-    along = (b - a) / np.hypot(*(b - a))
+    along = (b - a) / exact.hypot(*(b - a))
     right = np.array([along[1], -along[0]])
     for part in (1.0, 0.75, 0.5, 0.25):
         half = part * lane_m / 2

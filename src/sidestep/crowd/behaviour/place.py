@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan2
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.push_and_rotate import Move, push_and_rotate
 from sidestep.crowd.people import People, make_people
 from sidestep.crowd.placement import Placer
 from sidestep.errors import BadInput
+from sidestep.exact import arctan2
 from sidestep.types.base import FloatArray
 from sidestep.types.behaviour import Behaviour, BehaviourPlacement
 from sidestep.types.scenario import CrowdPart
@@ -40,8 +41,8 @@ def place_background(
 ) -> tuple[People, FirstPaths]:
     """All people of the part, on nodes under a plan of Push and Rotate, else anywhere on the edges."""
     count = placement.count
-    speed = rng.uniform(*placement.speeds, count)
-    lane = rng.uniform(LEAST_LANE, 1.0, count)
+    speed = exact.uniform(rng, *placement.speeds, count)
+    lane = exact.uniform(rng, LEAST_LANE, 1.0, count)
     nodes = _start_nodes(placer, part.radius, count, network, rng) if placement.paths == "push_and_rotate" else None
     if nodes is not None:
         paths, turns = _plan(network, nodes, placement.behaviour, rng)
@@ -55,7 +56,7 @@ def place_background(
     for k, path in enumerate(paths):
         if len(path) > 1:
             way = network.at[path[1]] - start[k]
-            heading[k] = atan2(way[1], way[0])
+            heading[k] = arctan2(way[1], way[0])
             if turns is None or turns[k][1] == 0:
                 routes[k, 0] = network.passing_point(path[0], path[1], None, lane[k])
     people = make_people(start, routes, np.ones(count, np.int64), speed, part.radius, heading=heading)
@@ -165,7 +166,7 @@ def _on_edges(
 ) -> tuple[FloatArray, list[list[int]]]:
     """Places along the edges, even by length, in the lane of the direction that each walks."""
     edges = np.array(list(network.lanes))
-    length = np.hypot(*(network.at[edges[:, 1]] - network.at[edges[:, 0]]).T)
+    length = exact.hypot(*(network.at[edges[:, 1]] - network.at[edges[:, 0]]).T)
     reach = np.cumsum(length) / length.sum()
     start, paths = np.zeros((len(lane), 2)), []
     for k in range(len(lane)):
@@ -173,7 +174,7 @@ def _on_edges(
             which, along = rng.random(2)
             a, b = edges[min(int(np.searchsorted(reach, which)), len(edges) - 1)].tolist()
             way = network.at[b] - network.at[a]
-            right = np.array([way[1], -way[0]]) / np.hypot(*way) * network.lanes[a, b] * lane[k]
+            right = np.array([way[1], -way[0]]) / exact.hypot(*way) * network.lanes[a, b] * lane[k]
             place = network.at[a] + along * way + right
             if placer.is_free(place, radius) and placer.is_apart(place, radius):
                 break

@@ -55,7 +55,7 @@ def gap_square(stage: Stage) -> FloatArray:
 def pass_waypoints(stage: Stage, walking: BoolArray) -> None:
     """Next waypoint for those of ``walking`` who have passed theirs beside it: nobody turns round to touch it."""
     agents, waypoint = stage.agents, stage.flags[layout.WAYPOINT]
-    near = np.flatnonzero(walking & (waypoint < stage.route_length - 1) & (gap_square(stage) < PASSED_M**2))
+    near = np.flatnonzero(walking & (waypoint < stage.route_length - 1) & (gap_square(stage) < PASSED_M * PASSED_M))
     if not len(near):
         return
     goal, following = stage.routes[near, waypoint[near]], stage.routes[near, waypoint[near] + 1]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import atan2, cos, hypot, pi, sin
+from math import pi
 
 from sidestep.crowd.behaviour.network import Ground
 from sidestep.crowd.behaviour.stage import Point
+from sidestep.exact import arctan2, cos, hypot, sin
 
 RING_M = 0.6
 """Radius of a ring of two; each further person adds ``RING_GROWTH_M``."""
@@ -41,7 +42,7 @@ def ring_places(centre: Point, people: Sequence[Point], ground: Ground, radius: 
     The last of ``people`` keeps its direction from the centre if that can be.
     """
     size = RING_M + RING_GROWTH_M * (len(people) - 2)
-    angles = [atan2(y - centre[1], x - centre[0]) for x, y in people]
+    angles = [arctan2(y - centre[1], x - centre[0]) for x, y in people]
     order = sorted(range(len(people)), key=lambda k: ((angles[k] - angles[-1]) % (2 * pi), -k))
     if not all(ground.is_clear(place, centre, radius) for place in people):
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import hypot
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.exact import hypot
 from sidestep.kernels.cadrl_look import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS
 from sidestep.kernels.cadrl_value import choose
 from sidestep.kernels.cadrl_walls import farthest_visible
@@ -28,9 +29,9 @@ FARTHEST_M = 8.0
 def candidates(speeds: int, headings: int) -> FloatArray:
     """(1 + speeds · headings, 3) float32: share of the preferred speed, cosine and sine of the angle to the goal's
     direction. Straight at full speed is first; standing is last."""
-    share = np.repeat(np.arange(speeds, 0, -1) / speeds, headings)
+    share = np.repeat(np.arange(1, speeds + 1)[::-1] / speeds, headings)
     angle = np.tile(2.0 * np.pi * np.arange(headings) / headings, speeds)
-    moving = np.stack([share, np.cos(angle), np.sin(angle)], axis=1)
+    moving = np.stack([share, exact.cos(angle), exact.sin(angle)], axis=1)
     return np.concatenate([moving, [[0.0, 1.0, 0.0]]]).astype(np.float32)
 
 

@@ -62,7 +62,7 @@ def make_goal_field(
     gap = clearance.astype(np.float64) - radius
     slowness = np.ones_like(gap)
     if margin > 0.0 and wall_weight > 0.0:
-        slowness += wall_weight * np.clip((margin - gap) / margin, 0.0, 1.5) ** 2
+        slowness += wall_weight * np.square(np.clip((margin - gap) / margin, 0.0, 1.5))
     slowness[gap < -0.5 * cell] = np.inf
     distance = np.full_like(gap, np.inf)
     _place_sources(distance, np.isfinite(slowness), scene.clearance(*goal) - radius - margin, goal, origin, cell)
@@ -86,7 +86,7 @@ def _place_sources(
     ny, nx = distance.shape
     column, row = (goal[0] - origin[0]) / cell, (goal[1] - origin[1]) / cell
     y, x = np.ogrid[:ny, :nx]
-    away = cell * np.sqrt((x - column) ** 2 + (y - row) ** 2)
+    away = cell * np.sqrt(np.square(x - column) + np.square(y - row))
     reach = max(free, 1.5 * cell)
     if not (is_open & (away <= reach)).any() and is_open.any():
         reach = float(away[is_open].min()) + 0.5 * cell

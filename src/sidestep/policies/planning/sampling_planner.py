@@ -7,11 +7,13 @@ It knows the map, the goal and the robot, and no people. ``SamplingPlanner.plan`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, hypot, pi, sin
+from math import pi
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.exact import hypot
 from sidestep.kernels.spline_costs import PARAMETERS, farthest_in_sight, spline_costs
 from sidestep.policies.planning.goal_field import GoalField, make_goal_field
 from sidestep.policies.planning.splines import (
@@ -107,7 +109,7 @@ class SamplingPlanner:
         best = self._cheapest(spline_library(self.limits, self.settings.horizon, self._class(speed)), pose)
         dx, dy = self.goal[0] - pose[0], self.goal[1] - pose[1]
         if hypot(dx, dy) <= library_reach(self.limits, self.settings.horizon):
-            c, s = cos(pose[2]), sin(pose[2])
+            s, c = exact.sincos(pose[2])
             start = speed if self._class(speed) < self._class(self.limits.speed) else self.limits.speed
             ends = splines_to_point(c * dx + s * dy, -s * dx + c * dy, start, self.limits, self.settings.horizon)
             to_goal = self._cheapest(ends, pose)
@@ -126,7 +128,7 @@ class SamplingPlanner:
         if not len(splines):
             return None
         x, y, heading = pose
-        c, s = cos(heading), sin(heading)
+        s, c = exact.sincos(heading)
         costs, ends = np.empty(len(splines)), np.empty(len(splines), np.int32)
         f = self.field
         hard = self.hard_clearance(x, y)
@@ -141,7 +143,7 @@ class SamplingPlanner:
         turn = float(splines.turn[best])
         return Trajectory(
             position=np.stack([x + c * lx - s * ly, y + s * lx + c * ly], axis=1),
-            heading=heading + np.arctan2(splines.sin[best, :k], splines.cos[best, :k]).astype(np.float64),
+            heading=heading + exact.arctan2(splines.sin[best, :k], splines.cos[best, :k]).astype(np.float64),
             speed=splines.speed[best, :k].astype(np.float64),
             curvature=splines.curvature[best, :k].astype(np.float64),
             time=splines.time[best, :k].astype(np.float64),
@@ -186,7 +188,7 @@ class Checkpoints:
     def _request(self, x: float, y: float) -> tuple[float, float]:
         """No kinematic limits: the plan begins in the direction in which the distance to the goal falls."""
         _, ux, uy = self._planner.field.look(x, y)
-        plan = self._planner.plan((x, y, float(np.arctan2(uy, ux))), self._planner.limits.speed)
+        plan = self._planner.plan((x, y, float(exact.arctan2(uy, ux))), self._planner.limits.speed)
         goal = self._planner.goal
         if plan is None:
             return x + ux, y + uy

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, inf, pi, radians, tan
+from math import ceil, inf, pi, radians
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.exact import tan
 from sidestep.types import RobotSpec
 from sidestep.types.base import FloatArray, IntArray
 
@@ -36,11 +38,12 @@ LEAST_LENGTH_M = 1.0
 SPEED_CLASSES = 5
 
 _RADII = np.array([0.12, 0.2, 0.3, 0.42, 0.56, 0.7, 0.84, 0.98])  # of the reach
-_BEARINGS = np.radians(np.arange(-80.0, 81.0, 10.0))
-_END_TURNS = np.radians(np.arange(-90.0, 91.0, 30.0))  # end heading relative to the bearing
-_SPOT_TURNS = np.radians(np.concatenate([np.arange(-180.0, -29.0, 15.0), np.arange(30.0, 166.0, 15.0)]))
+_DEGREE = pi / 180.0
+_BEARINGS = np.arange(-80, 81, 10) * _DEGREE
+_END_TURNS = np.arange(-90, 91, 30) * _DEGREE  # end heading relative to the bearing
+_SPOT_TURNS = np.concatenate([np.arange(-180, -29, 15), np.arange(30, 166, 15)]) * _DEGREE
 _SPOT_RADII = np.array([0.15, 0.42, 0.84])
-_SPOT_END_TURNS = np.radians([-40.0, 0.0, 40.0])
+_SPOT_END_TURNS = np.array([-40, 0, 40]) * _DEGREE
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
     """
     ends, turns = np.asarray(ends, np.float64).reshape(-1, 3), np.asarray(turns, np.float64)
     x, y, dx, dy, curvature = _hermite(ends)
-    steps = np.hypot(np.diff(x, axis=1), np.diff(y, axis=1))
+    steps = exact.hypot(np.diff(x, axis=1), np.diff(y, axis=1))
     is_turned = turns != 0.0
     limit = _speed_limit(curvature, steps, limits)
     v = _driven_speed(limit, steps, np.where(is_turned, 0.0, speed), limits)
@@ -109,8 +112,8 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
         speed / limits.deceleration, 0.5 * speed * speed / limits.deceleration
     )  # fmt: skip
     time += np.where(is_turned, np.abs(turns) / (TURN_SHARE * limits.turn_rate) + braking_time, 0.0)[:, None]
-    tangent = np.maximum(np.hypot(dx, dy), 1e-9)
-    c, s = np.cos(turns)[:, None], np.sin(turns)[:, None]
+    tangent = np.maximum(exact.hypot(dx, dy), 1e-9)
+    s, c = (part[:, None] for part in exact.sincos(turns))
     ahead = np.where(is_turned, braking_way, 0.0)[:, None]
     feasible = (driven <= horizon) & (np.abs(curvature).max(axis=1) <= limits.curvature)
     feasible &= tangent.min(axis=1) > 1e-3
@@ -131,16 +134,19 @@ def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: Driv
 def _hermite(ends: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """x, y, x', y' and curvature, each (n, K), of the splines to ``ends``."""
     u = np.linspace(0.0, 1.0, SAMPLES)
-    leave, go, arrive = u**3 - 2 * u**2 + u, 3 * u**2 - 2 * u**3, u**3 - u**2
-    leave1, go1, arrive1 = 3 * u**2 - 4 * u + 1, 6 * u - 6 * u**2, 3 * u**2 - 2 * u
+    square, cube = u * u, u * u * u
+    leave, go, arrive = cube - 2 * square + u, 3 * square - 2 * cube, cube - square
+    leave1, go1, arrive1 = 3 * square - 4 * u + 1, 6 * u - 6 * square, 3 * square - 2 * u
     leave2, go2, arrive2 = 6 * u - 4, 6 - 12 * u, 6 * u - 2
-    length = np.hypot(ends[:, 0], ends[:, 1])[:, None]
-    mx, my = length * np.cos(ends[:, 2:]), length * np.sin(ends[:, 2:])
+    length = exact.hypot(ends[:, 0], ends[:, 1])[:, None]
+    sine, cosine = exact.sincos(ends[:, 2:])
+    mx, my = length * cosine, length * sine
     ex, ey = ends[:, 0:1], ends[:, 1:2]
     x, y = leave * length + go * ex + arrive * mx, go * ey + arrive * my
     x1, y1 = leave1 * length + go1 * ex + arrive1 * mx, go1 * ey + arrive1 * my
     x2, y2 = leave2 * length + go2 * ex + arrive2 * mx, go2 * ey + arrive2 * my
-    curvature = (x1 * y2 - y1 * x2) / np.maximum(np.hypot(x1, y1), 1e-9) ** 3
+    pace = np.maximum(exact.hypot(x1, y1), 1e-9)
+    curvature = (x1 * y2 - y1 * x2) / (pace * pace * pace)
     return x, y, x1, y1, curvature
 
 
@@ -149,7 +155,7 @@ def _speed_limit(curvature: FloatArray, steps: FloatArray, limits: DriveLimits) 
     v = np.minimum(limits.speed, TURN_SHARE * limits.turn_rate / np.maximum(np.abs(curvature), 1e-9))
     if limits.deceleration < inf:
         for k in range(v.shape[1] - 2, -1, -1):
-            v[:, k] = np.minimum(v[:, k], np.sqrt(v[:, k + 1] ** 2 + 2 * limits.deceleration * steps[:, k]))
+            v[:, k] = np.minimum(v[:, k], np.sqrt(np.square(v[:, k + 1]) + 2 * limits.deceleration * steps[:, k]))
     return v
 
 
@@ -160,7 +166,7 @@ def _driven_speed(limit: FloatArray, steps: FloatArray, start: FloatArray, limit
     v = limit.copy()
     v[:, 0] = np.minimum(v[:, 0], start)
     for k in range(v.shape[1] - 1):
-        v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(v[:, k] ** 2 + 2 * limits.acceleration * steps[:, k]))
+        v[:, k + 1] = np.minimum(v[:, k + 1], np.sqrt(np.square(v[:, k]) + 2 * limits.acceleration * steps[:, k]))
     return v
 
 
@@ -174,7 +180,12 @@ def spline_library(limits: DriveLimits, horizon: float, speed_class: int) -> Spl
     """All feasible splines from a class of speed, built once. Class c starts at c / (SPEED_CLASSES - 1) of v_max."""
     reach = library_reach(limits, horizon)
     speed = limits.speed * speed_class / (SPEED_CLASSES - 1)
-    ends = [(r * np.cos(b), r * np.sin(b), b + t) for r in reach * _RADII for b in _BEARINGS for t in _END_TURNS]
+    ends = [
+        (r * cosine, r * sine, b + t)
+        for r in (reach * _RADII).tolist()
+        for b, sine, cosine in zip(_BEARINGS, *exact.sincos(_BEARINGS), strict=True)
+        for t in _END_TURNS
+    ]
     turns = [0.0] * len(ends)
     if limits.turns_on_spot:
         for turn in _SPOT_TURNS:
@@ -193,10 +204,10 @@ def speed_class(speed: float, limits: DriveLimits) -> int:
 
 def splines_to_point(x: float, y: float, speed: float, limits: DriveLimits, horizon: float) -> Splines:
     """Splines that end exactly at (x, y) of the robot's frame: with a few end headings, and straight after a turn."""
-    distance, bearing = float(np.hypot(x, y)), float(np.arctan2(y, x))
+    distance, bearing = float(exact.hypot(x, y)), float(exact.arctan2(y, x))
     ends, turns = [(distance, 0.0, 0.0)], [bearing if limits.turns_on_spot else 0.0]
     if abs(bearing) < radians(85.0):
-        headings = [bearing + offset for offset in np.radians([-60.0, -30.0, 0.0, 30.0, 60.0])] + [2.0 * bearing]
+        headings = [bearing + offset * _DEGREE for offset in (-60, -30, 0, 30, 60)] + [2.0 * bearing]
         ends += [(x, y, heading) for heading in headings]
         turns += [0.0] * len(headings)
     if not limits.turns_on_spot:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import cos, hypot, inf, sin, sqrt
+from math import inf, sqrt
 from typing import ClassVar
 
 import numpy as np
 
+from sidestep.exact import cos, hypot, sin
 from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.types import Observation, Pedestrians, RobotState, Velocity
 from sidestep.types.gestures import GESTURES

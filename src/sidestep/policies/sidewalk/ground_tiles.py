@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import shapely
-from PIL import Image, ImageDraw
 from scipy.ndimage import distance_transform_edt
 
+from sidestep.kernels.lane_plan import fill_polygon
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.scene import OPEN, SOLID, Region, SceneSpec
 
@@ -79,31 +79,22 @@ class _Drawn:
         self._tree = shapely.STRtree([shapely.Polygon(region.polygon) for region in regions])
 
     def mask(self, origin: FloatArray) -> BoolArray:
+        """(n, n) which cells of the tile at ``origin`` are in a region; a hole of one does not cut another."""
         size = round(TILE_M / CELL_M) + 1
-        image = Image.new("1", (size, size))
-        draw = ImageDraw.Draw(image)
+        whole = np.zeros((size, size), bool)
         near = self._tree.query(shapely.box(*origin, *(origin + TILE_M)))
-        holes = []
         for index in sorted(near.tolist()):
             region = self._regions[index]
-            draw.polygon(_pixels(region.polygon, origin), fill=1)
-            holes += [_pixels(hole, origin) for hole in region.holes]
-        if not holes:
-            return np.array(image, bool)
-        return self._with_holes(origin, size, sorted(near.tolist()))
-
-    def _with_holes(self, origin: FloatArray, size: int, near: list[int]) -> BoolArray:
-        """Each region by itself, so that a hole of one does not cut another."""
-        whole = np.zeros((size, size), bool)
-        for index in near:
-            image = Image.new("1", (size, size))
-            draw = ImageDraw.Draw(image)
-            draw.polygon(_pixels(self._regions[index].polygon, origin), fill=1)
-            for hole in self._regions[index].holes:
-                draw.polygon(_pixels(hole, origin), fill=0)
-            whole |= np.array(image, bool)
+            own = whole if not region.holes else np.zeros((size, size), bool)
+            _fill(own, region.polygon, origin)
+            if region.holes:
+                holes = np.zeros((size, size), bool)
+                for hole in region.holes:
+                    _fill(holes, hole, origin)
+                whole |= own & ~holes
         return whole
 
 
-def _pixels(ring: tuple[tuple[float, float], ...], origin: FloatArray) -> list[tuple[float, float]]:
-    return [((x - float(origin[0])) / CELL_M, (y - float(origin[1])) / CELL_M) for x, y in ring]
+def _fill(mask: BoolArray, ring: tuple[tuple[float, float], ...], origin: FloatArray) -> None:
+    cells = np.trunc((np.array(ring) - origin) / CELL_M).astype(np.int64)
+    fill_polygon(mask, cells, np.empty(2 * len(cells)))

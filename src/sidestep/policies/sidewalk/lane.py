@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
 from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles, Tile
@@ -49,9 +50,9 @@ class LanePlanner:
         self._route = resample(np.vstack([[task.start[:2]], task.route]))
         self._robot = robot_numbers(task.robot)
         self._cruise = min(cruise_mps, task.robot.limits.max_speed)
-        self._candidates = np.array(
-            [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
-        )
+        choices = [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
+        self._candidates = np.array([(offset, speed) for offset, _, speed in choices])
+        self._blends = np.array([transition(over) for _, over, _ in choices])
         self._out = np.zeros((len(self._candidates), 3))
         self._goal_reach = GOAL_SHARE * task.goal_radius_m
         self._index, self._before = 0, 0.0
@@ -60,13 +61,14 @@ class LanePlanner:
 
     def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
         """The best way to go on from here."""
-        speed = robot.vx * np.cos(robot.heading) + robot.vy * np.sin(robot.heading)
+        sine, cosine = exact.sincos(robot.heading)
+        speed = robot.vx * cosine + robot.vy * sine
         state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
         tile = self._tiles.at(robot.x, robot.y)
         self._index = self._locate(robot.x, robot.y)
         walkers, bars = self._crowd(robot, people)
         self._state, self._cap = state, min(speed_cap, self._cruise)
-        self._plan(self._candidates, tile, walkers, bars, self._out, NO_PATH)
+        self._plan(slice(None), tile, walkers, bars, self._out, NO_PATH)
         self._best = int(self._out[:, 0].argmin())
         self._before = float(self._candidates[self._best, 0])
         return Velocity(float(self._out[self._best, 1]), float(self._out[self._best, 2]))
@@ -77,23 +79,23 @@ class LanePlanner:
             return None
         steps, tile = np.full((lane_plan.STEPS, 2), np.nan), self._tiles.at(*self._state[:2].tolist())
         nobody, nothing = lane_plan.empty_rows(6), lane_plan.empty_rows(5)
-        chosen = self._candidates[self._best : self._best + 1]
-        self._plan(chosen, tile, nobody, nothing, np.zeros((1, 3)), steps)
+        self._plan(slice(self._best, self._best + 1), tile, nobody, nothing, np.zeros((1, 3)), steps)
         every = round(PATH_STEP_S / lane_plan.STEP_S)
         return steps[every - 1 :: every]
 
     def _plan(
-        self, which: FloatArray, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
+        self, which: slice, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
     ) -> None:
         lane_plan.plan_lane(
-            self._state, self._robot, self._route, self._index, SPACING_M, which, self._before, self._goal_reach,
-            self._cap, tile.ground, tile.free, tile.origin, CELL_M, people, bars, out, path,
+            self._state, self._robot, self._route, self._index, SPACING_M, self._candidates[which],
+            self._blends[which], self._before, self._goal_reach, self._cap, tile.ground, tile.free, tile.origin, CELL_M,
+            people, bars, out, path,
         )  # fmt: skip
 
     def _locate(self, x: float, y: float) -> int:
         """Where on the route the robot is: near where it was, or anywhere if it was carried off."""
         near = lane_plan.nearest_on_route(self._route, x, y, self._index - 8, self._index + 16)
-        if np.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
+        if exact.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
             near = lane_plan.nearest_on_route(self._route, x, y, 0, len(self._route) - 1)
         return int(near)
 
@@ -101,10 +103,10 @@ class LanePlanner:
         """(P, 6) the nearest people, (G, 5) bars between those who stand together."""
         if people is None or not len(people):
             return lane_plan.empty_rows(6), lane_plan.empty_rows(5)
-        away = np.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
+        away = exact.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
         near = np.argsort(away, kind="stable")[:MOST_PEOPLE]
         near = near[away[near] < SEEN_M]
-        walks = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
+        walks = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
         spare = np.where(walks, WALKER_SPARE_M, STANDING_SPARE_M)
         walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
         return np.ascontiguousarray(walkers, np.float64), group_bars(people, near)
@@ -112,30 +114,37 @@ class LanePlanner:
 
 def group_bars(people: Pedestrians, near: np.ndarray) -> FloatArray:
     """(G, 5) x0, y0, x1, y1, radius between every two of a group who stand near each other: nobody passes there."""
-    standing = np.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
+    standing = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
     grouped = near[standing & (people.group[near] >= 0)]
     bars = [
         (*people.position[a], *people.position[b], BAR_RADIUS_M)
         for a, b in combinations(grouped.tolist(), 2)
-        if people.group[a] == people.group[b] and np.hypot(*(people.position[a] - people.position[b])) <= GROUP_GAP_M
+        if people.group[a] == people.group[b] and exact.hypot(*(people.position[a] - people.position[b])) <= GROUP_GAP_M
     ]
     return np.array(bars, np.float64).reshape(-1, 5)
 
 
 def resample(points: FloatArray) -> FloatArray:
     """(K, 4) x, y and unit tangent every ``SPACING_M`` along the line through ``points``; corners are cut a little."""
-    keep = np.concatenate([[True], np.hypot(*np.diff(points, axis=0).T) > 1e-6])
+    keep = np.concatenate([[True], exact.hypot(*np.diff(points, axis=0).T) > 1e-6])
     points = points[keep]
     if len(points) < 2:
         points = np.vstack([points, points[-1] + (SPACING_M, 0.0)])
-    lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    lengths = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
     at = np.linspace(0.0, lengths[-1], max(2, round(lengths[-1] / SPACING_M) + 1))
-    line = np.column_stack([np.interp(at, lengths, points[:, k]) for k in (0, 1)])
+    line = np.column_stack([exact.interp(at, lengths, points[:, k]) for k in (0, 1)])
     for _ in range(4):
         line[1:-1] = 0.25 * line[:-2] + 0.5 * line[1:-1] + 0.25 * line[2:]
     tangent = np.gradient(line, axis=0)
-    tangent /= np.maximum(np.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
+    tangent /= np.maximum(exact.hypot(tangent[:, 0], tangent[:, 1]), 1e-9)[:, None]
     return np.ascontiguousarray(np.column_stack([line, tangent]))
+
+
+def transition(over_m: float) -> FloatArray:
+    """(G,) how much of the present offset is left after so many points of the route, if it is left over ``over_m``."""
+    gone = SPACING_M * np.arange(round(max(TRANSITIONS_M) / SPACING_M))
+    left: FloatArray = np.where(gone < over_m, 0.5 + 0.5 * exact.cos(np.pi * gone / over_m), 0.0)
+    return left
 
 
 def robot_numbers(spec: RobotSpec) -> FloatArray:
@@ -147,7 +156,7 @@ def robot_numbers(spec: RobotSpec) -> FloatArray:
         corners = np.array(polygon)
         side, low, high = np.abs(corners[:, 1]).max(), corners[:, 0].min(), corners[:, 0].max()
         piece = (high - low) / 6
-        radius, front, back = float(np.hypot(side, piece)), high - piece, low + piece
+        radius, front, back = float(exact.hypot(side, piece)), high - piece, low + piece
     numbers = np.zeros(lane_plan.ROBOT_NUMBERS)
     numbers[lane_plan.MAX_SPEED] = limits.max_speed
     numbers[lane_plan.MAX_TURN] = limits.max_turn_rate or FASTEST_TURN

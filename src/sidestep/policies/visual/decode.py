@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.policies.visual.spec import (
     ClassOutput,
@@ -30,8 +31,7 @@ def in_metres(numbers: FloatArray, spec: Points, unit_m: float) -> FloatArray:
     points = np.asarray(numbers, np.float64)[:, list(spec.columns)]
     if spec.deltas:
         points = np.cumsum(points, axis=0)
-    turned: FloatArray = (points * unit_m) @ spec.to_ahead_left()
-    return turned
+    return exact.matmul(points * unit_m, spec.to_ahead_left())
 
 
 def read_points(

@@ -13,10 +13,11 @@ Flow matching: ``x ← x + v(x, k/T) / T`` for k = 0 … T−1.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, pi
+from math import pi
 
 import numpy as np
 
+from sidestep.exact import cos
 from sidestep.policies.visual.spec import DiffusionOutput
 from sidestep.types.base import FloatArray
 
@@ -31,7 +32,8 @@ def squared_cosine_betas(steps: int) -> FloatArray:
     """β of each step, (steps,), first the one with the least noise."""
 
     def kept(u: float) -> float:
-        return cos((u + 0.008) / 1.008 * pi / 2) ** 2
+        root: float = cos((u + 0.008) / 1.008 * pi / 2)
+        return root * root
 
     return np.array([min(1.0 - kept((t + 1) / steps) / kept(t / steps), MOST_BETA) for t in range(steps)])
 

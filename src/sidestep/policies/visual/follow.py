@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import atan2, hypot
-
 import numpy as np
 
+from sidestep.exact import arctan2, hypot
 from sidestep.policies.visual.memory import from_frame, into_frame
 from sidestep.types import RobotState
 from sidestep.types.base import FloatArray
@@ -42,10 +41,10 @@ class Track:
 def arc_velocity(x: float, y: float, seconds: float) -> tuple[float, float]:
     """(v, ω) of the circular arc, tangent to the heading, that ends in (x, y) after ``seconds``.
 
-    It turns by ``φ = 2 atan2(y, x)`` over a length of ``φ (x² + y²) / (2 y)``. To a point behind: turns on the spot.
+    It turns by ``φ = 2 arctan2(y, x)`` over a length of ``φ (x² + y²) / (2 y)``. To a point behind: turns on the spot.
     """
     if x <= 0.0:
-        return 0.0, atan2(y, x) / seconds if hypot(x, y) > STRAIGHT else 0.0
-    turn = 2.0 * atan2(y, x)
+        return 0.0, arctan2(y, x) / seconds if hypot(x, y) > STRAIGHT else 0.0
+    turn = 2.0 * arctan2(y, x)
     length = x if abs(turn) < STRAIGHT else turn * (x * x + y * y) / (2.0 * y)
     return length / seconds, turn / seconds

@@ -8,11 +8,12 @@ the robot) or ``period_s`` is over. A random picture stays for the episode.
 
 from __future__ import annotations
 
-from math import hypot
 from typing import Any, Literal
 
 import numpy as np
 
+from sidestep import exact
+from sidestep.exact import hypot
 from sidestep.policies.visual.memory import from_frame, into_frame
 from sidestep.policies.visual.picture import picture_tensors
 from sidestep.policies.visual.spec import GoalSpec, History, ImageSpec, VisualSpec, to_axes
@@ -56,7 +57,7 @@ def noise_picture(seed: int, width: int, height: int) -> IntArray:
 
 def shortened(point: FloatArray, spec: GoalSpec) -> FloatArray:
     """The point, drawn nearer if it is farther than the network knows."""
-    distance = float(np.hypot(point[0], point[1]))
+    distance = float(exact.hypot(point[0], point[1]))
     if spec.farthest_m is not None and distance > spec.farthest_m:
         return point * (spec.farthest_m / distance)
     return point

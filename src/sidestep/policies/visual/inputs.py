@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import cos, sin
 from typing import Any
 
 import numpy as np
 
+from sidestep.exact import cos, sin
 from sidestep.policies.visual.goals import (
     PERIOD_S,
     PointGoals,
@@ -159,4 +159,4 @@ def _velocities(extra: PastVelocities, memory: Memory) -> Any:
 
 
 def _forward_speed(robot: RobotState) -> float:
-    return robot.vx * cos(robot.heading) + robot.vy * sin(robot.heading)
+    return float(robot.vx * cos(robot.heading) + robot.vy * sin(robot.heading))

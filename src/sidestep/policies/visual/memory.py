@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from math import cos, sin
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types import RobotState
 from sidestep.types.base import FloatArray, IntArray
 
@@ -63,13 +63,10 @@ class Memory:
 
 def into_frame(points: FloatArray, robot: RobotState) -> FloatArray:
     """World points (K, 2) in the robot's frame: x ahead, y left."""
-    c, s = cos(robot.heading), sin(robot.heading)
-    moved: FloatArray = (points - np.array([robot.x, robot.y])) @ np.array([[c, -s], [s, c]])
-    return moved
+    return exact.rotate(points - np.array([robot.x, robot.y]), -robot.heading)
 
 
 def from_frame(points: FloatArray, robot: RobotState) -> FloatArray:
     """Points (K, 2) of the robot's frame in the world."""
-    c, s = cos(robot.heading), sin(robot.heading)
-    moved: FloatArray = points @ np.array([[c, s], [-s, c]]) + np.array([robot.x, robot.y])
+    moved: FloatArray = exact.rotate(points, robot.heading) + np.array([robot.x, robot.y])
     return moved

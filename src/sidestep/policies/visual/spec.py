@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from sidestep import exact
 from sidestep.types.base import Finite, FloatArray, Model, Positive
 
 Count = Annotated[int, Field(ge=1, le=4096)]
@@ -373,5 +374,4 @@ class VisualSpec(Model):
 
 def to_axes(points: FloatArray, axes: Axes) -> FloatArray:
     """Points (K, 2) of the robot's frame in another order and sense."""
-    turned: FloatArray = points @ _TO_AHEAD_LEFT[axes]
-    return turned
+    return exact.matmul(points, _TO_AHEAD_LEFT[axes])

@@ -101,7 +101,7 @@ def _check_level(place: Place, triangles: FloatArray, file: Path) -> None:
     gap = points[which] - faces[owner, 0, :2]
     z = faces[owner, 0, 2] - (gap * normal[owner, :2]).sum(axis=1) / normal[owner, 2]
     nearest = np.full(len(points), np.inf)
-    order = np.argsort(-np.abs(z))
+    order = np.argsort(-np.abs(z), kind="stable")
     nearest[which[order]] = z[order]  # the last one written is the nearest to 0
     height = float(np.median(nearest[np.isfinite(nearest)]))
     if abs(height) > LEVEL:

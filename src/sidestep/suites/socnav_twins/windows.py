@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.datasets import load_dataset
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
@@ -30,7 +31,7 @@ class Transform:
     offset: tuple[float, float]
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        moved: FloatArray = points @ np.array(self.matrix, float).T + np.array(self.offset)
+        moved: FloatArray = exact.matmul(points, np.array(self.matrix).T) + np.array(self.offset)
         return moved
 
 

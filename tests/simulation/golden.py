@@ -1,0 +1,174 @@
+"""Short episodes over all suites and bundled policies, and the digests that they have on every machine.
+
+``golden.json`` holds the digests. After a change that is meant to change episodes, write them anew and say so in the
+CHANGELOG; the recorded people of SocNav have to be installed for that::
+
+    python -m tests.simulation.golden --write
+
+Without ``--write`` the digests are printed as JSON: ``test_golden.py`` runs that in processes with other processor
+features. Names after it choose cases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gc
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep import registry
+from sidestep.datasets import find_dataset
+from sidestep.simulation import run_episode
+from sidestep.types import EpisodeRecord, Scenario
+
+FILE = Path(__file__).with_name("golden.json")
+RECORDINGS = tuple(f"socnavbench-{place}" for place in ("eth", "hotel", "univ", "zara01", "zara02"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One episode. It ends after ``seconds``; ``robot`` replaces the spec, ``dynamics`` how it moves."""
+
+    suite: str
+    scenario: str
+    policy: str
+    seconds: float = 10.0
+    options: tuple[tuple[str, str], ...] = ()
+    robot: str = ""
+    dynamics: str = ""
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """As in the file."""
+        changes = [f"{key}={value}" for key, value in self.options]
+        changes += [part for part in (self.robot, self.dynamics) if part]
+        return " ".join([self.suite, self.scenario, self.policy, *changes])
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it needs recordings, which not every machine has."""
+        return ("source", "recorded") in self.options
+
+    def build(self) -> Scenario:
+        """The scenario, shortened and changed."""
+        suite = registry.load("suites", self.suite)
+        if self.options:
+            suite = suite.with_options(dict(self.options))
+        (scenario,) = (one for one in suite.scenarios() if one.name == self.scenario)
+        changes: dict[str, Any] = {}
+        if self.robot:
+            changes["spec"] = self.robot
+        if self.robot or self.dynamics:
+            changes["dynamics"] = self.dynamics or None
+        rules = scenario.rules.model_copy(update={"time_limit_s": min(scenario.rules.time_limit_s, self.seconds)})
+        robots = (scenario.robots[0].model_copy(update=changes), *scenario.robots[1:])
+        return scenario.model_copy(update={"rules": rules, "robots": robots})
+
+    def run(self) -> EpisodeRecord:
+        """The episode."""
+        return run_episode(self.build(), registry.make_policy(self.policy), seed=self.seed, act_limit_s=None)
+
+
+def _socnav(scenario: str, policy: str, source: str, **more: str) -> Case:
+    return Case("socnav", scenario, policy, 8.0, (("source", source), *more.items()))
+
+
+def _town(suite: str, scenario: str, policy: str, seconds: float = 16.0) -> Case:
+    return Case(suite, scenario, policy, seconds)
+
+
+CASES: tuple[Case, ...] = (
+    Case("core", "circle-crossing", "straight", 8.0),
+    Case("core", "circle-crossing-blind", "orca"),
+    Case("core", "corridor-counterflow", "social_force"),
+    Case("core", "doorway", "sampling"),
+    Case("core", "blind-corner", "mpc"),
+    Case("core", "hallway-crossing", "cadrl"),
+    Case("core", "four-way", "social_force", dynamics="holonomic"),
+    Case("core", "plaza", "orca", robot="robot_dog"),
+    Case("core", "lobby", "sampling", robot="car"),
+    Case("core", "lobby", "social_force", robot="humanoid", seed=3),
+    Case("core", "crowd-of-100", "mpc", 3.0),
+    Case("core", "circle-crossing", "cadrl", robot="car"),
+    Case("core", "doorway", "mpc", dynamics="unicycle"),
+    Case("core", "circle-crossing", "stop", 2.0, robot="point", seed=7),
+    Case("core", "doorway", "depth_reactive", 2.0),
+    _socnav("t_ETH1", "straight", "recorded"),
+    _socnav("t_zara1_wrap", "social_force", "recorded"),
+    _socnav("t_univ1", "orca", "recorded"),
+    _socnav("t_hotel_cross", "mpc", "recorded"),
+    _socnav("t_zara2", "cadrl", "recorded"),
+    _socnav("t_dhotel_bottopmid", "oracle", "recorded"),
+    _socnav("t_univ_trapTR", "sampling", "recorded", time="as-shipped"),
+    _socnav("t_eth_dense_flow", "social_force", "recorded", reactivity="reroute"),
+    _socnav("t_hotel_follow", "orca", "recorded", reactivity="pause"),
+    _socnav("t_ETH2", "straight", "generated"),
+    _socnav("t_univ_across", "social_force", "generated"),
+    _socnav("t_zara1_dense", "orca", "generated"),
+    _socnav("t_eth_against", "mpc", "generated"),
+    _socnav("t_zara2_wrap", "cadrl", "generated"),
+    _socnav("t_hotel_against", "oracle", "generated"),
+    _socnav("t_eth_follow", "straight", "generated", reactivity="pause"),
+    _socnav("t_zara1_dense_rev", "mpc", "generated", reactivity="reroute"),
+    _town("sidewalk-unit", "straight-alderwick", "follow_lane"),
+    _town("sidewalk-unit", "curve-piper-parade-1", "expert"),
+    _town("sidewalk-unit", "crosswalk-alderwick", "follow_lane"),
+    _town("sidewalk-reactive", "static-yarrowby", "expert"),
+    _town("sidewalk-reactive", "obstructing-alderwick", "expert"),
+    _town("sidewalk-reactive", "conversing-alderwick", "follow_lane", 20.0),
+    _town("sidewalk-reactive", "queuing-alderwick", "expert"),
+    _town("sidewalk-reactive", "frontal-alderwick", "expert"),
+    _town("sidewalk-reactive", "lateral-alderwick", "social_force"),
+    _town("sidewalk-reactive", "overtaking-alderwick", "straight"),
+    _town("sidewalk-reactive", "crossing-alderwick", "expert", 20.0),
+    _town("sidewalk-reactive", "gesturing-alderwick", "expert", 20.0),
+    _town("sidewalk-long", "long-lantern-court-1", "expert", 40.0),
+    Case("catalogue", "frontal-approach", "social_force"),
+    Case("catalogue", "entering-elevator", "mpc"),
+    Case("catalogue", "following-human", "expert", dynamics="unicycle"),
+    Case("catalogue", "crowd-navigation", "oracle"),
+    Case("catalogue", "robot-crowding", "cadrl"),
+)
+
+
+def has_recordings() -> bool:
+    """Whether the recordings of SocNav are installed."""
+    return all(find_dataset(name) is not None for name in RECORDINGS)
+
+
+def clear_caches() -> None:
+    """Forget every scene, crowd, recording and table that was made before."""
+    for thing in gc.get_objects():
+        if isinstance(thing, functools._lru_cache_wrapper) and thing.__module__.startswith("sidestep."):
+            thing.cache_clear()
+
+
+def expected() -> dict[str, str]:
+    """The digests of the file."""
+    digests: dict[str, str] = json.loads(FILE.read_text())
+    return digests
+
+
+def main() -> None:
+    """Print or write the digests."""
+    parser = argparse.ArgumentParser(description="Digests of the golden episodes.")
+    parser.add_argument("names", nargs="*", help="only the cases with these names")
+    parser.add_argument("--write", action="store_true", help="write golden.json")
+    arguments = parser.parse_args()
+    cases = [case for case in CASES if not arguments.names or case.name in arguments.names]
+    if arguments.write and not has_recordings():
+        raise SystemExit("the recordings of SocNav are needed to write golden.json: set SIDESTEP_DATA")
+    digests = {case.name: case.run().digest for case in cases}
+    text = json.dumps(digests, indent=1) + "\n"
+    if arguments.write:
+        FILE.write_text(text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
