@@ -8,7 +8,6 @@ is not stable, and every function that has a counterpart in ``sidestep.exact``.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,23 +37,6 @@ ALLOWED = {
     "kernels/raster_wet.py": "pictures",
 }
 """Folders and files that define nothing at run time, with the reason."""
-
-OPEN: dict[str, frozenset[str]] = {
-    "simulation/conduct.py": frozenset({"**", "np.cos", "np.sin"}),
-    "simulation/event_director.py": frozenset({"np.hypot"}),
-    "simulation/referee.py": frozenset({"np.hypot"}),
-    "simulation/resetting.py": frozenset({"np.arctan2", "np.hypot"}),
-    "crowd/events/conversing.py": frozenset({"draw uniform"}),
-    "crowd/events/crossing.py": frozenset({"**", "draw uniform"}),
-    "crowd/events/crowding.py": frozenset({"**", "draw uniform"}),
-    "crowd/events/leading.py": frozenset({"**"}),
-    "crowd/events/obstructing.py": frozenset({"draw uniform"}),
-    "crowd/events/overtaking.py": frozenset({"**"}),
-    "crowd/events/queuing.py": frozenset({"draw uniform"}),
-    "crowd/events/script.py": frozenset({"**", "draw uniform"}),
-    "crowd/events/stage.py": frozenset({"**"}),
-}
-"""Places that still call such functions; entries leave the list as they are mended."""
 
 
 def _is_compiled(function: ast.FunctionDef) -> bool:
@@ -154,15 +136,9 @@ def _sources() -> Iterator[tuple[str, set[str]]]:
 
 def test_sources_use_functions_with_the_same_bits_everywhere():
     found = {name: names for name, names in _sources() if names}
-    wrong = {name: sorted(names - OPEN.get(name, frozenset())) for name, names in found.items()}
-    wrong = {name: names for name, names in wrong.items() if names}
-    assert not wrong, "use sidestep.exact (or kernels.approx in kernels) instead: " + "; ".join(
-        f"{name}: {', '.join(names)}" for name, names in wrong.items()
+    assert not found, "use sidestep.exact (or kernels.approx in kernels) instead: " + "; ".join(
+        f"{name}: {', '.join(sorted(names))}" for name, names in found.items()
     )
-    mended = {name: sorted(names - found.get(name, set())) for name, names in OPEN.items()}
-    for name, names in mended.items():
-        if names:
-            warnings.warn(f"{name} uses {', '.join(names)} no more: take it off the list OPEN", stacklevel=1)
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,11 @@ def hypot(x: Any, y: Any) -> Any:
     return np.sqrt(x * x + y * y)
 
 
+def square(x: Any) -> Any:
+    """``x * x``; Python's ``x ** 2`` is libm's ``pow``."""
+    return x * x
+
+
 def norm(vectors: Any) -> Any:
     """Length of vectors along the last axis, summed from the first component to the last."""
     vectors = _array(vectors)

@@ -22,6 +22,7 @@ from sidestep import exact
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_side, draw_speed
 from sidestep.crowd.events.stage import Stage
 from sidestep.errors import BadInput, UnknownName
+from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.base import Point
 from sidestep.types.events import Crossing
@@ -184,7 +185,7 @@ class _Row:
     def _is_clear(self, turn: float, farther: float, drifts: Sequence[float], distance: float) -> bool:
         """Whether all of them are at least ``distance`` from the robot's way to the zone."""
         places = [self.point(turn, FIRST + farther + GAP * k, drift) for k, drift in enumerate(drifts)]
-        return all((x - px) ** 2 + (y - py) ** 2 >= distance**2 for x, y in places for px, py in self._approach)
+        return all(square(x - px) + square(y - py) >= square(distance) for x, y in places for px, py in self._approach)
 
     def _is_free(self, turn: float, farther: float, drifts: Sequence[float]) -> bool:
         """Whether they stand on ground, and nothing solid is on their way to the zone."""
@@ -203,7 +204,7 @@ def _way_to_zone(setting: Setting, zone: tuple[Point, ...], trigger_m: float) ->
         return []
     points = [setting.start]
     for (ax, ay), (bx, by) in zip(setting.way, setting.way[1:], strict=False):
-        count = int(sqrt((bx - ax) ** 2 + (by - ay) ** 2) / 0.1) + 1
+        count = int(sqrt(square(bx - ax) + square(by - ay)) / 0.1) + 1
         for k in range(1, count + 1):
             x, y = ax + (bx - ax) * k / count, ay + (by - ay) * k / count
             if distance_to_polygon(x, y, zone) <= trigger_m:
@@ -240,6 +241,6 @@ def _find_zone(event: Crossing, setting: Setting) -> tuple[Point, ...]:
     def off_the_way(polygon: tuple[Point, ...]) -> float:
         x, y = (sum(corner[axis] for corner in polygon) / len(polygon) for axis in (0, 1))
         px, py, _, _ = setting.nearest_on_way(x, y)
-        return sqrt((x - px) ** 2 + (y - py) ** 2)
+        return sqrt(square(x - px) + square(y - py))
 
     return min(crosswalks, key=off_the_way)

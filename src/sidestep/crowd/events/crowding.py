@@ -15,6 +15,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_speed
 from sidestep.crowd.events.stage import Actor, Stage
+from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to, unit_vector
 from sidestep.types.events import Crowding
 
@@ -44,7 +45,7 @@ class Crowd(Act):
         """Everybody on the own line through the robot."""
         staying = stage.time < self._until - 1e-9
         order = sorted(
-            ((person.x - stage.x) ** 2 + (person.y - stage.y) ** 2, k)
+            (square(person.x - stage.x) + square(person.y - stage.y), k)
             for k, person in enumerate(stage.people)
             if person.here
         )
@@ -61,8 +62,8 @@ class Crowd(Act):
                 speed = -person.speed
                 person.gesture("none")
                 person.turn_head(nan)
-            reach = (2.0 * person.radius + APART) ** 2
-            if any((other.x - person.x) ** 2 + (other.y - person.y) ** 2 < reach for other in before):
+            reach = square(2.0 * person.radius + APART)
+            if any(square(other.x - person.x) + square(other.y - person.y) < reach for other in before):
                 speed = 0.0
             person.walk(ux * speed, uy * speed)
             before.append(person)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_speed
 from sidestep.crowd.events.stage import Stage
+from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to
 from sidestep.types.base import Point
 from sidestep.types.events import Leading
@@ -44,7 +45,7 @@ class Lead(Act):
         if not self._path:
             person.leave()
             return
-        apart = sqrt((stage.x - person.x) ** 2 + (stage.y - person.y) ** 2)
+        apart = sqrt(square(stage.x - person.x) + square(stage.y - person.y))
         speed = min(stage.course[2] + (self._event.distance_m - apart) / LAG, self._event.max_speed)
         if speed > WAITS_BELOW:
             person.walk(dx / distance * speed, dy / distance * speed)

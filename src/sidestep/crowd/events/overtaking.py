@@ -14,6 +14,7 @@ import numpy as np
 
 from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_side, draw_speed
 from sidestep.crowd.events.stage import Actor, Stage
+from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to
 from sidestep.types.events import Overtaking
 
@@ -56,7 +57,7 @@ class Overtake(Act):
         ahead, aside = self._speed(person, robot_speed), 0.0
         if not self._out and beside < wanted - 1e-3 and along < 0.0:
             ahead = min(robot_speed, ahead)
-            most = sqrt(max(self._event.max_speed**2 - ahead * ahead, 0.0))
+            most = sqrt(max(square(self._event.max_speed) - ahead * ahead, 0.0))
             aside = min(STEP_OUT, most, (wanted - beside) / stage.dt)
         else:
             self._out = True

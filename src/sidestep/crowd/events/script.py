@@ -10,6 +10,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.crowd.events.stage import Stage
+from sidestep.exact import square
 from sidestep.kernels.dynamics import unit_vector
 from sidestep.types.events import Side, Walking
 from sidestep.types.scene import Region
@@ -102,13 +103,13 @@ class Setting:
         best = (self.start[0], self.start[1], *unit_vector(self.heading))
         least = np.inf
         for (ax, ay), (bx, by) in zip(self.way, self.way[1:], strict=False):
-            length = sqrt((bx - ax) ** 2 + (by - ay) ** 2)
+            length = sqrt(square(bx - ax) + square(by - ay))
             if length < 1e-9:
                 continue
             ux, uy = (bx - ax) / length, (by - ay) / length
             along = min(max((x - ax) * ux + (y - ay) * uy, 0.0), length)
             px, py = ax + along * ux, ay + along * uy
-            square = (x - px) ** 2 + (y - py) ** 2
+            square = square(x - px) + square(y - py)
             if square < least:
                 least, best = square, (px, py, ux, uy)
         return best

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import inf, nan, sqrt
 from typing import Any
 
+from sidestep.exact import square
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import heading_to, turn_to, unit_vector
 from sidestep.types.gestures import GESTURES
@@ -122,18 +123,18 @@ class Stage:
         """Whether a point is in front of the robot: at most ``within`` away and 60° off its heading."""
         dx, dy = x - self.x, y - self.y
         along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along > 0.0 and square <= (within + SLACK) ** 2 and along * along >= SQUARE_COS_60 * square
+        return along > 0.0 and square <= square(within + SLACK) and along * along >= SQUARE_COS_60 * square
 
     def is_behind(self, x: float, y: float, within: float) -> bool:
         """The same behind the robot."""
         dx, dy = x - self.x, y - self.y
         along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along < 0.0 and square <= (within + SLACK) ** 2 and along * along >= SQUARE_COS_60 * square
+        return along < 0.0 and square <= square(within + SLACK) and along * along >= SQUARE_COS_60 * square
 
     def is_near(self, x: float, y: float, within: float) -> bool:
         """Whether a point is at most ``within`` from the robot's centre."""
         dx, dy = x - self.x, y - self.y
-        return dx * dx + dy * dy <= (within + SLACK) ** 2
+        return dx * dx + dy * dy <= square(within + SLACK)
 
     @property
     def course(self) -> tuple[float, float, float]:
