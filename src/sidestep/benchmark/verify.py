@@ -86,8 +86,8 @@ def verify_run(
     served = next((policy.name for policy in plan.policies if _was_served(policy.name)), None)
     if served is not None:
         raise BadInput(
-            f"{folder}: {served!r} came over a socket to `sidestep serve`, so its episodes cannot be run again from here; "
-            "serve the suite again to the same client, with another --out, and compare the two runs"
+            f"{folder}: {served!r} came over a socket to `sidestep serve`, so its episodes cannot be run again from "
+            "here; serve the suite again to the same client, with another --out, and compare the two runs"
         )
     tasks = [task for task in tasks_of(plan, folder) if task.path.exists()]
     if not tasks:

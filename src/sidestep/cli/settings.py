@@ -51,12 +51,13 @@ def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | N
 
 
 def _value(text: str, assignment: str) -> Any:
-    import yaml
+    from sidestep.reading import parse_yaml
 
     try:
-        value = yaml.safe_load(text) if text else ""
-    except yaml.YAMLError:
-        raise BadInput(f"--set {assignment}: {text!r} is not a YAML value; quote it") from None
+        values = parse_yaml(text, f"--set {assignment}")
+    except BadInput:
+        raise BadInput(f"--set {assignment:.200}: {text!r:.200} is not a YAML value; quote it") from None
+    value = values[0] if values else ("" if not text else None)
     if isinstance(value, str):
         try:
             return float(value)  # YAML 1.1 reads 1e-3 as text

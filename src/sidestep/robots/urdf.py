@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.reading import is_file, parse_xml, read_text
 from sidestep.robots.hull import convex_hull, enclose
 from sidestep.robots.meshes import read_vertices
 from sidestep.types.base import FloatArray
@@ -91,22 +92,12 @@ def _read_body(path: Path) -> _Body:
 
 
 def _parse(path: Path) -> ET.Element:
-    """The root element. Document types and entities are refused: they can make a parser fetch files or run
-    out of memory."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    if "<!doctype" in text.lower() or "<!entity" in text.lower():
-        raise BadInput(f"{path}: document types and entities are not accepted; remove the <!DOCTYPE …> part")
+    text = read_text(path, "URDF file")
     if "<xacro:" in text:
         raise BadInput(f"{path}: is a xacro file; expand it first (xacro robot.xacro > robot.urdf)")
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise BadInput(f"{path}: is not well-formed XML: {error}") from error
+    root = parse_xml(text, str(path))
     if root.tag != "robot":
-        raise BadInput(f"{path}: the root element of a URDF file is <robot>, got <{root.tag}>")
+        raise BadInput(f"{path}: the root element of a URDF file is <robot>, got <{root.tag!s:.60}>")
     return root
 
 
@@ -236,6 +227,6 @@ def _find_mesh(reference: str, path: Path) -> Path:
     folders = list(path.resolve().parents) if reference.startswith("package://") else [path.resolve().parent]
     for folder in folders:
         for candidate in candidates:
-            if candidate and (folder / candidate).is_file():
+            if candidate and is_file(folder / candidate):
                 return folder / candidate
     raise BadInput(f"{path}: mesh {reference!r} was not found next to the file or in the folders above it")

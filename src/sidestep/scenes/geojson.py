@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.scenes.scene_file import read_text
+from sidestep.reading import read_json
 from sidestep.types.base import FloatArray, Model, Point
 from sidestep.types.scene import Region, RegionKind, SceneSpec
 
@@ -42,10 +42,7 @@ class SceneMember(Model):
 
 def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
     """Read a GeoJSON file; ``crs`` overrides what the file declares."""
-    try:
-        data = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
+    data = read_json(path, "GeoJSON file")
     scene = from_geojson(data, str(path), crs)
     update = {"name": scene.name or path.stem, "source": scene.source or f"GeoJSON {path.name}"}
     return scene.model_copy(update=update)
