@@ -158,15 +158,15 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
             element = joint.find(role)
             name = None if element is None else element.get("link")
             if name not in links:
-                raise BadInput(f"{path}: joint {joint.get('name')!r} has the {role} {name!r}, which is not a link")
+                raise BadInput(f"{path}: joint {joint.get('name')!r:.60} has the {role} {name!r:.60}, no link")
             ends.append(name)
         children[ends[0]].append((ends[1], joint))
         if ends[1] in has_parent:
-            raise BadInput(f"{path}: link {ends[1]!r} is the child of two joints")
+            raise BadInput(f"{path}: link {ends[1]!r:.60} is the child of two joints")
         has_parent.add(ends[1])
     roots = [name for name in links if name not in has_parent]
     if len(roots) != 1:
-        raise BadInput(f"{path}: the links must form one tree; links without a parent: {', '.join(roots) or 'none'}")
+        raise BadInput(f"{path}: the links must form one tree; without a parent: {', '.join(roots)[:200] or 'none'}")
     poses: dict[str, FloatArray] = {roots[0]: np.eye(4)}
     waiting = [roots[0]]
     while waiting:
@@ -175,7 +175,7 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
             poses[child] = poses[name] @ _origin(joint, path)
             waiting.append(child)
     if len(poses) != len(links):
-        raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))}")
+        raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))[:200]}")
     return poses
 
 
@@ -210,7 +210,7 @@ def _shape_points(shape: ET.Element, link_pose: FloatArray, path: Path) -> tuple
             vertices = read_vertices(_find_mesh(_attribute(solid, "filename", path), path))
             points = centre + (vertices * scale) @ rotation.T
         case other:
-            raise BadInput(f"{path}: geometry <{other}> is not known; known: box, cylinder, sphere, mesh")
+            raise BadInput(f"{path}: geometry <{other!s:.60}> is not known; known: box, cylinder, sphere, mesh")
     return points, float(np.hypot(points[:, 0], points[:, 1]).max())
 
 
@@ -221,7 +221,7 @@ def _find_mesh(reference: str, path: Path) -> Path:
         whole = reference.removeprefix("package://")
         candidates = [whole, whole.partition("/")[2]]
     elif "://" in reference and not reference.startswith("file://"):
-        raise BadInput(f"{path}: mesh {reference!r}: only package://, file:// and relative paths are read")
+        raise BadInput(f"{path}: mesh {reference!r:.120}: only package://, file:// and relative paths are read")
     else:
         candidates = [reference.removeprefix("file://")]
     folders = list(path.resolve().parents) if reference.startswith("package://") else [path.resolve().parent]
@@ -229,4 +229,4 @@ def _find_mesh(reference: str, path: Path) -> Path:
         for candidate in candidates:
             if candidate and is_file(folder / candidate):
                 return folder / candidate
-    raise BadInput(f"{path}: mesh {reference!r} was not found next to the file or in the folders above it")
+    raise BadInput(f"{path}: mesh {reference!r:.120} was not found next to the file or in the folders above it")

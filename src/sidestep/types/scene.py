@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Point
+from sidestep.types.base import FarPoint, FloatArray, IntArray, Model, NonNegative
 
 RegionKind = Literal[
     "obstacle",
@@ -38,8 +38,8 @@ class Region(Model):
     """A polygon with a meaning. ``height`` is its top above the ground, for cameras."""
 
     kind: RegionKind
-    polygon: tuple[Point, ...]
-    holes: tuple[tuple[Point, ...], ...] = ()
+    polygon: tuple[FarPoint, ...]
+    holes: tuple[tuple[FarPoint, ...], ...] = ()
     height: NonNegative | None = None
     name: str = ""
 

@@ -121,9 +121,9 @@ def _positions(root: ElementTree.Element, where: str) -> dict[str, tuple[float, 
         try:
             lon, lat = float(element.get("lon", "")), float(element.get("lat", ""))
         except ValueError:
-            raise BadInput(f"{where}: node {name}: lon and lat must be numbers; export the file again") from None
+            raise BadInput(f"{where}: node {name:.30}: lon and lat must be numbers; export the file again") from None
         if not (abs(lon) <= 180.0 and abs(lat) <= 90.0):
-            raise BadInput(f"{where}: node {name}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
+            raise BadInput(f"{where}: node {name:.30}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
         places[name] = (lon, lat)
     if not places:
         raise BadInput(f"{where}: has no nodes; export the extract with its nodes and ways")
@@ -151,7 +151,7 @@ def _ways(root: ElementTree.Element, nodes: dict[str, OsmNode], where: str) -> t
         asked += len(refs)
         lost = [ref for ref in refs if ref not in nodes]
         if lost:
-            first = first or f"way {element.get('id')} → node {lost[0]}"
+            first = first or f"way {element.get('id')!s:.30} → node {lost[0]:.30}"
             missing += len(lost)
             continue
         kept = [ref for k, ref in enumerate(refs) if k == 0 or nodes[ref].xy != nodes[refs[k - 1]].xy]
