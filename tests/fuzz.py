@@ -13,11 +13,13 @@ from types import FrameType
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 NUMBERS = (
     b"inf", b"-inf", b"nan", b".inf", b".nan", b"NaN", b"Infinity", b"-1", b"0", b"-0.0", b"1e308", b"-1e300", b"1e999",
-    b"1e-320", b"1e5", b"0.5", b"2", b"65536", b"4294967295", b"1e17", b"9" * 25, b"9" * 400, b"9" * 5000, b"1:2:3", b"0x7f",
-    b"2001-99-99", b"null", b"true", b"[]", b"{}", b'"x"', b"''", b"~",
+    b"1e-320", b"1e5", b"0.5", b"2", b"65536", b"4294967295", b"1e17", b"9" * 25, b"9" * 400, b"9" * 5000, b"1:2:3",
+    b"0x7f", b"2001-99-99", b"null", b"true", b"[]", b"{}", b'"x"', b"''", b"~",
 )  # fmt: skip
-JUNK = (b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\n", b"\t", b":", b"- ", b"*a", b"&a ", b"<<: ", b"#", b'"', b"'", b"\\u0000", b"\\ud800",
-        b"!!int ", b"<!DOCTYPE a>", b"&lt;", b"?", b"---\n", b",", b";", b"1,5", b" " * 50)  # fmt: skip
+JUNK = (
+    b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\n", b"\t", b":", b"- ", b"*a", b"&a ", b"<<: ", b"#", b'"', b"'",
+    b"\\u0000", b"\\ud800", b"!!int ", b"<!DOCTYPE a>", b"&lt;", b"?", b"---\n", b",", b";", b"1,5", b" " * 50,
+)  # fmt: skip
 OPENING = (b"[", b"{", b'{"a":', b"<a>", b"- ", b"(")
 
 

@@ -202,6 +202,8 @@ def _line(where: str, event: Any) -> str:
 
 def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
     """The value of a JSON text. ``finite``: infinite numbers and NaN, which JSON does not have, are errors."""
+    if len(text) > MOST_BYTES:
+        raise BadInput(f"{where}: more than {MOST_BYTES / 1e6:g} MB of JSON, which is the most that is read")
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:

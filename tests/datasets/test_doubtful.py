@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sidestep.cli.app import app
 from sidestep.datasets import load_dataset, load_tracks
+from sidestep.datasets.install import add_dataset
 from sidestep.datasets.linking import link_tracklets
 from sidestep.datasets.sanity import absurdities, describe
 from sidestep.errors import BadInput
@@ -39,8 +40,6 @@ def test_the_absurd_is_refused_unless_forced(text: str, why: str, user_data: Pat
     assert refused.exit_code == 2
     assert not user_data.exists() or not list(user_data.iterdir())
     with pytest.raises(BadInput, match=why) as error:
-        from sidestep.datasets.install import add_dataset
-
         add_dataset(path)
     assert "--force" in str(error.value)
     forced = CliRunner().invoke(app, ["data", "add", str(path), "--force", "--json"])

@@ -145,7 +145,7 @@ def _warnings(
     if figures["tracklets"]:
         warnings.append(
             f"{figures['tracklets']} of {figures['people']} people have {TRACKLET} annotations each: tracklets, as in "
-            "the texts of TrajNet, not whole walks; people appear and vanish on the way. --link joins those that continue"
+            "the texts of TrajNet, not whole walks; people come and go midway. --link joins those that continue"
         )
     first = np.searchsorted(tracks.person, tracks.people, side="left")
     if np.any(np.diff(tracks.time[first]) < 0):

@@ -17,6 +17,7 @@ relative to the file's folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario
 
 SUFFIXES = (".yaml", ".yml")
+MOST_FILES = 10_000
 LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
 
 
@@ -62,7 +64,8 @@ def load_suite(reference: str | Path) -> Suite:
     if path.suffix in SUFFIXES or len(path.parts) > 1:
         raise BadInput(f"{text!r:.200}: no such suite file or folder")
     raise BadInput(
-        f"unknown suite {text!r}{did_you_mean(text, known)} A suite can also be a path to a YAML file or folder."
+        f"unknown suite {text!r:.80}{did_you_mean(text[:80], known)} "
+        "A suite can also be a path to a YAML file or folder."
     )
 
 
@@ -88,12 +91,22 @@ def _load_file(path: Path) -> FileSuite:
 
 
 def _load_folder(folder: Path) -> FileSuite:
-    files = sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES and _holds_scenarios(file))
+    files = sorted(file for file in _files_below(folder) if file.suffix in SUFFIXES and _holds_scenarios(file))
     name = folder.resolve().name
     found = [
         (file, _rebased(scenario, file.parent, folder)) for file in files for scenario, _ in _scenarios_in(file, name)
     ]
     return _suite(name, f"Scenarios of the folder {name}", folder, found)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """All files of a folder and the folders in it. A folder of very many was not meant."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        found += len(names)
+        if found > MOST_FILES:
+            raise BadInput(f"{folder}: a suite's folder has at most {MOST_FILES:,} files; name the folder of the suite")
+        yield from (Path(place, name) for name in names)
 
 
 def _suite(name: str, summary: str, base: Path, found: list[tuple[Path, Scenario]]) -> FileSuite:
