@@ -8,8 +8,10 @@ import resource
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
+STATUS = Path("/proc/self/statm")
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 NUMBERS = (
     b"inf", b"-inf", b"nan", b".inf", b".nan", b"NaN", b"Infinity", b"-1", b"0", b"-0.0", b"1e308", b"-1e300", b"1e999",
@@ -95,17 +97,18 @@ class TooSlow(BaseException):
 
 @contextmanager
 def within(seconds: float, more_bytes: int = 1_500_000_000) -> Iterator[None]:
-    """Raise ``TooSlow`` after so many seconds, and let the process grow by at most ``more_bytes``."""
+    """Raise ``TooSlow`` after so many seconds, and (on Linux) let the process grow by at most ``more_bytes``."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooSlow(f"more than {seconds:g} s")
 
-    with open("/proc/self/statm", encoding="ascii") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    ceiling = soft
+    if STATUS.exists():
+        ceiling = int(STATUS.read_text(encoding="ascii").split()[0]) * resource.getpagesize() + more_bytes
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    resource.setrlimit(resource.RLIMIT_AS, (size + more_bytes, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (ceiling, hard))
     try:
         yield
     finally:

@@ -366,6 +366,13 @@ def test_images_that_are_too_large(image: bytes, settings: str, reason: str, tmp
     refused(lambda: resolve_scene(str(tmp_path / "map.yaml")), reason)
 
 
+def test_a_picture_that_is_too_large(tmp_path: Path) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    pillow.new("L", (9000, 8000)).save(tmp_path / "map.png")
+    (tmp_path / "map.yaml").write_text("image: map.png\nresolution: 0.1\n")
+    refused(lambda: resolve_scene(str(tmp_path / "map.yaml")), "at most 64,000,000 are read")
+
+
 def gltf(document: dict[str, Any], binary: bytes = b"\0" * 64) -> bytes:
     text = json.dumps(document).encode()
     head = struct.pack("<4sII", b"glTF", 2, 28 + len(text) + len(binary))
@@ -504,3 +511,23 @@ def test_a_window_outside_the_recording_is_an_error(tmp_path: Path) -> None:
         placement = {"kind": "replay", "path": "people.txt", "start_s": start_s}
         path.write_text(json.dumps(document | {"crowd": [{"model": "replay", "placement": placement}]}))
         refused(lambda: worlds(path), f"lies {said} the recording people.txt, which has people from 0 to 0.8 s")
+
+
+def test_more_people_than_there_is_room_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    walls = {"name": "w", "regions": [{"kind": "obstacle", "polygon": [[8, 8], [9, 8], [9, 9]]}]}
+    circle = {"kind": "circle", "count": 65_536, "radius": 4}
+    document = {"name": "a", "scene": walls, "robots": [{"start": [0, 0, 0], "goal": [3, 0]}]}
+    path.write_text(json.dumps(document | {"crowd": [{"placement": circle}]}))
+    refused(lambda: worlds(path), "no room left for one more person", seconds=10.0)
+
+
+def test_yaml_is_loaded_in_one_place_only() -> None:
+    import sidestep
+
+    for file in Path(sidestep.__file__).parent.rglob("*.py"):
+        if file.name != "reading.py":
+            text = file.read_text(encoding="utf-8")
+            assert "yaml.load" not in text, file
+            assert "yaml.safe_load" not in text, file
+            assert "ElementTree.fromstring" not in text, file

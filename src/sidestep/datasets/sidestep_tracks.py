@@ -23,7 +23,7 @@ from sidestep.types.tracks import Tracks
 
 KEY = b"sidestep.tracks"
 VERSION = 1
-MOST_ROWS = 20_000_000
+MOST_ROWS = 10_000_000
 COLUMNS = ("person", "time_s", "x_m", "y_m")
 
 

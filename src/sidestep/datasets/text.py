@@ -13,7 +13,7 @@ from sidestep import reading
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 
-MOST_BYTES = 500_000_000
+MOST_BYTES = 200_000_000
 HEAD_BYTES = 65536
 """How much of a file is looked at to recognise its format."""
 

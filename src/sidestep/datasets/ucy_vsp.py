@@ -30,7 +30,7 @@ from sidestep.types.tracks import Tracks
 
 UCY_FPS = 25.0
 IMAGE_WIDTH, IMAGE_HEIGHT = 720, 576
-MOST_ANNOTATIONS = 2 * 10**7
+MOST_ANNOTATIONS = 5 * 10**6
 """More than this cannot come from a video that somebody annotated."""
 PIXELS = ("matrix", "centred")
 KNOWN_HOMOGRAPHIES = {

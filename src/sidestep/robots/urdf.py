@@ -69,8 +69,8 @@ def _footprint(body: _Body, path: Path) -> Footprint:
     edges = following - corners
     inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / np.sqrt((edges**2).sum(axis=1))
     if inner.min() >= ROUND * body.reach:
-        return Footprint(radius=body.reach)
-    return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))
+        return Footprint.parse({"radius": body.reach}, str(path))
+    return Footprint.parse({"polygon": enclose(corners, most=8).tolist()}, str(path))
 
 
 def _read_body(path: Path) -> _Body:

@@ -26,7 +26,7 @@ from sidestep.types.scene import CompiledScene, Region, SceneSpec
 FREE, OCCUPIED = 254, 0  # brightness that map_server writes
 BORDER = 0.5  # m of solid around an enclosed scene in a written map
 FARTHEST = 16_000.0  # m from the origin, as of any scene
-MOST_OUTLINES = 1_000_000  # edges between occupied and free pixels along the rows; noise has more
+MOST_OUTLINES = 250_000  # edges between occupied and free pixels along the rows; noise has more
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
