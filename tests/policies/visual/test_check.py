@@ -145,4 +145,4 @@ def test_an_interface_in_a_file_of_its_own(tmp_path: Path) -> None:
     assert "not valid YAML" in refused(spec=str(own))
     own.write_text("- a")
     assert "expected keys such as" in refused(spec=str(own))
-    assert "cannot be read" in refused(spec=str(tmp_path / "no.yaml"))
+    assert "no such model interface" in refused(spec=str(tmp_path / "no.yaml"))
