@@ -27,6 +27,7 @@ from sidestep.types.scene import Region, RegionKind, SceneSpec
 SEMI_MAJOR = 6378137.0  # m, WGS 84
 ECCENTRICITY2 = 6.69437999014e-3  # first eccentricity squared, WGS 84
 PROPERTIES = ("kind", "name", "height", "width")
+FARTHEST = 1e6  # m from the origin: nothing is compiled out there
 DEGREES_EXTENT = 0.3  # a whole file within so few units was drawn in degrees, not in metres
 
 
@@ -211,6 +212,8 @@ def _regions(part: _Part, project: Any) -> Iterator[Region]:
     line = rings[0]
     if len(line) < 2 or not np.ptp(line, axis=0).any():
         raise BadInput(f"{part.where}: a wall needs 2 different positions, got {len(line)}; add one or remove the wall")
+    if not ((np.abs(line) < FARTHEST).all() and part.width < FARTHEST):
+        raise BadInput(f"{part.where}: a wall of {part.width:g} m farther than {FARTHEST:g} m from the origin; move it")
     closed = len(line) > 3 and (line[0] == line[-1]).all()
     path = shapely.LinearRing(line) if closed else shapely.LineString(line)
     wall = path.buffer(part.width / 2, cap_style="flat", join_style="mitre")
