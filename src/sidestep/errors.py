@@ -27,7 +27,7 @@ class UnknownName(BadInput):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         place = f"{where}: " if where else ""
-        super().__init__(f"{place}unknown {kind} {name!r}{did_you_mean(name, known)}")
+        super().__init__(f"{place}unknown {kind} {name!r:.80}{did_you_mean(name[:80], known)}")
 
 
 class RecordError(BadInput):

@@ -234,12 +234,12 @@ def test_what_is_no_file_of_tracks(tmp_path: Path, name: str) -> None:
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, "plain")
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(BadInput, match="cannot be read: Permission denied"):
+    monkeypatch.setattr("sidestep.reading.os.open", refuse)
+    with pytest.raises(BadInput, match=r"cannot be read \(Permission denied\)"):
         load_tracks(path)
 
 

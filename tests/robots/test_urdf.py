@@ -161,8 +161,8 @@ def test_meshes(write, tmp_path, name, data):
         ([link("base", "<box size='1 0 1'/>")], "no area when seen from above"),
         ([link("base")], "no link has collision or visual geometry"),
         ([], "has no links"),
-        ([link("a", BOX), link("b", BOX)], "one tree; links without a parent: a, b"),
-        ([link("a", BOX), joint("a", "b")], "has the child 'b', which is not a link"),
+        ([link("a", BOX), link("b", BOX)], "one tree; without a parent: a, b"),
+        ([link("a", BOX), joint("a", "b")], "has the child 'b', no link"),
         ([link("a", BOX), link("b"), link("c"), joint("b", "c"), joint("c", "b")], "form a loop among b, c"),
         ([link("a", BOX), link("b"), joint("a", "b"), joint("a", "b")], "child of two joints"),
     ],
@@ -177,9 +177,9 @@ def test_what_cannot_be_used_says_why(write, parts, message):
     [
         (
             "<!DOCTYPE robot [<!ENTITY a 'x'>]><robot name='&a;'/>",
-            "document types and entities are not accepted",
+            "has a document type or entities",
         ),
-        ("<robot name='m'>", "not well-formed"),
+        ("<robot name='m'>", "not valid XML"),
         ("<sdf/>", "root element of a URDF file is <robot>"),
         ("<robot xmlns:xacro='x'><xacro:include/></robot>", "xacro"),
     ],

@@ -1,8 +1,11 @@
 """A client that behaves as SocNavBench's do, written from the facts of its protocol.
 
-Like them it connects once without saying anything and keeps that connection, listens with a backlog of one, sends each
-message over a connection of its own, asserts that the episodes come under their names and in order, and assumes that a
-state has every key that theirs has.
+Like them it connects once without saying anything and keeps that connection until it has something to say, listens
+with a backlog of one, closes the connection that comes back at once, sends each message over a connection of its own,
+asserts that the episodes come under their names and in order, and assumes that a state has every key that theirs has.
+The Python client cannot listen where a file is; the C++ client removes it (``removes_file``).
+
+Run as a program it starts again and again: ``joystick_client.py PREFIX STARTS SEED LONGEST_PAUSE_S``.
 """
 
 from __future__ import annotations
@@ -10,7 +13,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import socket
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +27,19 @@ Plan = Callable[["JoystickClient", list[float], float], list[list[list[float]]]]
 class JoystickClient:
     """``plan`` decides; ``states`` keeps all that came."""
 
-    def __init__(self, prefix: str, plan: Plan, algorithm: str = "straight", wait_s: float = 20.0) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        plan: Plan,
+        algorithm: str = "straight",
+        wait_s: float = 20.0,
+        pause: Callable[[], None] = lambda: None,
+        removes_file: bool = False,
+    ) -> None:
         self.to_robot, self.from_robot = f"{prefix}_recv", f"{prefix}_send"
         self.plan, self.algorithm, self.wait_s = plan, algorithm, wait_s
+        self.pause, self.removes_file = pause, removes_file
+        self.first: socket.socket | None = None
         self.episodes: list[str] = []
         self.metadata: list[dict[str, Any]] = []
         self.states: list[dict[str, Any]] = []
@@ -40,13 +56,17 @@ class JoystickClient:
     def shake_hands(self) -> None:
         self.first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.first.connect(self.to_robot)
-        if os.path.exists(self.from_robot):
+        self.pause()
+        if self.removes_file and os.path.exists(self.from_robot):
             os.remove(self.from_robot)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(self.from_robot)
         self.listener.settimeout(self.wait_s)
+        self.listener.bind(self.from_robot)
+        self.pause()
         self.listener.listen(1)
-        self.second, _ = self.listener.accept()
+        self.pause()
+        self.listener.accept()[0].close()  # nobody keeps it, so it is closed at once
+        self.pause()
 
     def drive(self, name: str) -> None:
         world = self.hear()
@@ -83,6 +103,9 @@ class JoystickClient:
             return
         sock.sendall(text.encode())
         sock.close()
+        if self.first is not None:
+            self.first.close()
+            self.first = None
 
     def hear(self) -> Any:
         sock, _ = self.listener.accept()
@@ -115,3 +138,25 @@ def velocity(client: JoystickClient, robot: list[float], step: float) -> list[li
     turn = math.atan2(client.goal[1] - robot[1], client.goal[0] - robot[0]) - robot[2]
     turn = (turn + math.pi) % (2 * math.pi) - math.pi
     return [[[0.8, max(-1.1, min(1.1, 2 * turn))]]]
+
+
+def start_again_and_again(prefix: str, starts: int, seed: int, longest_pause_s: float) -> None:
+    """Shake hands and hear the names of the episodes; with pauses at random places, as on a busy machine."""
+    draw = random.Random(seed)
+
+    def pause() -> None:
+        if longest_pause_s and draw.random() < 0.3:
+            time.sleep(draw.uniform(0.0, longest_pause_s))
+
+    for number in range(starts):
+        client = JoystickClient(prefix, one_position, pause=pause)
+        client.shake_hands()
+        assert client.hear() == {"episodes": [f"start {number}"]}
+        client.listener.close()
+        os.remove(client.from_robot)
+        if client.first is not None and number % 2:
+            client.first.close()
+
+
+if __name__ == "__main__":
+    start_again_and_again(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

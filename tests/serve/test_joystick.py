@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sidestep.benchmark.verify import verify_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.serve import JoystickHost
-from sidestep.serve.joystick_state import Frame, traversible
+from sidestep.serve.joystick import Wires
+from sidestep.serve.joystick_state import NEVER_S, Frame, traversible
 from sidestep.types import Task
+from tests.serve import joystick_client
 from tests.serve.joystick_client import JoystickClient, one_position, ten_positions, velocity
 from tests.serve.worlds import Client, Served, run_host
 
@@ -37,6 +43,102 @@ def serve_joystick(
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     return tmp_path / "joy"
+
+
+def greet_again_and_again(prefix: Path, starts: int, longest_pause_s: float, busy: int) -> None:
+    """Shake hands with a client of a process of its own, ``starts`` times. Each must be through within 10 s."""
+    program = [sys.executable, joystick_client.__file__, str(prefix), str(starts), "7", str(longest_pause_s)]
+    wires = Wires(str(prefix))
+    with ExitStack() as ending:
+        ending.callback(wires.close)
+        for _ in range(busy):
+            process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            ending.callback(process.wait)
+            ending.callback(process.kill)
+        client = subprocess.Popen(program)
+        ending.callback(client.wait)
+        ending.callback(client.kill)
+        for number in range(starts):
+            deadline = time.monotonic() + 10
+            wires.shake_hands(deadline)
+            wires.send(json.dumps({"episodes": [f"start {number}"]}), deadline)
+        assert client.wait(10) == 0
+
+
+def test_no_start_deadlocks(prefix: Path) -> None:
+    greet_again_and_again(prefix, 300, 0.0, busy=0)
+
+
+def test_no_start_deadlocks_on_a_busy_machine(prefix: Path) -> None:
+    greet_again_and_again(prefix, 100, 0.002, busy=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("pause", "busy"), [(0.0, 0), (0.002, 0), (0.001, 3)])
+def test_no_start_in_ten_thousand_deadlocks(prefix: Path, pause: float, busy: int) -> None:
+    greet_again_and_again(prefix, 10_000, pause, busy)
+
+
+def test_the_file_of_an_earlier_client_is_out_of_the_way(prefix: Path, suite: Path, tmp_path: Path) -> None:
+    for run in ("first", "second"):  # the client cannot listen where a file is, and leaves its own behind
+        client = JoystickClient(str(prefix), one_position)
+        served = serve_joystick(client, prefix, suite, tmp_path / run, limit=1)
+        assert served.client.error is None, served.client.error
+        assert os.path.exists(client.from_robot)
+    Path(client.from_robot).unlink()
+    Path(client.from_robot).write_text("mine")
+    with pytest.raises(BadInput, match="is no socket"):
+        JoystickHost(str(prefix))
+    assert Path(client.from_robot).read_text() == "mine"
+
+
+def test_the_first_command_may_take_longer(prefix: Path, suite: Path, tmp_path: Path) -> None:
+    """Maps and controllers are built after ``ready``; every later answer has the ordinary limit."""
+    late: list[int] = []
+
+    def plan(client: JoystickClient, robot: list[float], step: float) -> Any:
+        if len(client.states) == 1 or (len(client.metadata) == 2 and len(late) == 1):
+            late.append(len(client.states))
+            time.sleep(0.9)
+        return one_position(client, robot, step)
+
+    client = JoystickClient(str(prefix), plan)
+    served = serve_joystick(client, prefix, suite, tmp_path / "run", limit=2, act_limit_s=0.3)
+    assert served.outcomes == ["success"] * 2, served.errors
+
+    def hesitates(client: JoystickClient, robot: list[float], step: float) -> Any:
+        if len(client.states) == 4:
+            time.sleep(0.9)
+        return one_position(client, robot, step)
+
+    served = serve_joystick(
+        JoystickClient(str(prefix), hesitates), prefix, suite, tmp_path / "late", limit=1, act_limit_s=0.3
+    )
+    assert served.outcomes == ["policy_error"]
+    assert "limit of 0.3 s" in served.errors[0]
+
+
+def test_collisions_are_told(prefix: Path, suite: Path, tmp_path: Path) -> None:
+    """A person who walks into the robot is in a cool-down of 20 steps; the robot remembers when it was."""
+    walker = "{people: [{start: [3, 0], waypoints: [[-4, 0]]}], sees_robot: false}"
+    suite.write_text(suite.read_text().replace("{name: alone}", f"{{name: alone, crowd: [{walker}]}}"))
+    client = JoystickClient(str(prefix), lambda client, robot, step: [[[robot[0], robot[1], 0.0, 0.0]]])
+    serve_joystick(client, prefix, suite, tmp_path / "run", limit=1)
+    [robots] = zip(*([*state["robots"].values()] for state in client.states), strict=True)
+    people = [next(iter(state["pedestrians"].values())) for state in client.states]
+    assert robots[0]["last_collision_t"] == people[0]["last_collision_t"] == NEVER_S
+    first = next(k for k, person in enumerate(people) if person["collision_cooldown"])
+    here, there = (np.array(one["current_config"][:2]) for one in (robots[first], people[first]))
+    assert np.hypot(*(here - there)) < robots[first]["radius"] + people[first]["radius"]
+    assert people[first]["last_collision_t"] == client.states[first]["sim_t"] == robots[first]["last_collision_t"]
+    assert [person["collision_cooldown"] for person in people[first : first + 4]] == [20, 19, 18, 17]
+    assert all(robot["collision_cooldown"] == 0 for robot in robots)
+
+
+def test_a_served_run_says_that_it_cannot_be_run_again(prefix: Path, suite: Path, tmp_path: Path) -> None:
+    serve_joystick(JoystickClient(str(prefix), one_position), prefix, suite, tmp_path / "run", limit=1)
+    with pytest.raises(BadInput, match=r"'remote:theirs' came over a socket .* cannot be run again"):
+        verify_run(tmp_path / "run")
 
 
 @pytest.mark.parametrize("plan", [one_position, ten_positions])
@@ -151,7 +253,7 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
     def die(client: JoystickClient, robot: list[float], step: float) -> Any:
         raise Dies
 
-    again = JoystickClient(str(prefix), one_position)
+    again = JoystickClient(str(prefix), one_position, removes_file=True)
 
     def run() -> None:
         first = JoystickClient(str(prefix), die)

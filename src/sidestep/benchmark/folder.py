@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from sidestep.benchmark.machine import describe_machine, source_commit
 from sidestep.benchmark.plan import Plan, extend
 from sidestep.errors import BadInput
+from sidestep.reading import parse_json, read_text
 from sidestep.records.atomic import CannotWrite, sweep, write_whole
 from sidestep.version import __version__
 
@@ -174,7 +175,7 @@ def load_run(folder: Path) -> RunFile:
     if not path.is_file():
         raise BadInput(f"{folder}: not a run folder, it has no {RUN_FILE}; `sidestep run … --out {folder}` makes one")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(read_text(path, "run description"), f"{path}: not a run description", finite=False)
         version = document["format"]
         if version > RUN_FORMAT:
             raise BadInput(

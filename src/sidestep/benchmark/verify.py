@@ -17,7 +17,9 @@ from sidestep.benchmark.folder import load_run
 from sidestep.benchmark.runner import choose_executor, tasks_of
 from sidestep.errors import BadInput
 from sidestep.guests import Guests
+from sidestep.policies.remote.wire import Address
 from sidestep.records import load_record
+from sidestep.registry import REMOTE
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -82,6 +84,12 @@ def verify_run(
     plan = load_run(folder).plan
     if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
         raise BadInput(f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal")
+    served = next((policy.name for policy in plan.policies if _was_served(policy.name)), None)
+    if served is not None:
+        raise BadInput(
+            f"{folder}: {served!r} came over a socket to `sidestep serve`, so its episodes cannot be run again from "
+            "here; serve the suite again to the same client, with another --out, and compare the two runs"
+        )
     tasks = [task for task in tasks_of(plan, folder) if task.path.exists()]
     if not tasks:
         raise BadInput(f"{folder}: no episode records in it")
@@ -112,6 +120,17 @@ def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:
     if record.format_version == FORMAT_VERSION:
         return digest
     return replace(load_record(task.path), format_version=record.format_version).digest
+
+
+def _was_served(policy: str) -> bool:
+    """Whether a policy's name is that of a client of ``sidestep serve``: ``remote:NAME``, no address."""
+    if not policy.startswith(REMOTE):
+        return False
+    try:
+        Address.parse(policy.removeprefix(REMOTE))
+    except ValueError:
+        return True
+    return False
 
 
 def _difference(record: EpisodeRecord, task: EpisodeTask, skipped: str) -> Difference:

@@ -21,6 +21,7 @@ RateHz = Annotated[float | None, typer.Option(help="How many of the file's frame
 Homography = Annotated[
     Path | None, typer.Option(help="File with the 3 × 3 matrix for .vsp; H.txt beside it if left out.")
 ]
+Link = Annotated[bool, typer.Option("--link", help="Join tracklets that continue each other, as in TrajNet's texts.")]
 Pixels = Annotated[str | None, typer.Option(help="What the homography takes: matrix or centred.")]
 
 
@@ -83,13 +84,15 @@ def add(
     rate_hz: RateHz = None,
     homography: Homography = None,
     pixels: Pixels = None,
+    link: Link = False,
+    force: Annotated[bool, typer.Option("--force", help="Install it even if nobody in it can be walking.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a file of recorded people and install a copy of it."""
+    """Check a file of recorded people, say what is in it, and install a copy of it."""
     from sidestep.datasets.install import add_dataset
 
     with quiet_stdout(as_json):
-        added = add_dataset(path, name, format_name, **_given(rate_hz, homography, pixels))
+        added = add_dataset(path, name, format_name, force, **_given(rate_hz, homography, pixels, link))
     _report_added(added, as_json)
 
 
@@ -101,6 +104,7 @@ def info(
     rate_hz: RateHz = None,
     homography: Homography = None,
     pixels: Pixels = None,
+    link: Link = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a recording, and what is odd about it."""
@@ -108,18 +112,12 @@ def info(
     from sidestep.datasets.sanity import describe
 
     with quiet_stdout(as_json):
-        file, tracks, found = _load(path, format_name, _given(rate_hz, homography, pixels))
+        file, tracks, found = _load(path, format_name, _given(rate_hz, homography, pixels, link))
         about = describe(tracks, known_file(file), rate_hz) | {"format": found}
     if as_json:
         print_json({"info": about})
         return
-    warnings, notes = about.pop("warnings"), about.pop("notes")
-    for key, value in about.items():
-        typer.echo(f"{key:>26}  {f'{value:.4g}' if isinstance(value, float) else value}")
-    for note in notes:
-        typer.echo(f"{'note':>26}  {note}")
-    for warning in warnings:
-        typer.echo(f"{'warning':>26}  {warning}")
+    _print_report(about)
 
 
 @app.command("convert")
@@ -132,6 +130,7 @@ def convert(
     rate_hz: RateHz = None,
     homography: Homography = None,
     pixels: Pixels = None,
+    link: Link = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a recording in another format."""
@@ -144,7 +143,7 @@ def convert(
     if target.is_dir():
         raise BadInput(f"{target}: is a folder; name the file to write")
     with quiet_stdout(as_json):
-        _, tracks, found = _load(source, format_name, _given(rate_hz, homography, pixels))
+        _, tracks, found = _load(source, format_name, _given(rate_hz, homography, pixels, link))
         lost = registry.load("datasets", to.value).save(tracks, target)
     if as_json:
         print_json({"converted": {"file": str(target), "from": found, "to": to.value, "lost": lost}})
@@ -154,9 +153,9 @@ def convert(
         say(f"not kept, the format has no place for it: {', '.join(lost)}")
 
 
-def _given(rate_hz: float | None, homography: Path | None, pixels: str | None) -> dict[str, Any]:
+def _given(rate_hz: float | None, homography: Path | None, pixels: str | None, link: bool) -> dict[str, Any]:
     """The loader's options that a person gave."""
-    options = {"rate_hz": rate_hz, "homography": homography, "pixels": pixels}
+    options = {"rate_hz": rate_hz, "homography": homography, "pixels": pixels, "link": link or None}
     return {key: value for key, value in options.items() if value is not None}
 
 
@@ -177,8 +176,22 @@ def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> t
     return path, load_tracks(path, found, **options), found
 
 
+def _print_report(about: dict[str, Any]) -> None:
+    """What is in a recording: figures, then notes, warnings and what cannot be."""
+    remarks = {"note": about["notes"], "warning": about["warnings"], "absurd": about["absurd"]}
+    for key, value in about.items():
+        if key not in ("notes", "warnings", "absurd"):
+            typer.echo(f"{key:>26}  {f'{value:.4g}' if isinstance(value, float) else value}")
+    for kind, lines in remarks.items():
+        for line in lines:
+            typer.echo(f"{kind:>26}  {line}")
+
+
 def _report_added(added: Added, as_json: bool) -> None:
-    """Say what was installed where."""
+    """Say what was installed where, and what is in it."""
+    from sidestep.datasets.sanity import describe
+
+    about = describe(added.tracks, added.known)
     entry = {
         "name": added.name,
         "path": str(added.path),
@@ -190,9 +203,10 @@ def _report_added(added: Added, as_json: bool) -> None:
         "licence": added.tracks.licence,
     }
     if as_json:
-        print_json({"dataset": entry})
+        print_json({"dataset": entry | {"report": about}})
         return
     state = "was installed already" if added.already else "installed"
     typer.echo(f"{added.name}: {state}, {entry['people']} people, format {added.format}, in {added.path.parent}")
     typer.echo("its SHA-256 is that of the known file" if added.known else "not a file that the project knows")
     typer.echo(f"licence: {added.tracks.licence or 'not stated'}")
+    _print_report(about)

@@ -30,7 +30,7 @@ def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[
     for assignment in assignments:
         key, separator, text = assignment.partition("=")
         if not separator or not key.strip():
-            raise BadInput(f"--set {assignment}: must be key=value, such as orca.horizon=3")
+            raise BadInput(f"--set {assignment:.120}: must be key=value, such as orca.horizon=3")
         target, name = _target(key.strip(), policies, assignment)
         value = _value(text, assignment)
         for policy in policies if target is None else [target]:
@@ -46,17 +46,18 @@ def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | N
             return names[name], key[len(name) + 1 :]
     if "." in key:
         owner = key.rpartition(".")[0]
-        raise BadInput(f"--set {assignment}: no policy {owner!r} in this run{did_you_mean(owner, names)}")
+        raise BadInput(f"--set {assignment:.120}: no policy {owner!r:.80} in this run{did_you_mean(owner[:80], names)}")
     return None, key
 
 
 def _value(text: str, assignment: str) -> Any:
-    import yaml
+    from sidestep.reading import parse_yaml
 
     try:
-        value = yaml.safe_load(text) if text else ""
-    except yaml.YAMLError:
-        raise BadInput(f"--set {assignment}: {text!r} is not a YAML value; quote it") from None
+        values = parse_yaml(text, f"--set {assignment}")
+    except BadInput:
+        raise BadInput(f"--set {assignment:.120}: {text!r:.120} is not a YAML value; quote it") from None
+    value = values[0] if values else ("" if not text else None)
     if isinstance(value, str):
         try:
             return float(value)  # YAML 1.1 reads 1e-3 as text

@@ -10,12 +10,15 @@ import numpy as np
 from sidestep import exact
 from sidestep.crowd.draws import draw_in_box, draw_speeds
 from sidestep.crowd.people import People, make_people, pad_routes
+from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.scenario import Box, CrowdPart, FlowPlacement
 
 if TYPE_CHECKING:
     from sidestep.crowd.placement import Placer
 
+MOST_PEOPLE = 20_000
+"""Whom a stream may be expected to bring in an episode."""
 PAIR_SPACING_M = 0.6
 """Between the two members of a walking pair, centre to centre."""
 
@@ -56,12 +59,22 @@ def draw_flow(
     """Poisson arrivals until the flow ends; those who came before time 0 are on their way already."""
     until = min(flow.until_s or time_limit_s, time_limit_s)
     time = -_lead(part, flow) if flow.already_walking else 0.0
+    _check_number(placer, flow, until - time)
     stream = _Stream()
     while True:
         time += float(exact.exponential(rng, 60.0 / flow.per_minute))
         if time > until:
             return stream.people(part.radius)
         _arrive(stream, placer, part, flow, time, rng)
+
+
+def _check_number(placer: Placer, flow: FlowPlacement, duration_s: float) -> None:
+    expected = flow.per_minute / 60.0 * duration_s
+    if not expected <= MOST_PEOPLE:
+        raise BadInput(
+            f"{placer.where}: {flow.per_minute:g} people per minute make {expected:.3g} people, at most "
+            f"{MOST_PEOPLE:,} are simulated; lower per_minute or until_s"
+        )
 
 
 def _lead(part: CrowdPart, flow: FlowPlacement) -> float:

@@ -23,6 +23,8 @@ FindPath = Callable[[FloatArray, FloatArray, float], FloatArray]
 
 ROUNDS = 60
 """So often a placement draws anew for those who found no place before it gives up."""
+HOPELESS = 1000
+"""More people than this who are left without a place are given up as soon as the rounds that are left are too few."""
 SPACING_M = 0.1
 """What people keep from each other at the start, surface to surface."""
 HAND_GROUPS = 1_000_000
@@ -181,13 +183,16 @@ class Placer:
         taken = np.empty((before + count, 3))
         taken[:before] = self.taken
         found = 0
-        for _ in range(ROUNDS):
+        for left in reversed(range(ROUNDS)):
             if found == count:
                 break
             candidates = draw(2 * (count - found) + 8)
             free = np.ones(len(candidates), bool) if self._free is None else self._free(candidates, radius)
             chosen = np.empty(count - found, np.int64)
-            found += pick_apart(candidates, free, radius, SPACING_M, taken, before + found, chosen)
+            more = pick_apart(candidates, free, radius, SPACING_M, taken, before + found, chosen)
+            found += more
+            if count - found > max(HOPELESS, left * more):  # each round finds fewer
+                break
         if found < count:
             raise BadInput(
                 f"{self.where}: no room left for one more person in the {what} placement; fewer people or a larger area"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from sidestep.datasets.catalogue import DATASETS, NO_ADDRESS, sha256_of
 from sidestep.errors import BadInput, UnknownName
+from sidestep.reading import is_file, read_json
 
 ABOUT = "dataset.json"
 """The small file beside an installed recording that says what it is."""
@@ -46,17 +46,17 @@ def installed(name: str) -> Installed | None:
     """The recording of that name in the user's data folder."""
     folder = user_folder() / name
     about = folder / ABOUT
-    if Path(name).name != name or not about.is_file():
+    if Path(name).name != name or not is_file(about):
         return None
     try:
-        entry = json.loads(about.read_text(encoding="utf-8"))
+        entry = read_json(about, "description of a recording")
         words = {key: str(entry[key]) for key in ("format", "sha256", "source", "licence")}
         found = Installed(
             name, path=folder / entry["file"], options=dict(entry["options"]), people=int(entry["people"]), **words
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{about}: broken ({error}); delete the folder and install {name!r} again") from None
-    return found if found.path.is_file() else None
+    except (BadInput, OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise BadInput(f"{about}: broken ({error!s:.200}); delete the folder and install {name!r} again") from None
+    return found if is_file(found.path) else None
 
 
 def installed_names() -> list[str]:

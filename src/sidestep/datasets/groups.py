@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sidestep.datasets.text import data_lines, numbers, read_text
+from sidestep.datasets.text import data_lines, is_whole, numbers, read_text
 from sidestep.errors import BadInput
 
 
@@ -14,8 +14,8 @@ def read_groups(path: Path) -> dict[int, int]:
     group: dict[int, int] = {}
     for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
         members = numbers(line)
-        if not members or any(member != int(member) for member in members):
-            raise BadInput(f"{path}:{number}: expected the numbers of people who walk together, got {line.strip()!r}")
+        if not members or not all(map(is_whole, members)):
+            raise BadInput(f"{path}:{number}: expected the numbers of people who walk together, got {line!r:.60}")
         if len(members) > 1:
             _join(group, [int(member) for member in members])
     order = {old: new for new, old in enumerate(dict.fromkeys(group.values()))}

@@ -16,6 +16,7 @@ from sidestep import registry
 from sidestep.datasets import detect_format, load_tracks
 from sidestep.datasets.catalogue import DATASETS, Dataset, by_sha256, sha256_of
 from sidestep.datasets.find import ABOUT, Installed, installed, user_folder
+from sidestep.datasets.sanity import absurdities
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
 
@@ -37,9 +38,12 @@ class Added:
     already: bool = False
 
 
-def add_dataset(path: Path, name: str | None = None, format_name: str | None = None, **options: Any) -> Added:
+def add_dataset(
+    path: Path, name: str | None = None, format_name: str | None = None, force: bool = False, **options: Any
+) -> Added:
     """Install a file under a name. It is read completely first; nothing is left behind on any failure.
 
+    A file in which nobody can be walking (:func:`~sidestep.datasets.sanity.absurdities`) is refused without ``force``.
     A file of the catalogue gets its name there, and a name of the catalogue is refused to any other file. A file that
     needs options (``rate_hz`` …) keeps them.
     """
@@ -55,6 +59,11 @@ def add_dataset(path: Path, name: str | None = None, format_name: str | None = N
     if name in DATASETS:
         _check_options(path, DATASETS[name], options)
     tracks = load_tracks(path, format_name, **options)
+    absurd = absurdities(tracks) if known is None and not force else []
+    if absurd:
+        raise BadInput(
+            f"{path}: {'; '.join(absurd)}. Correct it (--rate-hz, --homography …) or install it with --force"
+        )
     kept = {} if name in DATASETS else _kept(options)
     if before is not None and before.options == kept:
         return Added(name, before.path, format_name, sha256, known, tracks, already=True)

@@ -14,7 +14,16 @@ import numpy as np
 
 from sidestep.datasets.annotations import check_rate, tracks_from_frames
 from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.text import data_lines, head_lines, mostly_columns, number_table, numbers, read_text
+from sidestep.datasets.text import (
+    data_lines,
+    explain_line,
+    head_lines,
+    is_whole,
+    mostly_columns,
+    number_table,
+    numbers,
+    read_text,
+)
 from sidestep.datasets.whole_file import whole_file
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
@@ -39,12 +48,17 @@ class PlainLoader:
         text = read_text(path)
         stated = _STATED.findall(text)
         words = {key: value for key, value in stated if key != "group"}
+        _check_rates(path, text)
         known = known_file(path)
         if rate_hz is None and "rate_hz" in words:
             rate_hz = (numbers(words["rate_hz"]) or [float("nan")])[0]
         if rate_hz is None and known is not None:
             rate_hz = known.fps
-        lines, places = data_lines(text.replace(",", " "))
+        lines, places = data_lines(text)
+        for place, line in zip(places, lines, strict=True):
+            if "," in line and len(numbers(line.replace(",", " "))) != 4 and (why := explain_line(line)):
+                raise BadInput(f"{path}:{place}: expected `frame person x y`, got {line.strip()[:60]!r}: {why}")
+        lines = [line.replace(",", " ") for line in lines]
         table = number_table(path, lines, places, 4, "frame person x y")
         if rate_hz is None:
             raise BadInput(
@@ -83,6 +97,18 @@ class PlainLoader:
         return []
 
 
+def _check_rates(path: Path, text: str) -> None:
+    """An error if two comments state different rates."""
+    found = [match for match in _STATED.finditer(text) if match[1] == "rate_hz"]
+    for match in found[1:]:
+        if numbers(match[2]) != numbers(found[0][2]):
+            first, second = (text.count("\n", 0, each.start()) + 1 for each in (found[0], match))
+            raise BadInput(
+                f"{path}:{second}: `# rate_hz: {match[2]:.40}` contradicts `# rate_hz: {found[0][2]:.40}` in line "
+                f"{first}; remove the wrong one"
+            )
+
+
 def tracks_groups(tracks: Tracks) -> list[list[int]]:
     """The people of each stated group, in the groups' order."""
     found: dict[int, list[int]] = {}
@@ -96,8 +122,8 @@ def _groups(path: Path, lines: list[str]) -> dict[int, int]:
     group = {}
     for number, line in enumerate(lines):
         members = numbers(line)
-        if not members or any(member != int(member) for member in members):
-            raise BadInput(f"{path}: `# group: {line}` should list the numbers of people")
+        if not members or not all(map(is_whole, members)):
+            raise BadInput(f"{path}: `# group: {line:.80}` should list the numbers of people")
         group.update({int(member): number for member in members})
     return group
 

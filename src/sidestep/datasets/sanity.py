@@ -18,6 +18,13 @@ TOO_FAST_MPS = WALKING_MPS + 2 * WALKING_SPREAD_MPS
 TOO_SLOW_MPS = 0.4
 JUMP_MPS = 5.0
 """Nobody walks this fast: a piece above it is a jump of the annotation."""
+ABSURD_MEAN_MPS = 5.0
+"""No crowd moves this fast on average: the unit or the clock is wrong."""
+ABSURD_JUMP_MPS = 50.0
+ABSURD_DURATION_S = 7 * 86_400.0
+ABSURD_EXTENT_M = 20_000.0
+TRACKLET = 20
+"""Annotations of everybody in the texts of TrajNet, which were cut for predicting 12 of 20."""
 ETH_RATE_HZ, ETH_WRONG_RATE_HZ = 15.0 / 6.0, 25.0 / 6.0
 
 
@@ -33,8 +40,15 @@ class Pieces:
     def of(cls, tracks: Tracks) -> Pieces:
         """Cut the tracks up."""
         same = np.diff(tracks.person) == 0
-        length = np.hypot(*np.diff(tracks.position, axis=0).T)[same]
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.hypot(*np.diff(tracks.position, axis=0).T)[same]
         return cls(tracks.person[1:][same], length, np.diff(tracks.time)[same])
+
+    @property
+    def speed(self) -> FloatArray:
+        """(P,) m/s."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.length / self.span)
 
     @property
     def mean_speeds(self) -> FloatArray:
@@ -50,11 +64,12 @@ def describe(tracks: Tracks, known: Dataset | None = None, fps: float | None = N
     people present ÷ area of the box around all annotations, people/m². ``groups``: stated by the recording;
     ``groups_detected``: found by :mod:`~sidestep.datasets.walking_groups`. ``gaps``: pieces longer than 1.5 usual
     intervals; ``jumps``: pieces faster than 5 m/s. ``known`` is what the catalogue says about the file and ``fps`` the
-    rate with which it was read, if one was given.
+    rate with which it was read, if one was given. ``absurd``: what cannot be people who walk.
     """
     pieces = Pieces.of(tracks)
     walked, duration = float(pieces.span.sum()), float(np.ptp(tracks.time))
-    area = float(np.prod(np.ptp(tracks.position, axis=0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        area = float(np.prod(np.ptp(tracks.position, axis=0)))
     detected = detect_groups(tracks)
     figures = {
         "people": len(tracks.people),
@@ -68,13 +83,43 @@ def describe(tracks: Tracks, known: Dataset | None = None, fps: float | None = N
         "groups_detected": len(set(detected.values())),
         "people_in_groups_detected": len(detected),
         "gaps": int(np.sum(pieces.span > 1.5 / tracks.rate_hz)),
-        "jumps": int(np.sum(pieces.length > JUMP_MPS * pieces.span)),
+        "jumps": int(np.sum(pieces.speed > JUMP_MPS)),
+        "tracklets": tracklets(tracks),
         "coordinates": tracks.frame,
         "notes": list(known.notes) if known is not None else [],
         "source": tracks.source,
         "licence": tracks.licence,
     }
-    return figures | {"warnings": _warnings(tracks, pieces, figures, known, fps)}
+    warnings = _warnings(tracks, pieces, figures, known, fps)
+    return figures | {"warnings": warnings, "absurd": absurdities(tracks, pieces)}
+
+
+def tracklets(tracks: Tracks) -> int:
+    """How many people are tracklets as TrajNet's texts have them: all or nearly all with 20 annotations each."""
+    counts = np.unique(tracks.person, return_counts=True)[1]
+    whole = int(np.sum(counts == TRACKLET))
+    return whole if whole >= 5 and whole >= 0.8 * len(counts) else 0
+
+
+def absurdities(tracks: Tracks, pieces: Pieces | None = None) -> list[str]:
+    """What cannot be people who walk, each with the likely reason; empty for a recording that may be one."""
+    pieces = Pieces.of(tracks) if pieces is None else pieces
+    found = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        duration, extent = float(np.ptp(tracks.time)), float(np.ptp(tracks.position, axis=0).max())
+        mean = float(pieces.mean_speeds.mean()) if pieces.span.sum() else 0.0
+        fastest = int(np.argmax(pieces.speed)) if len(pieces.span) else -1
+    if not mean <= ABSURD_MEAN_MPS:
+        found.append(f"people move at {_speed(mean)} m/s on average: are the positions pixels, or is the clock wrong?")
+    if fastest >= 0 and not pieces.speed[fastest] <= ABSURD_JUMP_MPS:
+        found.append(
+            f"person {pieces.person[fastest]} jumps at {_speed(pieces.speed[fastest])} m/s: a wrong annotation"
+        )
+    if not duration <= ABSURD_DURATION_S:
+        found.append(f"it lasts {duration:.3g} s, more than a week: is a frame number wrong?")
+    if not extent <= ABSURD_EXTENT_M:
+        found.append(f"it is {extent / 1000:.3g} km across: are the positions degrees, pixels or millimetres?")
+    return found
 
 
 def _warnings(
@@ -92,10 +137,15 @@ def _warnings(
         longest = float(pieces.span.max())
         warnings.append(f"{figures['gaps']} gaps inside tracks, the longest {longest:.2f} s, are interpolated linearly")
     if figures["jumps"]:
-        worst = int(np.argmax(pieces.length / pieces.span))
+        worst = int(np.argmax(pieces.speed))
         warnings.append(
             f"{figures['jumps']} pieces are faster than {JUMP_MPS:g} m/s (the worst: person {pieces.person[worst]}, "
-            f"{pieces.length[worst] / pieces.span[worst]:.1f} m/s): wrong unit, or annotation errors?"
+            f"{_speed(pieces.speed[worst])} m/s): wrong unit, or annotation errors?"
+        )
+    if figures["tracklets"]:
+        warnings.append(
+            f"{figures['tracklets']} of {figures['people']} people have {TRACKLET} annotations each: tracklets, as in "
+            "the texts of TrajNet, not whole walks; people come and go midway. --link joins those that continue"
         )
     first = np.searchsorted(tracks.person, tracks.people, side="left")
     if np.any(np.diff(tracks.time[first]) < 0):
@@ -109,12 +159,16 @@ def _warnings(
     return warnings
 
 
+def _speed(value: float) -> str:
+    return f"{value:.1f}" if value < 1e6 else f"{value:.3g}"
+
+
 def _clock_warnings(rate_hz: float, speed: float | None) -> list[str]:
     """Whether the mean speed says that the clock, or the unit, is wrong."""
     if speed is None or TOO_SLOW_MPS <= speed <= TOO_FAST_MPS:
         return []
     if speed > JUMP_MPS:
-        return [f"mean speed {speed:.1f} m/s: the positions look like pixels or another unit than metres"]
+        return [f"mean speed {_speed(speed)} m/s: the positions look like pixels or another unit than metres"]
     if speed < TOO_SLOW_MPS:
         return [f"mean speed {speed:.2f} m/s: the clock looks too slow, the unit wrong, or most people stand"]
     is_eth = abs(rate_hz - ETH_WRONG_RATE_HZ) < 0.01 * ETH_WRONG_RATE_HZ

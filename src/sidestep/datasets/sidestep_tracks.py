@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.datasets.text import read_bytes
+from sidestep.datasets.annotations import check_rate
+from sidestep.datasets.text import read_bytes, read_head
 from sidestep.datasets.whole_file import whole_file
 from sidestep.errors import BadInput
+from sidestep.reading import parse_json
 from sidestep.types.tracks import Tracks
 
 KEY = b"sidestep.tracks"
 VERSION = 1
+MOST_ROWS = 10_000_000
 COLUMNS = ("person", "time_s", "x_m", "y_m")
 
 
@@ -33,9 +36,8 @@ class SidestepTracks:
 
     def matches(self, path: Path) -> bool:
         """Whether it is Parquet with our metadata."""
-        with path.open("rb") as file:
-            if file.read(4) != b"PAR1":
-                return False
+        if read_head(path, 4) != b"PAR1":
+            return False
         try:
             return KEY in _open(path).schema_arrow.metadata
         except (BadInput, TypeError):
@@ -50,8 +52,9 @@ class SidestepTracks:
         missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
         if missing:
             raise BadInput(f"{path}: no column {missing[0]!r}; a file of tracks has {', '.join(COLUMNS)}")
-        table = file.read(columns=list(COLUMNS))
-        person, time, x, y = (table.column(name).to_numpy() for name in COLUMNS)
+        if file.metadata.num_rows > MOST_ROWS:
+            raise BadInput(f"{path}: {file.metadata.num_rows:,} annotations, at most {MOST_ROWS:,} are read; cut it")
+        person, time, x, y = _columns(path, file)
         if not len(person):
             raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
         try:
@@ -59,7 +62,7 @@ class SidestepTracks:
                 person,
                 time,
                 np.stack([x, y], axis=1),
-                float(about["rate_hz"]),
+                check_rate(path, float(about["rate_hz"])),
                 source=str(about["source"]),
                 licence=str(about["licence"]),
                 frame=str(about["coordinates"]),
@@ -67,7 +70,7 @@ class SidestepTracks:
             )
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise BadInput(f"{path}: metadata of tracks are broken: {error}") from None
 
     def save(self, tracks: Tracks, path: Path) -> list[str]:
@@ -97,20 +100,30 @@ def _open(path: Path) -> Any:
 
     try:
         return pyarrow.parquet.ParquetFile(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise BadInput(f"{path}: is not a whole Parquet file: {error}") from None
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{path}: is not a whole Parquet file: {error!s:.200}") from None
+
+
+def _columns(path: Path, file: Any) -> list[Any]:
+    import pyarrow
+
+    try:
+        table = file.read(columns=list(COLUMNS))
+        return [table.column(name).to_numpy() for name in COLUMNS]
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{path}: is not a whole Parquet file: {error!s:.200}; copy it again") from None
 
 
 def _metadata(path: Path, metadata: dict[bytes, bytes]) -> dict[str, Any]:
     if KEY not in metadata:
         raise BadInput(f"{path}: is Parquet, but holds no tracks of Sidestep")
     try:
-        about = json.loads(metadata[KEY])
+        about = parse_json(metadata[KEY], f"{path}: metadata of tracks")
         version = about["version"]
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         raise BadInput(f"{path}: metadata of tracks are broken") from None
     if version != VERSION:
-        raise BadInput(f"{path}: tracks of version {version}; this program reads version {VERSION}")
+        raise BadInput(f"{path}: tracks of version {version!s:.20}; this program reads version {VERSION}")
     return dict(about)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidestep.datasets.annotations import check_rate, tracks_from_frames
 from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.text import numbers, read_bytes, read_text
+from sidestep.datasets.text import explain_line, numbers, read_bytes, read_head, read_text
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.tracks import Tracks
@@ -30,8 +30,7 @@ class SocNavBenchLoader:
 
     def matches(self, path: Path) -> bool:
         """Whether it is four lines of comma-separated numbers, of which the first two hold whole numbers."""
-        with path.open("rb") as file:
-            head = file.read(4096)
+        head = read_head(path, 4096)
         if b"," not in head or b"\0" in head or not head_lines_are_numbers(head):
             return False
         lines = [line for line in read_bytes(path).split(b"\n", 8) if line.strip()]
@@ -83,9 +82,13 @@ def _rows(path: Path) -> FloatArray:
     except ValueError:
         for name, line in zip(ROWS, lines, strict=True):
             for column, word in enumerate(line.split(","), 1):
-                if not numbers(word):
-                    raise BadInput(f"{path}: row {name}, column {column}: {word[:40]!r} is not a number") from None
-        raise
+                if len(numbers(word)) != 1:
+                    why = explain_line(word)
+                    raise BadInput(
+                        f"{path}: row {name}, column {column}: {word[:40]!r} is not a number"
+                        + (f": {why}" if why else "")
+                    ) from None
+        raise BadInput(f"{path}: rows of comma-separated numbers expected ({', '.join(ROWS)})") from None
 
 
 SOCNAVBENCH = SocNavBenchLoader()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
+from sidestep import reading
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 
+MOST_BYTES = 200_000_000
 HEAD_BYTES = 65536
 """How much of a file is looked at to recognise its format."""
 
 
 def read_bytes(path: Path) -> bytes:
     """The whole file, or an error that says why not."""
-    if path.is_dir():
-        raise BadInput(f"{path}: is a folder; name a file with tracks in it")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file with recorded tracks") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from error
+    return reading.read_bytes(path, "file with recorded tracks", MOST_BYTES)
 
 
 def read_text(path: Path) -> str:
@@ -30,24 +28,43 @@ def read_text(path: Path) -> str:
     content = read_bytes(path)
     if not content.strip():
         raise BadInput(f"{path}: the file is empty")
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _looks_like_utf16(content[:HEAD_BYTES]):
+        raise BadInput(f"{path}: line 1: the file is in UTF-16; save it as UTF-8 (or plain ASCII)")
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise BadInput(f"{path}: line {line}: is not a text file; binary data cannot be read as tracks")
     try:
-        if b"\0" in content:
-            raise ValueError
         return content.decode("utf-8-sig")
-    except ValueError:
-        raise BadInput(f"{path}: is not a text file; binary data cannot be read as tracks") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            f"{path}: line {line}: byte 0x{content[error.start]:02x} is not UTF-8 (Latin-1?); save it as UTF-8"
+        ) from None
+
+
+def _looks_like_utf16(head: bytes) -> bool:
+    """Whether every second byte is 0, as in ASCII text written in two bytes a letter."""
+    return len(head) > 8 and (not any(head[1:-1:2]) or not any(head[0:-1:2]))
 
 
 def head_lines(path: Path, count: int = 20) -> list[str]:
     """The first lines with data in them, without comments; none if the file is not text."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
+    head = read_head(path, HEAD_BYTES)
     if b"\0" in head:
         return []
     lines = head.decode("utf-8-sig", errors="replace").splitlines()
     if len(head) == HEAD_BYTES and len(lines) > 1:
         lines.pop()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:count]
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
 
 
 def mostly_columns(lines: list[str], columns: int) -> bool:
@@ -80,11 +97,36 @@ def number_table(path: Path, lines: list[str], places: IntArray, columns: int, w
         raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
     try:
         table = np.loadtxt(lines, ndmin=2, comments=None)
-        if table.shape[1] == columns:
+        if table.shape == (len(lines), columns):
             return table
     except ValueError:
         pass
     for place, line in zip(places, lines, strict=True):
         if len(numbers(line)) != columns:
-            raise BadInput(f"{path}:{place}: expected {columns} numbers `{what}`, got {line.strip()[:60]!r}")
+            why = explain_line(line)
+            raise BadInput(
+                f"{path}:{place}: expected {columns} numbers `{what}`, got {line.strip()[:60]!r}"
+                + (f": {why}" if why else "")
+            )
     return np.array([numbers(line) for line in lines])
+
+
+def explain_line(line: str) -> str:
+    """What is wrong with a line that should be numbers, and the remedy; empty where that is not known."""
+    words = line.split()
+    if "?" in line:
+        return "'?' is no number; remove rows with unknown values"
+    if ";" in line:
+        return "columns are apart by blanks or commas, not ';'" + (
+            "; decimals have a point, not a comma" if re.search(r"\d,\d", line) else ""
+        )
+    if re.search(r"\d,\d", line) and len(words) > 1:
+        return "decimals have a point, not a comma"
+    if words and all(re.fullmatch(r"[A-Za-z_][\w.()/,-]*", word) for word in words):
+        return "looks like a header; remove it or put # before it"
+    return ""
+
+
+def is_whole(value: float) -> bool:
+    """Whether a number is finite and whole."""
+    return isfinite(value) and value == int(value)

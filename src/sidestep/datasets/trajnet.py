@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.datasets.annotations import check_rate, frame_step, tracks_from_frames
+from sidestep.datasets.annotations import check_rate, frame_step, tracks_from_frames, whole_numbers
 from sidestep.datasets.catalogue import known_file
 from sidestep.datasets.text import data_lines, head_lines, read_text
 from sidestep.datasets.whole_file import whole_file
@@ -38,7 +38,7 @@ class TrajnetLoader:
             return False
         try:
             row = json.loads(lines[0])
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return isinstance(row, dict) and len(row) == 1 and next(iter(row)) in KINDS
 
@@ -51,7 +51,8 @@ class TrajnetLoader:
             if len(rates) > 1:
                 raise BadInput(f"{path}: scenes state different fps ({sorted(rates)}); give --rate-hz (option rate_hz)")
             finite = np.isfinite(table[:, :2]).all(axis=1)
-            fps = rates.pop() * frame_step(table[finite, 0], table[finite, 1].astype(np.int64))
+            people = whole_numbers(path, table[finite, 1], np.array(places)[finite], "person")
+            fps = rates.pop() * frame_step(table[finite, 0], people)
         known = known_file(path)
         if not len(table):
             raise BadInput(f"{path}: no track rows in it, so nobody was recorded")
@@ -111,8 +112,8 @@ def _parse(path: Path) -> tuple[list[tuple[Any, ...]], list[int], set[float]]:
                     places.append(int(number))
             elif "fps" in row["scene"]:
                 rates.add(float(row["scene"]["fps"]))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            reason = f"{error!s:.60} is missing" if isinstance(error, KeyError) else f"{error!s:.120}"
             raise BadInput(
                 f'{path}:{number}: expected {{"track": {{"f", "p", "x", "y"}}}} or {{"scene": …}}, '
                 f"got {line.strip()[:60]!r} ({reason})"

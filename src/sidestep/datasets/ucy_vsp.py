@@ -24,14 +24,14 @@ from sidestep import exact
 from sidestep.datasets.annotations import check_rate, tracks_from_frames, whole_numbers
 from sidestep.datasets.catalogue import known_file
 from sidestep.datasets.groups import groups_beside
-from sidestep.datasets.text import head_lines, number_table, numbers, read_bytes, read_text
+from sidestep.datasets.text import head_lines, is_whole, number_table, numbers, read_bytes, read_text
 from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
 UCY_FPS = 25.0
 IMAGE_WIDTH, IMAGE_HEIGHT = 720, 576
-MOST_ANNOTATIONS = 2 * 10**7
+MOST_ANNOTATIONS = 5 * 10**6
 """More than this cannot come from a video that somebody annotated."""
 PIXELS = ("matrix", "centred")
 KNOWN_HOMOGRAPHIES = {
@@ -114,7 +114,7 @@ def _control_points(path: Path) -> tuple[FloatArray, IntArray, IntArray]:
             raise BadInput(f"{path}: the file ends where the number of {what} should be; is it cut off?")
         line, at = lines[places[at] - 1], at + 1
         value = numbers(_uncommented(line))
-        if len(value) != 1 or value[0] != int(value[0]) or value[0] < 0:
+        if len(value) != 1 or not is_whole(value[0]) or value[0] < 0:
             raise BadInput(f"{path}:{places[at - 1]}: expected the number of {what}, got {line.strip()[:60]!r}")
         return int(value[0])
 
@@ -141,10 +141,10 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
         raise BadInput(
             f"{path}: pixels need a homography; put H.txt beside the file or give --homography (a 3 × 3 file)"
         )
-    matrix = np.array([numbers(line) for line in read_text(file).splitlines() if line.strip()], dtype=object)
-    if matrix.shape != (3, 3):
+    rows = [numbers(line) for line in read_text(file).splitlines() if line.strip()]
+    if [len(row) for row in rows] != [3, 3, 3]:
         raise BadInput(f"{file}: expected a homography of 3 × 3 numbers")
-    matrix = matrix.astype(np.float64)
+    matrix = np.array(rows, dtype=np.float64)
     if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix)) < 1e-15:
         raise BadInput(f"{file}: this homography cannot be inverted")
     if pixels is None:

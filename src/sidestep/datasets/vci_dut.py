@@ -35,7 +35,9 @@ class VciDutLoader:
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
         """The people in the file."""
         lines, places = data_lines(read_text(path))
-        if lines[0].strip() != HEADER:
+        if not lines or lines[0].strip() != HEADER:
+            if not lines:
+                raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
             raise BadInput(f"{path}:{places[0]}: expected the columns {HEADER}, got {lines[0].strip()[:80]!r}")
         lines, places = [line.replace(",ped,", ",0,").replace(",", " ") for line in lines[1:]], places[1:]
         table = number_table(path, lines, places, 7, HEADER.replace(",", " "))

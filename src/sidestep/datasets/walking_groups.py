@@ -21,6 +21,8 @@ LEAST_SHARE_TOGETHER = 0.8
 DISTANCE_M = 1.7
 VELOCITY_DIFFERENCE_MPS = 0.5
 LEAST_SPEED_MPS = 0.4
+FARTHEST_M = 1e8
+"""Positions beyond this are no metres on Earth, and are not searched."""
 MOST_INSTANTS = 10**7
 """More positions than this, on the clock, are not searched: about 46 days of one person."""
 
@@ -36,12 +38,14 @@ def detect_groups(tracks: Tracks) -> dict[int, int]:
     end = np.searchsorted(whose, np.arange(len(people)), side="right") - 1
     first, last = np.ceil(clock[begin] - 1e-9), np.floor(clock[end] + 1e-9)
     count = np.where(end > begin, np.maximum(last - first + 1, 0), 0)
-    if count.sum() > MOST_INSTANTS:
+    if count.sum() > MOST_INSTANTS or clock.max() > MOST_INSTANTS or np.abs(tracks.position).max() > FARTHEST_M:
         return {}
     count = count.astype(np.int64)
     column = np.repeat(np.arange(len(people)), count)
     instant = np.arange(len(column)) - np.repeat(np.cumsum(count) - count, count) + first[column]
     position, velocity = _on_the_clock(tracks, clock, whose, begin, end, column, instant)
+    if not (np.isfinite(position).all() and np.isfinite(velocity).all()):
+        return {}
     a, b, together = _meetings(column, instant, position, velocity, len(people))
     common = np.minimum(last[a], last[b]) - np.maximum(first[a], first[b]) + 1
     speed = np.bincount(column, exact.hypot(*velocity.T), len(people)) / np.maximum(count, 1)

@@ -6,9 +6,9 @@ from functools import cache
 from importlib import resources
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import Field, model_validator
 
+from sidestep.reading import parse_mapping
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 
 Place = tuple[Finite, Finite, Finite]
@@ -96,4 +96,4 @@ class Sheet(Model):
 def load_sheet() -> Sheet:
     """The contact sheet that comes with Sidestep."""
     text = (resources.files("sidestep.report") / "data" / "contact_sheet.yaml").read_text(encoding="utf-8")
-    return Sheet.parse(yaml.safe_load(text), "contact_sheet.yaml")
+    return Sheet.parse(parse_mapping(text, "contact_sheet.yaml"), "contact_sheet.yaml")

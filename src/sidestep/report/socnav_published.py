@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import yaml
-
+from sidestep.reading import read_mapping
 from sidestep.types.base import Finite, Model, NonNegative
 
 DATA = Path(__file__).parent / "data" / "socnavbench_published.yaml"
@@ -52,4 +51,4 @@ class Published(Model):
 @cache
 def published() -> Published:
     """The paper's numbers."""
-    return Published.parse(yaml.safe_load(DATA.read_text(encoding="utf-8")), str(DATA))
+    return Published.parse(read_mapping(DATA), str(DATA))

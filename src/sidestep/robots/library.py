@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.reading import parse_mapping, read_mapping
 from sidestep.types.robot import DynamicsName, RobotSpec
 
 _YAML = (".yaml", ".yml")
@@ -25,18 +23,11 @@ def robot_names() -> tuple[str, ...]:
 @cache
 def _bundled(name: str) -> RobotSpec:
     text = (resources.files("sidestep.robots") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
-    return RobotSpec.parse(yaml.safe_load(text), where=f"robot {name}")
+    return RobotSpec.parse(parse_mapping(text, f"robot {name}"), where=f"robot {name}")
 
 
 def _read_yaml(path: Path) -> RobotSpec:
-    try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise BadInput(f"{path}: is not valid YAML: {error}") from error
-    if not isinstance(data, dict):
-        raise BadInput(f"{path}: a robot file holds keys such as name, dynamics, footprint and limits")
+    data = read_mapping(path, "robot file", "keys such as name, dynamics, footprint and limits")
     return RobotSpec.parse({"name": path.stem, **data}, where=str(path))
 
 
@@ -59,7 +50,7 @@ def load_robot(reference: str | RobotSpec, dynamics: DynamicsName | None = None,
     elif reference in robot_names():
         spec = _bundled(reference)
     elif "/" in reference or "\\" in reference:
-        raise BadInput(f"{reference}: a robot file ends in .yaml or .urdf")
+        raise BadInput(f"{reference!r:.200}: a robot file ends in .yaml or .urdf")
     else:
         raise UnknownName("robot", reference, robot_names())
     if dynamics is None or dynamics == spec.dynamics:

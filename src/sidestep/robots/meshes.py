@@ -7,18 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.reading import read_bytes
 from sidestep.types.base import FloatArray
 
+LARGEST_FILE = 100_000_000  # bytes
 _STL_HEADER = 84  # 80 bytes of text and the number of triangles
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
 def read_vertices(path: Path) -> FloatArray:
     """Vertices (N, 3) float64 of a mesh, in the file's own unit."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
+    data = read_bytes(path, "mesh", LARGEST_FILE)
     match path.suffix.lower():
         case ".stl":
             vertices = _binary_stl(data)

@@ -17,6 +17,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import cos, sin
+from sidestep.reading import is_file, parse_xml, read_text
 from sidestep.robots.hull import convex_hull, enclose
 from sidestep.robots.meshes import read_vertices
 from sidestep.types.base import FloatArray
@@ -70,8 +71,8 @@ def _footprint(body: _Body, path: Path) -> Footprint:
     edges = following - corners
     inner = (corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]) / exact.norm(edges)
     if inner.min() >= ROUND * body.reach:
-        return Footprint(radius=body.reach)
-    return Footprint(polygon=tuple((float(x), float(y)) for x, y in enclose(corners, most=8)))
+        return Footprint.parse({"radius": body.reach}, str(path))
+    return Footprint.parse({"polygon": enclose(corners, most=8).tolist()}, str(path))
 
 
 def _read_body(path: Path) -> _Body:
@@ -93,22 +94,12 @@ def _read_body(path: Path) -> _Body:
 
 
 def _parse(path: Path) -> ET.Element:
-    """The root element. Document types and entities are refused: they can make a parser fetch files or run
-    out of memory."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    if "<!doctype" in text.lower() or "<!entity" in text.lower():
-        raise BadInput(f"{path}: document types and entities are not accepted; remove the <!DOCTYPE …> part")
+    text = read_text(path, "URDF file")
     if "<xacro:" in text:
         raise BadInput(f"{path}: is a xacro file; expand it first (xacro robot.xacro > robot.urdf)")
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise BadInput(f"{path}: is not well-formed XML: {error}") from error
+    root = parse_xml(text, str(path))
     if root.tag != "robot":
-        raise BadInput(f"{path}: the root element of a URDF file is <robot>, got <{root.tag}>")
+        raise BadInput(f"{path}: the root element of a URDF file is <robot>, got <{root.tag!s:.60}>")
     return root
 
 
@@ -169,15 +160,15 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
             element = joint.find(role)
             name = None if element is None else element.get("link")
             if name not in links:
-                raise BadInput(f"{path}: joint {joint.get('name')!r} has the {role} {name!r}, which is not a link")
+                raise BadInput(f"{path}: joint {joint.get('name')!r:.60} has the {role} {name!r:.60}, no link")
             ends.append(name)
         children[ends[0]].append((ends[1], joint))
         if ends[1] in has_parent:
-            raise BadInput(f"{path}: link {ends[1]!r} is the child of two joints")
+            raise BadInput(f"{path}: link {ends[1]!r:.60} is the child of two joints")
         has_parent.add(ends[1])
     roots = [name for name in links if name not in has_parent]
     if len(roots) != 1:
-        raise BadInput(f"{path}: the links must form one tree; links without a parent: {', '.join(roots) or 'none'}")
+        raise BadInput(f"{path}: the links must form one tree; without a parent: {', '.join(roots)[:200] or 'none'}")
     poses: dict[str, FloatArray] = {roots[0]: np.eye(4)}
     waiting = [roots[0]]
     while waiting:
@@ -186,7 +177,7 @@ def _link_poses(root: ET.Element, links: dict[str, ET.Element], path: Path) -> d
             poses[child] = exact.matmul(poses[name], _origin(joint, path))
             waiting.append(child)
     if len(poses) != len(links):
-        raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))}")
+        raise BadInput(f"{path}: joints form a loop among {', '.join(sorted(links.keys() - poses.keys()))[:200]}")
     return poses
 
 
@@ -221,7 +212,7 @@ def _shape_points(shape: ET.Element, link_pose: FloatArray, path: Path) -> tuple
             vertices = read_vertices(_find_mesh(_attribute(solid, "filename", path), path))
             points = centre + exact.matmul(vertices * scale, rotation.T)
         case other:
-            raise BadInput(f"{path}: geometry <{other}> is not known; known: box, cylinder, sphere, mesh")
+            raise BadInput(f"{path}: geometry <{other!s:.60}> is not known; known: box, cylinder, sphere, mesh")
     return points, float(exact.hypot(points[:, 0], points[:, 1]).max())
 
 
@@ -232,12 +223,12 @@ def _find_mesh(reference: str, path: Path) -> Path:
         whole = reference.removeprefix("package://")
         candidates = [whole, whole.partition("/")[2]]
     elif "://" in reference and not reference.startswith("file://"):
-        raise BadInput(f"{path}: mesh {reference!r}: only package://, file:// and relative paths are read")
+        raise BadInput(f"{path}: mesh {reference!r:.120}: only package://, file:// and relative paths are read")
     else:
         candidates = [reference.removeprefix("file://")]
     folders = list(path.resolve().parents) if reference.startswith("package://") else [path.resolve().parent]
     for folder in folders:
         for candidate in candidates:
-            if candidate and (folder / candidate).is_file():
+            if candidate and is_file(folder / candidate):
                 return folder / candidate
-    raise BadInput(f"{path}: mesh {reference!r} was not found next to the file or in the folders above it")
+    raise BadInput(f"{path}: mesh {reference!r:.120} was not found next to the file or in the folders above it")

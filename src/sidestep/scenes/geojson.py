@@ -21,13 +21,14 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
-from sidestep.scenes.scene_file import read_text
-from sidestep.types.base import FloatArray, Model, Point
+from sidestep.reading import read_json
+from sidestep.types.base import FarPoint, FloatArray, Model
 from sidestep.types.scene import Region, RegionKind, SceneSpec
 
 SEMI_MAJOR = 6378137.0  # m, WGS 84
 ECCENTRICITY2 = 6.69437999014e-3  # first eccentricity squared, WGS 84
 PROPERTIES = ("kind", "name", "height", "width")
+FARTHEST = 1e6  # m from the origin: nothing is compiled out there
 DEGREES_EXTENT = 0.3  # a whole file within so few units was drawn in degrees, not in metres
 
 
@@ -35,7 +36,7 @@ class SceneMember(Model):
     """The foreign member ``scene``: what the collection says about itself."""
 
     crs: Literal["local", "wgs84"] | None = None
-    origin: Point | None = None
+    origin: FarPoint | None = None
     enclosed: bool = False
     source: str = ""
     mesh: str | None = None
@@ -43,10 +44,7 @@ class SceneMember(Model):
 
 def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
     """Read a GeoJSON file; ``crs`` overrides what the file declares."""
-    try:
-        data = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
+    data = read_json(path, "GeoJSON file")
     scene = from_geojson(data, str(path), crs)
     update = {"name": scene.name or path.stem, "source": scene.source or f"GeoJSON {path.name}"}
     return scene.model_copy(update=update)
@@ -102,7 +100,7 @@ def _read_member(data: dict[str, Any], where: str) -> SceneMember:
         named = data["crs"] if isinstance(data["crs"], str) else json.dumps(data["crs"])
         if not any(code in named.upper() for code in ("CRS84", "4326", "WGS84")):
             raise BadInput(
-                f"{where}: crs: {named} is not read; export as WGS 84 (EPSG:4326), or set scene.crs to local"
+                f"{where}: crs: {named:.120} is not read; export as WGS 84 (EPSG:4326), or set scene.crs to local"
             )
         declared["crs"] = "wgs84"
     return SceneMember.parse(declared, f"{where}: scene")
@@ -112,21 +110,23 @@ def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
     if not isinstance(feature, dict) or not isinstance(feature.get("geometry"), dict):
         raise BadInput(f"{where}: features[{index}]: expected a Feature with a geometry; remove it or draw one")
     properties, geometry = feature.get("properties") or {}, feature["geometry"]
-    here = f"{where}: features[{index}]" + (f" ({properties['name']!r})" if properties.get("name") else "")
+    here = f"{where}: features[{index}]" + (f" ({properties['name']!r:.60})" if properties.get("name") else "")
     kind = geometry.get("type")
     coordinates = geometry.get("coordinates")
     settings = _read_properties(properties, here, line=str(kind).endswith("LineString"))
     width = settings.pop("width")
     if kind in ("LineString", "MultiLineString"):
         if not isinstance(width, int | float) or not 0 < width < math.inf:
-            raise BadInput(f"{here}: a {kind} needs a property width > 0 (m), the thickness of the wall; got {width!r}")
+            raise BadInput(f"{here}: a {kind} needs a property width > 0 (m), its thickness; got {width!r:.60}")
         for line in [coordinates] if kind == "LineString" else coordinates or []:
             yield _Part([_positions(line, here)], float(width), settings, here)
     elif kind in ("Polygon", "MultiPolygon"):
         for rings in [coordinates] if kind == "Polygon" else coordinates or []:
             yield _Part([_open_ring(_positions(ring, here)) for ring in rings or []], None, settings, here)
     else:
-        raise BadInput(f"{here}: a {kind} is no part of a scene; use Polygon, MultiPolygon or LineString with a width")
+        raise BadInput(
+            f"{here}: a {kind!s:.60} is no part of a scene; use Polygon, MultiPolygon or LineString with a width"
+        )
 
 
 def _read_properties(properties: dict[str, Any], where: str, line: bool) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _read_properties(properties: dict[str, Any], where: str, line: bool) -> dict
     for key in set(properties) - set(PROPERTIES):
         close = difflib.get_close_matches(key.lower(), PROPERTIES, n=1, cutoff=0.8)
         if close:
-            raise BadInput(f"{where}: property {key!r} is not read; did you mean {close[0]!r}?")
+            raise BadInput(f"{where}: property {key!r:.60} is not read; did you mean {close[0]!r}?")
     kind = properties.get("kind", "obstacle" if line else None)
     if kind not in get_args(RegionKind):
         if kind is None:
@@ -214,6 +214,8 @@ def _regions(part: _Part, project: Any) -> Iterator[Region]:
     line = rings[0]
     if len(line) < 2 or not np.ptp(line, axis=0).any():
         raise BadInput(f"{part.where}: a wall needs 2 different positions, got {len(line)}; add one or remove the wall")
+    if not ((np.abs(line) < FARTHEST).all() and part.width < FARTHEST):
+        raise BadInput(f"{part.where}: a wall of {part.width:g} m farther than {FARTHEST:g} m from the origin; move it")
     closed = len(line) > 3 and (line[0] == line[-1]).all()
     path = shapely.LinearRing(line) if closed else shapely.LineString(line)
     wall = path.buffer(part.width / 2, cap_style="flat", join_style="mitre")

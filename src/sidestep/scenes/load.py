@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sidestep.errors import BadInput, UnknownName, did_you_mean
+from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.plans import load_plan, plan_names
 from sidestep.scenes.ros_map import read_ros_map
@@ -39,19 +40,22 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         from sidestep.scenes.places import resolve_place
 
         return resolve_place(reference)
-    path = Path(reference).expanduser()
+    try:
+        path = Path(reference).expanduser()
+    except RuntimeError:
+        raise BadInput(f"{reference!r:.200}: no such user's folder") from None
     suffix = path.suffix.lower()
     if suffix not in (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX):
         if "/" in reference or "\\" in reference or suffix:
             raise BadInput(
-                f"{reference}: a scene file ends in .yaml (scene or ROS map), .geojson or .osm, not in "
+                f"{reference!r:.200}: a scene file ends in .yaml (scene or ROS map), .geojson or .osm, not in "
                 f"{suffix or 'nothing'!r}; for a ROS map give the .yaml file beside the image"
             )
         if reference not in plan_names():
             raise UnknownName("floor plan", reference, plan_names(), "scene")
         return load_plan(reference)
     path = (base or Path()) / path
-    if not path.is_file():
+    if not is_file(path):
         raise BadInput(f"{path}: no such scene file{_nearby(path)}")
     if suffix == OSM_SUFFIX:
         from sidestep.scenes.places import read_osm
@@ -67,13 +71,7 @@ def _with_mesh(scene: SceneSpec, path: Path) -> SceneSpec:
     """The scene with the place of its mesh: it must lie in the scene file's folder or below."""
     if scene.mesh is None or scene.mesh.startswith(BUNDLED):
         return scene
-    folder = path.parent.resolve()
-    file = (folder / scene.mesh).resolve()
-    if not file.is_relative_to(folder):
-        raise BadInput(f"{path}: mesh {scene.mesh!r} lies outside {folder}; put it beside the scene file")
-    if not file.is_file():
-        raise BadInput(f"{path}: mesh: {file.name}: no such file beside the scene file")
-    return scene.model_copy(update={"mesh": str(file)})
+    return scene.model_copy(update={"mesh": str(file_beside(path, scene.mesh, "mesh"))})
 
 
 def _nearby(path: Path) -> str:

@@ -16,16 +16,18 @@ from pydantic import Field, model_validator
 
 from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.reading import file_beside
 from sidestep.scenes.distance_field import solid_mask
-from sidestep.scenes.pgm import read_grey_image, write_pgm
+from sidestep.scenes.pgm import MOST_PIXELS, read_grey_image, write_pgm
 from sidestep.scenes.pixel_outline import outline_pixels
 from sidestep.scenes.scene_file import read_mapping
-from sidestep.types.base import FloatArray, Model, Pose, Positive
+from sidestep.types.base import BoolArray, FloatArray, Model, Pose, Positive
 from sidestep.types.scene import CompiledScene, Region, SceneSpec
 
 FREE, OCCUPIED = 254, 0  # brightness that map_server writes
 BORDER = 0.5  # m of solid around an enclosed scene in a written map
-MOST_PIXELS = 100_000_000
+FARTHEST = 16_000.0  # m from the origin, as of any scene
+MOST_OUTLINES = 250_000  # edges between occupied and free pixels along the rows; noise has more
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -58,11 +60,12 @@ def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     ``unknown_is_solid`` overrides the key of that name in the file.
     """
     settings = RosMap.parse(read_mapping(path), str(path))
-    brightness = read_grey_image(path.parent / settings.image)
+    brightness = read_grey_image(file_beside(path, settings.image, "image"))
     occupancy = brightness if settings.negate else 1 - brightness
     blocked = settings.unknown_is_solid if unknown_is_solid is None else unknown_is_solid
     solid = occupancy >= settings.free_thresh if blocked else occupancy > settings.occupied_thresh
     rows, columns = solid.shape
+    _check_size(solid, settings, path)
     extent = np.array([[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows]])
     regions = [Region(kind="walkable", name="map", polygon=_corners(_place(extent, settings)))]
     for polygon in outline_pixels(solid[::-1], lambda pixels: _place(pixels, settings)):
@@ -100,6 +103,22 @@ def save_ros_map(scene: CompiledScene, folder: Path, resolution: float = 0.05, n
         encoding="utf-8",
     )
     return path
+
+
+def _check_size(solid: BoolArray, settings: RosMap, path: Path) -> None:
+    rows, columns = solid.shape
+    reach = max(abs(value) for value in settings.origin[:2]) + settings.resolution * (rows + columns)
+    if reach > FARTHEST:
+        raise BadInput(
+            f"{path}: reaches {reach / 1000:.3g} km from the origin, at most {FARTHEST / 1000:g} km are read; check "
+            "resolution and origin"
+        )
+    changes = int(np.count_nonzero(solid[:, 1:] != solid[:, :-1]))
+    if changes > MOST_OUTLINES:
+        raise BadInput(
+            f"{path}: {changes:,} edges between occupied and free cells, at most {MOST_OUTLINES:,} are outlined; "
+            "is the image noise, or are the thresholds wrong?"
+        )
 
 
 def _place(pixels: FloatArray, settings: RosMap) -> FloatArray:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sidestep.errors import BadInput
+from sidestep.reading import read_mapping as read_keys
 from sidestep.types.scene import SceneSpec
+
+KEYS = "keys and values (name, enclosed, regions)"
 
 
 def read_scene(path: Path) -> SceneSpec:
@@ -20,30 +22,5 @@ def parse_scene(data: dict[str, Any], where: str, name: str) -> SceneSpec:
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """The keys and values of a YAML file."""
-    return parse_mapping(read_text(path), str(path))
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, or a ``BadInput`` that says why it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{path}: not a text file in UTF-8 (byte {error.start}); save it as UTF-8") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
-
-
-def parse_mapping(text: str, where: str) -> dict[str, Any]:
-    """The keys and values of a YAML text; ``where`` opens the error message."""
-    import yaml
-
-    try:
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
-        raise BadInput(f"{where}:{line} not valid YAML: {getattr(error, 'problem', None) or error}") from None
-    if not isinstance(data, dict):
-        raise BadInput(f"{where}: expected keys and values (name, enclosed, regions), got {type(data).__name__}")
-    return data
+    """The keys and values of a scene's YAML file."""
+    return read_keys(path, "scene file", KEYS)

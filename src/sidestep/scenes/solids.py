@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SNAP = 1e-4  # m: corners are rounded to this grid, so that walls that should touch do
 STRAIGHT = 1e-3  # m: a corner this close to the line through its neighbours is dropped
 FARTHEST = 16_000.0  # m from the origin: beyond it float32 resolves less than 1 mm
+MOST_CORNERS = 500_000  # of all regions together
 SMALLEST_AREA = 1e-6  # m²
 MANY = 3000  # solids: from here on those that touch no other are left out of the union, which takes too long otherwise
 
@@ -35,6 +36,9 @@ def solid_rings(spec: SceneSpec, where: str = "scene") -> list[FloatArray]:
     import shapely
     from shapely.geometry.polygon import orient
 
+    drawn = sum(len(ring) for region in spec.regions for ring in (region.polygon, *region.holes))
+    if drawn > MOST_CORNERS:
+        raise BadInput(f"{where}: {drawn:,} corners, at most {MOST_CORNERS:,} are compiled; simplify the scene")
     polygons = [region_polygon(region, f"{where}: {describe(region, i)}") for i, region in enumerate(spec.regions)]
     kinds = [region.kind for region in spec.regions]
     solid = _union([polygon for polygon, kind in zip(polygons, kinds, strict=True) if kind in SOLID])

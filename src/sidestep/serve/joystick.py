@@ -1,16 +1,19 @@
 """SocNavBench's joystick protocol, so that its existing clients connect unchanged.
 
 Two Unix sockets: the simulator listens at ``PREFIX_recv``, the client at ``PREFIX_send``. Every message is a connection
-of its own, ended by end-of-file. Order: the client connects to ``_recv`` and says nothing, the simulator connects to
-``_send`` and says nothing; then the names of the episodes; then per episode the metadata, ``algo: NAME`` and ``ready``
-from the client, and any number of ``sense`` → state and ``{"j_input": [[x, y, θ, v], …]}`` (or ``[[v, ω], …]``), until
-the simulator sends ``{"robot_on": false, "termination_cause": …}``. ``abandon`` gives an episode up.
+of its own, ended by end-of-file. Order: the client connects to ``_recv`` and says nothing, then listens at ``_send``;
+the simulator connects there and says nothing, and the client closes that connection at once; then the names of the
+episodes; then per episode the metadata, ``algo: NAME`` and ``ready`` from the client, and any number of ``sense`` →
+state and ``{"j_input": [[x, y, θ, v], …]}`` (or ``[[v, ω], …]``), until the simulator sends ``{"robot_on": false,
+"termination_cause": …}``. ``abandon`` gives an episode up.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
+import stat
 import threading
 import time
 from collections import deque
@@ -23,9 +26,9 @@ from sidestep.benchmark.episode import EpisodeTask
 from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.errors import BadInput
 from sidestep.policies.remote.session import ANSWER_S, RESET_S, ClientFailed
-from sidestep.policies.remote.wire import Address, listen, unlinking
+from sidestep.policies.remote.wire import Address, listen, remove_stale, unlinking
 from sidestep.serve.host import PAUSE_S, RECONNECT_S, Gone
-from sidestep.serve.joystick_state import Frame, metadata, power_off, state
+from sidestep.serve.joystick_state import Contacts, Frame, metadata, power_off, state
 from sidestep.simulation import build_world
 from sidestep.types import Command, Observation, Position, Task, Velocity
 
@@ -48,37 +51,71 @@ class Wires:
     def __init__(self, prefix: str) -> None:
         self.here, self.there = f"{prefix}_recv", f"{prefix}_send"
         try:
-            self._listener = listen(Address.parse(f"unix:{self.here}"), backlog=BACKLOG)
+            address = Address.parse(f"unix:{self.here}")
+            remove_stale(self.here)  # from here on no client can get in before we listen
+            self._clear_the_way()
+            self._listener = listen(address, backlog=BACKLOG)
         except (ValueError, OSError) as error:
             raise BadInput(f"--listen unix:{prefix}: {error}") from None
         self.has_knocked = False
         """A client has connected and waits for us to connect back."""
+        self._client_file: tuple[int, ...] | None = None
+        """Which file the client of the last handshake listens at."""
         self._open = ExitStack()
         self._open.enter_context(unlinking(self._listener))
+
+    def _clear_the_way(self) -> None:
+        """Remove the socket of an earlier client: SocNavBench's Python client cannot bind where a file is."""
+        with suppress(FileNotFoundError):
+            if not stat.S_ISSOCK(os.lstat(self.there).st_mode):
+                raise FileExistsError(f"{self.there} exists and is no socket; choose another prefix")
+            os.unlink(self.there)
+
+    def forget_client(self) -> None:
+        """Make room for a new client where the last one listened; one that listens there already stays."""
+        if self._client_file is not None and self._client_file == self._file_there():
+            with suppress(OSError):
+                os.unlink(self.there)
+        self._client_file = None
+
+    def _file_there(self) -> tuple[int, ...] | None:
+        try:
+            about = os.lstat(self.there)
+        except OSError:
+            return None
+        return about.st_dev, about.st_ino, about.st_ctime_ns
 
     def close(self) -> None:
         """Stop listening."""
         self._open.close()
 
     def accept(self, deadline: float | None, is_over: Callable[[], bool] = lambda: False) -> socket.socket:
-        """The next connection; ``TimeoutError`` at the deadline, or when ``is_over`` says so."""
+        """The next connection; ``TimeoutError`` at the deadline, or when ``is_over`` says so. One that waits already is
+        returned even after the deadline."""
         while not is_over():
             left = PAUSE_S if deadline is None else min(PAUSE_S, deadline - time.monotonic())
-            if left <= 0:
-                raise TimeoutError
-            self._listener.settimeout(left)  # short, so that an interrupt is noticed
+            self._listener.settimeout(max(left, 0.0))  # short, so that an interrupt is noticed
             try:
                 return self._listener.accept()[0]
-            except TimeoutError:
-                continue
+            except (TimeoutError, BlockingIOError):
+                if left <= 0:
+                    break
         raise TimeoutError
 
     def shake_hands(self, deadline: float | None) -> None:
-        """Wait for a client to connect, if it has not yet, and connect back once it listens."""
+        """Wait for a client to connect, if it has not yet, and connect back once it listens.
+
+        Nothing is sent over the connection back: the client closes it at once. Connections that came before the client
+        listened, its own first one among them, carry nothing that matters and are thrown away.
+        """
         if not self.has_knocked:
             self.accept(deadline).close()
         self.has_knocked = False
-        self.send("", time.monotonic() + SEND_S)
+        self.send(None, time.monotonic() + SEND_S)
+        self._client_file = self._file_there()
+        with suppress(TimeoutError):
+            while True:
+                self.accept(0.0).close()
 
     def throw_away(self) -> None:
         """Take what lies waiting from before; ``ClientRestarted`` when that is a new client's greeting."""
@@ -86,14 +123,16 @@ class Wires:
             for _ in range(MAX_COMMANDS):
                 self.receive(time.monotonic() + 1e-3)
 
-    def send(self, text: str, deadline: float) -> None:
-        """One message: connect, write, close. A client that is not listening yet is waited for."""
+    def send(self, text: str | None, deadline: float) -> None:
+        """One message: connect, write (nothing: only connect), close. A client that is not listening yet is waited
+        for."""
         while True:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
                 sock.settimeout(max(deadline - time.monotonic(), 1e-3))
                 try:
                     sock.connect(self.there)
-                    sock.sendall(text.encode())
+                    if text is not None:
+                        sock.sendall(text.encode())
                     return
                 except (FileNotFoundError, ConnectionRefusedError, BlockingIOError) as error:
                     if time.monotonic() >= deadline:
@@ -173,6 +212,7 @@ class JoystickHost:
         except ClientFailed:
             pass  # rubbish from before
         if not self.is_there and not self._gave_up:
+            self.wires.forget_client()
             self.say(f"the client is gone; waiting {self._reconnect_s:g} s for it to come back")
             self._gave_up = not self._greet(time.monotonic() + self._reconnect_s)
             self.say("it did not come back" if self._gave_up else "it is back")
@@ -215,6 +255,10 @@ class JoystickPolicy:
         self.dynamics = host.dynamics
         self._host, self._wires, self._episode = host, host.wires, task
         self._limit = ANSWER_S if task.act_limit_s is None else task.act_limit_s
+        self.first_answer_s = max(RESET_S, self._limit)
+        """Clients say that they are ready before they build maps and controllers: the first command may take longer."""
+        self._contacts = Contacts(task.scenario.rules.collision_cooldown_s)
+        self._has_answered = False
         self._commands: deque[Command] = deque()
         self._time = 0.0
         self._is_over = False
@@ -242,17 +286,20 @@ class JoystickPolicy:
         """The next command; on ``sense``, the world as it is now. Messages come in order, so that a state is sent when
         all commands from before have been executed, as SocNavBench does it."""
         self._time = observation.time
-        deadline = time.monotonic() + self._limit
+        self._contacts.note(observation, self._task.robot.footprint.enclosing_radius)
+        limit = self._limit if self._has_answered else self.first_answer_s
+        deadline = time.monotonic() + limit
         try:
             with self._host.lock:
                 while not self._commands:
                     message = self._wires.receive(deadline, lambda: self._is_over)
                     self._take(message, observation, deadline)
         except TimeoutError:
-            raise ClientFailed(f"the client did not answer within its limit of {self._limit:g} s") from None
+            raise ClientFailed(f"the client did not answer within its limit of {limit:g} s") from None
         except ClientRestarted:
             self._host.is_there = False
             raise
+        self._has_answered = True
         return self._commands.popleft()
 
     def end_episode(self, scores: Any) -> None:
@@ -263,7 +310,7 @@ class JoystickPolicy:
 
     def _take(self, message: str, observation: Observation, deadline: float) -> None:
         if message == "sense":
-            document = json.dumps(state(observation, self._task, self._frame), allow_nan=False)
+            document = json.dumps(state(observation, self._task, self._frame, self._contacts), allow_nan=False)
             self._wires.send(document, deadline)
         elif message == "abandon":
             raise ClientFailed("the client abandoned the episode")

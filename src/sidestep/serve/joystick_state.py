@@ -6,7 +6,8 @@ one that does not keeps its coordinates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any
 
@@ -25,7 +26,42 @@ CAUSES = {
 }
 """Outcome → termination cause. All others are its ``Timeout``: clients know no fifth."""
 
+NEVER_S = 1e8
+"""The time of the last collision of somebody who has not had one."""
+
 Config = list[float]
+
+
+@dataclass
+class Contacts:
+    """Who touched the robot when, as far as its states show.
+
+    A person who touched it is in a cool-down of ``cooldown_s`` and cannot collide again meanwhile; the number that is
+    sent counts the simulation steps that are left.
+    """
+
+    cooldown_s: float
+    last: dict[int, float] = field(default_factory=dict)
+    """Person → time of the last collision, s."""
+
+    def note(self, observation: Observation, radius: float) -> None:
+        """Look for people who overlap the robot's circle."""
+        people, robot = observation.pedestrians, observation.robot
+        if people is None or not len(people):
+            return
+        apart = people.position.astype(np.float64) - (robot.x, robot.y)
+        near = (apart * apart).sum(axis=1) < (people.radius.astype(np.float64) + radius) ** 2
+        for person in people.id[near].tolist():
+            if observation.time - self.last.get(person, -np.inf) >= self.cooldown_s - 1e-9:
+                self.last[person] = observation.time
+
+    def of(self, who: Collection[int], time: float, step_s: float) -> dict[str, Any]:
+        """What a state says about one person, or about the robot when it is given everybody."""
+        times = [self.last[person] for person in who if person in self.last]
+        if not times:
+            return {"collision_cooldown": 0, "last_collision_t": NEVER_S}
+        left = max(times) + self.cooldown_s - time
+        return {"collision_cooldown": max(0, ceil(left / step_s - 1e-6)), "last_collision_t": max(times)}
 
 
 @dataclass(frozen=True)
@@ -84,7 +120,8 @@ def metadata(name: str, task: Task, frame: Frame) -> dict[str, Any]:
     assert task.map is not None
     start = frame.to_client(*task.start)
     goal = frame.to_client(*(task.goal if task.goal is not None else task.start[:2]), 0.0)
-    robot = _agent(ROBOT_NAME, start, task.robot.footprint.enclosing_radius)
+    untouched = Contacts(0.0).of((), 0.0, task.step_s)
+    robot = _agent(ROBOT_NAME, start, task.robot.footprint.enclosing_radius, untouched)
     return {
         "robot_on": True,
         "environment": {
@@ -102,14 +139,19 @@ def metadata(name: str, task: Task, frame: Frame) -> dict[str, Any]:
     }
 
 
-def state(observation: Observation, task: Task, frame: Frame) -> dict[str, Any]:
+def state(observation: Observation, task: Task, frame: Frame, contacts: Contacts) -> dict[str, Any]:
     """The answer to ``sense``."""
     robot = observation.robot
     here = frame.to_client(robot.x, robot.y, robot.heading)
+    touched = contacts.of(contacts.last, observation.time, task.step_s) | {"collision_cooldown": 0}
+    about = _agent(ROBOT_NAME, here, task.robot.footprint.enclosing_radius, touched)
+    people: dict[str, Any] = {}
+    if observation.pedestrians is not None:
+        people = _people(observation.pedestrians, frame, contacts, observation.time, task.step_s)
     return {
         "robot_on": True,
-        "pedestrians": {} if observation.pedestrians is None else _people(observation.pedestrians, frame),
-        "robots": {ROBOT_NAME: _agent(ROBOT_NAME, here, task.robot.footprint.enclosing_radius)},
+        "pedestrians": people,
+        "robots": {ROBOT_NAME: about},
         "delta_t": task.step_s,
         "episode_max_time": task.time_limit_s,
         "sim_t": observation.time,
@@ -121,15 +163,16 @@ def power_off(outcome: str, time: float) -> dict[str, Any]:
     return {"robot_on": False, "termination_cause": CAUSES.get(outcome, "Timeout"), "sim_t": time}
 
 
-def _people(people: Pedestrians, frame: Frame) -> dict[str, Any]:
+def _people(people: Pedestrians, frame: Frame, contacts: Contacts, time: float, step_s: float) -> dict[str, Any]:
     found = {}
     for number, (x, y), heading, radius in zip(
         people.id.tolist(), people.position.tolist(), people.heading.tolist(), people.radius.tolist(), strict=True
     ):
         name = f"prerec_{number:04d}"
-        found[name] = _agent(name, frame.to_client(x, y, heading), radius)
+        touched = contacts.of((number,), time, step_s)
+        found[name] = _agent(name, frame.to_client(x, y, heading), radius, touched)
     return found
 
 
-def _agent(name: str, here: Config, radius: float) -> dict[str, Any]:
-    return {"name": name, "current_config": here, "radius": radius, "collision_cooldown": 0}
+def _agent(name: str, here: Config, radius: float, touched: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "current_config": here, "radius": radius, **touched}

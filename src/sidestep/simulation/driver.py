@@ -53,6 +53,9 @@ class Driver:
         self._started = 0.0
         self._look_at = 0.0
         self._news: Intent | None = None
+        self._limit_s = timing.act_limit_s
+        if timing.act_limit_s is not None:  # a remote client may need longer for its first answer, and only for that
+            self._limit_s = max(timing.act_limit_s, getattr(policy, "first_answer_s", 0.0))
 
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""
@@ -106,8 +109,8 @@ class Driver:
             if answer is not None:
                 command, spent = self._checked(answer)
                 self._held, self._pending = command, False
-            elif self._timing.act_limit_s is not None and self._worker.elapsed() > self._timing.act_limit_s:
-                raise _too_slow(self._timing.act_limit_s)
+            elif self._limit_s is not None and self._worker.elapsed() > self._limit_s:
+                raise _too_slow(self._limit_s)
         if not self._pending and step % self._control_every == 0:
             observation = observe()
             self._worker.submit(self._policy.act, observation, self._looks(observation))
@@ -116,7 +119,7 @@ class Driver:
 
     def _ask(self, observation: Observation) -> tuple[Command, float]:
         look = self._looks(observation)
-        return self._checked(self._call(self._policy.act, observation, self._timing.act_limit_s, look))
+        return self._checked(self._call(self._policy.act, observation, self._limit_s, look))
 
     def _looks(self, observation: Observation) -> Policy | None:
         """The policy, when it is time to look at what it publishes."""
@@ -148,6 +151,7 @@ class Driver:
         except SidestepError as error:
             raise PolicyFailure(str(error)) from None
         self._news = answer.intent
+        self._limit_s = self._timing.act_limit_s
         return command, answer.seconds
 
 

@@ -24,7 +24,9 @@ def load_replay(
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups."""
     times = placement.start_s + placement.speed * rules.step_s * np.arange(rules.max_steps + 1)
-    tracks = _choose_people(_read(placement, base), placement, (times[0], times[-1]), where)
+    recorded = _read(placement, base)
+    _check_window(recorded, placement, (times[0], times[-1]), where)
+    tracks = _choose_people(recorded, placement, (times[0], times[-1]), where)
     position, velocity, present = tracks.sample(times)
     keep = present.any(axis=0)
     people = tracks.people[keep]
@@ -44,6 +46,17 @@ def _read(placement: ReplayPlacement, base: Path | None) -> Tracks:
         return _dataset(placement.dataset)
     path = Path(placement.path)
     return load_tracks(base / path if base is not None and not path.is_absolute() else path)
+
+
+def _check_window(tracks: Tracks, placement: ReplayPlacement, window: tuple[float, float], where: str) -> None:
+    """An episode before or after the whole recording would be an empty world that claims to have recorded people."""
+    begin, end = float(tracks.time.min()), float(tracks.time.max())
+    if window[0] > end or window[1] < begin:
+        side = "after" if window[0] > end else "before"
+        raise BadInput(
+            f"{where}: the window of {window[0]:g} to {window[1]:g} s lies {side} the recording "
+            f"{placement.dataset or placement.path}, which has people from {begin:g} to {end:g} s; change start_s"
+        )
 
 
 def _choose_people(tracks: Tracks, placement: ReplayPlacement, window: tuple[float, float], where: str) -> Tracks:

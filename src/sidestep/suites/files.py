@@ -17,20 +17,21 @@ relative to the file's folder.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Configurable, Suite
+from sidestep.reading import is_file, is_folder, read_yaml
 from sidestep.registry import load, table
 from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario
 
 SUFFIXES = (".yaml", ".yml")
+MOST_FILES = 10_000
 LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
 
 
@@ -56,14 +57,15 @@ def load_suite(reference: str | Path) -> Suite:
         found: Suite = load("suites", text)
         return found
     path = Path(reference)
-    if path.is_dir():
+    if is_folder(path):
         return _load_folder(path)
-    if path.is_file():
+    if is_file(path):
         return _load_file(path)
     if path.suffix in SUFFIXES or len(path.parts) > 1:
-        raise BadInput(f"{text}: no such suite file or folder")
+        raise BadInput(f"{text!r:.200}: no such suite file or folder")
     raise BadInput(
-        f"unknown suite {text!r}{did_you_mean(text, known)} A suite can also be a path to a YAML file or folder."
+        f"unknown suite {text!r:.80}{did_you_mean(text[:80], known)} "
+        "A suite can also be a path to a YAML file or folder."
     )
 
 
@@ -89,12 +91,22 @@ def _load_file(path: Path) -> FileSuite:
 
 
 def _load_folder(folder: Path) -> FileSuite:
-    files = sorted(file for file in folder.rglob("*") if file.suffix in SUFFIXES and _holds_scenarios(file))
+    files = sorted(file for file in _files_below(folder) if file.suffix in SUFFIXES and _holds_scenarios(file))
     name = folder.resolve().name
     found = [
         (file, _rebased(scenario, file.parent, folder)) for file in files for scenario, _ in _scenarios_in(file, name)
     ]
     return _suite(name, f"Scenarios of the folder {name}", folder, found)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """All files of a folder and the folders in it. A folder of very many was not meant."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        found += len(names)
+        if found > MOST_FILES:
+            raise BadInput(f"{folder}: a suite's folder has at most {MOST_FILES:,} files; name the folder of the suite")
+        yield from (Path(place, name) for name in names)
 
 
 def _suite(name: str, summary: str, base: Path, found: list[tuple[Path, Scenario]]) -> FileSuite:
@@ -177,35 +189,3 @@ def _rebased(scenario: Scenario, folder: Path, base: Path) -> Scenario:
             part = part.model_copy(update={"placement": moved})
         crowd.append(part)
     return scenario.model_copy(update=changes | {"crowd": tuple(crowd)})
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML in which a key given twice is an error instead of silently the last one's."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """The mapping of ``node``, keys checked."""
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable):
-                if key in seen and key_node.tag != "tag:yaml.org,2002:merge":
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"key {key!r} is given twice", key_node.start_mark
-                    )
-                seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> list[Any]:
-    """The documents of a YAML file, without empty ones; safe types only."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    try:
-        return [document for document in yaml.load_all(text, Loader=_StrictLoader) if document is not None]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BadInput(f"{path}{place}: not valid YAML: {problem}") from None

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from sidestep.datasets import find_dataset
 from sidestep.errors import BadInput
-from sidestep.suites.files import read_yaml
+from sidestep.reading import read_yaml
 from sidestep.types.base import Finite, Model, Point, Pose, Positive
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sidestep.errors import BadInput, did_you_mean
 
@@ -17,9 +18,17 @@ BoolArray = npt.NDArray[np.bool_]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Point = tuple[Finite, Finite]
-Pose = tuple[Finite, Finite, Finite]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda value: value + 0.0)]  # no -0.0
+Coordinate = Annotated[float, Field(ge=-1e5, le=1e5, allow_inf_nan=False)]
+"""m; worlds are at most 32 km across, so that anything beyond 100 km is a mistake."""
+Point = tuple[Coordinate, Coordinate]
+Pose = tuple[Coordinate, Coordinate, Finite]
+FarPoint = tuple[Finite, Finite]
+"""In the frame of a file, which may be that of a whole country."""
+
+
+MOST_PROBLEMS = 20
+"""Told of one file; a file with more is wrong as a whole."""
 
 
 class Model(BaseModel):
@@ -33,23 +42,28 @@ class Model(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise BadInput("\n".join(_explain(cls, error, where))) from None
+            lines = [*islice(_explain(cls, error, where), MOST_PROBLEMS)]
+            more = error.error_count() - len(lines)
+            raise BadInput("\n".join(lines + ([f"{where}: and {more} more"] if more > 0 else []))) from None
 
 
 def _explain(model: type[BaseModel], error: ValidationError, where: str) -> Iterable[str]:
     for item in error.errors():
-        place = ".".join(str(part) for part in item["loc"])
+        place = _cut(".".join(str(part) for part in item["loc"]), 120)
         if item["type"] == "extra_forbidden":
-            key = str(item["loc"][-1])
+            key = str(item["loc"][-1])[:80]
             yield f"{where}: unknown key {place!r}{did_you_mean(key, _known_keys(model, item['loc'][:-1]))}"
         else:
-            message = item["msg"].removeprefix("Value error, ")
+            message = _cut(item["msg"].removeprefix("Value error, "), 400)
             yield f"{where}: {place + ': ' if place else ''}{message} (got {_short(item.get('input'))})"
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "…"
+    return _cut(repr(value), 80)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:

@@ -44,6 +44,10 @@ PRECEDENCE: tuple[Outcome, ...] = (
 goal, a collision outranks a timeout, and a policy that broke is never credited with anything."""
 
 
+MOST_STEPS = 1_000_000
+"""Of an episode: 14 hours of 0.05 s."""
+
+
 class Rules(Model):
     """What ends an episode and how time runs."""
 
@@ -88,6 +92,10 @@ class Rules(Model):
             raise ValueError("control_every must be at least 1")
         if self.step_s > self.time_limit_s:
             raise ValueError("step_s is longer than time_limit_s")
+        if self.time_limit_s > MOST_STEPS * self.step_s:
+            raise ValueError(
+                f"time_limit_s is more than {MOST_STEPS:,} steps of step_s; shorten it or take longer steps"
+            )
         if set(self.precedence) != set(Outcome):
             missing = sorted(set(Outcome) - set(self.precedence))
             raise ValueError(f"precedence must list every outcome once; missing {missing}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.base import Coordinate, FarPoint, Finite, Model, NonNegative, Point, Pose, Positive
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.events import EventSpec
 from sidestep.types.outcome import Rules
@@ -14,7 +14,7 @@ from sidestep.types.robot import DynamicsName, RobotSpec
 from sidestep.types.scene import SceneSpec
 from sidestep.types.sensors import Sensors
 
-Box = tuple[Finite, Finite, Finite, Finite]
+Box = tuple[Coordinate, Coordinate, Coordinate, Coordinate]
 """x_min, y_min, x_max, y_max, m."""
 
 AtEnd = Literal["stay", "leave", "loop"]
@@ -93,7 +93,7 @@ class ReplayPlacement(Model):
     first_person: int | None = None
     """Only people from this number on, in the order of their numbers, up to the first who comes after the time window:
     SocNavBench's rule."""
-    offset: Point = (0.0, 0.0)
+    offset: FarPoint = (0.0, 0.0)
     rotation: Finite = 0.0
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
     mirror: bool = False

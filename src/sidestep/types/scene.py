@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Point, read_only
+from sidestep.types.base import FarPoint, FloatArray, IntArray, Model, NonNegative, read_only
 
 RegionKind = Literal[
     "obstacle",
@@ -39,8 +39,8 @@ class Region(Model):
     """A polygon with a meaning. ``height`` is its top above the ground, for cameras."""
 
     kind: RegionKind
-    polygon: tuple[Point, ...]
-    holes: tuple[tuple[Point, ...], ...] = ()
+    polygon: tuple[FarPoint, ...]
+    holes: tuple[tuple[FarPoint, ...], ...] = ()
     height: NonNegative | None = None
     name: str = ""
 

@@ -142,7 +142,7 @@ def test_an_interface_in_a_file_of_its_own(tmp_path: Path) -> None:
     own.write_text(yaml.safe_dump(document | {"file": net}))
     assert VisualPolicy(spec=str(own)).settings["interface"] == "own"
     own.write_text("image: [")
-    assert "is not valid YAML" in refused(spec=str(own))
+    assert "not valid YAML" in refused(spec=str(own))
     own.write_text("- a")
-    assert "has keys such as" in refused(spec=str(own))
-    assert "cannot be read" in refused(spec=str(tmp_path / "no.yaml"))
+    assert "expected keys such as" in refused(spec=str(own))
+    assert "no such model interface" in refused(spec=str(tmp_path / "no.yaml"))

@@ -275,10 +275,10 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_file_that_is_not_there_or_too_large(tmp_path, monkeypatch):
-    with pytest.raises(BadInput, match="no such file"):
+    with pytest.raises(BadInput, match=r"no such \.osm extract"):
         read_osm(tmp_path / "none.osm")
     monkeypatch.setattr("sidestep.scenes.places.osm_file.LARGEST_FILE", 10)
-    with pytest.raises(BadInput, match="MB are read"):
+    with pytest.raises(BadInput, match="MB, which is the most"):
         read_osm(street().write(tmp_path / "a.osm"))
 
 

@@ -97,8 +97,8 @@ def distance_to_polygon(x: float, y: float, corners: Sequence[Point]) -> float:
         if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
             inside = not inside
         dx, dy = bx - ax, by - ay
-        square = dx * dx + dy * dy
-        part = 0.0 if square == 0.0 else min(max(((x - ax) * dx + (y - ay) * dy) / square, 0.0), 1.0)
+        length = dx * dx + dy * dy
+        part = 0.0 if length == 0.0 else min(max(((x - ax) * dx + (y - ay) * dy) / length, 0.0), 1.0)
         off_x, off_y = x - ax - part * dx, y - ay - part * dy
         least = min(least, off_x * off_x + off_y * off_y)
         ax, ay = bx, by

@@ -50,8 +50,8 @@ class Crowd(Act):
             if person.here
         )
         before: list[Actor] = []  # who goes first: inwards the nearest to the robot, outwards the farthest
-        for square, k in order if staying else reversed(order):
-            person, distance = stage.people[k], max(sqrt(square), 1e-6)
+        for apart, k in order if staying else reversed(order):
+            person, distance = stage.people[k], max(sqrt(apart), 1e-6)
             ux, uy = (stage.x - person.x) / distance, (stage.y - person.y) / distance
             if staying:
                 gap = distance - stage.radius - person.radius - self._event.gap_m

@@ -109,9 +109,9 @@ class Setting:
             ux, uy = (bx - ax) / length, (by - ay) / length
             along = min(max((x - ax) * ux + (y - ay) * uy, 0.0), length)
             px, py = ax + along * ux, ay + along * uy
-            square = square(x - px) + square(y - py)
-            if square < least:
-                least, best = square, (px, py, ux, uy)
+            apart = square(x - px) + square(y - py)
+            if apart < least:
+                least, best = apart, (px, py, ux, uy)
         return best
 
     def direction(self, given: float | None, x: float, y: float) -> tuple[float, float]:

@@ -122,14 +122,14 @@ class Stage:
     def is_ahead(self, x: float, y: float, within: float) -> bool:
         """Whether a point is in front of the robot: at most ``within`` away and 60° off its heading."""
         dx, dy = x - self.x, y - self.y
-        along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along > 0.0 and square <= square(within + SLACK) and along * along >= SQUARE_COS_60 * square
+        along, apart = dx * self.ux + dy * self.uy, dx * dx + dy * dy
+        return along > 0.0 and apart <= square(within + SLACK) and along * along >= SQUARE_COS_60 * apart
 
     def is_behind(self, x: float, y: float, within: float) -> bool:
         """The same behind the robot."""
         dx, dy = x - self.x, y - self.y
-        along, square = dx * self.ux + dy * self.uy, dx * dx + dy * dy
-        return along < 0.0 and square <= square(within + SLACK) and along * along >= SQUARE_COS_60 * square
+        along, apart = dx * self.ux + dy * self.uy, dx * dx + dy * dy
+        return along < 0.0 and apart <= square(within + SLACK) and along * along >= SQUARE_COS_60 * apart
 
     def is_near(self, x: float, y: float, within: float) -> bool:
         """Whether a point is at most ``within`` from the robot's centre."""

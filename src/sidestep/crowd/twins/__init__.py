@@ -9,10 +9,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Annotated
 
-import yaml
 from pydantic import Field, model_validator
 
 from sidestep.errors import UnknownName
+from sidestep.reading import parse_mapping
 from sidestep.types.base import Finite, Model, NonNegative, Positive
 from sidestep.types.scenario import Box
 
@@ -119,4 +119,4 @@ def load_twin(name: str) -> TwinStatistics:
     if name not in twin_names():
         raise UnknownName("twin", name, twin_names())
     text = files(__name__).joinpath(name + SUFFIX).read_text(encoding="utf-8")
-    return TwinStatistics.parse(yaml.safe_load(text), f"twin {name}")
+    return TwinStatistics.parse(parse_mapping(text, f"twin {name}"), f"twin {name}")

@@ -118,7 +118,7 @@ def listen(address: Address, token: str | None = None, backlog: int = 16) -> soc
     if not address.path:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         return socket.create_server((address.host, address.port), family=family, backlog=backlog)
-    _remove_stale(address.path)
+    remove_stale(address.path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o077)  # nobody else on this machine may connect
     try:
@@ -132,7 +132,7 @@ def listen(address: Address, token: str | None = None, backlog: int = 16) -> soc
     return sock
 
 
-def _remove_stale(path: str) -> None:
+def remove_stale(path: str) -> None:
     """Remove the socket that a process which is gone has left behind; anything else stays and is an error."""
     try:
         mode = os.lstat(path).st_mode

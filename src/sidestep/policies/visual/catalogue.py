@@ -7,10 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from sidestep.errors import BadInput, UnknownName
+from sidestep.errors import UnknownName
 from sidestep.policies.visual.spec import VisualSpec
+from sidestep.reading import parse_mapping, read_mapping
 
 
 @cache
@@ -23,7 +22,7 @@ def model_names() -> tuple[str, ...]:
 @cache
 def _bundled(name: str) -> VisualSpec:
     text = (resources.files(__package__) / "models" / f"{name}.yaml").read_text(encoding="utf-8")
-    return VisualSpec.parse(yaml.safe_load(text), where=f"visual model {name}")
+    return VisualSpec.parse(parse_mapping(text, f"visual model {name}"), where=f"visual model {name}")
 
 
 def load_spec(reference: str) -> VisualSpec:
@@ -33,14 +32,7 @@ def load_spec(reference: str) -> VisualSpec:
             raise UnknownName("visual model", reference, model_names())
         return _bundled(reference)
     path = Path(reference)
-    try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise BadInput(f"{path}: is not valid YAML: {error}") from error
-    if not isinstance(data, dict):
-        raise BadInput(f"{path}: an interface has keys such as image, goal and output")
+    data = read_mapping(path, "model interface", "keys such as image, goal and output")
     return VisualSpec.parse({"name": path.stem, **data}, where=str(path))
 
 

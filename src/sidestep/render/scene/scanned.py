@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from dataclasses import replace
 from importlib.resources import files
@@ -13,6 +12,7 @@ import numpy as np
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.reading import parse_gltf, read_bytes
 from sidestep.render.gltf import load_environment
 from sidestep.render.mesh import Scene3D, Semantic
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
@@ -20,6 +20,7 @@ from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.scene import Region, SceneSpec
 
 BUNDLED = "bundled:"
+LARGEST_FILE = 300_000_000  # bytes
 LOW, HIGH = -0.4, 0.1  # m: faces that look up between these heights are ground
 SOLIDS = {"building": Semantic.BUILDING, "furniture": Semantic.FURNITURE, "obstacle": Semantic.FURNITURE}
 NAMED = {"tree": Semantic.TREE, "lamp post": Semantic.POLE, "sign post": Semantic.SIGN, "signal post": Semantic.POLE}
@@ -73,15 +74,8 @@ def _find(mesh: str) -> Path:
 
 def _check_self_contained(file: Path) -> None:
     """A mesh that names other files is not read: it could name any."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(20)
-            magic, _, _, length, _ = struct.unpack("<4sIIII", head)
-            document = json.loads(stream.read(length)) if magic == b"glTF" else None
-    except (OSError, ValueError, struct.error):
-        document = None
-    if not isinstance(document, dict):
+    data = read_bytes(file, ".glb mesh", LARGEST_FILE)
+    magic, _, _, length, _ = struct.unpack("<4sIIII", data[:20]) if len(data) >= 20 else (b"",) * 5
+    if magic != b"glTF":
         raise BadInput(f"{file}: not a binary glTF file that can be read; export the mesh as .glb")
-    for item in (*document.get("buffers", ()), *document.get("images", ())):
-        if not str(item.get("uri", "data:")).startswith("data:"):
-            raise BadInput(f"{file}: refers to another file ({item['uri']!r}); export it as one self-contained .glb")
+    parse_gltf(data[20 : 20 + length], str(file))

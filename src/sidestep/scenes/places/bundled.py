@@ -6,6 +6,7 @@ The project drew them; they are no real places, and their files are no OpenStree
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -69,9 +70,9 @@ def resolve_place(reference: str) -> SceneSpec:
     if not long:
         return place.scene
     routes = long_ways(name)
-    if not number.isdigit() or int(number) >= len(routes):
+    if not re.fullmatch(r"[0-9]{1,9}", number) or int(number) >= len(routes):
         raise BadInput(
-            f"scene {reference}: a long route is place:NAME/long/NUMBER with a number from 0 to {len(routes) - 1}, "
-            f"got {number!r}"
+            f"scene {reference:.80}: a long route is place:NAME/long/NUMBER with a number from 0 to {len(routes) - 1}, "
+            f"got {number!r:.40}"
         )
     return close_others(place, routes[int(number)], reference)

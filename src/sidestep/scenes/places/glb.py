@@ -14,13 +14,15 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.reading import parse_gltf, read_bytes
 from sidestep.types.base import FloatArray, IntArray
 
-LARGEST_FILE = 500_000_000  # bytes
+LARGEST_FILE = 300_000_000  # bytes
+MOST_TRIANGLES = 5_000_000
+FARTHEST = 16_000.0  # m from the origin, as of any scene
 TYPES = {5120: np.int8, 5121: np.uint8, 5122: np.int16, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 JSON_CHUNK, BINARY_CHUNK = 0x4E4F534A, 0x004E4942
-DEPTH = 64
 
 
 def read_triangles(path: Path) -> FloatArray:
@@ -30,13 +32,7 @@ def read_triangles(path: Path) -> FloatArray:
 
 
 def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
-    try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= LARGEST_FILE else b""
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read ({error.strerror}); give the path of a .glb mesh") from None
-    if size > LARGEST_FILE:
-        raise BadInput(f"{path}: {size / 1e6:.0f} MB, at most {LARGEST_FILE / 1e6:.0f} MB are read; thin the mesh out")
+    data = read_bytes(path, ".glb mesh", LARGEST_FILE)
     if len(data) < 20 or data[:4] != b"glTF" or struct.unpack_from("<I", data, 4)[0] != 2:
         raise BadInput(f"{path}: not a binary glTF 2.0 file; export as .glb")
     chunks: dict[int, bytes] = {}
@@ -45,44 +41,39 @@ def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
         length, kind = struct.unpack_from("<II", data, place)
         chunks.setdefault(kind, data[place + 8 : place + 8 + length])
         place += 8 + length
-    try:
-        document = json.loads(chunks.get(JSON_CHUNK, b""))
-    except ValueError:
-        raise BadInput(f"{path}: its glTF description is damaged; export it again") from None
-    if not isinstance(document, dict):
-        raise BadInput(f"{path}: its glTF description is damaged; export it again")
-    for item in [*document.get("buffers", []), *document.get("images", [])]:
-        if not str(item.get("uri", "data:")).startswith("data:"):
-            raise BadInput(f"{path}: refers to another file ({item['uri']!r}); export as one self-contained .glb")
-    return document, chunks.get(BINARY_CHUNK, b"")
+    return parse_gltf(chunks.get(JSON_CHUNK, b""), str(path)), chunks.get(BINARY_CHUNK, b"")
 
 
 def _triangles(document: dict[str, Any], binary: bytes, where: str) -> FloatArray:
     found: list[FloatArray] = []
+    triangles_found = 0
     try:
         scenes, nodes = document.get("scenes", []), document.get("nodes", [])
         roots = scenes[document.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
-        stack: list[tuple[int, FloatArray, int]] = [(int(root), np.eye(4), 0) for root in roots]
+        stack: list[tuple[int, FloatArray]] = [(int(root), np.eye(4)) for root in roots]
         while stack:
-            number, outer, depth = stack.pop()
+            number, outer = stack.pop()
             node = nodes[number]
             matrix = _product(outer, _matrix(node))
-            if depth > DEPTH:
-                raise ValueError("nodes are nested too deeply")
-            stack += [(int(child), matrix, depth + 1) for child in node.get("children", [])]
+            stack += [(int(child), matrix) for child in node.get("children", [])]
             if "mesh" in node:
                 for primitive in document["meshes"][node["mesh"]]["primitives"]:
                     if primitive.get("mode", 4) == 4:
                         found.append(_placed(primitive, document, binary, matrix))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+                        triangles_found += len(found[-1])
+                        if triangles_found > MOST_TRIANGLES:
+                            raise ValueError(f"more than {MOST_TRIANGLES:,} triangles; thin the mesh out")
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise BadInput(
-            f"{where}: not a plain triangle mesh ({type(error).__name__}: {error}); export without compression"
+            f"{where}: not a plain triangle mesh ({type(error).__name__}: {error!s:.200}); export without compression"
         ) from None
     triangles = np.concatenate([*found, np.zeros((0, 3, 3))])
     if not len(triangles):
         raise BadInput(f"{where}: has no triangles; export the mesh itself, not only lights or points")
-    if not np.isfinite(triangles).all():
-        raise BadInput(f"{where}: has positions that are no numbers; repair the mesh")
+    if not (np.abs(triangles) <= FARTHEST).all():
+        raise BadInput(
+            f"{where}: has positions that are no numbers or more than {FARTHEST / 1000:g} km from the origin; repair it"
+        )
     return np.asarray(triangles[..., [0, 2, 1]] * (1.0, -1.0, 1.0))
 
 
@@ -113,6 +104,8 @@ def _accessor(number: int, document: dict[str, Any], binary: bytes) -> Any:
     dtype, width, count = np.dtype(TYPES[accessor["componentType"]]), WIDTHS[accessor["type"]], int(accessor["count"])
     start = int(view.get("byteOffset", 0)) + int(accessor.get("byteOffset", 0))
     stride = int(view.get("byteStride", dtype.itemsize * width))
+    if stride < dtype.itemsize * width or stride > 252 + dtype.itemsize * width:
+        raise ValueError(f"a byteStride of {stride} for elements of {dtype.itemsize * width} bytes")
     if count < 1 or start < 0 or start + (count - 1) * stride + dtype.itemsize * width > len(binary):
         raise ValueError("an accessor lies beyond the end of the file")
     return np.ndarray((count, width), dtype, binary, start, (stride, dtype.itemsize))

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.reading import parse_xml, read_text
 from sidestep.scenes.geojson import tangent_plane
-from sidestep.scenes.scene_file import read_text
 from sidestep.types.base import FloatArray
 
 LARGEST_FILE = 64_000_000  # bytes
@@ -97,23 +97,9 @@ def read_osm_file(path: Path) -> OsmData:
 
 def _parse(path: Path) -> ElementTree.Element:
     """The tree of an XML file without document types: no entity is ever expanded."""
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; give the path of an .osm extract")
-    size = path.stat().st_size
-    if size > LARGEST_FILE:
-        raise BadInput(
-            f"{path}: {size / 1e6:.0f} MB, at most {LARGEST_FILE / 1e6:.0f} MB are read; cut out a smaller part"
-        )
-    text = read_text(path)
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise BadInput(f"{path}: has a document type, which .osm files do not have; remove it")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        raise BadInput(f"{path}: line {line}, column {column + 1}: not valid XML ({error}); export it again") from None
+    root = parse_xml(read_text(path, ".osm extract", LARGEST_FILE), str(path))
     if root.tag != "osm":
-        raise BadInput(f"{path}: the outermost element is <{root.tag}>, not <osm>; export OpenStreetMap XML")
+        raise BadInput(f"{path}: the outermost element is <{root.tag!s:.60}>, not <osm>; export OpenStreetMap XML")
     return root
 
 
@@ -135,9 +121,9 @@ def _positions(root: ElementTree.Element, where: str) -> dict[str, tuple[float, 
         try:
             lon, lat = float(element.get("lon", "")), float(element.get("lat", ""))
         except ValueError:
-            raise BadInput(f"{where}: node {name}: lon and lat must be numbers; export the file again") from None
+            raise BadInput(f"{where}: node {name:.30}: lon and lat must be numbers; export the file again") from None
         if not (abs(lon) <= 180.0 and abs(lat) <= 90.0):
-            raise BadInput(f"{where}: node {name}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
+            raise BadInput(f"{where}: node {name:.30}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
         places[name] = (lon, lat)
     if not places:
         raise BadInput(f"{where}: has no nodes; export the extract with its nodes and ways")
@@ -165,7 +151,7 @@ def _ways(root: ElementTree.Element, nodes: dict[str, OsmNode], where: str) -> t
         asked += len(refs)
         lost = [ref for ref in refs if ref not in nodes]
         if lost:
-            first = first or f"way {element.get('id')} → node {lost[0]}"
+            first = first or f"way {element.get('id')!s:.30} → node {lost[0]:.30}"
             missing += len(lost)
             continue
         kept = [ref for k, ref in enumerate(refs) if k == 0 or nodes[ref].xy != nodes[refs[k - 1]].xy]

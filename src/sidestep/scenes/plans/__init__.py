@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 from sidestep.errors import UnknownName
-from sidestep.scenes.scene_file import parse_mapping, parse_scene
+from sidestep.reading import parse_mapping
+from sidestep.scenes.scene_file import KEYS, parse_scene
 from sidestep.types.scene import SceneSpec
 
 SUFFIX = ".yaml"
@@ -22,4 +23,4 @@ def load_plan(name: str) -> SceneSpec:
         raise UnknownName("floor plan", name, plan_names())
     text = files(__name__).joinpath(name + SUFFIX).read_text(encoding="utf-8")
     where = f"floor plan {name}"
-    return parse_scene(parse_mapping(text, where), where, name)
+    return parse_scene(parse_mapping(text, where, KEYS), where, name)

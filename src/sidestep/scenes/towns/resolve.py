@@ -51,18 +51,18 @@ def resolve_town(reference: str) -> SceneSpec:
 def _make(reference: str) -> SceneSpec:
     name, at, box = reference.removeprefix(PREFIX).partition("@")
     name, long, number = name.partition("/long/")
-    seed = re.fullmatch(r"town-(\d+)", name)
+    seed = re.fullmatch(r"town-([0-9]{1,9})", name)
     town = make_town(int(seed[1]) if seed else name)
     if long:
-        if not number.isdigit():
-            raise BadInput(f"scene {reference}: a long route is town:NAME/long/NUMBER, got {number!r}")
+        if not re.fullmatch(r"[0-9]{1,9}", number):
+            raise BadInput(f"scene {reference:.80}: a long route is town:NAME/long/NUMBER, got {number!r:.40}")
         return long_scene(town, int(number))
     if not at:
         return town.window()
     try:
         x0, y0, x1, y1 = (float(value) for value in box.split(","))
     except ValueError:
-        raise BadInput(f"scene {reference}: a window is town:NAME@x0,y0,x1,y1 in metres, got {box!r}") from None
+        raise BadInput(f"scene {reference:.80}: a window is town:NAME@x0,y0,x1,y1 in metres, got {box!r:.80}") from None
     return town.window((x0, y0, x1, y1))
 
 
