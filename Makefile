@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs results clean
+.PHONY: setup demo test test-full bench lint format docs results golden clean
 
 setup: $(STAMP)
 
@@ -59,6 +59,9 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m sidestep.metrics.catalogue > docs/metrics.md
 	$(BIN)/python -m sidestep.suites.schema
+
+golden: $(STAMP)
+	$(BIN)/python -m tests.simulation.golden --write
 
 results: $(STAMP)
 	$(BIN)/python tools/results.py

@@ -222,7 +222,9 @@ def test_policies_of_ones_own_in_processes(suite: str, tmp_path: Path) -> None:
     found = json.loads(stdout)["policies"]
     assert found["mine.py:Mine"]["outcomes"]["policy_error"] == 1
     assert found["stop"]["episodes"] == 1
-    assert "noise on stdout" in stderr
+    assert "noise on stdout" not in stderr
+    (log,) = tmp_path.glob("r/episodes/*/*.log")
+    assert "noise on stdout" in log.read_text()
     assert "exit code 9" in stderr
 
 

@@ -56,8 +56,9 @@ class Case:
     def build(self) -> Scenario:
         """The scenario, shortened and changed."""
         suite = registry.load("suites", self.suite)
-        if self.options:
-            suite = suite.with_options(dict(self.options))
+        options = dict(self.options) | ({"split": "all"} if self.suite.startswith("sidewalk-") else {})
+        if options:
+            suite = suite.with_options(options)
         (scenario,) = (one for one in suite.scenarios() if one.name == self.scenario)
         changes: dict[str, Any] = {}
         if self.robot:

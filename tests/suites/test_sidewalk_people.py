@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sidestep.simulation.conduct import GROUP_GAP_M
 
 from sidestep.crowd.events import Actor, Stage, write_script
 from sidestep.crowd.events.script import Setting
 from sidestep.kernels import layout
+from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.metrics.staged_events import event_state
 from sidestep.policies.sidewalk.expert import Expert
 from sidestep.policies.sidewalk.follow_lane import FollowLane

@@ -47,3 +47,5 @@ IN_THE_WAY, OFF_RECORDING = 1, 2  # something is on the person's course; the per
 # cell_start (cells + 1,) int32, cell_items int32, grid (4,) float32 = (x0, y0, cell size, 0),
 # grid_shape (2,) int32 = (nx, ny); cell = row * nx + column
 WALL_REACH = 4.0
+
+GROUP_GAP_M = 3.6  # people of a group who are farther apart have nothing between them: Hall's social distance (1966)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, PX, PY, RADIUS
+from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, GROUP_GAP_M, PX, PY, RADIUS
 from sidestep.kernels.world import AT_GOAL, AT_WALL, RULE_DT, RULE_TIME_LIMIT, TOUCHED, WALL_FRACTION, mirror_robot
 
 # outcomes, in the order of ``types.Outcome``
@@ -71,7 +71,6 @@ HAND_UP, HAND_PASSED = 1.0, 2.0
 POINT_X, POINT_Y, POINT_HEADING, POINT_ALONG, POINT_ROWS = 0, 1, 2, 3, 4
 
 STANDING_MPS = 0.05
-GROUP_GAP_M = 3.6  # people farther apart are not between each other: Hall's social distance (1966)
 ROOM_M = 0.3  # nobody stands nearer than this to the surface of a robot that is put down
 STOP_GESTURE = 5  # number of ``types.gestures.GESTURES``
 TIME_TOLERANCE_S = 1e-9

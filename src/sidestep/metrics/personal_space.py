@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from sidestep.interfaces import Direction, Metric
+from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.metrics.answers import NOBODY, average
 from sidestep.metrics.footprint_distance import distance_to_segments
 from sidestep.metrics.series import (
@@ -30,8 +31,6 @@ ZONES_M: dict[str, tuple[float, float]] = {
 }
 """Zones by distance, lower limit inside, upper limit outside (Hall 1966)."""
 COMPLIANT_FROM_M = 0.5
-GROUP_GAP_M = 3.6
-"""People farther apart than this are not between each other: Hall's social distance."""
 
 _NO_GROUP = "no two members of a group were present together"
 _SOMEBODY = "Episodes with at least one person in at least one state."

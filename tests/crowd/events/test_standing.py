@@ -94,7 +94,7 @@ def test_the_last_of_a_queue_may_stand_apart() -> None:
     assert apart.person_position[0, 3] == pytest.approx([8, -1.7])
     to = apart.person_position[0, 2] - apart.person_position[0, 3]
     assert apart.person_heading[0, 3] == pytest.approx(np.arctan2(to[1], to[0]), abs=1e-6)
-    assert len(set(apart.person_group.tolist())) == 1
+    assert len(np.unique(apart.person_group)) == 1
 
 
 @settings(max_examples=20)

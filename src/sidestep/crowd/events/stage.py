@@ -134,7 +134,8 @@ class Stage:
     def is_near(self, x: float, y: float, within: float) -> bool:
         """Whether a point is at most ``within`` from the robot's centre."""
         dx, dy = x - self.x, y - self.y
-        return dx * dx + dy * dy <= square(within + SLACK)
+        reach = within + SLACK
+        return dx * dx + dy * dy <= reach * reach
 
     @property
     def course(self) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import lane_plan
+from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles, Tile
 from sidestep.types import Pedestrians, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
@@ -25,7 +26,6 @@ SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
 """As parts of the cruising speed."""
 SEEN_M = 12.0
 MOST_PEOPLE = 12
-GROUP_GAP_M = 3.6
 GOAL_SHARE = 0.7
 """Of the goal's radius: how far beside the goal it plans to arrive at most."""
 STANDING_MPS = 0.3
