@@ -120,7 +120,6 @@ def test_long_ways_follow_the_routes_that_are_kept():
         assert way.length == pytest.approx(route.length, abs=0.1)
 
 
-@pytest.mark.xfail(reason="places moved by a millimetre: choose again (python -m sidestep.suites.sidewalk.choose_real)")
 def test_the_choice_is_as_kept():
     chosen = choose_ways()
     assert {
