@@ -144,7 +144,7 @@ def has_recordings() -> bool:
 def clear_caches() -> None:
     """Forget every scene, crowd, recording and table that was made before."""
     for thing in gc.get_objects():
-        if isinstance(thing, functools._lru_cache_wrapper) and thing.__module__.startswith("sidestep."):
+        if type(thing) is functools._lru_cache_wrapper and thing.__module__.startswith("sidestep."):
             thing.cache_clear()
 
 
