@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -231,3 +232,56 @@ def test_a_folder_of_records_without_a_run(slow_and_fast: list[Path]) -> None:
     assert (scored.suite, scored.source) == ("test", "generated")
     one = score_run(next(slow_and_fast[0].rglob("s1__seed2.parquet")))
     assert [episode.seed for episode in one.episodes] == [2]
+
+
+def driven(policy: str, k: int, failures: float, metres: float, cluster: str = "") -> EpisodeScores:
+    way = MetricResult(metres, "m")
+    rate = MetricResult(100 * failures / metres, "1/100 m") if metres >= 1 else MetricResult.invalid("1/100 m", "short")
+    metrics = {"failures": MetricResult(failures, "count"), "distance_driven": way, "failures_per_100m": rate}
+    return EpisodeScores("suite", f"s{k}", policy, 0, "timeout", "", metrics, cluster=cluster)
+
+
+def test_rates_are_ratios_of_sums_as_in_tables() -> None:
+    """b fails once on the first 2 m of one way, then as rarely as a: a mean of rates would be 50 / 10 + 1 per 100 m."""
+    a = entry("a", [driven("a", k, 1, 100) for k in range(10)])
+    b = entry("b", [driven("b", 0, 1, 2), *(driven("b", k, 1, 100) for k in range(1, 10))])
+    found = compare_pair(a, b)["metrics"]["failures_per_100m"]
+    assert found["mean_a"] == pytest.approx(1.0)
+    assert found["mean_b"] == pytest.approx(100 * 10 / 902)
+    assert found["n"] == 10
+    assert found["low"] <= 0 < found["high"]
+    assert found["p"] == 1.0, "one pair differs: each way to swap gives the same difference"
+    stands = entry("stands", [driven("stands", k, 3, 0) for k in range(10)])
+    nothing = compare_pair(a, stands)["metrics"]["failures_per_100m"]
+    assert (nothing["n"], nothing["difference"], nothing["p"], nothing["lost"]) == (0, None, None, 10)
+
+
+def test_the_test_of_rates_swaps_whole_clusters() -> None:
+    a = entry("a", [driven("a", k, 1, 100, f"town{k // 3}") for k in range(12)])
+    b = entry("b", [driven("b", k, 5, 100, f"town{k // 3}") for k in range(12)])
+    found = compare_pair(a, b)["metrics"]["failures_per_100m"]
+    assert (found["clusters"], found["p"]) == (4, pytest.approx(2 / 2**4))
+    alone = (
+        entry("a", [driven("a", k, 1, 100) for k in range(12)]),
+        entry("b", [driven("b", k, 5, 100) for k in range(12)]),
+    )
+    assert compare_pair(*alone)["metrics"]["failures_per_100m"]["p"] == pytest.approx(2 / 2**12)
+
+
+def test_suites_are_compared_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """a wins all of the first suite, b all of the second: together they would be alike. Scenarios share names."""
+    episodes = [
+        replace(scored(policy, k, "success" if (policy == "a") == (suite == "first") else "timeout"), suite=suite)
+        for policy in "ab"
+        for suite in ("first", "second")
+        for k in range(10)
+    ]
+    monkeypatch.setattr(
+        "sidestep.benchmark.compare.read_run",
+        lambda folder: ScoredRun(folder, "both", "generated", "paper", tuple(episodes)),
+    )
+    pairs = compare_runs([Path("both")], ["success"])["pairs"]
+    assert [(pair["suite"], pair["episodes"], pair["metrics"]["success"]["better"]) for pair in pairs] == [
+        ("first", 10, "a"),
+        ("second", 10, "b"),
+    ]

@@ -137,3 +137,25 @@ def test_who_stands_and_is_carried_on_gets_no_route_and_a_count() -> None:
     assert rate.bound == f"{12 * found['failures'].value:g} in 0 m"
     drives = run_episode(make(robots=[robot], rules={**rules, "time_limit_s": 60}), Straight())
     assert score(drives, ["route_completion"])["route_completion"].value == 1
+
+
+CARRIED_BETTER = (
+    "time_to_goal", "path_traversal_time", "aggregated_time", "path_length", "path_length_ratio", "path_efficiency",
+    "energy", "heading_change", "oscillations", "direction_reversals",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CARRIED_BETTER)
+def test_who_is_carried_has_no_short_way_and_no_short_time(name: str, result) -> None:
+    """Fails at once, is put down before the goal, drives the last metre: the goal is reached, 1 m of 8 m driven."""
+    x = np.array([0.0, *np.linspace(7.0, 8.0, 9)])
+    velocity = np.tile([1.0, 0.0], (len(x), 1))
+    events = [at(0.125, "off_route"), at(0.125, "reset"), at(1.125, "goal_reached")]
+    carried = make_record(
+        np.column_stack([x, np.zeros_like(x)]), velocity=velocity, goal=(8, 0), events=events, outcome=Outcome.OFF_ROUTE
+    )
+    assert result(straight_run(), name).valid
+    found = result(carried, name)
+    assert not found.valid
+    assert "carried" in found.reason
+    assert result(carried, "completed").value == 1

@@ -21,7 +21,14 @@ from sidestep.report.sidewalk_episodes import LONG, REACTIVE, UNIT, SidewalkRun,
 from sidestep.report.sidewalk_estimates import Estimate, count_rate, mean, rate, ratio_of_sums, share
 from sidestep.report.sidewalk_published import published
 from sidestep.report.sidewalk_rows import Cell, Column, Row, Table, average_row, mark_best
-from sidestep.report.sidewalk_tables import behaviour_table, long_table, people_table, sidewalk_tables, unit_table
+from sidestep.report.sidewalk_tables import (
+    behaviour_table,
+    long_table,
+    mark_arriving,
+    people_table,
+    sidewalk_tables,
+    unit_table,
+)
 from sidestep.report.sidewalk_write import comma_separated, latex, markdown
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
@@ -312,3 +319,18 @@ def test_csv_holds_numbers_and_intervals(tables: list[Table]) -> None:
     assert (bound["value"], bound["bound"][0]) == ("", "≥")
     theirs = next(line for line in lines if line["policy"] == "ViNT" and line["section"] == "real")
     assert (theirs["origin"], theirs["value"], theirs["low"]) == ("published", "27.52", "")
+
+
+def test_who_drives_in_circles_is_the_best_of_no_column() -> None:
+    """``circles`` never fails and is fast, but covers nothing of its route."""
+
+    def row(policy: str, rate: float, speed: float, completion: float) -> Row:
+        found = [Estimate(rate, rate, rate, 40, 40)] * 4 + [Estimate(speed, speed, speed, 40, 40)]
+        found += [Estimate(completion, completion - 0.01, completion + 0.01, 40, 40), Estimate(9.0, n=40)]
+        return Row(policy, "", "here", tuple(map(Cell, found)))
+
+    rows = [row("circles", 0.0, 1.5, 0.02), row("drives", 1.0, 1.0, 0.98), row("fails", 2.0, 0.9, 0.99)]
+    marked = {row.policy: [each.best for each in row.cells] for row in mark_arriving(rows)}
+    assert not any(marked["circles"])
+    assert marked["drives"][:5] == [True] * 5
+    assert marked["fails"] == [False] * 5 + [True, False]

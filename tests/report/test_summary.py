@@ -265,3 +265,21 @@ def test_failures_rank_below_successes_and_collisions_below_timeouts() -> None:
     ranked = sorted(EPISODES, key=goodness)
     assert [e.outcome for e in ranked][:2] == [Outcome.PEDESTRIAN_COLLISION, Outcome.TIMEOUT]
     assert ranked[-1].metrics["closest_pedestrian_distance"].value == 2.0
+
+
+def test_driving_in_circles_is_no_low_rate_of_failures() -> None:
+    """Nobody succeeds. One drives its route with a failure now and then, one circles at the start and never fails."""
+
+    def failing(policy: str, failures: float, completion: float) -> list[EpisodeScores]:
+        metrics = {
+            "success": MetricResult(0.0, "0/1"),
+            "route_completion": MetricResult(completion, "ratio"),
+            "failures": MetricResult(failures, "count"),
+            "distance_driven": MetricResult(300.0, "m"),
+            "failures_per_100m": MetricResult(failures / 3, "1/100 m"),
+        }
+        return [EpisodeScores("suite", f"s{k}", policy, 0, "timeout", "", metrics) for k in range(12)]
+
+    arriving = [*failing("drives", 4.0, 1.0), *failing("fails more", 6.0, 1.0)]
+    assert best(summarise(arriving), "failures_per_100m") == ["drives"]
+    assert best(summarise([*arriving, *failing("circles", 0.0, 0.01)]), "failures_per_100m") == ["drives"]

@@ -3,16 +3,18 @@
 Pairing removes what the scenario does to both. A metric's difference is b − a over the episodes in which both
 have a value; how many pairs were lost because one has none is told, and so is how the episodes ended, since a
 policy that fails the hard episodes has a value only for the easy ones. Paths and times are compared where both
-succeed. Success and other shares of episodes have Tango's paired interval and an exact test, everything else the
-bootstrap's interval and Wilcoxon's signed-rank test, both over clusters of episodes that are not independent; p is
-corrected by Holm for the number of metrics and pairs that are shown (``docs/statistics.md``).
+succeed, rates per 100 m as ratios of sums. Suites are never mixed.
+
+Success and other shares of episodes have Tango's paired interval and an exact test, rates a test that swaps the two
+sides, everything else the bootstrap's interval and Wilcoxon's signed-rank test, all over clusters of episodes that are
+not independent; p is corrected by Holm for the number of metrics and pairs that are shown (``docs/statistics.md``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.answers import INDICATOR_UNIT
 from sidestep.metrics.intervals import bootstrap_means, number_clusters
 from sidestep.metrics.paired import holm, paired_proportion, sign_flip_p, wilcoxon_p
+from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
 from sidestep.metrics.score import HEADLINES, directions
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
@@ -67,8 +70,8 @@ class Entry:
 def compare_runs(
     folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
 ) -> dict[str, Any]:
-    """Every pair of policies of the runs that share episodes; with ``baseline``, a policy or label, only the pairs with
-    it. ``metrics`` None: all that both have."""
+    """Every pair of policies of the runs that share episodes, suite by suite; with ``baseline``, a policy or label,
+    only the pairs with it. ``metrics`` None: all that both have."""
     runs = [read_run(folder) for folder in folders]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
@@ -78,7 +81,7 @@ def compare_runs(
     entries = label_entries(runs)
     if len(entries) < 2:
         raise BadInput("a comparison needs two policies or two runs")
-    pairs = [compare_pair(a, b, metrics) for a, b in _chosen(entries, baseline)]
+    pairs = [compare_pair(*part, metrics) for pair in _chosen(entries, baseline) for part in _by_suite(*pair)]
     if not pairs:
         raise BadInput("no two policies have a scenario and seed in common; run them on the same suite and seeds")
     _correct(pairs, {entry.label for entry in entries if entry.privileged})
@@ -115,6 +118,16 @@ def _chosen(entries: Sequence[Entry], baseline: str | None) -> list[tuple[Entry,
     return shared
 
 
+def _by_suite(a: Entry, b: Entry) -> Iterator[tuple[Entry, Entry]]:
+    """The pair in each suite that both ran: numbers of two suites do not belong into one mean."""
+    for suite in dict.fromkeys(key[0] for key in a.episodes if key in b.episodes):
+        yield _only(a, suite), _only(b, suite)
+
+
+def _only(entry: Entry, suite: str) -> Entry:
+    return replace(entry, episodes={key: scores for key, scores in entry.episodes.items() if key[0] == suite})
+
+
 def _check_people(a: Entry, b: Entry) -> None:
     for key in a.episodes.keys() & b.episodes.keys():
         ours, theirs = a.episodes[key].source, b.episodes[key].source
@@ -141,7 +154,7 @@ def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
 
 
 def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> dict[str, Any]:
-    """The metrics of two entries over their common episodes."""
+    """The metrics of two entries over their common episodes, all of one suite."""
     common = [key for key in a.episodes if key in b.episodes]
     ours, theirs = [a.episodes[key] for key in common], [b.episodes[key] for key in common]
     names = [name for name in ours[0].metrics if name in theirs[0].metrics]
@@ -151,6 +164,7 @@ def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> di
     return {
         "a": a.label,
         "b": b.label,
+        "suite": common[0][0],
         "episodes": len(common),
         "outcomes_a": dict(Counter(episode.outcome for episode in ours)),
         "outcomes_b": dict(Counter(episode.outcome for episode in theirs)),
@@ -161,6 +175,8 @@ def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> di
 def _compare_metric(
     name: str, ours: list[EpisodeScores], theirs: list[EpisodeScores], direction: str
 ) -> dict[str, Any]:
+    if name in RATES:
+        return _compare_rate(name, ours, theirs, direction)
     results = [
         (x.metrics[name], y.metrics[name], x.cluster)
         for x, y in zip(ours, theirs, strict=True)
@@ -175,7 +191,7 @@ def _compare_metric(
     low, high, p = _judge(difference, clusters, unit)
     return {
         "n": n,
-        "clusters": n if clusters is None else int(clusters.max()) + 1,
+        "clusters": _count(clusters, n),
         "lost": len(ours) - n,
         "mean_a": float(values[:, 0].mean()) if n else None,
         "mean_b": float(values[:, 1].mean()) if n else None,
@@ -188,6 +204,42 @@ def _compare_metric(
         "better": None,
         "where": "both succeed" if name in WHERE_BOTH_SUCCEED else "all",
     }
+
+
+def _compare_rate(name: str, ours: list[EpisodeScores], theirs: list[EpisodeScores], direction: str) -> dict[str, Any]:
+    """Events per 100 m: the sums over all pairs are divided, so that the numbers are those of the tables. No value
+    where one side drove too little for a rate."""
+    parts = (RATES[name], DISTANCE)
+    known = [
+        (x, y)
+        for x, y in zip(ours, theirs, strict=True)
+        if all(part in each.metrics and each.metrics[part].valid for each in (x, y) for part in parts)
+    ]
+    counts, metres = (
+        np.array([[each.metrics[part].value for each in pair] for pair in known]).reshape(-1, 2).T for part in parts
+    )
+    clusters = number_clusters([x.cluster for x, _ in known])
+    found = compare_rates(counts, metres, clusters) if known else None
+    n = len(known) if found else 0
+    return {
+        "n": n,
+        "clusters": _count(clusters, n) if found else 0,
+        "lost": len(ours) - n,
+        "mean_a": found.first if found else None,
+        "mean_b": found.second if found else None,
+        "difference": found.second - found.first if found else None,
+        "low": found.low if found else None,
+        "high": found.high if found else None,
+        "p": found.p if found else None,
+        "unit": ours[0].metrics[name].unit,
+        "direction": direction,
+        "better": None,
+        "where": "all",
+    }
+
+
+def _count(clusters: IntArray | None, n: int) -> int:
+    return n if clusters is None else int(clusters.max()) + 1
 
 
 def _both_succeed(a: EpisodeScores, b: EpisodeScores) -> bool:

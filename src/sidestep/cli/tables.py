@@ -114,7 +114,7 @@ def print_comparison(document: dict[str, Any]) -> None:
 
     privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
-        title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes"
+        title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes of {pair['suite']}"
         table = Table(title=title, caption=_failures(pair))
         for name in ("metric", pair["a"], pair["b"], "difference [95 %]", "p", "n", "better"):
             is_text = name in ("metric", "better")

@@ -10,7 +10,7 @@ import numpy as np
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.answers import NO_STEPS, average, largest, smallest
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import NOT_COMPLETED, is_completed
+from sidestep.metrics.outcome import why_not_driven
 from sidestep.metrics.series import acceleration, forward_speed, jerk, speed, turn_rate
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
@@ -23,7 +23,10 @@ TRAVEL_DEAD_BAND_MPS = 0.01
 """Driving slower than this has no direction."""
 
 _NO_FRONT = "a holonomic robot drives in every direction alike"
-_COMPLETED = "Episodes in which the goal was reached: one that ends early costs little, but is no better."
+_COMPLETED = (
+    "Episodes in which the robot drove all the way to the goal: one that ends early, or in which the robot was carried "
+    "(event reset), costs little, but is no better."
+)
 
 Statistic = Literal["min", "avg", "max"]
 _WORDS: dict[str, str] = {"min": "Smallest", "avg": "Mean", "max": "Largest"}
@@ -50,8 +53,8 @@ def make_motion_statistic(
 
 def energy(record: EpisodeRecord) -> MetricResult:
     """∫ v² dt = Σ v_k² (t_k - t_(k-1))."""
-    if not is_completed(record):
-        return MetricResult.invalid("J·s", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("J·s", reason)
     return MetricResult(float(np.square(speed(record)[1:]) @ np.diff(record.time)), "J·s")
 
 
@@ -63,8 +66,8 @@ def sign_changes(values: FloatArray, dead_band: float) -> int:
 
 def oscillations(record: EpisodeRecord) -> MetricResult:
     """Sign changes of the turn rate."""
-    if not is_completed(record):
-        return MetricResult.invalid("count", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("count", reason)
     return MetricResult(float(sign_changes(turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)), "count")
 
 
@@ -77,8 +80,8 @@ def direction_reversals(record: EpisodeRecord) -> MetricResult:
     """Changes between driving forwards and backwards."""
     if record.robot.dynamics == "holonomic":
         return MetricResult.invalid("count", _NO_FRONT)
-    if not is_completed(record):
-        return MetricResult.invalid("count", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("count", reason)
     return MetricResult(float(sign_changes(forward_speed(record)[1:], TRAVEL_DEAD_BAND_MPS)), "count")
 
 
@@ -172,7 +175,7 @@ DIRECTION_REVERSALS = Metric(
     f"{TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it backwards or the other way round.",
     source=SIDESTEP,
     distance="none",
-    validity="Episodes in which the goal was reached by a robot that is not holonomic.",
+    validity="Episodes in which a robot that is not holonomic drove all the way to the goal, without being carried.",
     function=direction_reversals,
     dialects={},
 )

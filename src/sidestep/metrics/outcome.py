@@ -16,6 +16,7 @@ _VALIDITY = "Always, also for episodes whose policy failed."
 
 
 NOT_COMPLETED = "the goal was not reached"
+CARRIED = "the robot was carried over part of its way"
 STOP_TASK = "success here is to stop for a person, not to reach the goal"
 """Reason of metrics that weigh success by the way to the goal, where the task is another one."""
 
@@ -24,6 +25,14 @@ def is_completed(record: EpisodeRecord) -> bool:
     """Whether the goal was reached, whatever else happened. Success may be another thing (``rules.success``): a robot
     that stops where it is told to has not completed its way."""
     return any(event.kind == "goal_reached" for event in record.events)
+
+
+def why_not_driven(record: EpisodeRecord) -> str:
+    """Why the robot did not drive the whole way to its goal, empty if it did: it did not get there, or it was put back
+    on its route after a failure (event ``reset``), which shortens its path and its time. Then neither says anything."""
+    if not is_completed(record):
+        return NOT_COMPLETED
+    return CARRIED if any(event.kind == "reset" for event in record.events) else ""
 
 
 def completed(record: EpisodeRecord) -> MetricResult:

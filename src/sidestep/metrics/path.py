@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS, average
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import NOT_COMPLETED, STOP_TASK, is_completed
+from sidestep.metrics.outcome import STOP_TASK, is_completed, why_not_driven
 from sidestep.metrics.series import (
     STANDING_MPS,
     goal_bearing_error,
@@ -29,8 +29,8 @@ _NEVER_MOVES = "the robot is at its goal all the time, or is holonomic and never
 
 def path_length(record: EpisodeRecord) -> MetricResult:
     """L = Σ |p_k - p_(k-1)|."""
-    if not is_completed(record):
-        return MetricResult.invalid("m", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("m", reason)
     return MetricResult(float(step_lengths(record).sum()), "m")
 
 
@@ -42,8 +42,8 @@ def distance_driven(record: EpisodeRecord) -> MetricResult:
 def path_length_ratio(record: EpisodeRecord) -> MetricResult:
     """L / |p_0 - goal|."""
     straight = float(goal_distance(record)[0])
-    if not is_completed(record):
-        return MetricResult.invalid("ratio", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("ratio", reason)
     if straight == 0:
         return MetricResult.invalid("ratio", _STARTS_AT_GOAL)
     return MetricResult(float(step_lengths(record).sum()) / straight, "ratio")
@@ -52,8 +52,8 @@ def path_length_ratio(record: EpisodeRecord) -> MetricResult:
 def path_efficiency(record: EpisodeRecord) -> MetricResult:
     """|p_0 - goal| / L."""
     length = float(step_lengths(record).sum())
-    if not is_completed(record):
-        return MetricResult.invalid("ratio", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("ratio", reason)
     if length == 0:
         return MetricResult.invalid("ratio", "the robot did not move")
     return MetricResult(float(goal_distance(record)[0]) / length, "ratio")
@@ -98,8 +98,8 @@ def _turned(record: EpisodeRecord) -> float:
 
 def heading_change(record: EpisodeRecord) -> MetricResult:
     """Σ |wrap(θ_k - θ_(k-1))|."""
-    if not is_completed(record):
-        return MetricResult.invalid("rad", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("rad", reason)
     return MetricResult(_turned(record), "rad")
 
 
@@ -110,7 +110,10 @@ def heading_change_rate(record: EpisodeRecord) -> MetricResult:
     return MetricResult(_turned(record) / float(record.time[-1] - record.time[0]), "rad/s")
 
 
-_COMPLETED = "Episodes in which the goal was reached: a path that ends early is short, but no better."
+_COMPLETED = (
+    "Episodes in which the robot drove all the way to the goal: a path that ends early, or over part of which the "
+    "robot was carried (event reset), is short, but no better."
+)
 _TRAVEL = (
     "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
     f"kept while it is slower than {STANDING_MPS:g} m/s)"
@@ -147,7 +150,8 @@ PATH_LENGTH_RATIO = Metric(
     "inverse: path_efficiency.) Can be a little below 1, because the goal is reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 3",
     distance="none",
-    validity="Episodes in which the goal was reached and that did not start at it.",
+    validity="Episodes in which the robot drove all the way to the goal, without being carried, and did not start "
+    "at it.",
     function=path_length_ratio,
     dialects={socnavbench_code.NAME: socnavbench_code.path_length_ratio},
 )
@@ -161,7 +165,7 @@ PATH_EFFICIENCY = Metric(
     "reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 1 and section 3.4",
     distance="none",
-    validity="Episodes in which the goal was reached by a robot that moved.",
+    validity="Episodes in which a robot that moved drove all the way to the goal, without being carried.",
     function=path_efficiency,
     dialects={},
 )

@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import NOT_COMPLETED, is_completed
+from sidestep.metrics.outcome import is_completed, why_not_driven
 from sidestep.metrics.series import STANDING_MPS, carried_steps, goal_distance, present, speed
 from sidestep.metrics.sources import CARLA, FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
@@ -29,14 +29,15 @@ _STARTS_AT_GOAL = "the robot starts at its goal"
 
 def time_to_goal(record: EpisodeRecord) -> MetricResult:
     """Time at which the goal was reached."""
-    times = [event.time for event in record.events if event.kind == "goal_reached"]
-    return MetricResult(min(times), "s") if times else MetricResult.invalid("s", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("s", reason)
+    return MetricResult(min(event.time for event in record.events if event.kind == "goal_reached"), "s")
 
 
 def path_traversal_time(record: EpisodeRecord) -> MetricResult:
     """Simulated duration of the episode."""
-    if not is_completed(record):
-        return MetricResult.invalid("s", NOT_COMPLETED)
+    if reason := why_not_driven(record):
+        return MetricResult.invalid("s", reason)
     return MetricResult(record.duration, "s")
 
 
@@ -188,7 +189,7 @@ TIME_TO_GOAL = Metric(
     definition="Simulated time at which the goal was reached (event goal_reached).",
     source=f"{FRANCIS}, T; {HUNAVSIM}, time to reach the goal",
     distance="none",
-    validity="Episodes in which the goal was reached.",
+    validity="Episodes in which the robot drove all the way to the goal, without being carried.",
     function=time_to_goal,
     dialects={},
 )
@@ -199,7 +200,8 @@ PATH_TRAVERSAL_TIME = Metric(
     definition="Simulated time from the first observation to the end of the episode.",
     source=f"{SOCNAVBENCH}, path traversal time",
     distance="none",
-    validity="Episodes in which the goal was reached: one that fails early is short, but no better.",
+    validity="Episodes in which the robot drove all the way to the goal: one that fails early, or in which the robot "
+    "was carried (event reset), is short, but no better.",
     function=path_traversal_time,
     dialects={},
 )
@@ -213,7 +215,7 @@ AGGREGATED_TIME = Metric(
     source=f"{FRANCIS}, AT (time for cooperating agents to reach their goals), with the end of walking for a person's "
     "goal, which a record does not hold",
     distance="none",
-    validity="Episodes in which the goal was reached.",
+    validity="Episodes in which the robot drove all the way to the goal, without being carried.",
     function=aggregated_time,
     dialects={},
 )

@@ -20,6 +20,9 @@ RATES: Mapping[str, str] = {
     "freezes_per_100m": "freeze_count",
 }
 """Metric → the count that it divides by ``DISTANCE``."""
+_ALL_SWAPS_UP_TO = 13
+"""Clusters whose sides are swapped in all possible ways; of more, 10,000 ways are drawn."""
+_DRAWN_SWAPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,58 @@ def pooled_rate(
     ratios = 100 * sums[0][sums[1] > 0] / sums[1][sums[1] > 0]
     low, high = (float(limit) for limit in np.quantile(ratios, [(1 - confidence) / 2, (1 + confidence) / 2]))
     return Rate(100 * count / total, low, high, count, total)
+
+
+@dataclass(frozen=True, slots=True)
+class RateDifference:
+    """Pooled rates per 100 m of two policies over the same episodes, and the interval and p of second - first."""
+
+    first: float
+    second: float
+    low: float | None
+    high: float | None
+    p: float
+
+
+def compare_rates(
+    counts: FloatArray, metres: FloatArray, clusters: IntArray | None = None, resamples: int = 2000, seed: int = 0
+) -> RateDifference | None:
+    """Difference of the rates of the first and second row of ``counts`` and ``metres``, (2, n); None where one of them
+    is a bound only.
+
+    Interval: percentiles of the difference over resampled pairs, or clusters of pairs; none where nothing was counted.
+    p: share of the ways to swap the two sides of pairs (of all pairs of a cluster at once) with a difference at least
+    as large, as it would be if the policies were alike.
+    """
+    if metres.sum(axis=1).min() < LEAST_TOTAL_M:
+        return None
+    sums = _by_cluster(np.vstack([counts, metres]), clusters)
+    first, second = (float(rate) for rate in _rates(sums.sum(axis=1)[:, None])[:, 0])
+    if not counts.any():
+        return RateDifference(first, second, None, None, 1.0)
+    drawn = resampled_sums(sums, resamples, seed)
+    drawn = _rates(drawn[:, (drawn[2:] > 0).all(axis=0)])
+    low, high = (float(limit) for limit in np.quantile(drawn[1] - drawn[0], [0.025, 0.975]))
+    return RateDifference(first, second, low, high, _swapped_p(sums, abs(second - first), seed))
+
+
+def _rates(sums: FloatArray) -> FloatArray:
+    """(2, K) rates per 100 m of (4, K): counts of both sides, then metres."""
+    rates: FloatArray = 100 * sums[:2] / sums[2:]
+    return rates
+
+
+def _swapped_p(sums: FloatArray, observed: float, seed: int) -> float:
+    n = sums.shape[1]
+    if n <= _ALL_SWAPS_UP_TO:
+        swaps = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
+    else:
+        drawn = np.random.default_rng([seed, n]).integers(0, 2, (_DRAWN_SWAPS - 1, n))
+        swaps = np.vstack([np.zeros(n), drawn])  # as it was is one of the ways
+    moved = (sums[[1, 0, 3, 2]] - sums) @ swaps.T + sums.sum(axis=1)[:, None]
+    moved = moved[:, (moved[2:] > 0).all(axis=0)]
+    first, second = _rates(moved)
+    return float(np.mean(np.abs(second - first) >= observed * (1 - 1e-9)))
 
 
 def _by_cluster(pair: FloatArray, clusters: IntArray | None) -> FloatArray:

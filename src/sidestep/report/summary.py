@@ -14,6 +14,7 @@ from sidestep.benchmark.summary import metric_scores, success_means
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.answers import INDICATOR_UNIT
+from sidestep.metrics.rates import RATES
 from sidestep.metrics.score import HEADLINES, directions
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
@@ -253,6 +254,8 @@ def _column(
 ) -> MetricColumn:
     metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
     direction: Direction = metric.direction if metric else "none"
+    if name in RATES:  # metres of driving in circles are no way, and nothing happens on them
+        candidates = candidates & contenders(table, "route_completion")
     cells = {}
     for policy, entry in table.policies.items():
         figures = entry.metrics.get(name)
@@ -280,11 +283,11 @@ def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
     return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
 
 
-def contenders(table: ResultTable) -> set[str]:
+def contenders(table: ResultTable, by: str = "success") -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
     is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Privileged policies
-    are the limit, not contenders."""
-    rates = {policy: entry.metrics.get("success") for policy, entry in table.policies.items() if not entry.privileged}
+    are the limit, not contenders. ``by``: another metric of which more is better."""
+    rates = {policy: entry.metrics.get(by) for policy, entry in table.policies.items() if not entry.privileged}
     known = {policy: rate for policy, rate in rates.items() if rate is not None and rate.mean is not None}
     if not known:
         return set(rates)
