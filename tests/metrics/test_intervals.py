@@ -23,6 +23,7 @@ from sidestep.metrics.paired import holm, paired_proportion, sign_flip_p, tango_
 from sidestep.metrics.rates import pooled_rate
 from sidestep.suites.files import load_suite
 from sidestep.types import MetricResult, Outcome
+from sidestep.types.scenario import CrowdPart, ReplayPlacement
 
 
 def episode(k: int, cluster: str = "", **results: tuple[float, str]) -> EpisodeScores:
@@ -39,10 +40,12 @@ def test_clusters_are_numbered_only_where_they_repeat() -> None:
 
 
 def test_what_episodes_share() -> None:
-    def clusters(suite: str) -> dict[str, str]:
-        return {scenario.name: cluster_of(scenario) for scenario in load_suite(suite).scenarios()}
+    def clusters(name: str, **options: str) -> dict[str, str]:
+        suite = load_suite(name)
+        suite = suite.with_options(options) if options else suite
+        return {scenario.name: cluster_of(scenario) for scenario in suite.scenarios()}
 
-    socnav = clusters("socnav")
+    socnav = clusters("socnav", source="generated")
     assert socnav["t_ETH1"] == socnav["t_ETH2"] != socnav["t_eth_follow"]
     assert len(set(socnav.values())) == 15  # windows of 33 episodes
     reactive = clusters("sidewalk-reactive")
@@ -50,6 +53,17 @@ def test_what_episodes_share() -> None:
     assert clusters("sidewalk-long")["long-yarrowby"] == "town:Yarrowby"
     core = clusters("core")
     assert len(set(core.values())) == len(core)
+
+
+def test_windows_that_begin_in_the_same_minute_of_a_recording_are_a_cluster() -> None:
+    scenario = load_suite("core").scenarios()[0]
+
+    def cluster(dataset: str, start_s: float) -> str:
+        placement = ReplayPlacement(dataset=dataset, start_s=start_s)
+        return cluster_of(scenario.model_copy(update={"crowd": (CrowdPart(model="replay", placement=placement),)}))
+
+    assert cluster("eth", 60.0) == cluster("eth", 110.0) != cluster("eth", 120.0)
+    assert cluster("eth", 60.0) != cluster("hotel", 60.0)
 
 
 def test_copies_of_the_same_episodes_add_no_certainty() -> None:

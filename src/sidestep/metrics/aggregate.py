@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ from sidestep.types.result import MetricResult
 from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
 
 Limits = tuple[float | None, float | None]
+MINUTE_S = 60.0
+"""Windows of a recording that begin within the same minute share people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,16 @@ class EpisodeScores:
 
 
 def cluster_of(scenario: Scenario) -> str:
-    """What an episode shares with others, so that they are not independent: its town or place; the windows of the
-    recordings whose people it replays, or whose statistics its people are drawn from; else the scenario itself, under
-    several seeds."""
+    """What an episode shares with others, so that they are not independent: its town or place; the minute of the
+    recording in which its window begins, or the window whose statistics its people are drawn from; else the scenario
+    itself, under several seeds."""
     scene = scenario.scene if isinstance(scenario.scene, str) else ""
     if scene.startswith(("town:", "place:")):
         return scene.partition("/")[0].partition("@")[0]
     windows = []
     for part in scenario.crowd:
         if isinstance(place := part.placement, ReplayPlacement):
-            people = place.first_person if place.people is None else "+".join(map(str, place.people))
-            windows.append(f"{place.dataset or place.path}@{place.start_s:g}/{people}")
+            windows.append(f"{place.dataset or place.path}@{floor(place.start_s / MINUTE_S)}min")
         elif isinstance(place, TwinPlacement):
             windows.append(f"twin:{place.twin}")
     return " & ".join(windows) or f"scenario:{scenario.name}"
