@@ -88,6 +88,16 @@ def test_a_robot_that_stops_where_it_is_told_to_has_not_reached_its_goal(value, 
     assert value(record, "route_completion") == pytest.approx(2 / 8.8)
 
 
+def test_a_robot_that_arrives_where_it_is_told_to_stop_has_no_time_to_its_goal(value, result) -> None:
+    """It ignores the hand and drives 8 m to the goal in 8 s: completed and disobeyed, but neither short nor quick."""
+    events = [Event(8, "goal_reached"), Event(8, "disobeyed")]
+    record = straight_run(rules={"success": "stop"}, events=events, outcome=Outcome.DISOBEYED)
+    assert value(record, "completed") == 1
+    for name in ("time_to_goal", "path_length", "path_length_ratio", "path_efficiency", "energy", "heading_change"):
+        assert result(straight_run(events=events), name).valid
+        assert "to stop" in result(record, name).reason
+
+
 def test_success_without_the_event_is_no_completion(value) -> None:
     record = straight_run(reached=False)
     assert (value(record, "success"), value(record, "completed"), value(record, "spl")) == (1, 0, 0)

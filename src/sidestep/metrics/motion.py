@@ -10,7 +10,7 @@ import numpy as np
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.answers import NO_STEPS, average, largest, smallest
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import why_not_driven
+from sidestep.metrics.outcome import DRIVEN, why_not_driven
 from sidestep.metrics.series import acceleration, forward_speed, jerk, speed, turn_rate
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
@@ -23,10 +23,7 @@ TRAVEL_DEAD_BAND_MPS = 0.01
 """Driving slower than this has no direction."""
 
 _NO_FRONT = "a holonomic robot drives in every direction alike"
-_COMPLETED = (
-    "Episodes in which the robot drove all the way to the goal: one that ends early, or in which the robot was carried "
-    "(event reset), costs little, but is no better."
-)
+_COMPLETED = f"{DRIVEN}: another one costs little, but is no better."
 
 Statistic = Literal["min", "avg", "max"]
 _WORDS: dict[str, str] = {"min": "Smallest", "avg": "Mean", "max": "Largest"}
@@ -175,7 +172,7 @@ DIRECTION_REVERSALS = Metric(
     f"{TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it backwards or the other way round.",
     source=SIDESTEP,
     distance="none",
-    validity="Episodes in which a robot that is not holonomic drove all the way to the goal, without being carried.",
+    validity=f"{DRIVEN}; not those of holonomic robots.",
     function=direction_reversals,
     dialects={},
 )

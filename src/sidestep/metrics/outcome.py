@@ -19,6 +19,8 @@ NOT_COMPLETED = "the goal was not reached"
 CARRIED = "the robot was carried over part of its way"
 STOP_TASK = "success here is to stop for a person, not to reach the goal"
 """Reason of metrics that weigh success by the way to the goal, where the task is another one."""
+DRIVEN = "Episodes in which the task is to reach the goal, and the robot drove all the way there without being carried"
+"""Validity of metrics of path and time to the goal, see ``why_not_driven``."""
 
 
 def is_completed(record: EpisodeRecord) -> bool:
@@ -28,10 +30,13 @@ def is_completed(record: EpisodeRecord) -> bool:
 
 
 def why_not_driven(record: EpisodeRecord) -> str:
-    """Why the robot did not drive the whole way to its goal, empty if it did: it did not get there, or it was put back
-    on its route after a failure (event ``reset``), which shortens its path and its time. Then neither says anything."""
+    """Why path and time to the goal say nothing, empty if they do: the robot did not get there; its task was to stop,
+    and it reached the goal all the same; or it was put back on its route after a failure (event ``reset``), which
+    shortens both."""
     if not is_completed(record):
         return NOT_COMPLETED
+    if record.scenario.rules.success != "goal":
+        return STOP_TASK
     return CARRIED if any(event.kind == "reset" for event in record.events) else ""
 
 

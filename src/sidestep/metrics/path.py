@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS, average
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import STOP_TASK, is_completed, why_not_driven
+from sidestep.metrics.outcome import DRIVEN, STOP_TASK, is_completed, why_not_driven
 from sidestep.metrics.series import (
     STANDING_MPS,
     goal_bearing_error,
@@ -110,10 +110,7 @@ def heading_change_rate(record: EpisodeRecord) -> MetricResult:
     return MetricResult(_turned(record) / float(record.time[-1] - record.time[0]), "rad/s")
 
 
-_COMPLETED = (
-    "Episodes in which the robot drove all the way to the goal: a path that ends early, or over part of which the "
-    "robot was carried (event reset), is short, but no better."
-)
+_COMPLETED = f"{DRIVEN}: another path is short, but no better."
 _TRAVEL = (
     "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
     f"kept while it is slower than {STANDING_MPS:g} m/s)"
@@ -150,8 +147,7 @@ PATH_LENGTH_RATIO = Metric(
     "inverse: path_efficiency.) Can be a little below 1, because the goal is reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 3",
     distance="none",
-    validity="Episodes in which the robot drove all the way to the goal, without being carried, and did not start "
-    "at it.",
+    validity=f"{DRIVEN}; not those that start at the goal.",
     function=path_length_ratio,
     dialects={socnavbench_code.NAME: socnavbench_code.path_length_ratio},
 )
@@ -165,7 +161,7 @@ PATH_EFFICIENCY = Metric(
     "reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 1 and section 3.4",
     distance="none",
-    validity="Episodes in which a robot that moved drove all the way to the goal, without being carried.",
+    validity=f"{DRIVEN}; not those in which it did not have to move.",
     function=path_efficiency,
     dialects={},
 )

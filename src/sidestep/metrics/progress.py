@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.answers import NO_STEPS
 from sidestep.metrics.dialects import socnavbench_code
-from sidestep.metrics.outcome import is_completed, why_not_driven
+from sidestep.metrics.outcome import DRIVEN, is_completed, why_not_driven
 from sidestep.metrics.series import STANDING_MPS, carried_steps, goal_distance, present, speed
 from sidestep.metrics.sources import CARLA, FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
@@ -189,7 +189,7 @@ TIME_TO_GOAL = Metric(
     definition="Simulated time at which the goal was reached (event goal_reached).",
     source=f"{FRANCIS}, T; {HUNAVSIM}, time to reach the goal",
     distance="none",
-    validity="Episodes in which the robot drove all the way to the goal, without being carried.",
+    validity=f"{DRIVEN}.",
     function=time_to_goal,
     dialects={},
 )
@@ -200,8 +200,7 @@ PATH_TRAVERSAL_TIME = Metric(
     definition="Simulated time from the first observation to the end of the episode.",
     source=f"{SOCNAVBENCH}, path traversal time",
     distance="none",
-    validity="Episodes in which the robot drove all the way to the goal: one that fails early, or in which the robot "
-    "was carried (event reset), is short, but no better.",
+    validity=f"{DRIVEN}: another one is short, but no better.",
     function=path_traversal_time,
     dialects={},
 )
@@ -215,7 +214,7 @@ AGGREGATED_TIME = Metric(
     source=f"{FRANCIS}, AT (time for cooperating agents to reach their goals), with the end of walking for a person's "
     "goal, which a record does not hold",
     distance="none",
-    validity="Episodes in which the robot drove all the way to the goal, without being carried.",
+    validity=f"{DRIVEN}.",
     function=aggregated_time,
     dialects={},
 )

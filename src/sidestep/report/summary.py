@@ -42,7 +42,7 @@ CONTACT_FREE = "contact_free"
 SUCCESS_MEANS = {
     "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
     "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
-    "have no path, time to goal and SPL, and do not count as completed.",
+    "have no path, time to goal and SPL.",
 }
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
