@@ -249,3 +249,18 @@ def test_two_equal_policies_are_seldom_told_apart() -> None:
         p = [wilcoxon_p(draw.normal(0, 1, 20)) for _ in range(10)]
         wrong += any(value is not None and value < 0.05 for value in holm(p))
     assert wrong <= 8  # 5 % of 60 is 3
+
+
+def test_intervals_of_few_clusters_stay_within_what_is_possible() -> None:
+    """Two towns: m ± 12.7 s would be far below 0 and above 1."""
+    rows = [
+        episode(k, f"town{k % 2}", spl=(share, "ratio"), path_length_ratio=(1 + share, "ratio"),
+                jerk_avg=(share, "m/s³"), closest_pedestrian_distance=(share, "m"))
+        for k, share in enumerate([0.9, 0.2, 1.0, 0.0])
+    ]  # fmt: skip
+    found = aggregate(rows).policies["a"].metrics
+    assert (found["spl"].low, found["spl"].high) == (0.0, 1.0)
+    assert found["jerk_avg"].low == 0.0
+    assert found["jerk_avg"].high > 1
+    assert found["path_length_ratio"].high > 2
+    assert found["closest_pedestrian_distance"].low < 0, "bodies can overlap"

@@ -334,3 +334,13 @@ def test_who_drives_in_circles_is_the_best_of_no_column() -> None:
     assert not any(marked["circles"])
     assert marked["drives"][:5] == [True] * 5
     assert marked["fails"] == [False] * 5 + [True, False]
+
+
+def test_shares_that_are_all_one_have_wilsons_interval() -> None:
+    """30 of 30 completed routes are no proof that every route is completed."""
+    found = share([1.0] * 30, ["a", "b", "c"] * 10)
+    assert found.low is not None
+    assert found.low < 0.5
+    assert found.high == 1.0
+    few = share([0.99, 1.0, 0.4, 1.0], ["a", "a", "b", "b"])
+    assert few.high == 1.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from math import floor
+from math import floor, inf
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ from sidestep.types.result import MetricResult
 from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
 
 Limits = tuple[float | None, float | None]
+BEYOND_ONE = frozenset({"path_length_ratio", "path_efficiency", "goal_traversal_ratio"})
+"""Of the metrics with the unit ``ratio``, those that are no shares and can be more than 1."""
 MINUTE_S = 60.0
 """Windows of a recording that begin within the same minute share people."""
 
@@ -210,7 +212,7 @@ def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: 
             found[name] = (None, None)
         elif units[name] == INDICATOR_UNIT:
             found[name] = proportion(column.values, interval.confidence, column.clusters)
-        elif (at_the_edge := _edge(column, units[name], interval.confidence)) is not None:
+        elif (at_the_edge := _edge(name, column, units[name], interval.confidence)) is not None:
             found[name] = at_the_edge
         else:
             groups.setdefault(column.rows, []).append(name)
@@ -219,11 +221,19 @@ def _limits(columns: Mapping[str, _Column], units: Mapping[str, str], interval: 
         low, high = bootstrap_means(
             matrix, interval.confidence, interval.method, interval.resamples, interval.seed, columns[names[0]].clusters
         )
-        found.update({name: (float(a), float(b)) for name, a, b in zip(names, low, high, strict=True)})
+        for name, a, b in zip(names, low, high, strict=True):
+            least, most = _possible(name, units[name], columns[name].values)
+            found[name] = max(float(a), least), min(float(b), most)
     return found
 
 
-def _edge(column: _Column, unit: str, confidence: float) -> Limits | None:
+def _possible(name: str, unit: str, values: FloatArray) -> tuple[float, float]:
+    """What a mean can be, beyond which m ± t s of few clusters goes. Distances are negative where bodies overlap."""
+    least = -inf if unit == "m" or values.min() < 0 else 0.0
+    return least, 1.0 if unit == "ratio" and name not in BEYOND_ONE else inf
+
+
+def _edge(name: str, column: _Column, unit: str, confidence: float) -> Limits | None:
     """Limits where resampling would give an interval of length 0. Counts that are all alike: Poisson's; shares that are
     all 0 or all 1: Wilson's, since an episode's share is at most 1; other units that are all 0 have no largest value
     and so no limit. None elsewhere."""
@@ -234,7 +244,7 @@ def _edge(column: _Column, unit: str, confidence: float) -> Limits | None:
     if unit == "count":
         low, high = poisson_limits(value * n, confidence)
         return low / n, high / n
-    if unit == "ratio" and value in (0.0, 1.0):
+    if unit == "ratio" and name not in BEYOND_ONE and value in (0.0, 1.0):
         return wilson(value * n, n, confidence)
     return None if value else (None, None)
 

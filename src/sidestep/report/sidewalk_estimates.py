@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,9 +58,13 @@ def mean(values: Sequence[float | None], clusters: Sequence[str] | None = None) 
 
 
 def share(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
-    """Mean of shares; where all are 0 or 1 they are a rate, of which the bootstrap would say too much."""
-    zero_or_one = {value for value in values if value is not None} <= {0.0, 1.0}
-    return rate(values, clusters) if zero_or_one else mean(values, clusters)
+    """Mean of shares, 0 to 1; where all are 0 or 1 they are a rate, of which the bootstrap would say too much."""
+    if {value for value in values if value is not None} <= {0.0, 1.0}:
+        return rate(values, clusters)
+    found = mean(values, clusters)
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def ratio_of_sums(above: Sequence[float], below: Sequence[float], factor: float = 1.0) -> Estimate:

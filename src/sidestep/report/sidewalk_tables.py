@@ -64,8 +64,8 @@ def _values(episodes: Sequence[SidewalkEpisode], metric: str) -> tuple[list[floa
 
 UNIT_METRICS: dict[str, Estimator] = {
     "SR": _rate("success"),
-    "SPL": _mean("spl"),
-    "RC": _mean("route_completion"),
+    "SPL": _share("spl"),
+    "RC": _share("route_completion"),
 }
 
 
@@ -139,8 +139,8 @@ def unit_table(run: SidewalkRun) -> Table:
         sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
     notes = (
         "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
-        "with bootstrap intervals), in clusters of episodes in one town or place. The shortest path of SPL is the "
-        "route up to the goal's circle, where a drive ends.",
+        "with bootstrap intervals, Wilson's where all are 0 or 1), in clusters of episodes in one town or place. The "
+        "shortest path of SPL is the route up to the goal's circle, where a drive ends.",
         _counted(run, UNIT),
     )
     title = "Lane keeping by kind of sidewalk (Table 5 of the SidewalkBench paper)"
@@ -248,7 +248,7 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
     return [
         *(count_rate(count, ways, clusters) for count in counts),
         ratio_of_sums(ways, [drive.time_s for drive in drives]),
-        _mean("route_completion")(episodes),
+        _share("route_completion")(episodes),
         Estimate(sum(ways) / 1000.0, None, None, len(ways), len(ways)),
     ]
 
