@@ -199,6 +199,39 @@ def test_standing_before_the_hand_rises_is_not_stopping_for_it() -> None:
     assert record.duration == pytest.approx(rose + 2.0)
 
 
+def stop_and_go(drive_s: float, stand_s: float) -> Any:
+    """Sees nobody: drives and stands in turn."""
+
+    def act(observation: Any) -> HolonomicVelocity:
+        return HolonomicVelocity(0.0, 1.0 if observation.time % (drive_s + stand_s) < drive_s - 1e-9 else 0.0)
+
+    return Scripted(act)
+
+
+@pytest.mark.parametrize(("drive_s", "stand_s"), [(1.2, 1.8), (0.5, 1.0), (1.0, 3.0)])
+def test_stopping_now_and_then_anyway_is_not_stopping_for_a_hand(drive_s: float, stand_s: float) -> None:
+    rules = {**STOP_RULES, "time_limit_s": 60}
+    record = run_episode(make(events=[{**SIGN, "trigger_m": 2.5}], rules=rules), stop_and_go(drive_s, stand_s))
+    assert "stopped" not in kinds(record)
+    assert record.outcome is Outcome.DISOBEYED
+    assert wait_obedience(record).value == 0.0
+
+
+def test_a_stop_is_twice_as_long_as_any_before() -> None:
+    """Stands for 0.6 s on the way, then before the hand until 1.2 s have passed; with 0.4 s the rule's 1 s decides."""
+    for pause, needed in ((0.6, 1.2), (0.4, 1.0)):
+
+        def act(observation: Any, pause: float = pause) -> HolonomicVelocity:
+            stands = 0.5 - 1e-9 <= observation.time < 0.5 + pause - 1e-9 or observation.robot.y >= -2.4 - 1e-6
+            return HolonomicVelocity(0.0, 0.0 if stands else 1.0)
+
+        record = run_episode(make(events=[SIGN], rules=STOP_RULES), Scripted(act))
+        assert record.outcome is Outcome.SUCCESS
+        moving = np.flatnonzero(record.robot_velocity[:, 1] > 0.5)
+        assert record.duration - record.time[moving[-1]] == pytest.approx(needed, abs=1e-6)
+        assert wait_obedience(record).value == 1.0
+
+
 def test_in_front_of_a_hand_by_hand() -> None:
     robot = np.array([[0.0, -3.0], [0.0, -2.0], [0.0, -1.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 1.0]])
     person = np.tile(np.array([0.5, 0.0], np.float32), (7, 1))

@@ -48,7 +48,10 @@ CROSSED = 5  # how many groups were crossed
 STOPPED_FOR = 6  # column of the person that the robot stopped for
 WAYPOINT = 7  # index of the waypoint that the robot was put on last; -1
 CONTACTS = 8  # contacts that began, went on or ended in the last step
-MARKS = 9
+HANDS_UP = 9  # how many hands were raised after the last step
+HAS_MOVED = 10  # 1 since the robot first moved
+LONGEST_STAND = 11  # steps of its longest stand since then while no hand was raised
+MARKS = 12
 APART, BEGINS, GOES_ON, ENDS = 0, 1, 2, 3
 RUNNING = 0
 SUCCEEDED = 1 + SUCCESS
@@ -63,7 +66,7 @@ FAILURE_NEWS = OFF_NEWS | GROUP_NEWS | DISOBEYED_NEWS | FROZEN_NEWS
 # notes (R, NOTES [+ HAND_ROWS * people] [+ columns + 1]) float64: the rows here; where the task is to stop, what is
 # known of every person's hand; where failures put the robot back, when each agent, and last a wall, was touched last
 FROM_X, FROM_Y, CARRIED, NOTES = 0, 1, 2, 3  # where the last step began; m of route that the last reset carried it on
-HAND, HAND_X, HAND_Y, HAND_UX, HAND_UY, HAND_STEPS, HAND_ROWS = 0, 1, 2, 3, 4, 5, 6
+HAND, HAND_X, HAND_Y, HAND_UX, HAND_UY, HAND_STEPS, HAND_NEEDED, HAND_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 HAND_UP, HAND_PASSED = 1.0, 2.0
 
 # waypoints (R, W, 4) float64: first a row with the number of waypoints and the last one to be put on; then of each
@@ -71,6 +74,7 @@ HAND_UP, HAND_PASSED = 1.0, 2.0
 POINT_X, POINT_Y, POINT_HEADING, POINT_ALONG, POINT_ROWS = 0, 1, 2, 3, 4
 
 STANDING_MPS = 0.05
+LONGER_THAN_BEFORE = 2.0  # a stop for a hand is this many times as long as any stand before it
 ROOM_M = 0.3  # nobody stands nearer than this to the surface of a robot that is put down
 STOP_GESTURE = 5  # number of ``types.gestures.GESTURES``
 TIME_TOLERANCE_S = 1e-9
@@ -231,7 +235,11 @@ def _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, 
     stands = sqrt(robot[ROBOT_VX] * robot[ROBOT_VX] + robot[ROBOT_VY] * robot[ROBOT_VY]) < STANDING_MPS
     mark[STANDING] = mark[STANDING] + 1 if stands else 0
     if kinds & MUST_STOP:
-        mark[STOPPED_FOR] = watch_hands(agents, flags, people, x, y, stands, rules, note)
+        if not stands:
+            mark[HAS_MOVED] = 1
+        elif mark[HAS_MOVED] and mark[HANDS_UP] == 0:
+            mark[LONGEST_STAND] = max(mark[LONGEST_STAND], mark[STANDING])
+        mark[STOPPED_FOR] = watch_hands(agents, flags, people, x, y, stands, rules, mark, note)
         if mark[STOPPED_FOR] >= 0:
             return news | STOPPED_NEWS
     if kinds & FREEZES and mark[STANDING] == int(rules[RULE_FROZEN_STEPS]):
@@ -300,24 +308,29 @@ def cross_groups(agents, flags, people, from_x, from_y, x, y, mark):
 
 
 @kernel
-def watch_hands(agents, flags, people, x, y, stands, rules, note):
+def watch_hands(agents, flags, people, x, y, stands, rules, mark, note):
     """Column of somebody with a raised hand for whom the robot at (x, y) has stood long enough; -1: nobody.
 
     When a hand rises, the place of the person and the direction from there to the robot are kept. The robot is in front
-    as long as it has not passed that place, against that direction, since; the person may turn or walk meanwhile.
-    ``types.decide.in_front_of_hand`` says the same of a record.
+    as long as it has not passed that place, against that direction, since; the person may turn or walk meanwhile. It
+    has to stand for ``stop_for_s``, and twice as long as it ever stood on its way before the hand rose: a robot that
+    stops now and then anyway shows nothing by it. ``types.decide.in_front_of_hand`` and ``stop_needed_s`` say the same
+    of a record.
     """
     found = -1
+    mark[HANDS_UP] = 0
     within = rules[RULE_STOP_WITHIN]
     for j in range(people):
         hand = note[NOTES + HAND_ROWS * j : NOTES + HAND_ROWS * (j + 1)]
         if flags[GESTURE, j] != STOP_GESTURE or flags[ACTIVE, j] != 1:
             hand[HAND] = -np.inf
             continue
+        mark[HANDS_UP] += 1
         px, py = np.float64(agents[PX, j]), np.float64(agents[PY, j])
         dx, dy = x - px, y - py
         square = dx * dx + dy * dy
         if hand[HAND] < HAND_UP:
+            hand[HAND_NEEDED] = max(rules[RULE_STOP_FOR], LONGER_THAN_BEFORE * mark[LONGEST_STAND] * rules[RULE_DT])
             away = sqrt(square)
             hand[HAND], hand[HAND_X], hand[HAND_Y], hand[HAND_STEPS] = HAND_UP, px, py, -1.0
             hand[HAND_UX], hand[HAND_UY] = (dx / away, dy / away) if away > 0.0 else (0.0, 0.0)
@@ -326,7 +339,7 @@ def watch_hands(agents, flags, people, x, y, stands, rules, note):
         holds = hand[HAND] == HAND_UP and stands and square <= within * within
         # the state in which the hand rises begins the first step of standing, it does not end one
         hand[HAND_STEPS] = hand[HAND_STEPS] + 1.0 if holds or hand[HAND_STEPS] < 0.0 else 0.0
-        if found < 0 and holds and hand[HAND_STEPS] * rules[RULE_DT] >= rules[RULE_STOP_FOR] - TIME_TOLERANCE_S:
+        if found < 0 and holds and hand[HAND_STEPS] * rules[RULE_DT] >= hand[HAND_NEEDED] - TIME_TOLERANCE_S:
             found = j
     return found
 

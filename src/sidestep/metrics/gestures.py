@@ -11,7 +11,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics.series import pedestrian_centre_distance, speed, step_lengths
 from sidestep.metrics.sources import SIDESTEP, SIDEWALKBENCH
 from sidestep.types.base import BoolArray
-from sidestep.types.decide import in_front_of_hand
+from sidestep.types.decide import in_front_of_hand, stop_needed_s
 from sidestep.types.gestures import GESTURES
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -54,13 +54,17 @@ def wait_obedience(record: EpisodeRecord) -> MetricResult:
     """Share of stop gestures before which the robot stood."""
     rules, answers = record.scenario.rules, []
     distance, standing = pedestrian_centre_distance(record), speed(record) < STANDING_MPS
+    hands_are_up = (record.person_gesture == GESTURES["stop"]).any(axis=1) if record.person_gesture.size else standing
     for person, first, last in _periods(record, "stop"):
         if not _is_faced(record, person, first):
             continue
         hand_is_up = record.person_gesture[:, person] == GESTURES["stop"]
         in_front = in_front_of_hand(hand_is_up, record.robot_pose[:, :2], record.person_position[:, person])
         holds = standing & (distance[:, person] <= rules.stop_within_m) & in_front
-        answers.append(_longest_run_s(record, holds, first, last) >= rules.stop_for_s - 1e-9)
+        rose = first - int(np.argmin(hand_is_up[first::-1])) + 1 if not hand_is_up[: first + 1].all() else 0
+        needed = stop_needed_s(rose, standing, hands_are_up, record.step_s, rules.stop_for_s)
+        lasted = float(record.time[last] - record.time[first])
+        answers.append(_longest_run_s(record, holds, first, last) >= max(min(needed, lasted), rules.stop_for_s) - 1e-9)
     if not answers:
         return MetricResult.invalid("ratio", _NOT_ASKED)
     return MetricResult(float(np.mean(answers)), "ratio")
@@ -84,7 +88,8 @@ WAIT_OBEDIENCE = Metric(
     direction="higher",
     definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
     f"{SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) in front "
-    "of them, at most rules.stop_within_m away, for rules.stop_for_s without a break. In front is judged against the "
+    "of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long as its "
+    "longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against the "
     "direction of approach: the robot must never have passed the place of the person, seen from where the robot was "
     "when the hand rose.",
     source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",

@@ -117,3 +117,20 @@ def in_front_of_hand(hand_is_up: BoolArray, robot: FloatArray, person: FloatArra
             ahead = offset[:, 0] * (dx / away) + offset[:, 1] * (dy / away) > 0.0
             result[first:end] = np.logical_and.accumulate(ahead)
     return result
+
+
+LONGER_THAN_BEFORE = 2.0
+
+
+def stop_needed_s(first: int, standing: BoolArray, hands_are_up: BoolArray, step_s: float, stop_for_s: float) -> float:
+    """How long a robot has to stand for a hand that rises in state ``first``, s: ``stop_for_s``, and twice as long as
+    its longest stand before, since it first moved and while no hand was raised. ``standing`` and ``hands_are_up``
+    (T,) are of the states of an episode; state 0 begins the first step."""
+    longest = since = 0
+    moved = False
+    for k in range(1, first + 1):
+        since = since + 1 if standing[k] else 0
+        moved = moved or not standing[k]
+        if moved and not hands_are_up[k - 1]:
+            longest = max(longest, since)
+    return max(stop_for_s, LONGER_THAN_BEFORE * longest * step_s)

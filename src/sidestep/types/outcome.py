@@ -79,8 +79,11 @@ class Rules(Model):
     """``stop``: the task is to stop for whoever makes the stop gesture; reaching the goal instead is ``disobeyed``."""
     stop_within_m: Positive = 3.0
     """How near to that person, and in front of them, the robot has to stand (below 0.05 m/s) for ``stop_for_s``. In
-    front is judged against the direction of approach when the hand rose; whoever passed the person has missed it."""
+    front is judged against the direction of approach when the hand rose; a robot that passed the person has missed
+    it."""
     stop_for_s: Positive = 1.0
+    """The stop must also be twice as long as any stand on the way before the hand rose: a robot that stops now and then
+    anyway shows nothing by it."""
     on_failure: Literal["end", "reset"] = "end"
     """``reset``: a failure of ``ends_on`` does not end the episode; the robot is put on the nearest waypoint of its
     route, on a later one if it was put there before, never within the goal's circle, and drives on. Its way there is
