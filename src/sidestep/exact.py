@@ -5,8 +5,8 @@ an order of its own, and compilers may fuse ``a * b + c``. Whatever defines a sc
 instead. It needs only ``+ - * /``, ``sqrt``, comparisons and powers of two, which IEEE 754 defines to the bit.
 
 Every function takes a number or an array and returns a ``float`` or a float64 array. The values of numbers and arrays
-have the same bits, and :func:`sincos`, :func:`arctan2` and :func:`wrap_angle` have those of ``kernels.approx`` (angles up
-to 1e6 rad). Sine, cosine, tangent and ``wrap_angle`` of an infinite angle are NaN.
+have the same bits; :func:`sincos`, :func:`arctan2` and :func:`wrap_angle` have those of ``kernels.approx`` for angles
+up to 1e6 rad. Sine, cosine, tangent and ``wrap_angle`` of an infinite angle are NaN.
 
 ==================================  ============================================
 function                            largest error

@@ -48,7 +48,8 @@ def _nearest(points: FloatArray, places: FloatArray) -> IntArray:
     _, around = KDTree(points).query(places, k=min(AS_NEAR, len(points)))
     around = np.sort(around.reshape(len(places), -1), axis=1)
     gap = points[around] - places[:, None]
-    return around[np.arange(len(places)), exact.norm(gap).argmin(axis=1)]
+    found: IntArray = around[np.arange(len(places)), exact.norm(gap).argmin(axis=1)]
+    return found
 
 
 def _apart(points: FloatArray) -> BoolArray:
