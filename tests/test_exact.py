@@ -75,6 +75,42 @@ def test_angles_of_numbers_and_arrays_agree_at_the_limits():
     )
 
 
+ANGLES = [*SPECIAL, 1e6, -1e6, 1.1e6, 1e9, -1e15, 1e16, 9.3e18, 1e22, -1e300]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "wrap_angle", "arcsin", "arccos"])
+@pytest.mark.filterwarnings("error")
+def test_angles_agree_at_the_limits(name):
+    """Of numbers, arrays and arrays without an axis, as bits (-0 is not 0)."""
+    function = getattr(exact, name)
+    numbers = np.array([function(x) for x in ANGLES])
+    arrays = function(np.array(ANGLES))
+    np.testing.assert_array_equal(arrays, numbers)
+    np.testing.assert_array_equal(np.signbit(arrays)[arrays == 0.0], np.signbit(numbers)[numbers == 0.0])
+    np.testing.assert_array_equal([function(np.array(x)) for x in ANGLES], numbers)
+
+
+def test_angles_far_beyond_a_turn():
+    """They lose digits slowly and stay sines; the polynomial alone gave 8e91 for 1e22."""
+    for x in (1.1e6, 1e9, -1e12):
+        assert exact.sin(x) == pytest.approx(math.sin(x), abs=1e-16 * abs(x))
+        assert exact.cos(x) == pytest.approx(math.cos(x), abs=1e-16 * abs(x))
+    for x in (1e16, -9.3e18, 1e22, 1e300):
+        assert abs(exact.sin(x)) <= 1.0
+        assert abs(exact.cos(x)) <= 1.0
+        assert abs(exact.wrap_angle(x)) <= math.pi
+    assert all(math.isnan(exact.sin(x)) and math.isnan(exact.wrap_angle(x)) for x in (math.inf, -math.inf, math.nan))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "exp", "log", "arcsin", "arccos", "arctan", "wrap_angle"])
+def test_other_types_are_taken_as_float64(name):
+    function, x = getattr(exact, name), np.float32(0.3)
+    assert function(x) == function(float(x))
+    assert function(np.array([x])).tolist() == [function(float(x))]
+    assert function([float(x), 1.0]).dtype == np.float64
+    assert function(np.array([1, 1])).tolist() == [function(1), function(1.0)]
+
+
 def test_matrix_products_are_summed_in_order():
     rows, matrix = Y[:60].reshape(4, 5, 3), X[:6].reshape(3, 2)
     assert exact.matmul(rows, matrix) == pytest.approx(rows @ matrix, rel=1e-13)
@@ -96,6 +132,7 @@ def test_interp_is_numpys():
     x = np.linspace(-1, 5, 400)
     assert exact.interp(x, xp, fp) == pytest.approx(np.interp(x, xp, fp), abs=1e-14)
     assert exact.interp(1.0, xp, fp) == -1.0
+    assert exact.interp(np.array(1.0), xp, fp).shape == ()
 
 
 def test_uniform_draws_are_numpys():
@@ -113,3 +150,9 @@ def test_distributions():
     assert counts.mean() == pytest.approx(7.0, abs=0.2)
     assert counts.var() == pytest.approx(7.0, abs=0.7)
     assert isinstance(exact.normal(rng), float)
+
+
+def test_every_scale_has_a_draw_of_its_own():
+    draws = exact.exponential(np.random.default_rng(1), np.ones(50))
+    assert len(set(draws.tolist())) == 50
+    assert draws.tolist() == exact.exponential(np.random.default_rng(1), 1.0, 50).tolist()

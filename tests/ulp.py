@@ -1,8 +1,9 @@
 """Moves the last bit of every floating-point function that differs between machines, to show what depends on it.
 
 ``with perturbed(seed): …`` moves each result of NumPy's, ``math``'s, GEOS's (shapely) and Qhull's (SciPy) functions by
--1, 0 or +1 unit in the last place, drawn anew for every number of every call. Whatever defines a scenario or a record
-must have the same bits inside and outside of it::
+-1, 0 or +1 unit in the last place, drawn anew for every number of every call. Search trees get limits and places that
+are moved likewise, and answer in another order. Whatever defines a scenario or a record must have the same bits inside
+and outside of it::
 
     expected = digest()
     with perturbed(seed=1):
@@ -30,6 +31,7 @@ import math
 import random
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,10 @@ MEASURES = (
     "area", "distance", "frechet_distance", "hausdorff_distance", "length", "line_locate_point",
     "line_locate_point_normalized", "minimum_bounding_radius", "minimum_clearance", "minimum_width",
 )  # fmt: skip
+
+
+LIMITS = ("dwithin", "simplify", "simplify_preserve_topology")
+"""Of geometries and a distance that decides: that distance moves."""
 
 
 class _Moved:
@@ -108,6 +114,18 @@ class _Mover:
             )
         return value
 
+    def limit(self, value: Any) -> Any:
+        """An argument that others are compared with."""
+        return self.array(np.asarray(value, np.float64)) if np.ndim(value) else self.number(float(value))
+
+    def places(self, values: Any) -> Any:
+        """Where a search tree is asked for what is near."""
+        return self.array(np.asarray(values, np.float64))
+
+    def order(self, values: Any) -> Any:
+        """Rows in another order."""
+        return values[self._many.permutation(len(values))]
+
     def geometry(self, value: Any, args: tuple[Any, ...]) -> Any:
         """Of a geometrical function: coordinates move that are in none of the arguments."""
         given = [np.asarray(arg, dtype=object) for arg in args if _holds_geometries(arg)]
@@ -142,9 +160,13 @@ def perturbed(seed: int) -> Iterator[None]:
         original = getattr(module, name, None)
         if original is None:
             return  # of a newer or older version
-        moved = replaced.setdefault(id(original), (original, _Moved(original, move)))[1]
+        replace(module, name, replaced.get(id(original), (None, _Moved(original, move)))[1])
+
+    def replace(module: Any, name: str, other: Any) -> None:
+        original = getattr(module, name)
+        replaced[id(original)] = (original, other)
         undo.append((module, name, original))
-        setattr(module, name, moved)
+        setattr(module, name, other)
 
     for module, names in ((np, NUMPY), (np.linalg, LINALG), (math, MATH)):
         for name in names:
@@ -155,6 +177,13 @@ def perturbed(seed: int) -> Iterator[None]:
     for name in GEOMETRIES:
         for spelling in (name, f"{name}_scalar"):
             patch(shapely.lib, spelling, mover.geometry)
+    for name in LIMITS:
+        for spelling in (name, f"{name}_scalar"):
+            replace(shapely.lib, spelling, partial(_with_moved_limit, getattr(shapely.lib, spelling), mover))
+    tree = _moved_tree(mover)
+    replace(scipy.spatial, "KDTree", tree)
+    replace(scipy.spatial, "cKDTree", tree)
+    replace(shapely, "STRtree", _moved_rectangles(mover))
     patch(scipy.spatial, "Voronoi", lambda diagram, _: _with_moved_vertices(diagram, mover))
     for module in [m for n, m in list(sys.modules.items()) if n.split(".")[0] in ("sidestep", "tests") and m]:
         for name, value in list(vars(module).items()):
@@ -166,6 +195,51 @@ def perturbed(seed: int) -> Iterator[None]:
     finally:
         for module, name, original in reversed(undo):
             setattr(module, name, original)
+
+
+def _with_moved_limit(function: Callable[..., Any], mover: _Mover, *args: Any, **kwargs: Any) -> Any:
+    *given, limit = args
+    return function(*given, mover.limit(limit), **kwargs)
+
+
+def _moved_tree(mover: _Mover) -> type[Any]:
+    """SciPy's search tree: distances are rounded as the compiler likes, and which of two points at one place is found
+    depends on how the standard library sorts. Of its searches only those that are used here."""
+
+    class Tree(scipy.spatial.KDTree):
+        def __init__(self, data: Any) -> None:
+            self._number = mover.order(np.arange(len(data)))
+            super().__init__(np.asarray(data, np.float64)[self._number])
+
+        def query(self, x: Any, k: int = 1) -> Any:
+            distance, index = super().query(mover.places(x), k)
+            return mover.result(distance), self._number[index]
+
+        def query_ball_point(self, x: Any, r: float) -> Any:
+            return self._number[super().query_ball_point(x, mover.limit(r))].tolist()
+
+        def query_pairs(self, r: float, output_type: str) -> Any:
+            return np.sort(self._number[super().query_pairs(mover.limit(r), output_type=output_type)], axis=1)
+
+    return Tree
+
+
+def _moved_rectangles(mover: _Mover) -> type[Any]:
+    """GEOS's search tree, whose order depends on how the standard library sorts."""
+
+    class Tree(shapely.STRtree):
+        def query(self, geometry: Any, predicate: Any = None, distance: Any = None) -> Any:
+            limit = None if distance is None else mover.limit(distance)
+            found = super().query(geometry, predicate, limit)
+            if found.ndim == 1:
+                return mover.order(found)
+            shuffled = mover.order(found.T)
+            return shuffled[np.argsort(shuffled[:, 0], kind="stable")].T
+
+        def nearest(self, geometry: Any) -> Any:
+            return super().nearest(shapely.transform(geometry, mover.array))
+
+    return Tree
 
 
 def _with_moved_vertices(diagram: Any, mover: _Mover) -> Any:

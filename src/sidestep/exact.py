@@ -5,16 +5,17 @@ an order of its own, and compilers may fuse ``a * b + c``. Whatever defines a sc
 instead. It needs only ``+ - * /``, ``sqrt``, comparisons and powers of two, which IEEE 754 defines to the bit.
 
 Every function takes a number or an array and returns a ``float`` or a float64 array. The values of numbers and arrays
-have the same bits, and :func:`sincos`, :func:`arctan2` and :func:`wrap_angle` have those of ``kernels.approx``.
+have the same bits; :func:`sincos`, :func:`arctan2` and :func:`wrap_angle` have those of ``kernels.approx`` for angles
+up to 1e6 rad. Sine, cosine, tangent and ``wrap_angle`` of an infinite angle are NaN.
 
 ==================================  ============================================
 function                            largest error
 ==================================  ============================================
-``sin``, ``cos``                    2.3e-16 absolute for abs(x) <= 1e6 rad
-``tan``                             3e-16 relative to 1 + tan²
+``sin``, ``cos``                    2.3e-16 absolute for abs(x) <= 1e6 rad, above 4e-17 abs(x), in -1 … 1
+``tan``                             3e-16 relative to 1 + tan² for abs(x) <= 1e6 rad
 ``arctan2``, ``arcsin``, ``arccos``  1e-15 absolute
 ``exp``, ``log``                    2 ulp
-``hypot``, ``norm``                 2 ulp; no protection against overflow above 1e150
+``hypot``, ``norm``                 2 ulp for lengths of 1e-150 … 1e150; 0 or infinity far beyond
 ==================================  ============================================
 """
 
@@ -31,6 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 Size = int | tuple[int, ...] | None
 
 _ROUND = 1.5 * 2.0**52
+_FAR = 1e6
 _QUARTER_A, _QUARTER_B, _QUARTER_C = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
 _PER_QUARTER = 2.0 / math.pi
 _PI_REST = 1.2246467991473532e-16
@@ -68,19 +70,30 @@ def _array(x: Any) -> FloatArray:
     return np.asarray(x, np.float64)
 
 
+def _angle(x: Any, number: bool) -> Any:
+    """As a ``float`` or an array; an angle beyond ``_FAR`` without whole turns, which ``fmod`` takes off exactly."""
+    if number:
+        x = float(x)
+        return x if -_FAR <= x <= _FAR else math.fmod(x, 2.0 * math.pi) if math.isfinite(x) else math.nan
+    x = _array(x)
+    near = np.abs(x) <= _FAR
+    if near.all():
+        return x
+    return np.where(near, x, np.fmod(np.where(np.isfinite(x), x, np.nan), 2.0 * math.pi))
+
+
 def sincos(x: Any) -> tuple[Any, Any]:
     """``(sin x, cos x)``."""
     number = _is_number(x)
-    x = float(x) if number else _array(x)
+    x = _angle(x, number)
     k = (x * _PER_QUARTER + _ROUND) - _ROUND
     r = ((x - k * _QUARTER_A) - k * _QUARTER_B) - k * _QUARTER_C
     z = r * r
     s = r + r * (z * _polynomial(_SINE, z))
     c = (1.0 - 0.5 * z) + (z * z) * _polynomial(_COSINE, z)
     if number:
-        return ((s, c), (c, -s), (-s, -c), (-c, s))[int(k) & 3 if math.isfinite(k) else 0]
-    with np.errstate(invalid="ignore"):
-        quarter = np.where(np.isfinite(k), k, 0.0).astype(np.int64) & 3
+        return ((s, c), (c, -s), (-s, -c), (-c, s))[int(k) & 3 if k == k else 0]
+    quarter = np.where(k == k, k, 0.0).astype(np.int64) & 3
     swap = (quarter & 1) != 0
     sine, cosine = np.where(swap, c, s), np.where(swap, s, c)
     return np.where(quarter >= 2, -sine, sine), np.where((quarter == 1) | (quarter == 2), -cosine, cosine)
@@ -144,18 +157,28 @@ def arctan(x: Any) -> Any:
 
 def arcsin(x: Any) -> Any:
     """Angle in [-π/2, π/2] with the sine ``x``."""
-    return arctan2(x, _sqrt((1.0 - x) * (1.0 + x)))
+    return arctan2(x, _other_leg(x))
 
 
 def arccos(x: Any) -> Any:
     """Angle in [0, π] with the cosine ``x``."""
-    return arctan2(_sqrt((1.0 - x) * (1.0 + x)), x)
+    return arctan2(_other_leg(x), x)
+
+
+def _other_leg(x: Any) -> Any:
+    """√(1 - x²), NaN beyond ±1."""
+    if _is_number(x):
+        x = float(x)
+        return math.sqrt((1.0 - x) * (1.0 + x)) if -1.0 <= x <= 1.0 else math.nan
+    x = _array(x)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.sqrt((1.0 - x) * (1.0 + x))
 
 
 def wrap_angle(x: Any) -> Any:
     """``x`` modulo 2π in (-π, π]; an angle in that range is returned as it is."""
     number = _is_number(x)
-    x = float(x) if number else _array(x)
+    x = _angle(x, number)
     k = ((x * (_PER_QUARTER * 0.25) + _ROUND) - _ROUND) * 4.0
     r = ((x - k * _QUARTER_A) - k * _QUARTER_B) - k * _QUARTER_C
     if number:
@@ -263,7 +286,7 @@ def _log_number(x: float) -> float:
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:
     """Linear interpolation as ``numpy.interp``: ``xp`` increases, values beyond its ends are those of the ends."""
-    number = _is_number(x)
+    number, shape = _is_number(x), np.shape(x)
     x, xp, fp = np.atleast_1d(_array(x)), _array(xp), _array(fp)
     if len(xp) == 1:
         values = np.full(x.shape, fp[0])
@@ -273,7 +296,7 @@ def interp(x: Any, xp: Any, fp: Any) -> Any:
         with np.errstate(invalid="ignore", divide="ignore"):
             values = fp[k] + (x - xp[k]) / span * (fp[k + 1] - fp[k])
         values = np.where(x >= xp[-1], fp[-1], np.where(x <= xp[0], fp[0], np.where(x == xp[k], fp[k], values)))
-    return float(values[0]) if number else values
+    return float(values[0]) if number else values.reshape(shape)
 
 
 def uniform(rng: np.random.Generator, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
@@ -298,6 +321,9 @@ def lognormal(rng: np.random.Generator, mean: Any = 0.0, sd: Any = 1.0, size: Si
 
 def exponential(rng: np.random.Generator, scale: Any = 1.0, size: Size = None) -> Any:
     """Exponential draws of mean ``scale``."""
+    if size is None and not _is_number(scale):
+        size = np.shape(scale)
+        scale = _array(scale)
     return -scale * log(1.0 - rng.random(size))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -289,3 +290,16 @@ def test_a_policy_that_another_process_serves_has_no_code_here() -> None:
 
 def test_the_file_of_fake_policies_is_hashed(tmp_path: Path) -> None:
     assert identity.policy_version(f"{write_policies(tmp_path)}:Steady").startswith("sha256:")
+
+
+def test_the_version_of_the_simulator_covers_whatever_an_episode_is_made_of() -> None:
+    """All packages that the loop and guests import, but for those that only name or read things."""
+    start = identity.PACKAGE / "simulation" / "loop.py"
+    reached = {start, *(identity.PACKAGE / "guests").glob("*.py"), *(identity.PACKAGE / "simulation").glob("*.py")}
+    named = {
+        name.split(".")[1]
+        for file in reached
+        for name in re.findall(r"^\s*from (sidestep\.\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    covered = {part.removesuffix(".py") for part in identity.SIMULATOR}
+    assert named - covered <= {"errors", "interfaces", "registry", "reading", "version", "policies"}

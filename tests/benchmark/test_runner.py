@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sidestep.benchmark.results import load_results
 from sidestep.benchmark.runner import RunResult, run_benchmark
 from sidestep.benchmark.summary import METRIC_KEYS, summarise_run
 from sidestep.errors import BadInput
-from sidestep.records import load_record
+from sidestep.records import load_record, save_record
 from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_scenario
 
@@ -124,6 +125,21 @@ def test_a_truncated_record_runs_again(tmp_path: Path) -> None:
     assert asked(tmp_path)[6:] == ["s2 0"]
     assert [e.digest for e in first.episodes] == [e.digest for e in second.episodes]
     assert not leftover.exists()
+
+
+def test_a_record_of_another_scenario_of_that_name_runs_again(tmp_path: Path) -> None:
+    """As when it was copied from a run with other options."""
+    plan = fake_plan(tmp_path, "Steady", settings={"folder": str(tmp_path)})
+    first = run(plan, tmp_path / "run")
+    path = episode_path(tmp_path / "run", plan.policies[0].name, "s2", 0)
+    record = load_record(path)
+    rules = record.scenario.rules.model_copy(update={"goal_radius_m": 9.0})
+    for changes in ({"rules": rules}, {"suite": "other"}):
+        save_record(replace(record, scenario=record.scenario.model_copy(update=changes)), path)
+        second = run(plan, tmp_path / "run")
+        assert asked(tmp_path)[-1] == "s2 0"
+        assert [e.digest for e in first.episodes] == [e.digest for e in second.episodes]
+    assert len(asked(tmp_path)) == 8
 
 
 def test_a_run_is_extended(tmp_path: Path) -> None:

@@ -234,6 +234,16 @@ def test_the_digest_leaves_out_what_scores_do_not_depend_on() -> None:
     assert example_record(events=events).digest != record.digest
 
 
+def test_the_sign_of_zero_is_no_part_of_the_digest() -> None:
+    """NumPy's minimum of 0.0 and -0.0 is either, by processor."""
+    pose = np.zeros((8, 3))
+    one, other = (
+        example_record(events=(Event(zero, "reset", value=zero),), robot_pose=pose * sign).digest
+        for zero, sign in ((0.0, 1.0), (-0.0, -1.0))
+    )
+    assert one == other
+
+
 def test_a_kind_that_is_a_default_is_in_the_digest() -> None:
     """Two placements with the same numbers are told apart by nothing else."""
     one, other = (

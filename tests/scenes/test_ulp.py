@@ -148,7 +148,7 @@ def bits() -> dict[str, str]:
 
 BITS = {
     "town 41": "0930f7ca8554eae1",
-    "kettlegate": "cc66077e4f79605c",
+    "kettlegate": "c67d183cc95e4126",
     "piper-parade": "1cdc33f50e4d0821",
     "lantern-court": "7565e93d2e4f0382",
     "room": "ae56d1ec72693cf0",

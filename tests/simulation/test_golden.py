@@ -84,7 +84,9 @@ def digests_elsewhere(cases: list[Case], settings: dict[str, str]) -> dict[str, 
 
 
 def test_digests_hold_without_optional_processor_features() -> None:
-    found = digests_elsewhere(SAMPLE, without_processor_features())
+    """And with texts hashed otherwise, elsewhere on earth, and one thread."""
+    elsewhere = {"PYTHONHASHSEED": "77", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "OMP_NUM_THREADS": "1"}
+    found = digests_elsewhere(SAMPLE, {**without_processor_features(), **elsewhere, "NUMBA_NUM_THREADS": "1"})
     assert found == {case.name: EXPECTED[case.name] for case in SAMPLE}
 
 

@@ -72,6 +72,7 @@ def test_merge_leaves_its_arguments_alone() -> None:
         (f"name: a\n{ROBOTS}\nrules: {{step_s: -1}}", r"mine\.yaml: scenario 'a': rules\.step_s"),
         (ROBOTS, r"mine\.yaml: scenario 1: name: Field required"),
         ("name: a\nrobots: []", "needs at least one robot"),
+        ("name: a\nrobots: [{start: [0, 0, 1.0e+300], goal: [1, 0]}]", r"robots\.0\.start\.2: .*less than or equal"),
         (f"name: a\n{ROBOTS}\n---\nname: a\n{ROBOTS}", "two scenarios are called 'a'"),
         (f"name: a\nname: b\n{ROBOTS}", r"mine\.yaml: line 2, .*key 'name' is given twice"),
         ("name: [a", r"mine\.yaml: line \d, column \d+: not valid YAML"),

@@ -156,9 +156,18 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
         record = load_record(task.path)
     except RecordError:
         return None
-    asked = (task.scenario.name, task.seed, task.policy.name, task.policy.version, task.mode)
-    found = (record.scenario.name, record.seed, record.policy.name, record.policy.version, record.mode)
+    asked = (task.seed, task.policy.name, task.policy.version, task.mode, _described(task.scenario))
+    found = (record.seed, record.policy.name, record.policy.version, record.mode, _described(record.scenario))
     return record if found == asked else None
+
+
+def _described(scenario: Scenario) -> str:
+    """What a scenario says and its record keeps unchanged. The scene, the robot's dynamics and the camera are filled in
+    before an episode begins; the run's plan knows the files that they come from."""
+    ego = {"start", "goal", "route", "share"}
+    parts = {"name", "suite", "crowd", "events", "rules"}
+    robots = [robot.model_dump_json(include=ego) for robot in scenario.robots]
+    return "\n".join([scenario.model_dump_json(include=parts), *robots])
 
 
 def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:

@@ -21,9 +21,12 @@ from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
-SIMULATOR = ("crowd", "datasets", "exact.py", "kernels", "render", "robots", "scenes", "sensors", "simulation", "types")
+SIMULATOR = (
+    "crowd", "datasets", "exact.py", "guests", "kernels", "render", "robots", "scenes", "sensors", "simulation",
+    "types",
+)  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
-see, how recordings are read."""
+see, how recordings are read, what a guest is told and how it answers."""
 COMPANION = re.compile(
     r"[^\s\"'<>=:,\[\]{}]+\.(?:pgm|png|bmp|tiff?|jpe?g|glb|gltf|bin|stl|dae|obj|csv)\b", re.IGNORECASE
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.datasets.annotations import check_rate, tracks_from_frames
 from sidestep.datasets.catalogue import known_file
 from sidestep.datasets.groups import groups_beside
@@ -68,11 +69,11 @@ def clock_of_velocities(table: FloatArray) -> float | None:
     table = table[np.isfinite(table).all(axis=1)]
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     frames = np.diff(table[:, 0])
-    lengths = np.hypot(*np.diff(table[:, [2, 4]], axis=0).T)
+    lengths = exact.hypot(*np.diff(table[:, [2, 4]], axis=0).T)
     usable = (np.diff(table[:, 1]) == 0) & (frames > 0) & (lengths > 0)
     if usable.sum() < 3:
         return None
-    speeds = np.hypot(table[:, 5], table[:, 7])
+    speeds = exact.hypot(table[:, 5], table[:, 7])
     found = []
     for speed in (speeds[:-1], speeds[1:]):
         ratios = speed[usable] * frames[usable] / lengths[usable]

@@ -145,7 +145,7 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
     if [len(row) for row in rows] != [3, 3, 3]:
         raise BadInput(f"{file}: expected a homography of 3 × 3 numbers")
     matrix = np.array(rows, dtype=np.float64)
-    if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix)) < 1e-15:
+    if not np.isfinite(matrix).all() or abs(_determinant(matrix)) < 1e-15:
         raise BadInput(f"{file}: this homography cannot be inverted")
     if pixels is None:
         pixels = KNOWN_HOMOGRAPHIES.get(hashlib.sha256(read_bytes(file)).hexdigest())
@@ -157,6 +157,13 @@ def _homography(path: Path, given: Path | str | None, pixels: str | None) -> tup
     if pixels not in PIXELS:
         raise UnknownName("kind of pixels", pixels, PIXELS)
     return matrix, pixels
+
+
+def _determinant(matrix: FloatArray) -> float:
+    """Of a 3 × 3 matrix."""
+    a, b, c = matrix.tolist()
+    minors = (b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0])
+    return float(a[0] * minors[0] + a[1] * minors[1] + a[2] * minors[2])
 
 
 def _every_frame(

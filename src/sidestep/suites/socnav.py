@@ -17,7 +17,7 @@ from typing import Any, Literal
 from sidestep.datasets import find_dataset
 from sidestep.errors import BadInput
 from sidestep.reading import read_yaml
-from sidestep.types.base import Finite, Model, Point, Pose, Positive
+from sidestep.types.base import Angle, Finite, Model, Point, Pose, Positive
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, TwinPlacement
@@ -36,7 +36,7 @@ class Recording(Model):
     recorded_hz: Positive
     shipped_hz: Positive
     mirror: bool
-    rotation: Finite
+    rotation: Angle
     offset: Point
 
 

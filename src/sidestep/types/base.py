@@ -21,8 +21,10 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda value: value + 0.0)]  # no -0.0
 Coordinate = Annotated[float, Field(ge=-1e5, le=1e5, allow_inf_nan=False)]
 """m; worlds are at most 32 km across, so that anything beyond 100 km is a mistake."""
+Angle = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+"""rad; sines are exact up to a million (``sidestep.exact``), and anything beyond is a mistake."""
 Point = tuple[Coordinate, Coordinate]
-Pose = tuple[Coordinate, Coordinate, Finite]
+Pose = tuple[Coordinate, Coordinate, Angle]
 FarPoint = tuple[Finite, Finite]
 """In the frame of a file, which may be that of a whole country."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from sidestep.errors import did_you_mean
-from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
+from sidestep.types.base import Angle, Model, NonNegative, Point, Positive
 
 Interaction = Literal["look", "look_around", "phone", "queue", "talk", "wave"]
 """What people do at an object: stand before it, or that with a gesture; ``queue``: one behind the other, one served."""
@@ -22,7 +22,7 @@ class BehaviourNode(Model):
     kind: Literal["waypoint", "object"] = "waypoint"
     name: str = ""
     """For edges; without one, edges use the node's number, from 0."""
-    heading: Finite | None = None
+    heading: Angle | None = None
     """Where people who stand here face, rad: at an object toward it. None: anywhere."""
     interaction: Interaction = "look"
     capacity: Annotated[int, Field(ge=1, le=50)] = 3

@@ -7,14 +7,15 @@ Three may say something: the robot's spec (its own mounting), over it the scenar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import atan, ceil, floor, pi, radians
+from math import ceil, floor, pi, radians
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.types.base import Finite, Model, NonNegative, Positive
+from sidestep.exact import arctan
+from sidestep.types.base import Angle, Finite, Model, NonNegative, Positive
 
 WIDEST = radians(140.0)
 CAMERA_PRESETS: dict[str, dict[str, Any]] = {
@@ -77,7 +78,7 @@ class CameraSettings(Model):
     """Where the axis meets the drawn picture, pixels from its upper left corner; None: the middle."""
     mount: tuple[Finite, Finite, Positive] | None = None
     """Ahead of the robot's centre, to its left, above ground, m; None: at the centre, at the spec's camera height."""
-    yaw: Finite = 0.0
+    yaw: Angle = 0.0
     pitch: Finite = 0.0
     """Up is positive, rad."""
     crop: Crop | None = None
@@ -118,7 +119,7 @@ class CameraSettings(Model):
             raise ValueError("fy, cx and cy go with fx; without it the field of view counts")
         if self.fx is not None:
             middle = self.width / 2 if self.cx is None else self.cx
-            if atan(middle / self.fx) + atan((self.width - middle) / self.fx) > WIDEST + EPS:
+            if arctan(middle / self.fx) + arctan((self.width - middle) / self.fx) > WIDEST + EPS:
                 raise ValueError(f"fx {self.fx:g} opens a picture of {self.width} columns to more than 140°")
         if self.max_depth is not None and self.max_depth <= self.min_depth:
             raise ValueError("max_depth must be greater than min_depth")

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
+from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive
 from sidestep.types.gestures import Gesture
 
 Side = Literal["left", "right"]
@@ -68,7 +68,7 @@ class Queuing(EventBase):
     """None: 3, 4 or 5, drawn."""
     spacing_m: Positive | None = None
     """Between neighbours; None: drawn from 0.7 … 0.9."""
-    direction: Finite | None = None
+    direction: Angle | None = None
     """Where the line leads to from its head, rad; None: square to the robot's way, towards and over it."""
     last_at: Point | None = None
     """Where the last one stands, if the queue leaves a gap for people who pass; None: in line with the others."""
@@ -99,7 +99,7 @@ class Lateral(Walking):
     """From which side; None: drawn."""
     side_m: Positive = 2.0
     """How far beside ``at`` the person waits."""
-    direction: Finite | None = None
+    direction: Angle | None = None
     """Of the robot's way at ``at``, rad; None: that of the nearest leg of its route."""
     max_speed: Positive = 2.0
     walk_on_m: Positive = 6.0
@@ -137,7 +137,7 @@ class Crossing(Walking):
     """People who come towards the robot."""
     behind: Annotated[int, Field(ge=0, le=20)] = 2
     """People who come from behind it."""
-    direction: Finite | None = None
+    direction: Angle | None = None
     """Of the robot's way over the zone, rad; None: that of the nearest leg of its route."""
     free_side: Side | None = None
     """The side of the crosswalk that nobody uses; None: drawn."""
@@ -285,7 +285,7 @@ class Exiting(Walking):
     kind: Literal["exiting"] = "exiting"
     door: Point
     """The middle of the door."""
-    direction: Finite
+    direction: Angle
     """Where it leads out to, rad."""
     people: Annotated[int, Field(ge=1, le=12)] | None = None
     """None: 2, 3 or 4, drawn."""
@@ -305,7 +305,7 @@ class Entering(Walking):
     kind: Literal["entering"] = "entering"
     door: Point
     """The middle of the door."""
-    direction: Finite
+    direction: Angle
     """Where it leads out to, rad."""
     at: Point
     """Where the person waits."""

@@ -224,7 +224,7 @@ class EpisodeRecord:
         """What the digest covers beside the arrays, as plain data."""
         return {
             "events": [
-                [event.time, event.kind, event.subject, event.value, "" if event.kind == "policy_error" else event.text]
+                [event.time + 0.0, event.kind, event.subject, event.value + 0.0, _text_of(event)]  # -0.0 is 0.0
                 for event in self.events
             ],
             "outcome": self.outcome.value,
@@ -237,6 +237,11 @@ class EpisodeRecord:
             "person_model": list(self.person_model),
             "shortest_path_m": float(self.shortest_path_m),
         }
+
+
+def _text_of(event: Event) -> str:
+    """An error's text may hold addresses of memory."""
+    return "" if event.kind == "policy_error" else event.text
 
 
 def _canonical_bytes(array: Any) -> bytes:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import Coordinate, FarPoint, Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.base import Angle, Coordinate, FarPoint, Finite, Model, NonNegative, Point, Pose, Positive
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.events import EventSpec
 from sidestep.types.outcome import Rules
@@ -35,7 +35,7 @@ class Person(Model):
     radius: Positive | None = None
     group: int | None = None
     enter_s: NonNegative = 0.0
-    heading: Finite | None = None
+    heading: Angle | None = None
 
 
 class CirclePlacement(Model):
@@ -94,7 +94,7 @@ class ReplayPlacement(Model):
     """Only people from this number on, in the order of their numbers, up to the first who comes after the time window:
     SocNavBench's rule."""
     offset: FarPoint = (0.0, 0.0)
-    rotation: Finite = 0.0
+    rotation: Angle = 0.0
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
     mirror: bool = False
     """Whether the recording's y is turned round before anything else."""

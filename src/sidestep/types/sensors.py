@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
+from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive
 from sidestep.types.camera import CAMERA_PRESETS, CameraSettings, Crop, expand_preset, laid_over, schema_with_presets
 
 __all__ = [
@@ -51,7 +51,7 @@ class LidarSettings(Model):
     """A planar laser scanner, at the robot's centre unless mounted elsewhere. In files also a preset's name."""
 
     rays: Annotated[int, Field(ge=1, le=100_000)] = 720
-    angle_min: Finite = -pi
+    angle_min: Angle = -pi
     """Direction of the first ray in the robot's frame, rad."""
     field_of_view: Annotated[float, Field(gt=0, le=2 * pi)] = 2 * pi
     max_range: Positive = 20.0
@@ -87,13 +87,13 @@ class Lidar3DSettings(Model):
     """The channels one by one, in place of the three above, rad."""
     rays: Annotated[int, Field(ge=1, le=10_000)] = 900
     """Of each channel."""
-    angle_min: Finite = -pi
+    angle_min: Angle = -pi
     field_of_view: Annotated[float, Field(gt=0, le=2 * pi)] = 2 * pi
     """Azimuth of the first ray and the angle that the rays are spread over, as of the planar scanner, rad."""
     max_range: Annotated[float, Field(ge=0.5, le=200.0)] = 30.0
     mount: tuple[Finite, Finite, Positive] | None = None
     """Ahead of the robot's centre, to its left, above ground, m; None: at the centre, at the spec's camera height."""
-    yaw: Finite = 0.0
+    yaw: Angle = 0.0
     pitch: Finite = 0.0
     """How the scanner is turned on the robot, rad; up is positive."""
     semantic: bool = False

@@ -86,7 +86,7 @@ def _cut(lines: list[WalkLine]) -> list[_Piece]:
             continue
         middle = part.interpolate(0.5, normalized=True)
         near = tree.query(middle, predicate="dwithin", distance=3 * GRID)
-        sources = [lines[k] for k in near] or [lines[int(tree.nearest(middle))]]
+        sources = [lines[k] for k in sorted(near.tolist())] or [lines[int(tree.nearest(middle))]]
         source = min(sources, key=lambda line: KINDS.index(line.kind))
         width = source.measure(part) if source.measure else source.width
         pieces.append(_Piece(shapely.get_coordinates(part), width, source.kind))

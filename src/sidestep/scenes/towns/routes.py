@@ -9,11 +9,12 @@ from scipy.spatial import KDTree
 
 from sidestep import exact
 from sidestep.scenes.towns.curves import points_at, resample, stations_of, turn_between, unit
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 SPACING = 1.0  # m
 ROUNDING = 1.2  # m before and after a corner of the way
 SHARP = np.radians(18)
+AS_NEAR = 4  # at most so many ends of lines are equally near: two on either side
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,18 @@ def join_lines(lines: list[FloatArray], widths: list[float], kinds: list[str], n
     owner = np.repeat(np.arange(len(lines)), [len(line) for line in dense])
     points = np.concatenate(lines)
     smooth = resample(_rounded(points[_apart(points)]), SPACING)
-    _, nearest = KDTree(np.concatenate(dense)).query(smooth)
-    part = owner[nearest].tolist()
+    part = owner[_nearest(np.concatenate(dense), smooth)].tolist()
     return Route(np.round(smooth, 3), np.array([widths[k] for k in part]), tuple(kinds[k] for k in part), nodes)
+
+
+def _nearest(points: FloatArray, places: FloatArray) -> IntArray:
+    """Number of the point nearest to each place; the first of those that are as near. Two lines meet in one point, and
+    which of the two a search tree finds first depends on the machine."""
+    _, around = KDTree(points).query(places, k=min(AS_NEAR, len(points)))
+    around = np.sort(around.reshape(len(places), -1), axis=1)
+    gap = points[around] - places[:, None]
+    found: IntArray = around[np.arange(len(places)), exact.norm(gap).argmin(axis=1)]
+    return found
 
 
 def _apart(points: FloatArray) -> BoolArray:
