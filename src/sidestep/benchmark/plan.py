@@ -231,9 +231,8 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set
     is_told = known.is_bundled and old.simulator != new.simulator
     again = next((policy for policy in new.policies if policy.name == known.name), None)
     if again is None:
-        code = policy_version(known.name)
-        if known.name in unfinished and known.version and not known.version.endswith(code) and not is_told:
-            yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
+        if known.name in unfinished:
+            yield from _changed_meanwhile(known, is_told)
         return
     if _as_text(known.settings) != _as_text(again.settings):
         yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
@@ -242,6 +241,17 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set
             yield f"file {again.settings[key]} of {known.name}: changed"
     if known.version != again.version and not is_told:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
+
+
+def _changed_meanwhile(known: PolicyPlan, is_told: bool) -> Iterable[str]:
+    """What differs for a policy that is not named again, but has episodes to run."""
+    code = policy_version(known.name)
+    if known.version and not known.version.endswith(code) and not is_told:
+        yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
+    now = setting_files(known.settings)
+    for key, was in known.files.items():
+        if now.get(key) != was:
+            yield f"file {known.settings[key]} of {known.name}, which is not finished: changed"
 
 
 def _as_text(settings: dict[str, Any]) -> str:
