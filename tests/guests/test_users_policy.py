@@ -17,14 +17,14 @@ import pytest
 from sidestep import registry
 from sidestep.benchmark.episode import EpisodeScores
 from sidestep.benchmark.folder import episode_path, open_folder
-from sidestep.benchmark.plan import Plan, make_plan
+from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
 from sidestep.benchmark.runner import RunResult, run_benchmark
 from sidestep.cli.listing import list_policies
 from sidestep.cli.running import tell_failures
 from sidestep.cli.settings import parse_settings
 from sidestep.errors import BadInput
 from sidestep.guests import introduce
-from tests.guests.test_misbehaviour import SCENARIOS
+from tests.guests.test_misbehaviour import FILE, SCENARIOS, plan_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -193,3 +193,10 @@ def test_a_broken_plug_in_does_not_hide_the_other_policies(monkeypatch: pytest.M
     assert "cannot be loaded" in rows["theirs"]["summary"]
     assert "broken.py, line 2" in rows["theirs"]["summary"]
     assert "cannot be loaded" in rows["odd"]["summary"]
+
+
+def test_a_run_that_serves_one_policy_keeps_the_others_in_processes_of_their_own(tmp_path: Path) -> None:
+    exits = PolicyPlan(name=f"{FILE}:ExitsHard", settings={"folder": str(tmp_path)})
+    result = run_benchmark(plan_of((exits, PolicyPlan(name="stop"))), tmp_path / "run", make_policy=lambda task: None)
+    assert [each.outcome for each in result.episodes] == ["policy_error", "success", "timeout", "timeout"]
+    assert result.episodes[0].error == "the policy ended its process: exit code 7"
