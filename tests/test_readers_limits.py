@@ -14,11 +14,13 @@ import sidestep
 from sidestep.crowd.twins import load_twin
 from sidestep.datasets import load_dataset
 from sidestep.errors import SidestepError
+from sidestep.policies.stop import Stop
 from sidestep.policies.visual.catalogue import load_spec
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places.glb import read_triangles
+from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from tests.datasets.conftest import FILES
 from tests.fuzz import within
@@ -203,6 +205,10 @@ def test_the_largest_scene_fits(tmp_path: Path) -> None:
         ({"rules": {"time_limit_s": 1e300}}, "more than 1,000,000 steps"),
         ({"rules": {"step_s": 1e-320}}, "more than 1,000,000 steps"),
         ({"crowd": [{"people": [{"start": [0, -1e9]}]}]}, "crowd.0.people.0.start.1"),
+        ({"crowd": [{"people": [{"start": [0, 1], "speed": 1e18}]}]}, "crowd.0.people.0.speed"),
+        ({"crowd": [{"placement": FLOW, "speed": {"mean": 1e18, "high": 1e18}}]}, "crowd.0.speed.mean"),
+        ({"crowd": [{"placement": {"kind": "replay", "dataset": "eth", "speed": 1e308}}]}, "placement.replay.speed"),
+        ({"crowd": [{"placement": FLOW, "parameters": {"max_neighbours": float("nan")}}]}, "crowd.0.parameters"),
         (
             {"crowd": [{"placement": FLOW | {"per_minute": 1e300}}]},
             "at most 20,000 are simulated",
@@ -214,6 +220,14 @@ def test_absurd_scenarios(change: dict[str, Any], reason: str, tmp_path: Path) -
     path = tmp_path / "a.yaml"
     path.write_text(json.dumps({"name": "a", "robots": [{"start": [0, 0, 0], "goal": [3, 0]}]} | change))
     refused(lambda: worlds(path), reason)
+
+
+def test_a_patience_beyond_all_numbers_is_never_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    rules = {"frozen_after_s": 1e308, "time_limit_s": 1}
+    path.write_text(json.dumps({"name": "a", "robots": [{"start": [0, 0, 0], "goal": [3, 0]}], "rules": rules}))
+    [scenario] = load_suite(str(path)).scenarios()
+    assert run_episode(scenario, Stop()).outcome.value == "timeout"
 
 
 BAD_NAMES = ("", "\0", "x" * 9_000, "/", "a\nb", "\ud800", "~nobody", "-", "1e999", "/dev/zero", "/dev/zero.yaml")

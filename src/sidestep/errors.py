@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 LONGEST_TEXT = 2000
 """Characters of a text that came from somebody else's code."""
+PACKAGE = Path(__file__).parent
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 """Sequences that a terminal obeys instead of showing them."""
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -77,3 +81,19 @@ def describe_error(error: BaseException) -> str:
         if isinstance(second, KeyboardInterrupt) and not isinstance(error, KeyboardInterrupt):
             raise
         return printable(f"{kind} (its text cannot be shown)")
+
+
+def place_of(error: BaseException) -> str:
+    """`` (file.py, line 12)``: where somebody else's code raised; of several places the innermost that is neither
+    Sidestep's nor installed. Empty where there is none."""
+    try:
+        frames = [each for each in traceback.extract_tb(error.__traceback__) if not _is_installed(each.filename)]
+        return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    except Exception:
+        return ""
+
+
+def _is_installed(file: str) -> bool:
+    path = Path(file)
+    is_ours = path.is_relative_to(PACKAGE) or path.is_relative_to(Path(traceback.__file__).parent)
+    return is_ours or file.startswith("<") or not INSTALLED.isdisjoint(path.parts)

@@ -10,13 +10,14 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from sidestep.errors import BadInput, UnknownName, did_you_mean
+from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
 Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
@@ -133,6 +134,8 @@ def _import_file(path: str) -> ModuleType:
     name = f"sidestep_user_{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))  # as Python does for a script: what lies beside it can be imported
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
@@ -142,7 +145,7 @@ def _import_file(path: str) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise BadInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
+        raise BadInput(f"{path}: cannot be imported: {describe_error(error)}{place_of(error)}") from error
     return module
 
 
@@ -171,11 +174,21 @@ def check_policy(policy: Any, reference: str) -> None:
 def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
     """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class`` or
     ``remote:ADDRESS``."""
+    return policy_maker(reference, settings)()
+
+
+def policy_maker(reference: str, settings: dict[str, Any] | None = None) -> Callable[[], Any]:
+    """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
         factory = partial(import_attribute("sidestep.policies.remote:RemotePolicy"), reference.removeprefix(REMOTE))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
-    try:
-        return factory(**(settings or {}))
-    except TypeError as error:
-        raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {error}") from error
+
+    def make() -> Any:
+        try:
+            return factory(**(settings or {}))
+        except TypeError as error:
+            why = f"{error}{place_of(error)}"  # no place: the policy's own code was never entered
+            raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {why}") from error
+
+    return make

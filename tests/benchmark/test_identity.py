@@ -203,6 +203,23 @@ def test_an_unfinished_policy_does_not_go_on_with_other_code(tmp_path: Path) -> 
         run(others, out)
 
 
+def test_neither_does_a_finished_one_in_scenarios_that_another_command_adds(tmp_path: Path) -> None:
+    out, weights = tmp_path / "run", tmp_path / "weights.onnx"
+    weights.write_bytes(b"old")
+    plan = plan_of(tmp_path, "1.0", weights=str(weights))
+    _, steady = plan.policies
+    run(plan.model_copy(update={"scenarios": plan.scenarios[:1]}), out)
+    weights.write_bytes(b"new")
+    with pytest.raises(BadInput, match=r"weights.onnx of .*own.py:Own, which is not finished: changed"):
+        run(plan.model_copy(update={"policies": (steady,)}), out)
+    weights.write_bytes(b"old")
+    others = plan_of(tmp_path, "2.0", weights=str(weights)).model_copy(update={"policies": (steady,)})
+    with pytest.raises(BadInput, match=r"code of .*own.py:Own, which is not finished"):
+        run(others, out)
+    with pytest.raises(BadInput, match=r"code of .*own.py:Own, which is not finished"):
+        run(others.model_copy(update={"scenarios": plan.scenarios[:1], "seeds": (0, 1, 2, 3, 4)}), out)
+
+
 def test_weights_that_a_setting_names_are_noticed(tmp_path: Path) -> None:
     out, weights = tmp_path / "run", tmp_path / "weights.onnx"
     weights.write_bytes(b"old")

@@ -92,15 +92,15 @@ class Crashed:
 
     def reset(self, task: Task) -> None:
         """Fail."""
-        raise RuntimeError(self.reason)
+        raise GuestFailed(self.reason)
 
     def act(self, observation: Observation) -> Command:
         """Never reached: ``reset`` has failed."""
-        raise RuntimeError(self.reason)
+        raise GuestFailed(self.reason)
 
 
 MakePolicy = Callable[[EpisodeTask], Any]
-"""Makes the policy of a task where ``registry.make_policy`` does not."""
+"""Makes the policy of a task; None: it is one of ours or a guest, made as usual."""
 
 
 def run_task(
@@ -173,8 +173,8 @@ def _described(scenario: Scenario) -> str:
 def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:
     if task.failure:
         return Crashed(task.failure)
-    if make_policy is not None:
-        return make_policy(task)
+    if make_policy is not None and (made := make_policy(task)) is not None:
+        return made
     name, settings = task.policy.name, task.policy.settings
     if guests is None or not registry.is_guest(name):
         return registry.make_policy(name, settings)

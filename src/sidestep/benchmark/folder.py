@@ -131,7 +131,7 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
     try:
         if (folder / RUN_FILE).exists():
             before = load_run(folder)
-            extended, outdated = extend(before.plan, plan, replaced, _unfinished(folder, before.plan))
+            extended, outdated = extend(before.plan, plan, replaced, _unfinished(folder, before.plan, plan))
             for policy in outdated:  # before the plan says that they are of the new code
                 shutil.rmtree(folder / EPISODES / safe_name(policy), ignore_errors=True)
             run = replace(before, plan=extended, complete=False, skipped=())
@@ -154,15 +154,15 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _unfinished(folder: Path, plan: Plan) -> set[str]:
-    """Policies that lack records."""
+def _unfinished(folder: Path, old: Plan, new: Plan) -> set[str]:
+    """Policies of the old plan that lack records, also of scenarios and seeds that the new one adds."""
+    scenarios = {scenario.name for plan in (old, new) for scenario in plan.scenarios}
+    seeds = {*old.seeds, *new.seeds}
     return {
         policy.name
-        for policy in plan.policies
+        for policy in old.policies
         if not all(
-            episode_path(folder, policy.name, scenario.name, seed).exists()
-            for scenario in plan.scenarios
-            for seed in plan.seeds
+            episode_path(folder, policy.name, scenario, seed).exists() for scenario in scenarios for seed in seeds
         )
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -129,6 +130,7 @@ def _repeated(names: Iterable[str]) -> str | None:
 def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
     """The policy is made once to see that it can be: somebody else's code not here, but in a process of its own."""
     check_settings(name, settings)
+    settings = json.loads(json.dumps(settings))  # as a run folder keeps them and a guest gets them: keys are text
     if registry.is_guest(name):
         guest = introduce(name, settings)
         return _planned(name, settings, guest.policy, guest.privileged)
@@ -229,17 +231,32 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set
     is_told = known.is_bundled and old.simulator != new.simulator
     again = next((policy for policy in new.policies if policy.name == known.name), None)
     if again is None:
-        code = policy_version(known.name)
-        if known.name in unfinished and known.version and not known.version.endswith(code) and not is_told:
-            yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
+        if known.name in unfinished:
+            yield from _changed_meanwhile(known, is_told)
         return
-    if known.settings != again.settings:
+    if _as_text(known.settings) != _as_text(again.settings):
         yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
     for key, was in known.files.items():
         if key in again.settings and again.files.get(key) != was:
             yield f"file {again.settings[key]} of {known.name}: changed"
     if known.version != again.version and not is_told:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
+
+
+def _changed_meanwhile(known: PolicyPlan, is_told: bool) -> Iterable[str]:
+    """What differs for a policy that is not named again, but has episodes to run."""
+    code = policy_version(known.name)
+    if known.version and not known.version.endswith(code) and not is_told:
+        yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
+    now = setting_files(known.settings)
+    for key, was in known.files.items():
+        if now.get(key) != was:
+            yield f"file {known.settings[key]} of {known.name}, which is not finished: changed"
+
+
+def _as_text(settings: dict[str, Any]) -> str:
+    """For comparing: in text a NaN equals a NaN."""
+    return json.dumps(json.loads(json.dumps(settings)), sort_keys=True)
 
 
 def _changed_keys(old: Scenario, new: Scenario) -> list[str]:

@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
 from sidestep.benchmark.episode import Answer, EpisodeTask
 from sidestep.benchmark.executors import Answered, Died, Work
+from sidestep.guests import end_all
 
 ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -124,7 +125,24 @@ class _Raised:
 def _serve(pipe: Connection[Any, Any], work: Work) -> None:
     """The worker's life: a task in, an answer and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a guest is ended properly
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()
+    try:
+        _work_off(pipe, work)
+    finally:
+        end_all()  # with what they have started, which the end of this process alone would leave behind
+
+
+def _end_with_parent() -> None:
+    """When the run's process has been killed: end, with all guests, instead of finishing the episode."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        end_all()
+        os._exit(1)
+
+
+def _work_off(pipe: Connection[Any, Any], work: Work) -> None:
     threads = set(threading.enumerate())
     while True:
         try:
@@ -141,6 +159,7 @@ def _serve(pipe: Connection[Any, Any], work: Work) -> None:
         except BrokenPipeError:
             return
         if is_spent:
+            end_all()
             os._exit(0)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, describe_error, place_of, printable
 
 if TYPE_CHECKING:
     from sidestep.types.scenario import Scenario
@@ -78,21 +78,29 @@ def _scenario_row(scenario: Scenario) -> dict[str, Any]:
 
 
 def list_policies() -> list[dict[str, Any]]:
-    """Name, needs, summary and citation of each policy; from its class, nothing is made."""
+    """Name, needs, summary and citation of each policy; from its class, nothing is made. A plug-in that is broken is
+    listed with what is wrong with it."""
     from sidestep import registry
 
     rows = []
     for name in registry.names("policies"):
-        policy = registry.load("policies", name)
-        rows.append(
-            {
-                "name": name,
-                "needs": sorted(policy.needs),
-                "summary": str(getattr(policy, "summary", "") or _first_line(policy)),
-                "citation": str(getattr(policy, "citation", "")),
-            }
-        )
+        try:
+            rows.append(_policy_row(name, registry.load("policies", name)))
+        except (Exception, SystemExit) as error:
+            if name in registry.POLICIES:
+                raise
+            wrong = f"cannot be loaded: {describe_error(error)}{place_of(error)}"
+            rows.append({"name": name, "needs": [], "summary": wrong, "citation": ""})
     return rows
+
+
+def _policy_row(name: str, policy: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "needs": sorted(policy.needs),
+        "summary": printable(str(getattr(policy, "summary", "") or _first_line(policy))),
+        "citation": printable(str(getattr(policy, "citation", ""))),
+    }
 
 
 def _first_line(thing: Any) -> str:

@@ -13,6 +13,7 @@ import typer
 from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, print_json, say
 
 if TYPE_CHECKING:
+    from sidestep.benchmark.episode import EpisodeScores
     from sidestep.benchmark.runner import RunResult
 
 
@@ -72,15 +73,20 @@ def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> No
 
 def tell_failures(result: RunResult) -> None:
     """Broken policies and scenarios that could not be built, on stderr."""
-    errors: dict[str, list[str]] = {}
+    from sidestep.benchmark.folder import episode_path
+
+    errors: dict[str, list[EpisodeScores]] = {}
     for episode in result.episodes:
         if episode.outcome == "policy_error":
-            errors.setdefault(
-                f"{episode.policy}: {episode.error.strip().splitlines()[-1] if episode.error else 'failed'}",
-                [],
-            ).append(f"{episode.scenario} seed {episode.seed}")
-    for message, where in errors.items():
-        say(f"policy error in {len(where)} of {len(result.episodes)} episodes, first {where[0]}: {message}")
+            message = " ".join(episode.error.split()) or "failed"
+            errors.setdefault(f"{episode.policy}: {message}", []).append(episode)
+    for message, failed in errors.items():
+        first = failed[0]
+        where = f"{first.scenario} seed {first.seed}"
+        say(f"policy error in {len(failed)} of {len(result.episodes)} episodes, first {where}: {message}")
+        log = episode_path(result.folder, first.policy, first.scenario, first.seed).with_suffix(".log")
+        if log.exists():
+            say(f"  traceback and output: {log}")
     reasons: dict[tuple[str, str], int] = {}
     for entry in result.skipped:
         reasons[entry.scenario, entry.reason] = reasons.get((entry.scenario, entry.reason), 0) + 1

@@ -58,7 +58,7 @@ def _value(text: str, assignment: str) -> Any:
     except BadInput:
         raise BadInput(f"--set {assignment:.120}: {text!r:.120} is not a YAML value; quote it") from None
     value = values[0] if values else ("" if not text else None)
-    if isinstance(value, str):
+    if isinstance(value, str) and value == text.strip():  # not quoted
         try:
             return float(value)  # YAML 1.1 reads 1e-3 as text
         except ValueError:

@@ -6,6 +6,6 @@ is the life of the process. What this protects against and what not: ``SECURITY.
 """
 
 from sidestep.guests.policy import GuestPolicy, Guests
-from sidestep.guests.process import GuestProcess, Introduced, introduce
+from sidestep.guests.process import GuestProcess, Introduced, end_all, introduce
 
-__all__ = ["GuestPolicy", "GuestProcess", "Guests", "Introduced", "introduce"]
+__all__ = ["GuestPolicy", "GuestProcess", "Guests", "Introduced", "end_all", "introduce"]

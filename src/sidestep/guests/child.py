@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from sidestep import registry
-from sidestep.errors import BadInput, describe_error, printable
+from sidestep.errors import BadInput, describe_error, place_of, printable
 from sidestep.guests.messages import (
     ObservationReceiver,
     camera_message,
@@ -100,8 +100,8 @@ class Guest:
 
     def _introduce(self, message: Message) -> Message:
         reference, settings = message["reference"], json.loads(message["settings"])
-        self._make = lambda: registry.make_policy(reference, settings)
         try:
+            self._make = registry.policy_maker(reference, settings)  # once: a policy may go to another folder
             policy = self._spare = self._make()
             registry.check_policy(policy, reference)
             dynamics = getattr(policy, "dynamics", None)
@@ -159,5 +159,5 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
     except BaseException as error:
         with suppress(BaseException):
             traceback.print_exc()  # into the log beside the record
-        answer = {"type": "error", "message": describe_error(error)}
+        answer = {"type": "error", "message": describe_error(error) + place_of(error)}
     return {**answer, "id": question["id"]}

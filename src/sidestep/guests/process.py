@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +56,9 @@ _BOOT = (
 )  # fmt: skip
 
 
+_LIVING: weakref.WeakSet[GuestProcess] = weakref.WeakSet()
+
+
 class GuestRefused(GuestFailed):
     """The policy cannot be made with these settings, or is none."""
 
@@ -95,6 +99,7 @@ class GuestProcess:
         finally:
             os.close(writing)
         self._output: int | None = reading
+        _LIVING.add(self)
         if os.name == "posix":
             os.set_blocking(reading, False)
         try:
@@ -270,6 +275,12 @@ def _how(code: int) -> str:
         return f"exit code {code}"
     name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
     return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+
+
+def end_all() -> None:
+    """End every guest of this process and what they have started; for a process that is about to end itself."""
+    for guest in list(_LIVING):
+        guest.kill()
 
 
 def introduce(reference: str, settings: dict[str, Any]) -> Introduced:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from sidestep import registry
 from sidestep.benchmark.episode import EpisodeTask
 from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.benchmark.runner import Progress, RunResult, run_benchmark, tasks_of
@@ -37,10 +36,8 @@ def serve(host: Host, plan_for: Callable[[PolicyPlan], Plan], out: Path, progres
         plan = plan_for(policy)
         host.announce(plan, [task for task in tasks_of(plan, out) if not task.path.exists()])
 
-        def make_policy(task: EpisodeTask) -> Any:
-            if task.policy.name == policy.name:
-                return host.policy_for(task)
-            return registry.make_policy(task.policy.name, task.policy.settings)  # the folder's plan had more policies
+        def make_policy(task: EpisodeTask) -> Any:  # the folder's plan may have more policies, made as in any run
+            return host.policy_for(task) if task.policy.name == policy.name else None
 
         result = run_benchmark(plan, out, progress=progress, make_policy=make_policy)
         reason = "done"

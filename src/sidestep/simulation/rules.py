@@ -68,7 +68,7 @@ def _pack_rules(rules: Rules) -> FloatArray:
     packed[referee.RULE_KINDS] = sum(bit for bit, holds in kinds.items() if holds)
     packed[referee.RULE_ENDS_ON] = sum(1 << OUTCOME_CODES[outcome] for outcome in set(rules.ends_on))
     if rules.frozen_after_s is not None:
-        packed[referee.RULE_FROZEN_STEPS] = round(rules.frozen_after_s / rules.step_s)
+        packed[referee.RULE_FROZEN_STEPS] = round(min(rules.frozen_after_s, 2 * rules.time_limit_s) / rules.step_s)
     packed[referee.RULE_STOP_WITHIN], packed[referee.RULE_STOP_FOR] = rules.stop_within_m, rules.stop_for_s
     packed[referee.RULE_COOLDOWN] = rules.collision_cooldown_s
     packed[referee.RULE_PRECEDENCE :] = [OUTCOME_CODES[outcome] for outcome in rules.precedence]

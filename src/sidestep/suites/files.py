@@ -143,7 +143,7 @@ def _scenarios_in(file: Path, suite: str) -> Iterator[tuple[Scenario, str]]:
         defaults = merge(shared, document.get("defaults") or {})
         for index, item in enumerate(document["scenarios"], start=1):
             if not isinstance(item, dict):
-                raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r}")
+                raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r:.80}")
             scenario = Scenario.parse(merge(defaults, item), _place(file, item, index))
             yield scenario, str(document.get("summary", ""))
 

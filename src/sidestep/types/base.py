@@ -19,6 +19,9 @@ BoolArray = npt.NDArray[np.bool_]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda value: value + 0.0)]  # no -0.0
+Speed = Annotated[NonNegative, Field(le=100)]
+PositiveSpeed = Annotated[Positive, Field(le=100)]
+"""m/s; whoever is faster than any car is a mistake, and the search for neighbours grows with the speed."""
 Coordinate = Annotated[float, Field(ge=-1e5, le=1e5, allow_inf_nan=False)]
 """m; worlds are at most 32 km across, so that anything beyond 100 km is a mistake."""
 Angle = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]

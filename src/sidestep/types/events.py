@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive
+from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive, PositiveSpeed
 from sidestep.types.gestures import Gesture
 
 Side = Literal["left", "right"]
@@ -27,7 +27,7 @@ class EventBase(Model):
 class Walking(EventBase):
     """An event whose people walk."""
 
-    speed: Positive | None = None
+    speed: PositiveSpeed | None = None
     """m/s; None: drawn from 1.1 … 1.65."""
 
 
@@ -101,7 +101,7 @@ class Lateral(Walking):
     """How far beside ``at`` the person waits."""
     direction: Angle | None = None
     """Of the robot's way at ``at``, rad; None: that of the nearest leg of its route."""
-    max_speed: Positive = 2.0
+    max_speed: PositiveSpeed = 2.0
     walk_on_m: Positive = 6.0
     """How far past the robot's line the person walks before leaving the world."""
     trigger_m: Positive = 4.0
@@ -120,7 +120,7 @@ class Overtaking(Walking):
     """Between the bodies while passing."""
     margin: Positive = 0.5
     """How much faster than the robot, m/s."""
-    max_speed: Positive = 2.2
+    max_speed: PositiveSpeed = 2.2
     walk_on_m: Positive = 20.0
     """How far ahead of the robot the person leaves the world."""
     trigger_m: Positive = 1.0
@@ -202,7 +202,7 @@ class Following(Walking):
     """Kept from the robot."""
     duration_s: Positive | None = None
     """Then the person turns away and leaves; None: to the end."""
-    max_speed: Positive = 2.0
+    max_speed: PositiveSpeed = 2.0
     trigger_m: Positive = 3.0
     """From the robot, in any direction."""
 
@@ -216,7 +216,7 @@ class Leading(Walking):
     """Where to; at its end the person leaves the world. Empty: the rest of the robot's route."""
     distance_m: Positive = 2.5
     """Kept from the robot."""
-    max_speed: Positive = 2.0
+    max_speed: PositiveSpeed = 2.0
     trigger_m: Positive = 4.0
     """Ahead of the robot."""
 
@@ -230,7 +230,7 @@ class Accompanying(Walking):
     """None: where the person is at the trigger."""
     gap_m: Positive = 0.5
     """Between the bodies."""
-    max_speed: Positive = 2.0
+    max_speed: PositiveSpeed = 2.0
     trigger_m: Positive = 3.0
     """From the robot, in any direction."""
 

@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import Angle, Coordinate, FarPoint, Finite, Model, NonNegative, Point, Pose, Positive
+from sidestep.types.base import (
+    Angle,
+    Coordinate,
+    FarPoint,
+    Finite,
+    Model,
+    NonNegative,
+    Point,
+    Pose,
+    Positive,
+    PositiveSpeed,
+    Speed,
+)
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.events import EventSpec
 from sidestep.types.outcome import Rules
@@ -30,7 +42,7 @@ class Person(Model):
     start: Point
     waypoints: tuple[Point, ...] = ()
     """Points to walk to, in order. None: the person stands."""
-    speed: NonNegative | None = None
+    speed: Speed | None = None
     """Preferred speed, m/s; None: drawn from the part's distribution."""
     radius: Positive | None = None
     group: int | None = None
@@ -86,7 +98,7 @@ class ReplayPlacement(Model):
     """A file with tracks; the format is detected."""
     start_s: Finite = 0.0
     """The recording's time that becomes time 0."""
-    speed: Positive = 1.0
+    speed: Annotated[Positive, Field(le=1000)] = 1.0
     """How much faster than recorded the clock runs."""
     people: tuple[int, ...] | None = None
     """Only these; None: everybody present in the time window."""
@@ -98,7 +110,7 @@ class ReplayPlacement(Model):
     """Dataset frame to world frame: mirror, scale, rotate (rad), then shift (m)."""
     mirror: bool = False
     """Whether the recording's y is turned round before anything else."""
-    scale: Positive = 1.0
+    scale: Annotated[Positive, Field(le=1e6)] = 1.0
 
     @model_validator(mode="after")
     def _check(self) -> ReplayPlacement:
@@ -124,10 +136,10 @@ Placement = Annotated[
 class SpeedDistribution(Model):
     """Preferred walking speeds: normal, cut at the limits. Default: Weidmann 1993 (1.34 ± 0.26 m/s)."""
 
-    mean: Positive = 1.34
-    sd: NonNegative = 0.26
-    low: NonNegative = 0.6
-    high: Positive = 2.0
+    mean: PositiveSpeed = 1.34
+    sd: Speed = 0.26
+    low: Speed = 0.6
+    high: PositiveSpeed = 2.0
 
     @model_validator(mode="after")
     def _check(self) -> SpeedDistribution:
@@ -152,7 +164,7 @@ class CrowdPart(Model):
     at_end: AtEnd = "stay"
     speed: SpeedDistribution = Field(default_factory=SpeedDistribution)
     radius: Positive = 0.25
-    parameters: dict[str, float] = Field(default_factory=dict)
+    parameters: dict[str, Finite] = Field(default_factory=dict)
     """Overrides of the model's parameters by name."""
 
     @model_validator(mode="after")
