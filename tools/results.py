@@ -32,7 +32,6 @@ SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
 CORE = ("straight", "stop", "orca", "social_force", "mpc")
 CATALOGUE = ("expert", "mpc", "social_force", "orca", "follow_lane", "straight", "stop")
 SIDEWALK = ("follow_lane", "orca", "social_force", "stop", "expert")
-PRIVILEGED = ("oracle", "expert")
 PUBLISHED = {"social_force": "32/33", "orca": "24/33", "cadrl": "18/33", "sampling": "9/33"}
 """Successes printed in the SocNavBench paper."""
 LATENCIES = ("0.1", "0.25", "0.5")
@@ -180,9 +179,9 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 def _policies(scores: Scores) -> list[tuple[str, str, Scores]]:
     """Name for people, name, scores; privileged policies last."""
-    found = [(name, scores["policies"][name]) for name in scores["policies"]]
-    found.sort(key=lambda item: item[0] in PRIVILEGED)
-    return [(f"`{name}`" + (" (privileged)" if name in PRIVILEGED else ""), name, one) for name, one in found]
+    found = list(scores["policies"].items())
+    found.sort(key=lambda item: item[1]["privileged"])
+    return [(f"`{name}`" + (" (privileged)" if one["privileged"] else ""), name, one) for name, one in found]
 
 
 def _successes(one: Scores) -> str:
