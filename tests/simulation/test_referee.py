@@ -20,7 +20,7 @@ from sidestep.policies.straight import Straight
 from sidestep.scenes.compile import compile_scene
 from sidestep.simulation import run_episode
 from sidestep.simulation.rules import OUTCOME_CODES, compile_ground, ground_bank, pack_waypoints
-from sidestep.types import Event, HolonomicVelocity, Outcome, SceneSpec
+from sidestep.types import Event, HolonomicVelocity, Outcome, SceneSpec, decide
 from sidestep.types.decide import counted_failures, decide_outcome, in_front_of_hand, separate_collisions
 from sidestep.types.gestures import GESTURES
 from sidestep.types.outcome import Rules
@@ -104,6 +104,7 @@ def test_the_kernels_numbers_are_those_of_the_types() -> None:
     assert {outcome: getattr(referee, outcome.name) for outcome in Outcome} == OUTCOME_CODES
     assert len(OUTCOME_CODES) == referee.OUTCOMES
     assert GESTURES["stop"] == referee.STOP_GESTURE
+    assert decide.LONGER_THAN_BEFORE == referee.LONGER_THAN_BEFORE
 
 
 def test_the_ground_is_what_geometry_says() -> None:
