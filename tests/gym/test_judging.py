@@ -1,5 +1,5 @@
-"""One referee: the same actions end the same way, at the same step and in the same state, in an episode of the
-benchmark and in a learning environment; and rewards follow the benchmark's outcomes."""
+"""One referee: the same actions end the same way, at the same step, in the same state and with the same digest, in an
+episode of the benchmark and in a learning environment; and rewards follow the benchmark's outcomes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBO
 from sidestep.robots import native_bounds
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
+from sidestep.simulation.recorder import Recorder
+from sidestep.simulation.referee import Referee
 from sidestep.simulation.rules import OUTCOME_CODES
 from sidestep.types import HolonomicVelocity, Observation, Outcome, Scenario, Task, Velocity
 from sidestep.types.decide import outcome_of_event
@@ -96,7 +98,10 @@ class Replay(Policy):
     def act(self, observation: Observation) -> Any:
         robot = observation.robot
         self.seen.append((robot.x, robot.y, robot.heading, robot.vx, robot.vy, robot.omega))
-        return self._kind(*self._commands[len(self.seen) - 1].tolist())
+        return self.command(len(self.seen) - 1)
+
+    def command(self, step: int) -> Any:
+        return self._kind(*self._commands[step].tolist())
 
 
 def random_actions(scenario: Scenario, seed: int) -> Any:
@@ -129,6 +134,8 @@ def check(scenario: Scenario, seed: int) -> EpisodeRecord:
     for again in range(2):  # a second episode begins from nothing that the first one left
         env.reset(options={"world_seed": seed})
         over, steps = False, 0
+        recorder, judge = Recorder(world), Referee(world)
+        recorder.note_state(env._environments.worlds, 0)
         while not over:
             here = env._environments.worlds.robot_state[0, 0]
             assert policy.seen[steps] == tuple(here[STATE].tolist()), (again, steps)
@@ -136,6 +143,8 @@ def check(scenario: Scenario, seed: int) -> EpisodeRecord:
             batch.action[:] = actions[steps]
             batch.step()
             _, _, terminated, truncated, info = env.step(actions[steps])
+            judge.watch(env._environments.worlds, 0)
+            recorder.note_step(env._environments.worlds, 0, policy.command(steps), 0.0)
             over, steps = terminated or truncated, steps + 1
             assert batch.ending[:, 0].tolist() == [batch.ending[0, 0]] * 2
             assert ENDINGS[batch.ending[0, 0]] == info["termination_reason"]
@@ -148,8 +157,16 @@ def check(scenario: Scenario, seed: int) -> EpisodeRecord:
         assert np.array_equal(people[there], record.person_position[-1, there])
         assert truncated == any(event.kind == "timeout" for event in record.events)
         assert int(worlds.marks[0, 0, referee.HAPPENED]) == outcomes_of(record)
+        if is_seen_whole(scenario):
+            assert recorder.finish(record.policy, judge.outcome, judge.events, "sync").digest == record.digest
         batch.reset(np.arange(2))
     return record
+
+
+def is_seen_whole(scenario: Scenario) -> bool:
+    """Whether an environment shows every state of the record: not those within a held action, nor where a robot failed
+    before it was put back."""
+    return scenario.rules.control_every == 1 and scenario.rules.on_failure == "end"
 
 
 @pytest.mark.parametrize("name", CASES)
