@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from sidestep.errors import BadInput
-from sidestep.suites.sidewalk.places import LongWay, Split, Way
+from sidestep.suites.sidewalk.places import LongWay, Split, Way, read_choice
 from sidestep.types.base import Model
 
 DATA = Path(__file__).parents[1] / "data" / "sidewalk_real.json"
@@ -40,11 +39,7 @@ class DrawnPlaces(Model):
 
 @cache
 def _read() -> DrawnPlaces:
-    try:
-        text = DATA.read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{DATA}: cannot be read ({error.strerror}); the installation is incomplete") from error
-    return DrawnPlaces.model_validate_json(text)
+    return DrawnPlaces.model_validate_json(read_choice(DATA))
 
 
 def drawn_unit_ways() -> dict[str, tuple[tuple[str, Way], ...]]:

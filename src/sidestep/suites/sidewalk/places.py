@@ -57,11 +57,15 @@ class Places(Model):
 @cache
 def sidewalk_places() -> Places:
     """The chosen ways."""
+    return Places.model_validate_json(read_choice(DATA))
+
+
+def read_choice(path: Path) -> str:
+    """The text of a file that comes with the package."""
     try:
-        text = DATA.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"{DATA}: cannot be read ({error.strerror}); the installation is incomplete") from error
-    return Places.model_validate_json(text)
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); the installation is incomplete") from error
 
 
 def plain(model: Any) -> Any:
