@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from importlib import import_module
 from typing import Any
 
 from sidestep.bench.machine import bench_machine
 from sidestep.bench.measure import Case, Effort
 from sidestep.errors import BadInput, UnknownName
+from sidestep.registry import import_attribute
 
 SUITES: dict[str, tuple[str, ...]] = {
-    "core": tuple(f"sidestep.bench.{family}" for family in ("crowd", "environment", "lidar", "start", "memory")),
-    "run": ("sidestep.bench.runs",),
-    "render": ("sidestep.bench.render",),
-    "town": ("sidestep.bench.town",),
+    "core": (
+        "sidestep.bench.crowd:cases",
+        "sidestep.bench.environment:cases",
+        "sidestep.bench.lidar:cases",
+        "sidestep.bench.start:cases",
+        "sidestep.bench.memory:cases",
+    ),
+    "run": ("sidestep.bench.runs:cases",),
+    "render": ("sidestep.bench.render:cases",),
+    "town": ("sidestep.bench.town:cases",),
 }
-"""The modules whose ``cases()`` make up each suite."""
+"""The functions that list the cases of each suite."""
 
 Progress = Callable[[int, int, str], None]
 """Figures done, figures in all, and what is measured now or is worth knowing about it."""
@@ -60,7 +66,7 @@ def choose_cases(suite: str, quick: bool = False, only: str | None = None) -> li
     """The cases of ``suite`` that match; a pattern that matches none is an error."""
     if suite not in SUITES:
         raise UnknownName("bench suite", suite, SUITES)
-    cases: list[Case] = [case for module in SUITES[suite] for case in import_module(module).cases()]
+    cases: list[Case] = [case for reference in SUITES[suite] for case in import_attribute(reference)()]
     chosen = [case for case in cases if (case.quick or not quick) and (only is None or fnmatchcase(case.id, only))]
     if not chosen:
         known = ", ".join(case.id for case in cases if case.quick or not quick)

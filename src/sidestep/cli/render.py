@@ -1,4 +1,4 @@
-"""``sidestep render``: what a camera sees of a scenario; and the contact sheet."""
+"""``sidestep render``: what a camera sees of a scenario."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import typer
 
 from sidestep.cli.renderer_choice import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
-from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.types.record import EpisodeRecord
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 @verb
 def render(
-    suite: Annotated[str | None, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")] = None,
-    scenario: Annotated[str | None, typer.Argument(help="Name of the scenario.")] = None,
-    out: Annotated[Path | None, typer.Option(help="PNG or JPEG file.")] = None,
+    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
+    scenario: Annotated[str, typer.Argument(help="Name of the scenario.")],
+    out: Annotated[Path, typer.Option(help="PNG or JPEG file.")],
     time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
     policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
     renderer: RendererChoice = None,
@@ -35,19 +34,9 @@ def render(
     ] = None,
     weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="The weather.")] = "clear",
     light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="The time of day.")] = "noon",
-    sheet: Annotated[
-        Path | None, typer.Option(help="Instead of a scenario: the contact sheet of 24 stills into this file.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a moment of SCENARIO of SUITE as a camera sees it, or the contact sheet."""
-    if sheet is not None:
-        if suite is not None or out is not None:
-            raise BadInput("--sheet FILE draws the contact sheet and needs no suite, scenario or --out")
-        _draw_sheet(sheet, size, as_json)
-        return
-    if suite is None or scenario is None or out is None:
-        raise BadInput("render needs SUITE, SCENARIO and --out FILE, or --sheet FILE alone")
+    """Draw a moment of SCENARIO of SUITE as a camera sees it."""
     from sidestep.cli.filming import sized, split_names
     from sidestep.report.camera_film import draw_still
 
@@ -88,18 +77,3 @@ def _run_until(scenario: Scenario, base: Path | None, policy: str, seed: int, ti
     limit = max(min(time, scenario.rules.time_limit_s), scenario.rules.step_s)
     until = scenario.model_copy(update={"rules": scenario.rules.model_copy(update={"time_limit_s": limit})})
     return run_episode(until, registry.make_policy(policy, {}), seed=seed, base=base)
-
-
-def _draw_sheet(path: Path, size: str | None, as_json: bool) -> None:
-    from sidestep.cli.bars import progress_bar
-    from sidestep.cli.filming import sized
-    from sidestep.report.contact_sheet import STILL_SIZE, write_sheet
-    from sidestep.types.sensors import CameraSettings
-
-    each = sized(CameraSettings(width=STILL_SIZE[0], height=STILL_SIZE[1]), size)
-    with quiet_stdout(as_json), progress_bar("stills") as move:
-        titles = write_sheet(path, (each.width, each.height), progress=move)
-    if as_json:
-        print_json({"file": str(path), "stills": titles})
-    else:
-        typer.echo(f"wrote {path}")
