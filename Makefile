@@ -57,8 +57,8 @@ bench: $(STAMP)
 	$(BIN)/python -m sidestep bench --suite core
 
 docs: $(STAMP)
-	$(BIN)/python -m sidestep.metrics.catalogue > docs/metrics.md
-	$(BIN)/python -m sidestep.suites.schema
+	$(BIN)/python -m tools.write_metrics_page > docs/metrics.md
+	$(BIN)/python -m tools.scenario_schema
 
 golden: $(STAMP)
 	$(BIN)/python -m tests.simulation.golden --write

@@ -43,10 +43,10 @@ ALLOWED = {
     "suites/socnav_twins": "fits and compares twins for developers; what was fitted is data",
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
-    "policies/remote/client.py": "runs in the process of a policy from elsewhere",
-    "policies/learned/cadrl_network.py": "the kernel's formula in plain NumPy, for training and tests",
-    "kernels/raster_sky.py": "pictures",
-    "kernels/raster_wet.py": "pictures",
+    "remote/client.py": "runs in the process of a policy from elsewhere",
+    "policies/cadrl/network.py": "the kernel's formula in plain NumPy, for training and tests",
+    "render/raster/sky.py": "pictures",
+    "render/raster/surface.py": "pictures",
 }
 """Folders and files that define nothing at run time, with the reason."""
 

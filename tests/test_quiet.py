@@ -40,9 +40,9 @@ for name in {EXTRAS}:
         importlib.import_module(name)
     except ImportError:
         print("without", name)
-import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.serve
+import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.runs.serve
 from sidestep.errors import MissingExtra
-from sidestep.policies.visual.network import import_onnx_runtime
+from sidestep.policies.visual.model_files import import_onnx_runtime
 try:
     import_onnx_runtime().SessionOptions()
 except MissingExtra:
@@ -51,13 +51,13 @@ except MissingExtra:
 RUNS = """
 import tempfile
 from pathlib import Path
-from sidestep import registry
-from sidestep.benchmark.plan import make_plan
-from sidestep.benchmark.runner import run_benchmark
+from sidestep.suites.files import load_suite
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark
 from sidestep.errors import SidestepError
 out = Path(tempfile.mkdtemp())
 for name in {suites}:
-    suite = registry.load("suites", name)
+    suite = load_suite(name)
     try:
         plan = make_plan(suite, ["stop"], limit=1)
     except SidestepError as error:
@@ -155,4 +155,4 @@ def test_every_import_of_onnx_runtime_goes_through_one_place() -> None:
         for path in source.rglob("*.py")
         if re.search(r"^\s*(import|from) onnxruntime", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert importing == ["policies/visual/network.py"]
+    assert importing == ["policies/visual/model_files.py"]

@@ -15,21 +15,21 @@ import msgpack
 import numpy as np
 import pytest
 
-from sidestep.benchmark.folder import load_run
-from sidestep.cli.settings import parse_settings
+from sidestep.cli.run import parse_settings
 from sidestep.datasets import load_tracks
 from sidestep.datasets.find import installed
 from sidestep.datasets.sanity import describe
 from sidestep.datasets.sidestep_tracks import SIDESTEP
 from sidestep.errors import SidestepError
-from sidestep.policies.remote.messages import read_command, read_introduction
-from sidestep.policies.remote.wire import WireError, decode
-from sidestep.policies.visual.catalogue import load_spec
+from sidestep.policies.visual.model_files import load_spec
+from sidestep.remote.joystick import JoystickPolicy
+from sidestep.remote.messages import read_command, read_introduction
+from sidestep.remote.wire import WireError, decode
 from sidestep.robots import load_robot
+from sidestep.runs.folder import load_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places.glb import read_triangles, write_glb
-from sidestep.serve.joystick import JoystickPolicy
+from sidestep.scenes.places.scan import read_triangles, write_glb
 from sidestep.simulation import build_world
 from sidestep.suites.files import load_suite
 from sidestep.types.tracks import Tracks
@@ -212,7 +212,7 @@ def track_file(folder: Path) -> bytes:
 
 
 def run_file(folder: Path) -> bytes:
-    from sidestep.benchmark.folder import RunFile
+    from sidestep.runs.folder import RunFile
 
     RunFile(fake_plan(folder, "Steady")).save(folder)
     return (folder / "run.json").read_bytes()

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 import sidestep
-from sidestep.crowd.twins import load_twin
+from sidestep.crowd.synthetic import load_statistics
 from sidestep.datasets import load_dataset
 from sidestep.errors import SidestepError
-from sidestep.policies.stop import Stop
-from sidestep.policies.visual.catalogue import load_spec
+from sidestep.policies.trivial import Stop
+from sidestep.policies.visual.model_files import load_spec
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places.glb import read_triangles
+from sidestep.scenes.places.scan import read_triangles
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from tests.datasets.conftest import FILES
@@ -235,7 +235,7 @@ BAD_NAMES = ("", "\0", "x" * 9_000, "/", "a\nb", "\ud800", "~nobody", "-", "1e99
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_names_that_are_none(name: str) -> None:
-    for read in (load_suite, resolve_scene, load_robot, load_spec, load_twin, load_dataset):
+    for read in (load_suite, resolve_scene, load_robot, load_spec, load_statistics, load_dataset):
         refused(lambda read=read: read(name), ".")  # type: ignore[misc]
 
 

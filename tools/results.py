@@ -23,9 +23,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from sidestep.benchmark.machine import describe_machine
 from sidestep.datasets import find_dataset
-from sidestep.report.sidewalk_page import counts_table
+from sidestep.runs.provenance import describe_machine
+from tools.sidewalk_page import counts_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.policies.remote.client import Velocity, serve_policy
-from sidestep.policies.remote.policy import greet
-from sidestep.policies.remote.session import Session
-from sidestep.policies.remote.wire import Address
+from sidestep.remote.client import Velocity, serve_policy
+from sidestep.remote.session import greet
+from sidestep.remote.session import Session
+from sidestep.remote.wire import Address
 from sidestep.robots import load_robot
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 

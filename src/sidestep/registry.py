@@ -23,28 +23,29 @@ from sidestep.types.observation import NEEDS
 Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
 
 POLICIES: dict[str, str] = {
-    "straight": "sidestep.policies.straight:Straight",
-    "stop": "sidestep.policies.stop:Stop",
+    "straight": "sidestep.policies.trivial:Straight",
+    "stop": "sidestep.policies.trivial:Stop",
     "orca": "sidestep.policies.orca:Orca",
     "social_force": "sidestep.policies.social_force:SocialForce",
-    "sampling": "sidestep.policies.sampling:Sampling",
-    "cadrl": "sidestep.policies.learned.cadrl:Cadrl",
-    "mpc": "sidestep.policies.mpc:Mpc",
+    "sampling": "sidestep.policies.sampling.policy:Sampling",
+    "cadrl": "sidestep.policies.cadrl.policy:Cadrl",
+    "mpc": "sidestep.policies.mpc.policy:Mpc",
     "oracle": "sidestep.policies.oracle:Oracle",
     "follow_lane": "sidestep.policies.sidewalk.follow_lane:FollowLane",
-    "expert": "sidestep.policies.sidewalk.expert:Expert",
+    "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
 }
 
 SUITES: dict[str, str] = {
-    "core": "sidestep.suites.core:CORE",
+    "core": "core.yaml",
     "socnav": "sidestep.suites.socnav:SOCNAV",
-    "catalogue": "sidestep.suites.catalogue:CATALOGUE",
-    "sidewalk-unit": "sidestep.suites.sidewalk.unit:SIDEWALK_UNIT",
-    "sidewalk-reactive": "sidestep.suites.sidewalk.reactive:SIDEWALK_REACTIVE",
-    "sidewalk-long": "sidestep.suites.sidewalk.long:SIDEWALK_LONG",
+    "catalogue": "catalogue.yaml",
+    "sidewalk-unit": "sidestep.suites.sidewalk.scenarios:SIDEWALK_UNIT",
+    "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
+    "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
 }
+"""A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
 REMOTE = "remote:"
 """Opens the name of a policy that another process serves."""
@@ -53,9 +54,9 @@ DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
     "biwi": "sidestep.datasets.biwi:BIWI",
     "ucy_vsp": "sidestep.datasets.ucy_vsp:UCY_VSP",
-    "socnavbench": "sidestep.datasets.socnavbench:SOCNAVBENCH",
+    "socnavbench": "sidestep.datasets.csv_formats:SOCNAVBENCH",
     "trajnet": "sidestep.datasets.trajnet:TRAJNET",
-    "vci_dut": "sidestep.datasets.vci_dut:VCI_DUT",
+    "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
@@ -150,7 +151,7 @@ def _import_file(path: str) -> ModuleType:
 
 
 def is_guest(reference: str) -> bool:
-    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.guests``)."""
+    """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.remote``)."""
     return reference not in POLICIES and not reference.startswith(REMOTE)
 
 
@@ -180,7 +181,7 @@ def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
 def policy_maker(reference: str, settings: dict[str, Any] | None = None) -> Callable[[], Any]:
     """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
-        factory = partial(import_attribute("sidestep.policies.remote:RemotePolicy"), reference.removeprefix(REMOTE))
+        factory = partial(import_attribute("sidestep.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sidestep.bench import bench_table, measure
-from sidestep.bench.measure import Effort, Figure, rate, rates
-from sidestep.bench.peers import Peer, find_peer
-from sidestep.bench.targets import Target, orca_cost_growth
+from sidestep.bench.figures import Target, orca_cost_growth
+from sidestep.bench.measure import Effort, Figure, Peer, find_peer, rate, rates
 
 
 class Clock:

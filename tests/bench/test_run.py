@@ -9,9 +9,8 @@ from math import isfinite
 import pytest
 
 from sidestep.bench import run_bench
-from sidestep.bench.run import SUITES, choose_cases
-from sidestep.bench.start import seconds_to_first_step
-from sidestep.bench.targets import LARGE, SMALL, TARGETS
+from sidestep.bench.environment import seconds_to_first_step
+from sidestep.bench.figures import LARGE, SMALL, SUITES, TARGETS, choose_cases
 from sidestep.errors import BadInput, SidestepError, UnknownName
 
 SIZES, PEOPLE = (10, 50, 200, 1000, 5000), (5, 10, 20, 50)
@@ -108,7 +107,7 @@ def test_start_is_timed_in_a_new_process() -> None:
 
 
 def test_a_process_that_cannot_step_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidestep.bench.start.PROGRAM", "raise SystemExit('no such thing')")
+    monkeypatch.setattr("sidestep.bench.environment.PROGRAM", "raise SystemExit('no such thing')")
     with pytest.raises(SidestepError, match="no such thing"):
         seconds_to_first_step({})
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from sidestep.bench import crowd as crowd_bench
-from sidestep.bench import walking
+from sidestep.bench import crowd as walking
 from sidestep.bench.crowd import CODES, Crowd, SharedCrowd, WalkingCrowd
-from sidestep.bench.environment import Batch, OneEnvironment
+from sidestep.bench.crowd_peers import DENSITY, SPACING, Walkers, draw_square
+from sidestep.bench.environment import Batch, OneEnvironment, bytes_per_environment
 from sidestep.bench.lidar import Scans
-from sidestep.bench.memory import bytes_per_environment
-from sidestep.bench.square import DENSITY, SPACING, Walkers, draw_square
 from sidestep.kernels import layout
 from sidestep.types.base import FloatArray
 
@@ -66,7 +65,7 @@ def test_threads_share_a_world_without_changing_it(model: str) -> None:
 
 def test_orca_and_rvo2_walk_the_same_way() -> None:
     pytest.importorskip("pyrvo")
-    from sidestep.bench.peers.pyrvo import orca_peer
+    from sidestep.bench.crowd_peers import orca_peer
 
     drawn = draw_square(N)
     peer: Any = orca_peer(drawn).work
@@ -103,7 +102,7 @@ def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     root = logging.getLogger()
     before = (root.level, list(root.handlers), root.manager.disable)
-    from sidestep.bench.peers.pysocialforce import moussaid_peer
+    from sidestep.bench.crowd_peers import moussaid_peer
 
     try:
         moussaid_peer(draw_square(10))
@@ -116,7 +115,7 @@ def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.M
 
 def test_irsim_episodes_are_no_immediate_collisions() -> None:
     pytest.importorskip("irsim")
-    from sidestep.bench.peers.irsim import crossing_peer
+    from sidestep.bench.environment import crossing_peer
 
     peer: Any = crossing_peer(20).work
     start = [person.state[:2, 0].copy() for person in peer._environment.obstacle_list]

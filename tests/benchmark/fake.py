@@ -7,18 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.benchmark.plan import Plan, PolicyPlan
 from sidestep.errors import BadInput
-from sidestep.types import (
-    EpisodeRecord,
-    Event,
-    Footprint,
-    Outcome,
-    PolicyInfo,
-    RobotLimits,
-    RobotSpec,
-    Scenario,
-)
+from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.types import EpisodeRecord, Event, Footprint, Outcome, PolicyInfo, RobotLimits, RobotSpec, Scenario
 from tests.records.example import example_scenario
 
 STEPS = 5

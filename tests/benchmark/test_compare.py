@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
-from sidestep.benchmark.compare import Entry, compare_pair, compare_runs
-from sidestep.benchmark.episode import EpisodeScores
-from sidestep.benchmark.results import load_results
-from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.score import ScoredRun, read_run, score_run
-from sidestep.benchmark.summary import summarise
 from sidestep.errors import BadInput, UnknownName
-from sidestep.metrics.paired import tango_interval, wilcoxon_p
 from sidestep.metrics.score import HEADLINES
+from sidestep.metrics.statistics import tango_interval, wilcoxon_p
+from sidestep.runs.compare import Entry, compare_pair, compare_runs
+from sidestep.runs.episode import EpisodeScores
+from sidestep.runs.folder import load_results
+from sidestep.runs.runner import run_benchmark
+from sidestep.runs.score import ScoredRun, read_run, score_run, summarise
 from sidestep.types.result import MetricResult
 from tests.benchmark.fake import fake_episode, fake_plan
 
@@ -120,7 +119,7 @@ def test_recorded_and_generated_people_are_not_paired(tmp_path: Path, monkeypatc
         "b": [scored("mine", k, source="generated") for k in range(3)],
     }
     monkeypatch.setattr(
-        "sidestep.benchmark.compare.read_run",
+        "sidestep.runs.compare.read_run",
         lambda folder: ScoredRun(folder, "suite", "mixed", "paper", tuple(runs[folder.name])),
     )
     with pytest.raises(BadInput, match="mine@a has recorded people and mine@b generated people"):
@@ -205,7 +204,7 @@ def test_chosen_metrics_do_not_replace_the_results(slow_and_fast: list[Path]) ->
 
 
 def test_another_dialect_is_kept_beside(slow_and_fast: list[Path]) -> None:
-    from sidestep.metrics.dialects import DIALECTS
+    from sidestep.metrics.sources import DIALECTS
 
     folder = slow_and_fast[0]
     other = next(name for name in DIALECTS if name != "paper")
@@ -277,7 +276,7 @@ def test_suites_are_compared_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> 
         for k in range(10)
     ]
     monkeypatch.setattr(
-        "sidestep.benchmark.compare.read_run",
+        "sidestep.runs.compare.read_run",
         lambda folder: ScoredRun(folder, "both", "generated", "paper", tuple(episodes)),
     )
     pairs = compare_runs([Path("both")], ["success"])["pairs"]

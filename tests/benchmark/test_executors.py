@@ -10,20 +10,19 @@ from typing import Any
 
 import pytest
 
-from sidestep.benchmark.episode import Answer, EpisodeTask, as_failed, run_task
-from sidestep.benchmark.executors import Died, Ray, Serial, settle
-from sidestep.benchmark.plan import Plan
-from sidestep.benchmark.processes import Processes
-from sidestep.benchmark.runner import choose_executor, run_benchmark, tasks_of
 from sidestep.errors import MissingExtra
 from sidestep.records import load_record
+from sidestep.runs.episode import EpisodeTask, TaskResult, as_failed, run_task
+from sidestep.runs.executors import Ray, Serial, WorkerDied, WorkerProcesses, run_with_retry
+from sidestep.runs.plan import Plan
+from sidestep.runs.runner import choose_executor, run_benchmark, tasks_of
 from tests.benchmark.fake import fake_episode, fake_plan
 
 WORK = partial(run_task, run_episode=fake_episode)
 
 
 def digests(plan: Plan, out: Path, executor: Any) -> dict[tuple[str, str, int], str]:
-    answers = settle(executor, WORK, tasks_of(plan, out), as_failed)
+    answers = run_with_retry(executor, WORK, tasks_of(plan, out), as_failed)
     found = [answer.scores for _, answer in answers]
     return {(each.policy, each.scenario, each.seed): each.digest for each in found if each is not None}
 
@@ -33,7 +32,7 @@ def test_workers_and_order_do_not_change_the_records(tmp_path: Path) -> None:
     serial = digests(plan, tmp_path / "a", Serial())
     assert len(serial) == 12
     assert len(set(serial.values())) == 12
-    assert digests(plan, tmp_path / "b", Processes(2)) == serial
+    assert digests(plan, tmp_path / "b", WorkerProcesses(2)) == serial
 
 
 @pytest.mark.parametrize(("policy", "reason"), [("Exits", "exit code 7"), ("Killed", "SIGKILL")])
@@ -66,7 +65,7 @@ class _Fragile:
     def run(self, work: Any, tasks: Any) -> Any:
         for task in tasks:
             self.deaths -= 1
-            yield task, Died("exit code 1") if self.deaths >= 0 else work(task)
+            yield task, WorkerDied("exit code 1") if self.deaths >= 0 else work(task)
 
 
 @pytest.mark.parametrize(("deaths", "told"), [(1, ""), (2, "exit code 1"), (3, "skipped")])
@@ -74,12 +73,12 @@ def test_who_is_to_blame(tmp_path: Path, deaths: int, told: str) -> None:
     """One death: bad luck. Two: the policy. Three, without the policy: the scenario."""
     seen: list[EpisodeTask] = []
 
-    def work(task: EpisodeTask) -> Answer:
+    def work(task: EpisodeTask) -> TaskResult:
         seen.append(task)
-        return Answer(simulated=True)
+        return TaskResult(simulated=True)
 
     plan = fake_plan(tmp_path, "Steady", scenarios=1, seeds=1)
-    [(_, answer)] = settle(_Fragile(deaths), work, tasks_of(plan, tmp_path), as_failed)
+    [(_, answer)] = run_with_retry(_Fragile(deaths), work, tasks_of(plan, tmp_path), as_failed)
     if told == "skipped":
         assert "building the scenario ended the process" in answer.skipped
     else:
@@ -90,10 +89,10 @@ def test_who_is_to_blame(tmp_path: Path, deaths: int, told: str) -> None:
 def test_errors_of_our_own_are_not_swallowed(tmp_path: Path) -> None:
     plan = fake_plan(tmp_path, "Steady", scenarios=1, seeds=1)
     with pytest.raises(RuntimeError, match="error inside Sidestep"):
-        list(Processes(1).run(_broken, tasks_of(plan, tmp_path)))
+        list(WorkerProcesses(1).run(_broken, tasks_of(plan, tmp_path)))
 
 
-def _broken(task: EpisodeTask) -> Answer:
+def _broken(task: EpisodeTask) -> TaskResult:
     raise KeyError("a bug")
 
 
@@ -101,8 +100,8 @@ def test_somebody_elses_policy_gets_its_own_process(tmp_path: Path) -> None:
     mine = fake_plan(tmp_path, "Steady")
     ours = mine.model_copy(update={"policies": (mine.policies[0].model_copy(update={"name": "stop"}),)})
     assert choose_executor(ours, 1) == Serial()
-    assert choose_executor(ours, 3) == Processes(3)
-    assert choose_executor(mine, 1) == Processes(1)
+    assert choose_executor(ours, 3) == WorkerProcesses(3)
+    assert choose_executor(mine, 1) == WorkerProcesses(1)
     assert choose_executor(mine, 2, "auto") == Ray("auto")
 
 
@@ -118,8 +117,8 @@ def test_ray_tasks_and_lost_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "ray", ray)
     plan = fake_plan(tmp_path, "Steady", seeds=1)
     answers = {task.scenario.name: answer for task, answer in Ray("auto").run(WORK, tasks_of(plan, tmp_path))}
-    assert isinstance(answers["s1"], Died)
-    assert all(isinstance(answers[name], Answer) for name in ("s0", "s2"))
+    assert isinstance(answers["s1"], WorkerDied)
+    assert all(isinstance(answers[name], TaskResult) for name in ("s0", "s2"))
     assert ray.addresses == ["auto"]
 
 

@@ -17,15 +17,24 @@ import numpy as np
 import pytest
 
 from sidestep import registry
-from sidestep.benchmark.episode import EpisodeScores, EpisodeTask
-from sidestep.benchmark.folder import LOCK_FILE, OWNER_FILE, episode_path, load_run, only_run
-from sidestep.benchmark.plan import make_plan
-from sidestep.benchmark.processes import Processes
-from sidestep.benchmark.results import PackedMetrics, load_results, pack, save_results
-from sidestep.benchmark.runner import run_benchmark, tasks_of
-from sidestep.benchmark.score import score_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
+from sidestep.runs.episode import EpisodeScores, EpisodeTask
+from sidestep.runs.executors import WorkerProcesses
+from sidestep.runs.folder import (
+    LOCK_FILE,
+    OWNER_FILE,
+    PackedMetrics,
+    episode_path,
+    load_results,
+    load_run,
+    only_run,
+    pack,
+    save_results,
+)
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark, tasks_of
+from sidestep.runs.score import score_run
 from sidestep.types import EpisodeRecord, MetricResult
 from tests.benchmark.fake import fake_episode, fake_plan
 from tests.benchmark.test_plan import FakeSuite
@@ -120,7 +129,7 @@ def test_results_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: py
     def no_space(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("sidestep.benchmark.results.atomic", no_space)
+    monkeypatch.setattr("sidestep.runs.folder.atomic", no_space)
     with pytest.raises(BadInput, match=r"results\.parquet: cannot be written: Read-only file system; make the folder"):
         run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
 
@@ -222,7 +231,7 @@ def test_memory_of_a_long_run_stays_small(tmp_path: Path) -> None:
 
 def test_a_serial_run_keeps_little_of_each_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured between the 40th and the last episode."""
-    monkeypatch.setattr("sidestep.benchmark.episode.score_episode", lambda record, *_: scores(record.seed))
+    monkeypatch.setattr("sidestep.runs.episode.score_episode", lambda record, *_: scores(record.seed))
     plan = fake_plan(tmp_path, "Steady", scenarios=2, seeds=100)
     sizes: list[int] = []
 
@@ -231,7 +240,7 @@ def test_a_serial_run_keeps_little_of_each_episode(tmp_path: Path, monkeypatch: 
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
 
-    monkeypatch.setattr("sidestep.benchmark.runner.choose_executor", _serial)
+    monkeypatch.setattr("sidestep.runs.runner.choose_executor", _serial)
     tracemalloc.start()
     run(plan, tmp_path / "run", progress=watch)
     tracemalloc.stop()
@@ -239,7 +248,7 @@ def test_a_serial_run_keeps_little_of_each_episode(tmp_path: Path, monkeypatch: 
 
 
 def _serial(*_: Any) -> Any:
-    from sidestep.benchmark.executors import Serial
+    from sidestep.runs.executors import Serial
 
     return Serial()
 
@@ -247,12 +256,12 @@ def _serial(*_: Any) -> Any:
 def test_a_worker_passes_the_error_on(tmp_path: Path) -> None:
     """Through the pipe as an answer, not as a traceback."""
     [task, *_] = tasks_of(fake_plan(tmp_path, "Steady", scenarios=1, seeds=1), Path("/proc/none"))
-    [(_, answer)] = Processes(1).run(_save_nowhere, [task])
+    [(_, answer)] = WorkerProcesses(1).run(_save_nowhere, [task])
     assert "cannot be written" in getattr(answer, "stopped", "")
 
 
 def _save_nowhere(task: EpisodeTask) -> Any:
-    from sidestep.benchmark.episode import run_task
+    from sidestep.runs.episode import run_task
 
     return run_task(task, run_episode=fake_episode)
 
@@ -261,7 +270,7 @@ def test_a_file_system_without_locks_keeps_nobody_out(tmp_path: Path, monkeypatc
     def not_there(*_: Any, **__: Any) -> None:
         raise NotImplementedError("no locks here")
 
-    monkeypatch.setattr("sidestep.benchmark.folder.FileLock.acquire", not_there)
+    monkeypatch.setattr("sidestep.runs.folder.FileLock.acquire", not_there)
     with only_run(tmp_path / "run"):
         assert (tmp_path / "run" / OWNER_FILE).exists()
     assert not (tmp_path / "run" / OWNER_FILE).exists()

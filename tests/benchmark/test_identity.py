@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from sidestep import registry
-from sidestep.benchmark import identity
-from sidestep.benchmark.folder import episode_path, load_run
-from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
-from sidestep.benchmark.runner import RunResult, run_benchmark
 from sidestep.errors import BadInput
+from sidestep.runs import provenance as identity
+from sidestep.runs.folder import episode_path, load_run
+from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+from sidestep.runs.runner import RunResult, run_benchmark
 from sidestep.suites.files import load_suite
 from tests.benchmark.fake import fake_episode, fake_plan, write_policies
 
@@ -70,19 +70,19 @@ def test_the_version_of_a_bundled_policy_follows_all_code_that_makes_its_behavio
         return {name for name in before if after[name] != before[name]}
 
     everybody = set(registry.POLICIES)
-    assert changed("policies/straight.py") == {"straight"}
-    assert {"mpc", "oracle"} <= changed("policies/mpc_map.py") < everybody - {"straight", "stop", "orca"}
-    assert {"orca", "cadrl", "mpc"} <= changed("policies/as_pedestrian.py") < everybody - {"straight", "stop"}
+    assert changed("policies/trivial.py") == {"straight"}
+    assert {"mpc", "oracle"} <= changed("policies/mpc/field.py") < everybody - {"straight", "stop", "orca"}
+    assert {"orca", "cadrl", "mpc"} <= changed("policies/robot_agent.py") < everybody - {"straight", "stop"}
     assert changed("policies/learned/cadrl_v1.npz") == {"cadrl"}
     assert changed("policies/visual/models/nomad.yaml") == {"visual"}
-    for part in ("kernels/world.py", "simulation/loop.py", "crowd/events/stage.py", "exact.py", "types/outcome.py"):
+    for part in ("kernels/world.py", "simulation/loop.py", "crowd/events/script.py", "exact.py", "types/outcome.py"):
         assert changed(part) == everybody, part
     assert changed("report/html.py") == changed("cli/run.py") == changed("metrics/score.py") == set()
 
 
 def test_the_simulator_has_a_version_of_its_own(copy: Path) -> None:
     before = identity.simulator_version()
-    (copy / "policies/straight.py").write_text("# nothing")
+    (copy / "policies/trivial.py").write_text("# nothing")
     forget()
     assert identity.simulator_version() == before
     (copy / "robots/controllers.py").write_text("# nothing")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sidestep.benchmark.plan import Plan, extend, make_plan
 from sidestep.errors import BadInput
+from sidestep.runs.plan import Plan, extend, make_plan
 from sidestep.types import Scenario
 from tests.benchmark.fake import write_policies
 from tests.records.example import example_scenario

@@ -10,13 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from sidestep.benchmark.folder import episode_path, load_run, safe_name
-from sidestep.benchmark.plan import Plan
-from sidestep.benchmark.results import load_results
-from sidestep.benchmark.runner import RunResult, run_benchmark
-from sidestep.benchmark.summary import METRIC_KEYS, summarise_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record, save_record
+from sidestep.runs.folder import episode_path, load_results, load_run, safe_name
+from sidestep.runs.plan import Plan
+from sidestep.runs.runner import RunResult, run_benchmark
+from sidestep.runs.score import METRIC_KEYS, summarise_run
 from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_scenario
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.benchmark.folder import episode_path
-from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.verify import Verification, first_divergence, verify_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
+from sidestep.runs.folder import episode_path
+from sidestep.runs.runner import run_benchmark
+from sidestep.runs.verify import Verification, first_divergence, verify_run
 from sidestep.types import Event, Outcome, PolicyInfo, Rules
 from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_record, example_scenario, save_as_format_1

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from sidestep.benchmark.folder import load_run, only_run
-from sidestep.benchmark.identity import policy_version as version
 from sidestep.records import load_record
+from sidestep.runs.folder import load_run, only_run
+from sidestep.runs.provenance import policy_version as version
 from tests.cli.conftest import WALLED, document, started
 
 Call = Callable[..., Result]
@@ -136,7 +136,7 @@ def test_changed_code_in_the_same_folder(suite: str, call: Call, monkeypatch: py
     assert call(*command, "--policy", "stop").exit_code == 0
     kept = Path("r/episodes/stop/alone__seed0.parquet").stat().st_mtime_ns
     monkeypatch.setattr(
-        "sidestep.benchmark.plan.policy_version", lambda name: "sidestep new" if name == "straight" else version(name)
+        "sidestep.runs.plan.policy_version", lambda name: "sidestep new" if name == "straight" else version(name)
     )
     refused = call(*command)
     assert refused.exit_code == 2

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import Result
 
 from sidestep.cli import app
-from sidestep.cli.settings import parse_settings
+from sidestep.cli.run import parse_settings
 from sidestep.errors import BadInput
 from tests.cli.conftest import document
 

@@ -7,7 +7,7 @@ import pytest
 
 from sidestep.crowd.models import PARAMETERS, pack_parameters
 from sidestep.errors import BadInput
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.types import CrowdPart
 from tests.simulation.scenarios import make

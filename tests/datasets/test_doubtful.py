@@ -10,9 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sidestep.cli.app import app
-from sidestep.datasets import load_dataset, load_tracks
+from sidestep.datasets import link_tracklets, load_dataset, load_tracks
 from sidestep.datasets.install import add_dataset
-from sidestep.datasets.linking import link_tracklets
 from sidestep.datasets.sanity import absurdities, describe
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.datasets import catalogue, find_dataset, load_dataset, load_tracks
-from sidestep.datasets.catalogue import DATASETS, Dataset
-from sidestep.datasets.download import get_dataset
+from sidestep.datasets import find_dataset, load_dataset, load_tracks
+from sidestep.datasets import sources as catalogue
 from sidestep.datasets.find import dataset_rows, installed_names
-from sidestep.datasets.install import add_dataset
+from sidestep.datasets.install import add_dataset, get_dataset
+from sidestep.datasets.sources import DATASETS, Dataset
 from sidestep.errors import BadInput, UnknownName
 from tests.datasets.conftest import FILES, VSP, write
 
@@ -43,7 +43,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
     )
     monkeypatch.setitem(DATASETS, "small", dataset)
     catalogue.by_sha256.cache_clear()
-    monkeypatch.setattr(catalogue, "_ALL", (*catalogue._ALL, dataset))
+    monkeypatch.setattr(catalogue, "_ALL", (*catalogue._DATASETS, dataset))
     yield dataset
     catalogue.by_sha256.cache_clear()
 

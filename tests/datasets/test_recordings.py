@@ -10,9 +10,9 @@ import pytest
 
 from sidestep import registry
 from sidestep.datasets import detect_format, find_dataset, load_dataset, load_tracks
-from sidestep.datasets.catalogue import DATASETS
 from sidestep.datasets.sanity import describe
 from sidestep.datasets.sidestep_tracks import SIDESTEP
+from sidestep.datasets.sources import DATASETS
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.tracks import Tracks
@@ -157,7 +157,7 @@ def test_conversion_loses_nothing(name: str, tmp_path: Path) -> None:
 )
 def test_stated_groups_and_how_many_are_found(name: str, stated: int, least: float) -> None:
     """Share of the stated pairs that the detection finds."""
-    from sidestep.datasets.walking_groups import detect_groups
+    from sidestep.datasets.sanity import detect_groups
 
     tracks = need(name)
     assert len(set(tracks.group.values())) == stated

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.datasets.catalogue import DATASETS
-from sidestep.datasets.sanity import describe
-from sidestep.datasets.walking_groups import detect_groups
+from sidestep.datasets.sanity import describe, detect_groups
+from sidestep.datasets.sources import DATASETS
 from sidestep.types.tracks import Tracks
 
 

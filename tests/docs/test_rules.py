@@ -9,6 +9,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.simulation import run_episode
+from sidestep.suites.files import load_suite
 from sidestep.types import Outcome
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ def test_every_outcome_is_on_the_page() -> None:
 
 @pytest.mark.parametrize("suite", ["core", "catalogue", "socnav", "sidewalk-unit", "sidewalk-reactive"])
 def test_who_stands_still_succeeds_nowhere(suite: str) -> None:
-    scenarios = registry.load("suites", suite)
+    scenarios = load_suite(suite)
     if suite == "socnav":
         scenarios = scenarios.with_options({"source": "generated"})
     seen: set[str] = set()
@@ -73,7 +74,7 @@ def test_rocking_on_the_spot_is_not_progress() -> None:
             self.turn = -self.turn
             return Velocity(0.06 * self.turn, 0.0)
 
-    scenario = registry.load("suites", "core").scenarios()[0]
+    scenario = load_suite("core").scenarios()[0]
     rules = scenario.rules.model_copy(update={"frozen_after_s": 2.0, "time_limit_s": 6.0, "step_s": 0.1})
     lonely = scenario.model_copy(update={"rules": rules, "crowd": ()})
     assert run_episode(lonely, Rocks()).outcome is Outcome.TIMEOUT

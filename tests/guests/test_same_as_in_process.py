@@ -16,12 +16,12 @@ from numba.core.dispatcher import Dispatcher
 from pydantic import BaseModel, ValidationError
 
 from sidestep import registry
-from sidestep.benchmark.executors import Serial
-from sidestep.benchmark.plan import Plan, PolicyPlan
-from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.verify import verify_run
-from sidestep.guests import GuestPolicy, GuestProcess, Guests
-from sidestep.guests.messages import ObservationReceiver, ObservationSender, plans_message, task_message, task_of
+from sidestep.remote.guest_messages import ObservationReceiver, ObservationSender, plans_message, task_message, task_of
+from sidestep.remote.guests import GuestPolicy, GuestProcess, Guests
+from sidestep.runs.executors import Serial
+from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.runner import run_benchmark
+from sidestep.runs.verify import verify_run
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Scenario, Task, Velocity
 from sidestep.types.observation import NEEDS
@@ -227,7 +227,7 @@ def test_each_episode_has_an_object_of_its_own_and_each_policy_a_process(guests:
 
 def test_a_run_with_a_guest_verifies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("runner", "verify"):
-        monkeypatch.setattr(f"sidestep.benchmark.{module}.choose_executor", lambda *_: Serial())
+        monkeypatch.setattr(f"sidestep.runs.{module}.choose_executor", lambda *_: Serial())
     policy = PolicyPlan(name=f"{Path(__file__).parent / 'looking.py'}:Looks")
     scenario = crossing(6, rules={"step_s": 0.1, "time_limit_s": 2})
     run_benchmark(Plan(suite="tests", scenarios=(scenario,), policies=(policy,), seeds=(0, 1)), tmp_path / "run")

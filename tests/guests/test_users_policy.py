@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 
 from sidestep import registry
-from sidestep.benchmark.episode import EpisodeScores
-from sidestep.benchmark.folder import episode_path, open_folder
-from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
-from sidestep.benchmark.runner import RunResult, run_benchmark
 from sidestep.cli.listing import list_policies
-from sidestep.cli.running import tell_failures
-from sidestep.cli.settings import parse_settings
+from sidestep.cli.run import parse_settings, tell_failures
 from sidestep.errors import BadInput
-from sidestep.guests import introduce
+from sidestep.remote.guests import introduce
+from sidestep.runs.episode import EpisodeScores
+from sidestep.runs.folder import episode_path, open_folder
+from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+from sidestep.runs.runner import RunResult, run_benchmark
 from tests.guests.test_misbehaviour import FILE, SCENARIOS, plan_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -146,9 +145,9 @@ def test_what_a_guest_has_started_ends_with_the_run(how: int, folder: Path) -> N
     told = folder / "told"
     code = (
         "from pathlib import Path\n"
-        "from sidestep.benchmark.plan import Plan, PolicyPlan\n"
-        "from sidestep.benchmark.runner import run_benchmark\n"
-        "from sidestep.cli.running import resumable\n"
+        "from sidestep.runs.plan import Plan, PolicyPlan\n"
+        "from sidestep.runs.runner import run_benchmark\n"
+        "from sidestep.cli.run import resumable\n"
         "from tests.guests.test_misbehaviour import SCENARIOS\n"
         "if __name__ == '__main__':\n"
         f"    policy = PolicyPlan(name='own.py:Lingers', settings={{'told': {str(told)!r}}})\n"

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.gym.environments import Environments
-from sidestep.gym.reward import RewardWeights
+from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.kernels import layout
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from tests.simulation.scenarios import make
@@ -21,7 +20,7 @@ def test_directed_people_walk_as_in_an_episode_and_begin_again_after_a_reset() -
     scenario = make(events=[EVENT])
     record = run_episode(scenario, Stop())
     world = build_world(scenario, 0)
-    environments = Environments([world, world, world], RewardWeights(), 4, size=2)
+    environments = EnvironmentBatch([world, world, world], RewardWeights(), 4, size=2)
     for again in range(2):
         for step in range(20):
             at = environments.worlds.agents[:, [layout.PX, layout.PY], 0]
@@ -33,4 +32,4 @@ def test_directed_people_walk_as_in_an_episode_and_begin_again_after_a_reset() -
 def test_control_at_every_second_step_is_refused() -> None:
     world = build_world(make(events=[EVENT], rules={"step_s": 0.1, "time_limit_s": 20, "control_every": 2}), 0)
     with pytest.raises(BadInput, match="need control_every: 1"):
-        Environments([world], RewardWeights(), 4)
+        EnvironmentBatch([world], RewardWeights(), 4)

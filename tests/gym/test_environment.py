@@ -18,8 +18,8 @@ from gymnasium.utils.env_checker import check_env
 
 import sidestep.gym
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.batch import RewardWeights
 from sidestep.gym.environment import CrowdEnv
-from sidestep.gym.reward import RewardWeights
 from sidestep.interfaces import Policy
 from sidestep.simulation import run_episode
 from sidestep.types import HolonomicVelocity, Observation, Task

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.environment import CrowdEnv
-from sidestep.gym.environments import ENDINGS, Environments
-from sidestep.gym.reward import RewardWeights
 from sidestep.gym.vector import CrowdVectorEnv
 from sidestep.interfaces import Policy
 from sidestep.kernels import referee
@@ -130,7 +129,7 @@ def check(scenario: Scenario, seed: int) -> EpisodeRecord:
     policy = Replay(commands, world.robots[0].dynamics == "holonomic")
     record = run_episode(scenario, policy, seed=seed, act_limit_s=None)
     env = CrowdEnv("Scenario", scenario=scenario)
-    batch = Environments([world, world, world], RewardWeights(), 4, size=2)
+    batch = EnvironmentBatch([world, world, world], RewardWeights(), 4, size=2)
     for again in range(2):  # a second episode begins from nothing that the first one left
         env.reset(options={"world_seed": seed})
         over, steps = False, 0

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.gym.environments import Environments
-from sidestep.gym.reward import RewardWeights
+from sidestep.gym.batch import EnvironmentBatch, HelperThreads, RewardWeights
 from sidestep.gym.tasks import make_builder
-from sidestep.gym.workers import Workers
 from sidestep.kernels.environment import COUNTERS, FINISHED, INSIDE, TAKEN, open_step
 
 
 def test_each_does_the_job_on_its_own_thread() -> None:
-    workers = Workers(2)
+    workers = HelperThreads(2)
     barrier = threading.Barrier(3, timeout=10)  # passes only if both are there at the same time
     seen: dict[int, int] = {}
 
@@ -37,7 +35,7 @@ def test_each_does_the_job_on_its_own_thread() -> None:
 
 
 def test_one_that_is_busy_is_called_once() -> None:
-    workers = Workers(1)
+    workers = HelperThreads(1)
     begin, done, go = threading.Event(), threading.Semaphore(0), threading.Event()
 
     def slow(number: int) -> None:
@@ -58,12 +56,12 @@ def test_one_that_is_busy_is_called_once() -> None:
 
 def test_none_is_no_thread() -> None:
     before = threading.active_count()
-    Workers(0).call(lambda number: pytest.fail("nobody should come"))
+    HelperThreads(0).call(lambda number: pytest.fail("nobody should come"))
     assert threading.active_count() == before
 
 
 def test_a_call_after_closing_starts_anew() -> None:
-    workers, came = Workers(1), threading.Event()
+    workers, came = HelperThreads(1), threading.Event()
     for _ in range(2):
         came.clear()
         workers.call(lambda number: came.set())
@@ -80,7 +78,7 @@ def test_waiting_threads_hold_no_job() -> None:
         def __call__(self, number: int) -> None:
             self.came.set()
 
-    workers, job = Workers(1), Job()
+    workers, job = HelperThreads(1), Job()
     workers.call(job)
     assert job.came.wait(10)
     gone = weakref.ref(job)
@@ -97,7 +95,7 @@ def test_waiting_threads_hold_no_job() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_its_own_threads() -> None:
-    workers, came = Workers(1), threading.Event()
+    workers, came = HelperThreads(1), threading.Event()
     workers.call(lambda number: came.set())
     assert came.wait(10)
     child = os.fork()
@@ -109,13 +107,13 @@ def test_a_forked_child_has_its_own_threads() -> None:
     workers.close()
 
 
-def environments(workers: Workers | None = None, size: int = 20) -> Environments:
+def environments(workers: HelperThreads | None = None, size: int = 20) -> EnvironmentBatch:
     builder = make_builder("Crossing", people=4)
     worlds = [builder.build(seed) for seed in range(size)]
-    return Environments(worlds, RewardWeights(), 4, size=size, workers=workers)
+    return EnvironmentBatch(worlds, RewardWeights(), 4, size=size, workers=workers)
 
 
-class Uncalled(Workers):
+class Uncalled(HelperThreads):
     """Workers that leave their scratch to whoever helps uncalled."""
 
     def call(self, job: Any) -> None:
@@ -143,7 +141,7 @@ def test_helpers_at_any_time_change_nothing() -> None:
     assert helped._counters[INSIDE] == 0
 
 
-def same_course(one: Environments, other: Environments, steps: int) -> None:
+def same_course(one: EnvironmentBatch, other: EnvironmentBatch, steps: int) -> None:
     rng = np.random.default_rng(0)
     for step in range(steps):
         action = rng.uniform(-1, 1, one.action.shape)
@@ -159,7 +157,7 @@ def same_course(one: Environments, other: Environments, steps: int) -> None:
 
 
 def test_helpers_that_are_called_change_nothing() -> None:
-    workers = Workers(3)
+    workers = HelperThreads(3)
     same_course(environments(), environments(workers), steps=300)
     workers.close()
 
@@ -167,7 +165,7 @@ def test_helpers_that_are_called_change_nothing() -> None:
 def test_a_step_after_one_that_was_interrupted() -> None:
     """The leader never came: a helper took some or nothing of the open step; the next one is whole."""
     for helps in (False, True):
-        some = environments(Workers(1))
+        some = environments(HelperThreads(1))
         assert open_step(some._counters, some.action)
         if helps:
             some._help(1)

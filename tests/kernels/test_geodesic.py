@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.kernels.geodesic import spread_outward, sweep_geodesic
+from sidestep.policies.sampling.goal_field import spread_outward, sweep_geodesic
 
 
 def field(slowness: np.ndarray, source: tuple[int, int], cell: float = 0.1) -> np.ndarray:

@@ -15,7 +15,7 @@ import pytest
 
 from sidestep.kernels import approx
 from sidestep.kernels.jit import CACHE_FOLDER, OPTIONS
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 

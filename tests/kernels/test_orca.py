@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sidestep.kernels import layout, orca
-from sidestep.kernels.layout import (
+from sidestep.kernels.layout import (  # fmt: skip
     ACTIVE,
     MAX_SPEED,
     MODEL,
@@ -25,7 +25,7 @@ from sidestep.kernels.layout import (
     VY,
     WISH_X,
     WISH_Y,
-)  # fmt: skip
+)
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls, orca_single, orca_world
 from tests.reference.orca_reference import (
     Body,

@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 
 from sidestep.kernels import layout as at
-from sidestep.kernels.group_force import GroupParameters
+from sidestep.kernels.social_force import GroupParameters, make_social_force_scratch
 from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, helbing_world_range
-from sidestep.kernels.social_force_moussaid import (
-    MoussaidParameters,
-    moussaid_world,
-    moussaid_world_range,
-    push_apart,
-)
-from sidestep.kernels.social_force_neighbours import make_social_force_scratch
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, moussaid_world_range, push_apart
 from tests.reference.social_force_reference import Walls, build_walls, new_velocities
 
 DT = 0.05

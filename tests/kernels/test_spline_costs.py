@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.kernels.spline_costs import END_EVERY, clearance_at, downhill, farthest_in_sight, spline_costs
-from sidestep.policies.planning.splines import DriveLimits, spline_library
+from sidestep.policies.sampling.goal_field import END_EVERY, clearance_at, downhill, farthest_in_sight, spline_costs
+from sidestep.policies.sampling.splines import DriveLimits, spline_library
 
 CELL, X0, Y0 = 0.1, -4.0, -3.0
 GOAL = (3.0, 1.0)

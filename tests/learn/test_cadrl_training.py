@@ -16,12 +16,17 @@ torch = pytest.importorskip("torch", reason="training needs torch: pip install '
 from sidestep.cli.app import app  # noqa: E402
 from sidestep.errors import BadInput  # noqa: E402
 from sidestep.kernels import layout  # noqa: E402
-from sidestep.kernels.cadrl_look import FEATURES, GAMMA  # noqa: E402
 from sidestep.learn import cadrl  # noqa: E402
-from sidestep.learn.cadrl import CadrlTraining, Segment, measure_cadrl, train_cadrl  # noqa: E402
-from sidestep.learn.cadrl_arena import GOES_ON, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, Arena  # noqa: E402
-from sidestep.learn.cadrl_torch import ValueNetwork  # noqa: E402
-from sidestep.policies.learned.cadrl_network import SHAPES, SHIPPED, CadrlWeights, load_weights  # noqa: E402
+from sidestep.learn.cadrl import (  # noqa: E402
+    CadrlTraining,
+    Segment,
+    ValueNetwork,
+    measure_cadrl,
+    train_cadrl,
+)
+from sidestep.learn.cadrl_worlds import GOES_ON, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds  # noqa: E402
+from sidestep.policies.cadrl.lookahead import FEATURES, GAMMA  # noqa: E402
+from sidestep.policies.cadrl.network import SHAPES, SHIPPED, CadrlWeights, load_weights  # noqa: E402
 
 TINY = CadrlTraining(steps=3, worlds=24, decisions=8, walks=50, batch=256, batches=12, report_every=1, headings=8)
 
@@ -81,7 +86,7 @@ def test_returns_by_hand() -> None:
 
 
 def test_encounters_begin_apart_and_at_least_a_third_of_the_people_do_not_give_way() -> None:
-    arena = Arena(200, np.random.default_rng(4), 0.0)
+    arena = TrainingWorlds(200, np.random.default_rng(4), 0.0)
     here = arena.flags[:, layout.ACTIVE] == 1
     assert here[:, PEOPLE].all()  # every world has a learner
     blind = arena.flags[:, layout.SEES_ROBOT, :PEOPLE][here[:, :PEOPLE]] == 0
@@ -94,7 +99,7 @@ def test_encounters_begin_apart_and_at_least_a_third_of_the_people_do_not_give_w
 
 
 def test_a_learner_that_goes_straight_ahead_alone_earns_the_value_of_a_free_run() -> None:
-    arena = Arena(40, np.random.default_rng(1), 0.0, refill=False)
+    arena = TrainingWorlds(40, np.random.default_rng(1), 0.0, refill=False)
     arena.flags[:, layout.ACTIVE, :PEOPLE] = 0
     arena.flags[:, layout.ACTIVE, PEOPLE + 1 :] = 0
     distance = np.hypot(*(arena.goals[:, 0] - arena.worlds.robot_state[:, 0, :2]).T)

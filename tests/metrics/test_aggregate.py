@@ -9,8 +9,8 @@ import pytest
 import scipy.stats
 
 from sidestep.metrics.aggregate import EpisodeScores, aggregate, scores_from_rows
-from sidestep.metrics.intervals import bootstrap_means, wilson
 from sidestep.metrics.score import directions
+from sidestep.metrics.statistics import bootstrap_means, wilson
 from sidestep.types import MetricResult, Outcome
 
 

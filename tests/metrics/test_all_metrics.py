@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.write_metrics_page import metrics_page
 
 from sidestep import registry
 from sidestep.errors import UnknownName
 from sidestep.interfaces import Metric
 from sidestep.metrics import METRICS
-from sidestep.metrics.catalogue import metrics_page
-from sidestep.metrics.dialects import DIALECTS
 from sidestep.metrics.score import directions, load_metrics, score
+from sidestep.metrics.sources import DIALECTS
 from sidestep.types import EpisodeRecord, Event, MetricResult, Outcome, RobotPlacement
 from sidestep.types.events import Leading
 
@@ -195,7 +195,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
 
 def test_the_page_is_up_to_date() -> None:
     page = Path(__file__).parents[2] / "docs" / "metrics.md"
-    advice = "run python -m sidestep.metrics.catalogue > docs/metrics.md"
+    advice = "run python -m tools.write_metrics_page > docs/metrics.md"
     assert page.read_text(encoding="utf-8") == metrics_page(), advice
 
 

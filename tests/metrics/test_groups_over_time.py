@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sidestep.metrics.personal_space import closest_group_distance, groups_crossed
-from sidestep.policies.straight import Straight
+from sidestep.policies.trivial import Straight
 from sidestep.records import load_record, save_record
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite

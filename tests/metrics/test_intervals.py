@@ -11,16 +11,20 @@ import scipy.optimize
 import scipy.stats
 
 from sidestep.metrics.aggregate import EpisodeScores, aggregate, cluster_of
-from sidestep.metrics.intervals import (
+from sidestep.metrics.rates import pooled_rate
+from sidestep.metrics.statistics import (
     bootstrap_means,
     effective_number,
+    holm,
     number_clusters,
+    paired_proportion,
     poisson_limits,
     proportion,
+    sign_flip_p,
+    tango_interval,
+    wilcoxon_p,
     wilson,
 )
-from sidestep.metrics.paired import holm, paired_proportion, sign_flip_p, tango_interval, wilcoxon_p
-from sidestep.metrics.rates import pooled_rate
 from sidestep.suites.files import load_suite
 from sidestep.types import MetricResult, Outcome
 from sidestep.types.scenario import CrowdPart, ReplayPlacement

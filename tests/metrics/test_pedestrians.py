@@ -206,7 +206,7 @@ def test_social_force_of_someone_ahead(value) -> None:
 
 def test_social_force_of_a_crossing() -> None:
     """e = (1, 0), Δv = (0, 1): D = (1, 2), B = 0.35 √5, θ = atan 2, written out here once more."""
-    from sidestep.metrics.social_force_cost import social_forces
+    from sidestep.metrics.forces import social_forces
 
     record = make_record([(0, 0)] * 2, velocity=(0, 1), people=[Walker((2, 0), velocity=(0, 0))], goal=(9, 0))
     reach, angle = 0.35 * sqrt(5), np.arctan(2)

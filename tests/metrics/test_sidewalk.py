@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from sidestep.metrics.aggregate import EpisodeScores, aggregate
 from sidestep.metrics.score import score
 from sidestep.metrics.sidewalk import ALL, COLLISIONS, FREEZES, LANES, count_failures, driven_m
-from sidestep.policies.stop import Stop
-from sidestep.policies.straight import Straight
+from sidestep.policies.trivial import Stop, Straight
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Event, Outcome
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 from tests.simulation.scenarios import make
 
 from .records import Walker, make_record, straight_run

@@ -8,7 +8,7 @@ import pytest
 from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.policies.route import RouteFollower
+from sidestep.policies.robot_agent import RouteFollower
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
 from sidestep.types.observation import NEEDS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.kernels.cadrl_look import (
+from sidestep.policies.cadrl.lookahead import (
     FEATURES,
     GAMMA,
     OTHER,
@@ -24,17 +24,18 @@ from sidestep.kernels.cadrl_look import (
     closest_approach,
     look_ahead,
 )
-from sidestep.kernels.cadrl_value import state_values
-from sidestep.kernels.cadrl_walls import farthest_visible, lowest_clearance
-from sidestep.policies.learned.cadrl import Cadrl, candidates
-from sidestep.policies.learned.cadrl_network import (
+from sidestep.policies.cadrl.network import (
     SHAPES,
     SHIPPED,
     CadrlWeights,
     empty_work,
+    farthest_visible,
     load_weights,
+    lowest_clearance,
     save_weights,
+    state_values,
 )
+from sidestep.policies.cadrl.policy import Cadrl, candidates
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import HolonomicVelocity, Observation, Outcome, Pedestrians, RobotState, Task

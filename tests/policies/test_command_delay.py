@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.policies.command_delay import CommandDelay
-from sidestep.policies.mpc import Mpc
+from sidestep.policies.mpc.policy import CommandDelay, Mpc
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Pedestrians, RobotState
 from tests.simulation.scenarios import make

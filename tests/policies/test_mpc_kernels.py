@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.kernels import mpc_cost as rows
-from sidestep.kernels.mpc_field import fill_slowness, way_left
-from sidestep.kernels.mpc_smooth import follow, least_gap, motion_cost, roll_out, shift_inputs, smooth
-from sidestep.policies.mpc_planner import TIMES, Motion, leg_moves
+from sidestep.policies.mpc import field as rows
+from sidestep.policies.mpc.field import distance_to_go, fill_slowness
+from sidestep.policies.mpc.planner import TIMES, Motion, leg_moves
+from sidestep.policies.mpc.smooth import follow, least_gap, motion_cost, roll_out, shift_inputs, smooth
 
 N = len(TIMES) - 1
 
@@ -118,7 +118,7 @@ def test_way_left_is_straight_in_the_open_and_goes_round_a_wall() -> None:
     room = np.hypot(np.maximum(np.abs(x - 3.0) - 0.1, 0.0), np.maximum(y - 4.0, 0.0))  # a wall up to (3, 4)
     slowness, way, seen = np.empty_like(room), np.empty_like(room), np.empty(room.shape, np.uint8)
     fill_slowness(room, 0.2, 0.1, slowness)
-    way_left(room, slowness, 0.0, 0.0, 0.1, 5.0, 2.0, 0.3, way, seen)
+    distance_to_go(room, slowness, 0.0, 0.0, 0.1, 5.0, 2.0, 0.3, way, seen)
     assert way[10, 50] == pytest.approx(1.0, abs=1e-9)
     shortest = 2 * np.hypot(2.0, 2.2)  # over a corner 0.2 m above the wall's end
     assert shortest < way[20, 10] < 1.12 * shortest

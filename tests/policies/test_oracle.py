@@ -10,7 +10,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.kernels.space_time import meets_people, meets_wall
+from sidestep.policies.oracle import meets_people, meets_wall
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
 from sidestep.types.observation import PRIVILEGED

@@ -10,8 +10,8 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.policies.planning.goal_field import make_goal_field
-from sidestep.policies.planning.sampling_planner import Checkpoints, PlannerSettings, SamplingPlanner
+from sidestep.policies.sampling.goal_field import make_goal_field
+from sidestep.policies.sampling.planner import Checkpoints, PlannerSettings, SamplingPlanner
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, geodesic_distance

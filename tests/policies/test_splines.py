@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidestep.policies.planning.splines import (
+from sidestep.policies.sampling.splines import (
     SAMPLES,
     TURN_SHARE,
     DriveLimits,

@@ -12,7 +12,7 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.records import load_record, save_record
 from sidestep.types import EpisodeRecord, Event, Outcome, PolicyInfo
-from sidestep.types.plans import Plans
+from sidestep.types.record import Plans
 from tests.records.example import example_record
 
 

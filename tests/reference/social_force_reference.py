@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.kernels import layout as at
-from sidestep.kernels.group_force import GroupParameters
+from sidestep.kernels.social_force import GroupParameters
 from sidestep.kernels.social_force_helbing import HelbingParameters
 from sidestep.kernels.social_force_moussaid import MoussaidParameters
 

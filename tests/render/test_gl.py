@@ -16,8 +16,7 @@ from sidestep.errors import BadInput, SidestepError, UnknownName
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.gl.context import open_context
 from sidestep.render.gl.renderer import GlRenderer
-from sidestep.render.lamps import Lamp
-from sidestep.render.light import make_light
+from sidestep.render.light import Lamp, make_light
 from sidestep.render.mesh import Instance, Material, Model, Scene3D
 from sidestep.render.renderer import Images, Renderer, make_renderer
 from tests.render.exact import make_scene

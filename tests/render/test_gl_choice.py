@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from sidestep.bench.peers import find_peer
-from sidestep.bench.peers.llvmpipe import street_peer
+from sidestep.bench.measure import find_peer
+from sidestep.bench.render import street_peer
+from sidestep.cli.cameras import _choose
 from sidestep.cli.doctor import check_opengl
-from sidestep.cli.renderer_choice import _choose
 from sidestep.errors import SidestepError, UnknownName
 from sidestep.render.camera_model import CameraModel
 from sidestep.render.gl import context
-from sidestep.render.renderer import CHOICE, Renderer, make_renderer, open_renderer
+from sidestep.render.renderer import RENDERER_VARIABLE, Renderer, make_renderer, open_renderer
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND
 
@@ -66,9 +66,9 @@ def test_auto_wants_a_graphics_card(monkeypatch: pytest.MonkeyPatch, driver: str
 
 
 def test_the_variable_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(CHOICE, raising=False)
+    monkeypatch.delenv(RENDERER_VARIABLE, raising=False)
     assert isinstance(open_renderer(make_scene(GROUND), CAMERA, threads=1), Renderer)
-    monkeypatch.setenv(CHOICE, "vulkan")
+    monkeypatch.setenv(RENDERER_VARIABLE, "vulkan")
     with pytest.raises(UnknownName, match="renderer"):
         open_renderer(make_scene(GROUND), CAMERA)
     _choose("cpu")

@@ -7,7 +7,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.render.figure import Motion, MotionTracker, track_motion
 from sidestep.render.mesh import Semantic
 from sidestep.render.robots import robot_figure
-from sidestep.render.robots.dog import LEG_SCALE
+from sidestep.render.robots.legged import LEG_SCALE
 from sidestep.render.vehicles import KINDS, PAINTS, paint_for, vehicle_figure
 from sidestep.robots import load_robot, robot_names
 from sidestep.types.robot import RobotSpec

@@ -7,11 +7,10 @@ from math import atan, pi
 import numpy as np
 import pytest
 
-from sidestep.render.chase import BACK_M, NEAREST_M, OFF_WALL_M, Chase, high_walls
-from sidestep.render.record_view import RecordView
+from sidestep.render.record_view import BACK_M, NEAREST_M, OFF_WALL_M, ChaseCamera, RecordView, high_walls
 from sidestep.render.robots import robot_figure
-from sidestep.render.world_view import ROBOT_IDS, MachineTracker
-from sidestep.report.machines import other_machines
+from sidestep.render.world_view import ROBOT_IDS, OtherRobotTracker
+from sidestep.report.cameras import other_robots
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
@@ -45,12 +44,12 @@ def meeting() -> EpisodeRecord:
 
 
 def test_the_specs_of_others_are_found(meeting: EpisodeRecord) -> None:
-    assert [spec.name for spec in other_machines(meeting)] == ["robot_dog", "car"]
+    assert [spec.name for spec in other_robots(meeting)] == ["robot_dog", "car"]
     assert meeting.other_pose.shape[1] == 2
 
 
 def test_others_are_seen_where_they_are(meeting: EpisodeRecord) -> None:
-    view = RecordView(meeting, CAMERA, others=other_machines(meeting))
+    view = RecordView(meeting, CAMERA, others=other_robots(meeting))
     images = view.images(2, ("instance", "depth"))
     assert images.instance is not None
     assert images.depth is not None
@@ -64,7 +63,7 @@ def test_others_are_seen_where_they_are(meeting: EpisodeRecord) -> None:
 
 
 def test_others_without_specs_are_their_circles(meeting: EpisodeRecord) -> None:
-    known = RecordView(meeting, CAMERA, others=other_machines(meeting)[:1]).images(2, ("instance",)).instance
+    known = RecordView(meeting, CAMERA, others=other_robots(meeting)[:1]).images(2, ("instance",)).instance
     assert known is not None
     assert {ROBOT_IDS + 1, ROBOT_IDS + 2} <= set(np.unique(known))
 
@@ -77,7 +76,7 @@ def test_things_of_the_scene_have_other_numbers(meeting: EpisodeRecord) -> None:
 
 def test_legs_walk_and_wheels_steer_from_poses_alone() -> None:
     specs = [load_robot("robot_dog"), load_robot("car")]
-    tracker = MachineTracker(specs, [robot_figure(spec) for spec in specs])
+    tracker = OtherRobotTracker(specs, [robot_figure(spec) for spec in specs])
     radius, speed, step = 8.0, 4.0, 0.1
     for k in range(30):
         angle = speed * step * k / radius
@@ -100,7 +99,7 @@ def test_the_chasing_camera_stays_on_this_side_of_a_wall() -> None:
     path = np.zeros((200, 3))
     path[:, 0] = np.linspace(0.0, 10.0, 200)
     wall = np.array([[-1.0, -2.0, -1.0, 2.0]])
-    free, held = Chase(path, 0.05, np.zeros((0, 4))), Chase(path, 0.05, wall)
+    free, held = ChaseCamera(path, 0.05, np.zeros((0, 4))), ChaseCamera(path, 0.05, wall)
     assert free.pose(0, 0.0).x == pytest.approx(-BACK_M)
     places = np.array([held.pose(k, 0.0).x for k in range(200)])
     assert (places >= -1.0 + OFF_WALL_M - 1e-9).all() or NEAREST_M > 1.0 - OFF_WALL_M
@@ -141,7 +140,7 @@ def test_a_policy_sees_the_other_machines_as_the_record_shows_them(light: str) -
     camera = {"width": 64, "height": 48, "time_of_day": light}
     rules = {"step_s": 0.1, "time_limit_s": 0.5}
     record = run_episode(make(robots=robots, sensors={"camera": camera}, rules=rules), policy, act_limit_s=None)
-    view = RecordView(record, record.scenario.sensors.camera, others=other_machines(record))
+    view = RecordView(record, record.scenario.sensors.camera, others=other_robots(record))
     for step in (0, 3):
         images = view.images(step, ("rgb", "depth", "instance"))
         assert (images.instance == ROBOT_IDS + 1).any()

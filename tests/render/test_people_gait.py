@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.kernels.gait_steps import STRIDE
-from sidestep.kernels.gait_track import FEET
 from sidestep.render.people import PeopleAnimator, PeopleState, dress_people, person_models, pose_people, track_gait
+from sidestep.render.people.gait_kernels import FEET, STRIDE
 from sidestep.render.people.skeleton import FOOT_L, FOOT_R, HEAD
 from tests.render.skinning import check_rotations, skin, slip
 

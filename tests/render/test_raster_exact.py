@@ -142,8 +142,8 @@ def test_a_tessellated_plane_is_drawn_once_everywhere(cells: int, pose: CameraPo
 
 def covered_pixels(renderer: Renderer) -> int:
     """Pixels of all faces of the last frame together, by the spans that were drawn."""
-    from sidestep.kernels.raster_layout import FACE_ROW, FACE_ROW_END, FACES, FIRST_FACE, OBJECTS
-    from sidestep.kernels.raster_scan import scan_face
+    from sidestep.render.raster.layout import FACE_ROW, FACE_ROW_END, FACES, FIRST_FACE, OBJECTS
+    from sidestep.render.raster.triangles import scan_face
 
     frame = renderer._main._frame
     width, height = renderer.camera.width, renderer.camera.height

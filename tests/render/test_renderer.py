@@ -11,15 +11,12 @@ import pytest
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import BadInput, UnknownName
-from sidestep.render.batch import render_many
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
-from sidestep.render.lamps import Lamp, figure_lamps, find_lamps
-from sidestep.render.light import TIMES, WEATHERS, Light, make_light, make_noise
+from sidestep.render.light import TIMES, WEATHERS, Lamp, Light, figure_lamps, find_lamps, make_light, make_noise
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
-from sidestep.render.packing import PackedInstances
-from sidestep.render.renderer import Images, Renderer, make_renderer
-from sidestep.render.textures import mip_levels, pack_texels
+from sidestep.render.packing import PackedInstances, mip_levels, pack_texels
+from sidestep.render.renderer import Images, Renderer, make_renderer, render_many
 from sidestep.render.vehicles import vehicle_figure
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND, box

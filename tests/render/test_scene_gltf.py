@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.render.gltf import load_environment
 from sidestep.render.mesh import Semantic
+from sidestep.render.scene.scanned import load_environment
 from tests.render.meshes import corners, volumes
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.benchmark.episode import score_episode
-from sidestep.benchmark.folder import RunFile, episode_path
-from sidestep.benchmark.plan import Plan, PolicyPlan
-from sidestep.benchmark.results import save_results
 from sidestep.records import save_record
+from sidestep.runs.episode import score_episode
+from sidestep.runs.folder import RunFile, episode_path, save_results
+from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from sidestep.policies.mpc import Mpc
+from sidestep.policies.mpc.policy import Mpc
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Observation

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sidestep.benchmark.episode import score_episode
-from sidestep.benchmark.folder import RunFile, episode_path
-from sidestep.benchmark.plan import Plan, PolicyPlan
-from sidestep.benchmark.results import save_results
 from sidestep.records import save_record
+from sidestep.runs.episode import score_episode
+from sidestep.runs.folder import RunFile, episode_path, save_results
+from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, Event
 from tests.report.conftest import Builder

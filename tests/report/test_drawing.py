@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from sidestep.drawing import TopView, Viewport, palette
+from sidestep.drawing.canvas import Canvas, bounds_around, paint_trail, text_mask
 from sidestep.drawing.ground import crossing_stripes, ground_of
-from sidestep.drawing.shapes import Canvas, paint_trail
-from sidestep.drawing.text import text_mask
 from sidestep.drawing.topview import _hull
-from sidestep.drawing.viewport import bounds_around
 from sidestep.errors import BadInput
 from sidestep.types.robot import Footprint
 from sidestep.types.scene import Region, SceneSpec

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sidestep.drawing.shapes import Picture
+from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.report import film
 
@@ -118,7 +118,7 @@ def test_an_encoder_that_fails_stops_the_drawing(tmp_path: Path) -> None:
         raise ValueError("cannot encode")
 
     def draw() -> None:
-        with film.Beside(fail) as encoder:
+        with film.BackgroundEncoder(fail) as encoder:
             for picture in pictures(1000):
                 drawn.append(1)
                 encoder.put(picture)

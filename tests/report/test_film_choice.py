@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sidestep.benchmark.episode import EpisodeScores
-from sidestep.report.film_choice import choose_films
+from sidestep.report.selection import choose_films
+from sidestep.runs.episode import EpisodeScores
 from sidestep.types.result import MetricResult
 
 

@@ -13,7 +13,7 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.records import load_record
 from sidestep.report import write_report
-from sidestep.report.choice import MOST
+from sidestep.report.selection import MOST_REPLAYS
 from tests.report.conftest import EVIL
 
 VOID = {"meta", "br", "input", "img", "link"}
@@ -114,7 +114,7 @@ def test_an_evil_name_is_only_text(report: Path, page: Page) -> None:
 
 def test_replays_match_their_records(page: Page, run_folder: Path) -> None:
     episodes = replay_data(page)["episodes"]
-    assert 0 < len(episodes) <= MOST
+    assert 0 < len(episodes) <= MOST_REPLAYS
     records = [load_record(path) for path in run_folder.glob("episodes/*/*.parquet")]
     stored = {(r.policy.name, r.scenario.name, r.seed): r for r in records}
     for episode in episodes:

@@ -11,8 +11,7 @@ from PIL import Image
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
-from sidestep.report.camera_film import draw_film, draw_still
-from sidestep.report.montage import BAR_PX, Montage
+from sidestep.report.cameras import BAR_PX, Montage, draw_film, draw_still
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.record import EpisodeRecord

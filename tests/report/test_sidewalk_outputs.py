@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tools.sidewalk_page import fill_page
 from typer.testing import CliRunner
 
-from sidestep.benchmark.score import read_run
 from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.report import write_report
-from sidestep.report.choice import Labelled
 from sidestep.report.html import label_episodes
-from sidestep.report.sidewalk_episodes import LONG, REACTIVE, UNIT, read_sidewalk
-from sidestep.report.sidewalk_films import choose_sidewalk_films, index_page, make_films, plan_films
-from sidestep.report.sidewalk_outputs import sidewalk_outputs
-from sidestep.report.sidewalk_page import fill_page
-from sidestep.report.sidewalk_plots import PLOTS, draw_plot
-from sidestep.report.socnav_plots import image_bytes
+from sidestep.report.papers.sidewalkbench.episodes import LONG, REACTIVE, UNIT, read_sidewalk
+from sidestep.report.papers.sidewalkbench.films import choose_sidewalk_films, index_page, make_films, plan_films
+from sidestep.report.papers.sidewalkbench.plots import PLOTS, draw_plot
+from sidestep.report.papers.sidewalkbench.section import sidewalk_outputs
+from sidestep.report.papers.socnavbench.plots import image_bytes
+from sidestep.report.selection import LabelledEpisode
+from sidestep.runs.score import read_run
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
@@ -56,7 +56,7 @@ def folders(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
     ]
 
 
-def labelled(*folders: Path) -> list[Labelled]:
+def labelled(*folders: Path) -> list[LabelledEpisode]:
     return label_episodes([read_run(folder) for folder in folders])
 
 

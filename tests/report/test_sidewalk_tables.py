@@ -13,15 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.benchmark.score import read_run
-from sidestep.metrics.intervals import poisson_limits, wilson
 from sidestep.metrics.sidewalk import driven_m
+from sidestep.metrics.statistics import poisson_limits, wilson
 from sidestep.report.html import label_episodes
-from sidestep.report.sidewalk_episodes import LONG, REACTIVE, UNIT, SidewalkRun, read_sidewalk, seen
-from sidestep.report.sidewalk_estimates import Estimate, count_rate, mean, rate, ratio_of_sums, share
-from sidestep.report.sidewalk_published import published
-from sidestep.report.sidewalk_rows import Cell, Column, Row, Table, average_row, mark_best
-from sidestep.report.sidewalk_tables import (
+from sidestep.report.papers.sidewalkbench.episodes import (
+    LONG,
+    REACTIVE,
+    UNIT,
+    SidewalkRun,
+    published,
+    read_sidewalk,
+    seen,
+)
+from sidestep.report.papers.sidewalkbench.tables import (
     behaviour_table,
     long_table,
     mark_arriving,
@@ -29,7 +33,22 @@ from sidestep.report.sidewalk_tables import (
     sidewalk_tables,
     unit_table,
 )
-from sidestep.report.sidewalk_write import comma_separated, latex, markdown
+from sidestep.report.table_model import (
+    Cell,
+    Column,
+    Estimate,
+    Row,
+    Table,
+    average_row,
+    count_rate,
+    mark_best,
+    mean,
+    rate,
+    ratio_of_sums,
+    share,
+)
+from sidestep.report.table_writer import comma_separated, latex, markdown
+from sidestep.runs.score import read_run
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import OUT, SUCCESS, TOUCHED, sidewalk_record, write_run

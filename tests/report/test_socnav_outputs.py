@@ -11,21 +11,20 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from sidestep.benchmark.episode import score_episode
-from sidestep.benchmark.folder import RunFile, episode_path
-from sidestep.benchmark.plan import Plan, PolicyPlan
-from sidestep.benchmark.results import save_results
-from sidestep.benchmark.score import read_run
 from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.records import save_record
 from sidestep.report import write_report
-from sidestep.report.choice import Labelled
 from sidestep.report.episode_log import episode_log
-from sidestep.report.socnav_episodes import SocnavRun, digest, read_socnav
-from sidestep.report.socnav_plots import PLOTS, draw_plot, image_bytes, plotted_episodes
-from sidestep.report.socnav_strip import choose_episode, film_strip
+from sidestep.report.papers.socnavbench.episodes import SocnavRun, digest, read_socnav
+from sidestep.report.papers.socnavbench.plots import PLOTS, draw_plot, image_bytes, plotted_episodes
+from sidestep.report.papers.socnavbench.section import choose_episode, film_strip
+from sidestep.report.selection import LabelledEpisode
 from sidestep.report.topview import EpisodeView
+from sidestep.runs.episode import score_episode
+from sidestep.runs.folder import RunFile, episode_path, save_results
+from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.score import read_run
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, Event
 from tests.report.conftest import Builder
@@ -68,9 +67,9 @@ def socnav_folder(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-def labelled(folder: Path) -> list[Labelled]:
+def labelled(folder: Path) -> list[LabelledEpisode]:
     run = read_run(folder)
-    return [Labelled(run, scores, scores.policy) for scores in run.episodes]
+    return [LabelledEpisode(run, scores, scores.policy) for scores in run.episodes]
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.report.socnav_episodes import DIALECTS, FAILURES, METRICS, SocnavEpisode, SocnavRun
-from sidestep.report.socnav_oracle import oracle_table
-from sidestep.report.socnav_published import published
-from sidestep.report.socnav_tables import TABLE_2, TABLE_3, TABLE_4, Figure, Table, format_spread, socnav_tables
-from sidestep.report.socnav_write import comma_separated, latex, markdown, shown
+from sidestep.report.papers.socnavbench.episodes import DIALECTS, FAILURES, METRICS, SocnavEpisode, SocnavRun, published
+from sidestep.report.papers.socnavbench.tables import (
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+    Figure,
+    Table,
+    comma_separated,
+    format_spread,
+    latex,
+    markdown,
+    oracle_table,
+    shown,
+    socnav_tables,
+)
 from sidestep.types.result import MetricResult
 
 PAPER, CODE = DIALECTS

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from sidestep.benchmark.episode import EpisodeScores
 from sidestep.metrics.outcome import STOP_TASK
 from sidestep.report.chapters import write_chapter
-from sidestep.report.choice import goodness
 from sidestep.report.plots import Mark, distribution_plot, nice_ticks, tag, tradeoff_plot
+from sidestep.report.selection import goodness
 from sidestep.report.summary import (
     Summary,
     comparable,
@@ -22,7 +21,8 @@ from sidestep.report.summary import (
     summarise,
     summarise_suites,
 )
-from sidestep.report.tables import escape_latex, latex_table
+from sidestep.report.table_writer import escape_latex, latex_table
+from sidestep.runs.episode import EpisodeScores
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.report.contacts import contacts_of
+from sidestep.report.episode_log import contacts_of
 from sidestep.report.topview import EpisodeView, draw_frame, draw_png, draw_strip, draw_video
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord

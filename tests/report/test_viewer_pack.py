@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sidestep.report.viewer.pack import CURVES, frames_of, pack_replays
-from sidestep.report.viewer.tracks import encode_tracks
+from sidestep.report.viewer.pack import CURVES, encode_tracks, frames_of, pack_replays
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from tests.report.conftest import Builder
 from tests.report.episodes import eventful, planned

@@ -11,14 +11,13 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.report.viewer import make_server, viewer_page, write_viewer
-from sidestep.report.viewer.bundle import SCRIPTS
-from sidestep.report.viewer.server import OnePage
+from sidestep.report.viewer.page import SCRIPTS, PageServer
 from sidestep.types.record import EpisodeRecord
 from tests.report.conftest import EVIL, Builder
 
 
 @pytest.fixture
-def server() -> Iterator[OnePage]:
+def server() -> Iterator[PageServer]:
     with make_server("<p>é</p>") as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -27,14 +26,14 @@ def server() -> Iterator[OnePage]:
         thread.join()
 
 
-def get(server: OnePage, path: str = "/", host: str | None = None) -> tuple[int, bytes]:
+def get(server: PageServer, path: str = "/", host: str | None = None) -> tuple[int, bytes]:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=5)
     connection.request("GET", path, headers={"Host": host} if host else {})
     answer = connection.getresponse()
     return answer.status, answer.read()
 
 
-def test_only_the_page_is_served(server: OnePage) -> None:
+def test_only_the_page_is_served(server: PageServer) -> None:
     assert get(server) == (200, "<p>é</p>".encode())
     assert get(server, "/?a=b")[0] == 200
     assert get(server, "/../../etc/passwd")[0] == 404
@@ -43,12 +42,12 @@ def test_only_the_page_is_served(server: OnePage) -> None:
     assert get(server, host="evil.example")[0] == 403
 
 
-def test_only_this_machine_can_ask(server: OnePage) -> None:
+def test_only_this_machine_can_ask(server: PageServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
     assert server.address == f"http://127.0.0.1:{server.server_port}/"
 
 
-def test_a_port_in_use_is_an_error_that_says_so(server: OnePage) -> None:
+def test_a_port_in_use_is_an_error_that_says_so(server: PageServer) -> None:
     with pytest.raises(BadInput, match=f"port {server.server_port} cannot be used.*choose another"):
         make_server("", server.server_port)
     with pytest.raises(BadInput, match="port 99999"):

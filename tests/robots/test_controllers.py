@@ -9,7 +9,7 @@ import pytest
 
 from sidestep.kernels import dynamics as k
 from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits, robot_names
-from sidestep.robots.following import look_ahead, stopping_speed
+from sidestep.robots.controllers import look_ahead, stopping_speed
 from sidestep.types.command import Drive, HolonomicVelocity, Position, Velocity, Waypoints
 from sidestep.types.observation import RobotState
 

@@ -11,8 +11,7 @@ from shapely.geometry import MultiPoint, Point, Polygon
 
 from sidestep.errors import BadInput
 from sidestep.robots import load_robot
-from sidestep.robots.hull import convex_hull, enclose
-from sidestep.robots.urdf import footprint_from_urdf, robot_from_urdf
+from sidestep.robots.urdf import convex_hull, enclose, footprint_from_urdf, robot_from_urdf
 from sidestep.types.robot import RobotLimits
 
 BOX = "<box size='0.8 0.4 0.3'/>"

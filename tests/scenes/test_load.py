@@ -9,8 +9,8 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import to_geojson
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.pgm import write_pgm
 from sidestep.scenes.plans import load_plan
+from sidestep.scenes.ros_map import write_pgm
 from sidestep.types.scene import SceneSpec
 
 from .drawing import box

@@ -14,10 +14,16 @@ from hypothesis.extra.numpy import arrays
 from sidestep.errors import BadInput
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import inside_solid
-from sidestep.scenes.pgm import parse_pgm, read_grey_image, write_pgm
-from sidestep.scenes.pixel_outline import TOLERANCE, outline_pixels
 from sidestep.scenes.plans import load_plan
-from sidestep.scenes.ros_map import read_ros_map, save_ros_map
+from sidestep.scenes.ros_map import (
+    TOLERANCE,
+    outline_pixels,
+    parse_pgm,
+    read_grey_image,
+    read_ros_map,
+    save_ros_map,
+    write_pgm,
+)
 
 from .drawing import scenes, signed_distance
 

@@ -13,19 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from tools import choose_sidewalk_towns as choose
 
 from sidestep.scenes import free_space
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import bundled
-from sidestep.scenes.places.spots import crosswalk_spots, curve_spots, straight_spots
+from sidestep.scenes.places.place import crosswalk_routes, curve_routes, straight_routes
 from sidestep.scenes.plans import load_plan, plan_names
-from sidestep.scenes.towns import long_scene, long_way, make, make_town
-from sidestep.suites.sidewalk import choose
-from sidestep.suites.sidewalk.long import SIDEWALK_LONG
-from sidestep.suites.sidewalk.places import sidewalk_places
-from sidestep.suites.sidewalk.reactive import SIDEWALK_REACTIVE
-from sidestep.suites.sidewalk.unit import SIDEWALK_UNIT
+from sidestep.scenes.towns import long_scene, make, make_town, numbered_long_route
+from sidestep.suites.sidewalk.routes import town_routes
+from sidestep.suites.sidewalk.scenarios import SIDEWALK_LONG, SIDEWALK_REACTIVE, SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
 
@@ -80,7 +78,7 @@ def town_digest(seed: int, spots: bool = False) -> str:
         graph_digest(town.graph), [[o.kind, *o.xy, o.heading, o.block] for o in town.objects],
         [[block.kind, *block.xy] for block in town.blocks],
         town.window(BOX).model_dump_json(), long_scene(town, seed).model_dump_json(),
-        long_way(town, seed).points, long_way(town, seed).width,
+        numbered_long_route(town, seed).points, numbered_long_route(town, seed).width,
     ]  # fmt: skip
     if spots:
         parts += [spots_digest(found) for found in (town.straight_spots(), town.curve_spots(), town.crosswalk_spots())]
@@ -99,12 +97,12 @@ def windows_digest(seed: int, count: int) -> str:
 
 
 def place_digest(name: str) -> str:
-    for cached in (bundled.bundled_place, bundled.long_ways):
+    for cached in (bundled.bundled_place, bundled.long_routes):
         cached.cache_clear()
     place = bundled.bundled_place(name)
-    spots = [find(place) for find in (straight_spots, curve_spots, crosswalk_spots)]
-    scenes = [bundled.resolve_place(f"place:{name}/long/{k}") for k in range(len(bundled.long_ways(name)))]
-    routes = [[route.points.tolist(), route.width.tolist()] for route in bundled.long_ways(name)]
+    spots = [find(place) for find in (straight_routes, curve_routes, crosswalk_routes)]
+    scenes = [bundled.resolve_place(f"place:{name}/long/{k}") for k in range(len(bundled.long_routes(name)))]
+    routes = [[route.points.tolist(), route.width.tolist()] for route in bundled.long_routes(name)]
     return digest(
         graph_digest(place.graph), compiled_digest(place.scene), routes, [spots_digest(found) for found in spots],
         [scene.model_dump_json() for scene in scenes],
@@ -131,7 +129,7 @@ def scenarios_digest(every: int) -> str:
     """Scenarios of the sidewalk suites, and the choice of events on a way."""
     suites = [SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG]
     chosen = [scenario.model_dump_json() for suite in suites for scenario in suite.scenarios()[::every]]
-    way = sidewalk_places().towns[0].straight
+    way = town_routes().towns[0].straight
     line = choose.Line(np.array(way.points), way.width, resolve_scene(way.scene))
     events = []
     for kind in choose.MAKERS:

@@ -12,15 +12,15 @@ from typing import Any
 import msgpack
 import pytest
 
-from sidestep.benchmark.plan import make_plan
-from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.score import score_run
 from sidestep.errors import BadInput
 from sidestep.policies.orca import Orca
-from sidestep.policies.remote.client import run_client, serve_policy
-from sidestep.policies.remote.wire import Address, Connection, Refused, connect, same_token
 from sidestep.records import load_record
-from sidestep.serve import SidestepHost
+from sidestep.remote.client import run_client, serve_policy
+from sidestep.remote.host import SidestepHost
+from sidestep.remote.wire import Address, Connection, Refused, connect, same_token
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark
+from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
 from tests.serve.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
 

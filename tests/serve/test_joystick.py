@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.benchmark.verify import verify_run
 from sidestep.errors import BadInput
 from sidestep.records import load_record
+from sidestep.remote.joystick import JoystickHost, JoystickSockets
+from sidestep.remote.joystick_state import NEVER_S, Frame, traversible
 from sidestep.robots import load_robot
+from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.serve import JoystickHost
-from sidestep.serve.joystick import Wires
-from sidestep.serve.joystick_state import NEVER_S, Frame, traversible
 from sidestep.types import Task
 from tests.serve import joystick_client
 from tests.serve.joystick_client import JoystickClient, one_position, ten_positions, velocity
@@ -48,7 +47,7 @@ def prefix(tmp_path: Path) -> Path:
 def greet_again_and_again(prefix: Path, starts: int, longest_pause_s: float, busy: int) -> None:
     """Shake hands with a client of a process of its own, ``starts`` times. Each must be through within 10 s."""
     program = [sys.executable, joystick_client.__file__, str(prefix), str(starts), "7", str(longest_pause_s)]
-    wires = Wires(str(prefix))
+    wires = JoystickSockets(str(prefix))
     with ExitStack() as ending:
         ending.callback(wires.close)
         for _ in range(busy):
@@ -272,7 +271,7 @@ def test_a_client_that_dies_may_start_again(prefix: Path, suite: Path, tmp_path:
 def test_a_client_that_stays_away_costs_all_that_is_left(
     prefix: Path, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidestep.serve.joystick.SEND_S", 0.3)
+    monkeypatch.setattr("sidestep.remote.joystick.SEND_S", 0.3)
 
     def run() -> None:
         client = JoystickClient(str(prefix), one_position)

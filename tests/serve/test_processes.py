@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sidestep.benchmark.folder import load_run
-from sidestep.benchmark.plan import make_plan
-from sidestep.benchmark.runner import run_benchmark
-from sidestep.benchmark.score import score_run
 from sidestep.cli import app
-from sidestep.policies.remote import client, wire
-from sidestep.policies.remote.client import run_client
-from sidestep.serve import SidestepHost
+from sidestep.remote import client, wire
+from sidestep.remote.client import run_client
+from sidestep.remote.host import SidestepHost
+from sidestep.runs.folder import load_run
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark
+from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
 from tests.serve.joystick_client import JoystickClient, one_position
 from tests.serve.worlds import Ahead, Client, made_here, run_host, serve_to

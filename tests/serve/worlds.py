@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sidestep import registry
-from sidestep.benchmark.episode import EpisodeTask
-from sidestep.benchmark.plan import Mode, make_plan
-from sidestep.benchmark.runner import RunResult
-from sidestep.serve import SidestepHost, serve
-from sidestep.serve.run import Host
+from sidestep.remote.host import SidestepHost
+from sidestep.runs.episode import EpisodeTask
+from sidestep.runs.plan import Mode, make_plan
+from sidestep.runs.runner import RunResult
+from sidestep.runs.serve import Host, serve_plan
 from sidestep.suites.files import load_suite
 from sidestep.types import HolonomicVelocity, Velocity
 
@@ -133,7 +133,7 @@ def run_host(
 ) -> RunResult:
     """All episodes with whoever connects."""
     chosen = load_suite(str(suite))
-    return serve(
+    return serve_plan(
         host,
         lambda policy: make_plan(
             chosen, [policy], limit=limit, mode=mode, act_limit_s=act_limit_s, latency_s=latency_s

@@ -22,6 +22,7 @@ from typing import Any
 from sidestep import registry
 from sidestep.datasets import find_dataset
 from sidestep.simulation import run_episode
+from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Scenario
 
 FILE = Path(__file__).with_name("golden.json")
@@ -55,7 +56,7 @@ class Case:
 
     def build(self) -> Scenario:
         """The scenario, shortened and changed."""
-        suite = registry.load("suites", self.suite)
+        suite = load_suite(self.suite)
         options = dict(self.options) | ({"split": "all"} if self.suite.startswith("sidewalk-") else {})
         if options:
             suite = suite.with_options(options)

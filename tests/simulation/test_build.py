@@ -9,7 +9,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.simulation import Worlds, build_world, run_episode
 from sidestep.types import Outcome
 from tests.simulation.scenarios import crossing, make, room

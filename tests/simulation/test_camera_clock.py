@@ -13,7 +13,7 @@ from sidestep.errors import BadInput
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import Observation, Scenario, Task, Velocity
-from sidestep.types.sensors import CameraSettings, LidarSettings, Sensors, laid_over
+from sidestep.types.sensors import CameraSettings, LidarSettings, Sensors, merge_camera_settings
 from tests.simulation.scenarios import make
 
 TAKEN: list[float] = []
@@ -196,11 +196,11 @@ def test_presets_in_files() -> None:
 
 def test_a_new_field_of_view_replaces_intrinsics() -> None:
     base = CameraSettings(fx=400.0, cy=200.0, rate_hz=3.0)
-    changed = laid_over(base, {"field_of_view": 1.0}, "here")
+    changed = merge_camera_settings(base, {"field_of_view": 1.0}, "here")
     assert (changed.fx, changed.cy, changed.rate_hz) == (None, None, 3.0)
-    assert laid_over(base, {"pitch": 0.1}, "here").fx == 400.0
+    assert merge_camera_settings(base, {"pitch": 0.1}, "here").fx == 400.0
     with pytest.raises(BadInput, match="here: camera settings are"):
-        laid_over(base, 3, "here")  # type: ignore[arg-type]
+        merge_camera_settings(base, 3, "here")  # type: ignore[arg-type]
 
 
 def test_the_cars_planar_scanner() -> None:

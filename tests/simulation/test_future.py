@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
-from sidestep.simulation.future import future_of
+from sidestep.simulation.observe import future_of
 from tests.simulation.scenarios import make
 
 FLOW = {"kind": "flow", "origin": [-6, -1, -5, 1], "destination": [5, -1, 6, 1], "per_minute": 40}

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sidestep import exact, registry
-from sidestep.policies import straight
+from sidestep.policies import trivial as straight
 from sidestep.simulation import build
 from tests.simulation import golden
 from tests.simulation.golden import CASES, Case, clear_caches

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from sidestep.policies.mpc import Mpc
+from sidestep.policies.mpc.policy import Mpc
 from sidestep.policies.oracle import Oracle
-from sidestep.policies.sampling import Sampling
+from sidestep.policies.sampling.policy import Sampling
 from sidestep.simulation import run_episode
 from sidestep.simulation.intent import MOST_PEOPLE, Intent, IntentLog, published
 from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, HolonomicVelocity, Observation, Scenario, Task
-from sidestep.types.plans import MOST_POINTS
+from sidestep.types.record import MOST_PLAN_POINTS
 
 
 def circle() -> Scenario:
@@ -94,7 +94,7 @@ def test_nonsense_is_left_out(plan: Any, step_s: Any) -> None:
 def test_a_plan_that_raises_is_left_out_and_long_ones_are_cut_off() -> None:
     assert len(published(Broken()).plan) == 0
     long = type("Long", (), {"plan": np.zeros((99, 2)), "plan_step_s": 0.1, "forecast": None})()
-    assert published(long).plan.shape == (MOST_POINTS, 2)
+    assert published(long).plan.shape == (MOST_PLAN_POINTS, 2)
 
 
 def test_forecasts_of_strangers_and_with_holes_are_left_out() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.policies.stop import Stop
-from sidestep.policies.straight import Straight
+from sidestep.policies.trivial import Stop, Straight
 from sidestep.simulation import run_episode
 from sidestep.types import Drive, HolonomicVelocity, Observation, Outcome, Position, Task, Velocity, Waypoints
 from tests.simulation.scenarios import crossing, make, room

@@ -15,13 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.policies.stop import Stop
-from sidestep.policies.straight import Straight
+from sidestep.policies.trivial import Stop, Straight
 from sidestep.records import load_record, save_record
 from sidestep.simulation import run_episode, run_episodes
 from sidestep.simulation.build import build_world
-from sidestep.simulation.future import future_of
 from sidestep.simulation.loop import Episode, describe_policy
+from sidestep.simulation.observe import future_of
 from sidestep.types import EpisodeRecord, HolonomicVelocity, Observation, Scenario, Task
 from tests.simulation.scenarios import make, room
 

@@ -14,15 +14,14 @@ import shapely
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout, referee
-from sidestep.metrics.gestures import wait_obedience
-from sidestep.policies.stop import Stop
-from sidestep.policies.straight import Straight
+from sidestep.metrics.interactions import wait_obedience
+from sidestep.policies.trivial import Stop, Straight
 from sidestep.scenes.compile import compile_scene
 from sidestep.simulation import run_episode
 from sidestep.simulation.rules import OUTCOME_CODES, compile_ground, ground_bank, pack_waypoints
 from sidestep.types import Event, HolonomicVelocity, Outcome, SceneSpec, decide
 from sidestep.types.decide import counted_failures, decide_outcome, in_front_of_hand, separate_collisions
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import RobotPlacement
 from tests.simulation.scenarios import make

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.policies.straight import Straight
+from sidestep.policies.trivial import Straight
 from sidestep.simulation import Worlds, build_world, run_episode, run_episodes
 from sidestep.simulation.loop import Episode, describe_policy
 from sidestep.types import Scenario

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sidestep.crowd.twin_people import _half_angle, _normal_quantile
-from sidestep.crowd.twins import TwinStatistics, load_twin, twin_names
+from sidestep.crowd.synthetic import CrowdStatistics, load_statistics, statistics_names
+from sidestep.crowd.synthetic.people import _half_angle, _normal_quantile
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation.build import build_world
-from sidestep.simulation.future import future_of
-from sidestep.simulation.twins import _generate, generate_twin
+from sidestep.simulation.observe import future_of
+from sidestep.simulation.synthetic import _generate, generate_crowd
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.outcome import Rules
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, RobotPlacement, Scenario, TwinPlacement
@@ -29,17 +29,17 @@ def scenario(twin: str = "zara02_8", name: str = "one", limit: float = 20.0) -> 
     part = CrowdPart(model="replay", placement=TwinPlacement(twin=twin), radius=0.2)
     robot = RobotPlacement(start=(10.0, 2.0, 0.0), goal=(10.0, 7.0))
     return Scenario(
-        name=name, scene=load_twin(twin).site, robots=(robot,), crowd=(part,), rules=Rules(time_limit_s=limit)
+        name=name, scene=load_statistics(twin).site, robots=(robot,), crowd=(part,), rules=Rules(time_limit_s=limit)
     )
 
 
 def tracks(twin: str, seed: int = 0, limit: float = 60.0):
-    return generate_twin(TwinPlacement(twin=twin), Rules(time_limit_s=limit), "tests", twin, seed, 0)
+    return generate_crowd(TwinPlacement(twin=twin), Rules(time_limit_s=limit), "tests", twin, seed, 0)
 
 
-@pytest.mark.parametrize("twin", twin_names())
+@pytest.mark.parametrize("twin", statistics_names())
 def test_people_are_there_from_start_to_end_and_off_the_walls(twin):
-    fit = load_twin(twin)
+    fit = load_statistics(twin)
     crowd, ids, groups = tracks(twin)
     assert crowd.shape == (1201, len(ids), 4)
     assert crowd.dtype == np.float32
@@ -69,7 +69,7 @@ def test_nobody_walks_through_anybody_or_jumps(twin):
 
 def test_companions_stay_together():
     crowd, _, groups = tracks("zara02_8")
-    spacing = load_twin("zara02_8").spacing.distance_mean
+    spacing = load_statistics("zara02_8").spacing.distance_mean
     gaps = []
     for group in np.unique(groups[groups >= 0]):
         pair = crowd[:, np.flatnonzero(groups == group)[:2], :2]
@@ -116,8 +116,8 @@ def test_a_twin_is_replayed_and_says_that_it_is_generated():
 
 
 def test_a_shorter_budget_and_another_clock():
-    crowd, _, _ = generate_twin(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0), "tests", "a", 0, 0)
-    slower, _, _ = generate_twin(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0, step_s=0.1), "tests", "a", 0, 0)
+    crowd, _, _ = generate_crowd(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0), "tests", "a", 0, 0)
+    slower, _, _ = generate_crowd(TwinPlacement(twin="eth_1"), Rules(time_limit_s=20.0, step_s=0.1), "tests", "a", 0, 0)
     assert len(crowd) == 401
     assert np.array_equal(slower, crowd[::2], equal_nan=True)
 
@@ -127,7 +127,9 @@ def test_nobody_stands_where_the_robot_starts():
     place = people[0][np.isfinite(people[0, :, 0]), :2][0]
     for seed in range(5):
         clear = ((float(place[0]), float(place[1])), (9.0, 6.0))
-        crowd, _, _ = generate_twin(TwinPlacement(twin="univ_1"), Rules(time_limit_s=1.0), "tests", "c", seed, 0, clear)
+        crowd, _, _ = generate_crowd(
+            TwinPlacement(twin="univ_1"), Rules(time_limit_s=1.0), "tests", "c", seed, 0, clear
+        )
         now = crowd[0][np.isfinite(crowd[0, :, 0]), :2]
         assert np.linalg.norm(now[:, None] - np.array(clear)[None], axis=2).min() > 0.6
 
@@ -152,11 +154,11 @@ def test_mistakes_are_named():
         build_world(scenario().model_copy(update={"crowd": (_part("eth_23"),)}), 0)
     with pytest.raises(BadInput, match="go together"):
         CrowdPart.parse({"model": "orca", "placement": {"kind": "twin", "twin": "eth_1"}}, "here")
-    fitted = load_twin("eth_1").model_dump(mode="json")
+    fitted = load_statistics("eth_1").model_dump(mode="json")
     with pytest.raises(BadInput, match="gate beyond"):
-        TwinStatistics.parse(fitted | {"gates": fitted["gates"][:1]}, "here")
+        CrowdStatistics.parse(fitted | {"gates": fitted["gates"][:1]}, "here")
     with pytest.raises(BadInput, match="one number per bin"):
-        TwinStatistics.parse(fitted | {"arrivals": [1.0]}, "here")
+        CrowdStatistics.parse(fitted | {"arrivals": [1.0]}, "here")
 
 
 def _part(twin: str) -> CrowdPart:

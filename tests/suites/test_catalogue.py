@@ -9,14 +9,15 @@ import pytest
 
 from sidestep.kernels import layout
 from sidestep.metrics.score import score
-from sidestep.registry import load, make_policy
+from sidestep.registry import make_policy
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
-from sidestep.simulation.loop import Episode, describe_policy, moved_as_declared, run_episodes
+from sidestep.simulation.loop import Episode, describe_policy, run_episodes, with_policy_dynamics
+from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, HolonomicVelocity, MetricResult, Observation, Outcome, Scenario, Task
 
-SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in load("suites", "catalogue").scenarios()}
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in load_suite("catalogue").scenarios()}
 EVENTFUL = [name for name, scenario in SCENARIOS.items() if scenario.events]
 SOLVED_BY = dict.fromkeys(SCENARIOS, "expert") | dict.fromkeys(
     ("blind-corner", "leading-human", "narrow-doorway"), "mpc"
@@ -51,7 +52,7 @@ def test_the_figure_of_scenarios_is_whole_and_two_are_added() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_builds_for_five_seeds_with_nobody_in_a_wall(name: str) -> None:
     for seed in range(5):
-        world = build_world(moved_as_declared(SCENARIOS[name], make_policy("expert")), seed)
+        world = build_world(with_policy_dynamics(SCENARIOS[name], make_policy("expert")), seed)
         people = world.agents[:, : len(world.person_id)]
         assert len(world.person_id)
         if len(world.scene.wall_points):
@@ -65,7 +66,7 @@ def test_builds_for_five_seeds_with_nobody_in_a_wall(name: str) -> None:
 def test_seeds_differ() -> None:
     """In who is where, how fast somebody walks, or what they do."""
     for name, scenario in SCENARIOS.items():
-        here, there = (build_world(moved_as_declared(scenario, make_policy("expert")), seed) for seed in (0, 1))
+        here, there = (build_world(with_policy_dynamics(scenario, make_policy("expert")), seed) for seed in (0, 1))
         assert here.agents.shape != there.agents.shape or (here.agents != there.agents).any(), name
 
 
@@ -75,7 +76,7 @@ def test_events_are_triggered_and_walls_hold(name: str) -> None:
     kinds = {event.text for event in record.events if event.kind == "trigger"}
     assert kinds == {event.kind for event in SCENARIOS[name].events}
     assert record.outcome is Outcome.SUCCESS
-    scene = build_world(moved_as_declared(SCENARIOS[name], make_policy("expert")), 1).scene
+    scene = build_world(with_policy_dynamics(SCENARIOS[name], make_policy("expert")), 1).scene
     if len(scene.wall_points):
         for k, radius in enumerate(record.person_radius):
             track = record.person_position[record.person_present[:, k], k].astype(float)
@@ -152,7 +153,7 @@ def test_records_do_not_depend_on_what_runs_beside_them() -> None:
     episodes = []
     for name, seed in chosen:
         policy = make_policy("expert")
-        world = build_world(moved_as_declared(SCENARIOS[name], policy), seed)
+        world = build_world(with_policy_dynamics(SCENARIOS[name], policy), seed)
         episodes.append(Episode(world, policy, describe_policy(policy)))
     together = [record.digest for record in run_episodes(episodes)]
     assert together == [played(name, "expert", seed).digest for name, seed in chosen]

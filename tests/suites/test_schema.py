@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sidestep.suites.schema import main, schema_text
+from tools.scenario_schema import main, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "scenario.schema.json"
 
 
 def test_the_published_schema_is_up_to_date() -> None:
-    assert PUBLISHED.read_text(encoding="utf-8") == schema_text(), "run: python -m sidestep.suites.schema"
+    assert PUBLISHED.read_text(encoding="utf-8") == schema_text(), "run: python -m tools.scenario_schema"
 
 
 def test_the_schema_knows_the_keys_and_refuses_others(tmp_path: Path) -> None:

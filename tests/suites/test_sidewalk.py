@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tools.choose_sidewalk_towns import choose_town
+from tools.sidewalk_people import leaves_passage
 
 from sidestep.errors import BadInput
-from sidestep.policies.sidewalk.expert import Expert
-from sidestep.policies.sidewalk.follow_lane import FollowLane
+from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
 from sidestep.scenes.towns import GENERATOR_VERSION, town_names
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy, run_episodes
 from sidestep.suites.files import choose_options, load_suite
-from sidestep.suites.sidewalk.choose import choose_town
-from sidestep.suites.sidewalk.long import SIDEWALK_LONG
-from sidestep.suites.sidewalk.passage import leaves_passage
-from sidestep.suites.sidewalk.places import sidewalk_places
-from sidestep.suites.sidewalk.reactive import BEHAVIOURS, SIDEWALK_REACTIVE, STATIC
-from sidestep.suites.sidewalk.unit import KINDS, SIDEWALK_UNIT
+from sidestep.suites.sidewalk.routes import town_routes
+from sidestep.suites.sidewalk.scenarios import (
+    BEHAVIOURS,
+    SIDEWALK_LONG,
+    SIDEWALK_REACTIVE,
+    SIDEWALK_UNIT,
+    STATIC,
+    UNIT_KINDS,
+)
 from sidestep.types import Outcome, Scenario, SceneSpec
 
 FIRST = town_names()[0].lower()
@@ -33,7 +37,7 @@ def named(suite: str, name: str) -> Scenario:
 def test_as_many_as_the_paper_has() -> None:
     unit, reactive, long = (choose_options(suite, {"split": "all"}).scenarios() for suite in SUITES)
     assert (len(unit), len(reactive), len(long)) == (330, 900, 105)
-    for kind in KINDS:
+    for kind in UNIT_KINDS:
         assert sum(item.tags[:2] == (kind, "town") for item in unit) == 100
         assert sum(item.tags[:2] == (kind, "real") for item in unit) == 10
     for behaviour in (STATIC, *BEHAVIOURS):
@@ -66,7 +70,7 @@ def test_development_and_test_split() -> None:
 
 
 def test_short_ways_are_short_and_long_ways_long() -> None:
-    for town in sidewalk_places().towns:
+    for town in town_routes().towns:
         for way in (town.straight, town.curve, town.crosswalk):
             assert 9.9 <= np.hypot(*np.diff(np.array(way.points), axis=0).T).sum() <= 20.1
         assert town.long.length > 100
@@ -75,8 +79,8 @@ def test_short_ways_are_short_and_long_ways_long() -> None:
 
 
 def test_the_file_is_what_the_program_chooses() -> None:
-    assert sidewalk_places().version == GENERATOR_VERSION
-    assert choose_town(3) == sidewalk_places().towns[3]
+    assert town_routes().version == GENERATOR_VERSION
+    assert choose_town(3) == town_routes().towns[3]
 
 
 def test_rules_of_each_suite() -> None:
@@ -101,7 +105,7 @@ def test_options() -> None:
         choose_options(SIDEWALK_UNIT, {"wether": "rain"})
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", UNIT_KINDS)
 def test_units_can_be_driven(kind: str) -> None:
     assert run_episode(named("sidewalk-unit", f"{kind}-{FIRST}"), FollowLane()).outcome is Outcome.SUCCESS
 

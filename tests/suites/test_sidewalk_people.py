@@ -9,26 +9,25 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tools.sidewalk_people import leaves_passage
 
-from sidestep.crowd.events import Actor, Stage, write_script
+from sidestep.crowd.events import Actor, EventScene, write_script
 from sidestep.crowd.events.script import Setting
 from sidestep.kernels import layout
 from sidestep.kernels.layout import GROUP_GAP_M
-from sidestep.metrics.staged_events import event_state
-from sidestep.policies.sidewalk.expert import Expert
-from sidestep.policies.sidewalk.follow_lane import FollowLane
+from sidestep.metrics.interactions import event_state
+from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import World, build_world
-from sidestep.simulation.event_director import write_scripts
+from sidestep.simulation.directors import write_scripts
 from sidestep.suites.files import choose_options
-from sidestep.suites.sidewalk.passage import leaves_passage
-from sidestep.suites.sidewalk.places import TownWays, sidewalk_places
-from sidestep.suites.sidewalk.reactive import BEHAVIOURS, GROUPS, SIDEWALK_REACTIVE
+from sidestep.suites.sidewalk.routes import TownRoutes, town_routes
+from sidestep.suites.sidewalk.scenarios import BEHAVIOURS, GROUPS, SIDEWALK_REACTIVE
 from sidestep.types import EpisodeRecord, Observation, Outcome, Scenario, Velocity
 from sidestep.types.base import FloatArray
 
 KINDS = sorted(GROUPS)
-TOWNS = sidewalk_places().towns
+TOWNS = town_routes().towns
 ROBOT_WIDTH_M, ROBOT_RADIUS_M, PERSON_M = 0.6, 0.541, 0.3
 FEW, FORTY = range(3, 49, 12), range(50, 90)
 
@@ -50,7 +49,7 @@ def scenarios(kind: str, towns: range) -> Iterator[Scenario]:
     return (named[f"{kind}-{TOWNS[number].town.lower()}"] for number in towns)
 
 
-def standing(town: TownWays, kind: str) -> tuple[FloatArray, FloatArray]:
+def standing(town: TownRoutes, kind: str) -> tuple[FloatArray, FloatArray]:
     """Where a group stands, m along the robot's way at its middle and m to the left of it: (N,), (N,)."""
     points = town.straight.points
     setting = Setting(points, 0.0, (), town.town)
@@ -61,7 +60,7 @@ def standing(town: TownWays, kind: str) -> tuple[FloatArray, FloatArray]:
     return off[:, 0] * ux + off[:, 1] * uy, off[:, 1] * ux - off[:, 0] * uy
 
 
-def gap(town: TownWays, kind: str) -> tuple[float, float]:
+def gap(town: TownRoutes, kind: str) -> tuple[float, float]:
     """The widest lane through a group, m between bodies across the way, and how far the two people at its sides who are
     nearest to each other stand from square to the way, rad."""
     along, aside = standing(town, kind)
@@ -132,7 +131,7 @@ def clearance_before_trigger(world: World) -> float:
     robot[0, 2] = ROBOT_RADIUS_M
     (script,) = write_scripts(world.scenario, world.scene, world.seed, robot, "test")
     people = [Actor(k, person.speed, script.radius) for k, person in enumerate(script.people)]
-    stage, act = Stage(people, ROBOT_RADIUS_M, 0.05), script.act()
+    stage, act = EventScene(people, ROBOT_RADIUS_M, 0.05), script.act()
     ego = world.scenario.ego
     points = np.array([ego.start[:2], *ego.route, ego.goal])
     least = np.inf

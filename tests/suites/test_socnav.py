@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.records import load_record
 from sidestep.registry import make_policy
 from sidestep.simulation import run_episode

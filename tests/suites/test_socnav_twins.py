@@ -6,14 +6,12 @@ import os
 
 import numpy as np
 import pytest
+from tools.compare_synthetic import compare, look_at, window_closeness
+from tools.fit_synthetic import find_parties, fit_window
+from tools.synthetic_windows import STEP_S, WINDOWS, load_recording, see_positions
 
-from sidestep.crowd.twins import load_twin, twin_names
+from sidestep.crowd.synthetic import load_statistics, statistics_names
 from sidestep.errors import BadInput
-from sidestep.suites.socnav_twins.closeness import compare, look_at, window_closeness
-from sidestep.suites.socnav_twins.fit import fit_window
-from sidestep.suites.socnav_twins.groups import find_parties
-from sidestep.suites.socnav_twins.observe import see_positions
-from sidestep.suites.socnav_twins.windows import STEP_S, WINDOWS, load_recording
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("SIDESTEP_DATA"), reason="SIDESTEP_DATA names no folder with recordings"
@@ -29,12 +27,12 @@ def walk(speed: float, aside: float = 0.0, looks: int = 10) -> np.ndarray:
 
 
 def test_a_fit_for_every_window_and_no_other():
-    assert {window.name for window in WINDOWS} == set(twin_names())
+    assert {window.name for window in WINDOWS} == set(statistics_names())
 
 
-@pytest.mark.parametrize("name", twin_names())
+@pytest.mark.parametrize("name", statistics_names())
 def test_fitted_files_hold_statistics_not_trajectories(name):
-    fit = load_twin(name)
+    fit = load_statistics(name)
     assert _numbers(fit.model_dump()) < MOST_NUMBERS
     boxes = np.array([*fit.gates, *(place.box for place in fit.standing.places)])
     assert (boxes * 2 == np.round(boxes * 2)).all(), "places are known to half a metre only"
@@ -75,7 +73,7 @@ def test_without_recordings_fitting_says_what_it_needs(monkeypatch):
 @needs_data
 @pytest.mark.parametrize("window", WINDOWS[:6:5], ids=lambda window: window.name)
 def test_the_fit_is_reproducible(window):
-    assert fit_window(window) == load_twin(window.name)
+    assert fit_window(window) == load_statistics(window.name)
 
 
 @needs_data

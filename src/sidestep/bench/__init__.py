@@ -7,7 +7,6 @@ prints figures next to the ``targets``. Correctness is checked by the tests, not
 
 from __future__ import annotations
 
-from sidestep.bench.run import run_bench
-from sidestep.bench.table import bench_table
+from sidestep.bench.figures import bench_table, run_bench
 
 __all__ = ["bench_table", "run_bench"]

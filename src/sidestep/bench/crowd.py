@@ -1,4 +1,7 @@
-"""Agent-steps per second of each crowd model, on one thread and on two."""
+"""Agent-steps per second of each crowd model, on one thread and on two. A step is what the product does for a person:
+preferred velocity, interaction, position update. ``walk_*`` carries out many steps on one thread; ``begin_*`` and
+``part_of_*`` split one step, so that threads can share the interaction.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,143 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.bench import square, walking
-from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
-from sidestep.bench.peers import Peer, find_peer, jupedsim, pyrvo, pysocialforce
-from sidestep.bench.square import Square, draw_square
+from sidestep.bench import crowd_peers as jupedsim
+from sidestep.bench import crowd_peers as pyrvo
+from sidestep.bench import crowd_peers as pysocialforce
+from sidestep.bench import crowd_peers as square
+from sidestep.bench.crowd_peers import Square, draw_square
+from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
 from sidestep.kernels import layout
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls
-from sidestep.kernels.social_force_helbing import HelbingParameters
-from sidestep.kernels.social_force_moussaid import MoussaidParameters
-from sidestep.kernels.social_force_neighbours import make_social_force_scratch
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls, orca_build, orca_range, orca_world
+from sidestep.kernels.people import move_people, wish_velocities
+from sidestep.kernels.social_force import make_social_force_scratch
+from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, helbing_world_range
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, moussaid_world_range
+
+
+@kernel
+def walk_orca(
+    steps: Any,
+    agents: Any,
+    flags: Any,
+    routes: Any,
+    lengths: Any,
+    walls: Any,
+    params: Any,
+    dt: Any,
+    scratch: Any,
+) -> None:
+    """``steps`` steps of ORCA."""
+    people = agents.shape[1]
+    for _ in range(steps):
+        wish_velocities(agents, flags, people, routes, lengths, dt)
+        orca_world(agents, flags, people, *walls, params, scratch)
+        move_people(agents, flags, people, walls, dt)
+
+
+@kernel
+def walk_helbing(
+    steps: Any,
+    agents: Any,
+    flags: Any,
+    routes: Any,
+    lengths: Any,
+    walls: Any,
+    params: Any,
+    dt: Any,
+    scratch: Any,
+) -> None:
+    """``steps`` steps of the Helbing social force model."""
+    people = agents.shape[1]
+    points, dirs, following, _, _, starts, items, grid, shape = walls
+    for _ in range(steps):
+        wish_velocities(agents, flags, people, routes, lengths, dt)
+        helbing_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
+        move_people(agents, flags, people, walls, dt)
+
+
+@kernel
+def walk_moussaid(
+    steps: Any,
+    agents: Any,
+    flags: Any,
+    routes: Any,
+    lengths: Any,
+    walls: Any,
+    params: Any,
+    dt: Any,
+    scratch: Any,
+) -> None:
+    """``steps`` steps of the Moussaïd social force model."""
+    people = agents.shape[1]
+    points, dirs, following, _, _, starts, items, grid, shape = walls
+    for _ in range(steps):
+        wish_velocities(agents, flags, people, routes, lengths, dt)
+        moussaid_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
+        move_people(agents, flags, people, walls, dt)
+
+
+@kernel
+def begin_orca(
+    decided: Any,
+    agents: Any,
+    flags: Any,
+    routes: Any,
+    lengths: Any,
+    walls: Any,
+    params: Any,
+    dt: Any,
+    shared: Any,
+) -> None:
+    """Move everybody by the last step's decision, if any, wish anew, and sort people into ``shared``."""
+    people = agents.shape[1]
+    if decided:
+        move_people(agents, flags, people, walls, dt)
+    wish_velocities(agents, flags, people, routes, lengths, dt)
+    orca_build(agents, flags, params, shared)
+
+
+@kernel
+def part_of_orca(
+    agents: Any, flags: Any, walls: Any, params: Any, shared: Any, scratch: Any, first: Any, last: Any
+) -> None:
+    """Decide for places ``first … last - 1`` of the order in ``shared``."""
+    orca_range(agents, flags, agents.shape[1], *walls, params, shared, scratch, first, last)
+
+
+@kernel
+def begin_force(decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any) -> None:
+    """Move everybody by the last step's decision, if any, and wish anew."""
+    people = agents.shape[1]
+    if decided:
+        move_people(agents, flags, people, walls, dt)
+    wish_velocities(agents, flags, people, routes, lengths, dt)
+
+
+@kernel
+def part_of_helbing(
+    agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
+) -> None:
+    """Decide for people ``first … last - 1``."""
+    points, dirs, following, _, _, starts, items, grid, shape = walls
+    helbing_world_range(
+        agents, flags, agents.shape[1], points, dirs, following, starts, items, grid, shape, params, dt,
+        scratch, first, last,
+    )  # fmt: skip
+
+
+@kernel
+def part_of_moussaid(
+    agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
+) -> None:
+    """Decide for people ``first … last - 1``."""
+    points, dirs, following, _, _, starts, items, grid, shape = walls
+    moussaid_world_range(
+        agents, flags, agents.shape[1], points, dirs, following, starts, items, grid, shape, params, dt,
+        scratch, first, last,
+    )  # fmt: skip
+
 
 SIZES = (10, 50, 200, 1000, 5000)
 THREADS = (1, 2)
@@ -31,13 +162,13 @@ CODES = {
     "social_force_helbing": layout.MODEL_HELBING,
 }
 WALKS = {
-    "orca": walking.walk_orca,
-    "social_force_moussaid": walking.walk_moussaid,
-    "social_force_helbing": walking.walk_helbing,
+    "orca": walk_orca,
+    "social_force_moussaid": walk_moussaid,
+    "social_force_helbing": walk_helbing,
 }
 PARTS = {
-    "social_force_moussaid": walking.part_of_moussaid,
-    "social_force_helbing": walking.part_of_helbing,
+    "social_force_moussaid": part_of_moussaid,
+    "social_force_helbing": part_of_helbing,
 }
 PEERS: dict[tuple[str, int], Callable[[Square], Peer]] = {
     **{("orca", people): pyrvo.orca_peer for people in SIZES},
@@ -159,16 +290,16 @@ class SharedCrowd:
         c = self.crowd
         if self._model == "orca":
             shared = self._scratch[0]
-            walking.begin_orca(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
+            begin_orca(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
         else:
-            walking.begin_force(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
+            begin_force(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
         self._decided = True
 
     def _decide(self, k: int) -> None:
         c, scratch, first, last = self.crowd, self._scratch[k], self._bounds[k], self._bounds[k + 1]
         if self._model == "orca":
             shared = self._scratch[0]
-            walking.part_of_orca(c.agents, c.flags, c.walls, c.params, shared, scratch, first, last)
+            part_of_orca(c.agents, c.flags, c.walls, c.params, shared, scratch, first, last)
         else:
             part = PARTS[self._model]
             part(c.agents, c.flags, c.walls, c.params, c.dt, scratch, first, last)

@@ -1,27 +1,112 @@
-"""Environment steps per second of ``sidestep/Crossing-v0``: one Gymnasium environment, and a batch of 256.
-
-The robot drives to its goal with some noise; what chooses the action is not timed, resets are.
+"""Learning environments: steps per second of ``sidestep/Crossing-v0`` (one Gymnasium environment next to ir-sim's, and
+a batch of 256), bytes per environment of the batch, and seconds from starting Python to the first step. The robot
+drives to its goal with some noise; what chooses the action is not timed, resets are. ir-sim's people use its
+reciprocal velocity obstacles (``rvo``), headless, in NumPy. Memory is counted by ``tracemalloc``, which sees Python
+objects and NumPy arrays but neither the kernels' working memory nor compiled code. A start is ``warm`` when the
+kernels are in the cache, ``cold`` when everything has to be compiled.
 """
 
 from __future__ import annotations
 
+import gc
+import os
+import subprocess
+import sys
+import tracemalloc
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
+from math import cos, hypot, pi, sin
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import gymnasium
 import numpy as np
+import yaml
 
-from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
-from sidestep.bench.peers import Peer, find_peer, irsim
+from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
+from sidestep.errors import SidestepError
 from sidestep.types.base import FloatArray
+
+IRSIM_STEP_S, IRSIM_TIME_LIMIT_S = 0.25, 25.0
+IRSIM_RADIUS = 0.3  # m
+IRSIM_PERSON_SPEED, IRSIM_ROBOT_SPEED = 1.3, 1.0  # m/s
+IRSIM_STEPS = 10
+
+
+def crossing_peer(people: int) -> Peer:
+    """One robot and ``people`` people."""
+    return Peer("ir-sim", _IrSim(people))
+
+
+def crossing_world(people: int) -> dict[str, Any]:
+    """ir-sim's world file as plain data; the robot starts on the circle, midway between two people."""
+    circle = max(4.0, 0.35 * people)
+    angles = [2.0 * pi * (k + 0.5) / people - pi / 2 for k in range(people)]
+    starts = [[circle * cos(angle), circle * sin(angle), 0.0] for angle in angles]
+    size = 4.0 * circle
+    body = {"kinematics": {"name": "omni"}, "shape": {"name": "circle", "radius": IRSIM_RADIUS}}
+    avoidance = {"name": "rvo", "vxmax": IRSIM_PERSON_SPEED, "vymax": IRSIM_PERSON_SPEED, "mode": "rvo"}
+    return {
+        "world": {"width": size, "height": size, "offset": [-size / 2, -size / 2], "step_time": IRSIM_STEP_S},
+        "robot": [
+            {
+                **body,
+                "state": [0.0, -circle, 0.0],
+                "goal": [0.0, circle, 0.0],
+                "vel_max": [IRSIM_ROBOT_SPEED, IRSIM_ROBOT_SPEED],
+            }
+        ],
+        "obstacle": [
+            {
+                **body,
+                "number": people,
+                "distribution": {"name": "manual"},
+                "state": starts,
+                "goal": [[-x, -y, 0.0] for x, y, _ in starts],
+                "vel_max": [IRSIM_PERSON_SPEED, IRSIM_PERSON_SPEED],
+                "behavior": avoidance,
+            }
+        ],
+    }
+
+
+class _IrSim:
+    def __init__(self, people: int) -> None:
+        with redirect_stdout(sys.stderr):  # it prints which window systems it did not find
+            import irsim
+
+        with TemporaryDirectory() as folder:
+            world = Path(folder) / "world.yaml"
+            world.write_text(yaml.safe_dump(crossing_world(people)), encoding="utf-8")
+            self._environment: Any = irsim.make(str(world), headless=True, log_level="CRITICAL")
+        self._steps = 0
+
+    def prepare(self) -> None:
+        """Nothing."""
+
+    def run(self) -> float:
+        """Environment steps; the robot drives straight to its goal."""
+        for _ in range(IRSIM_STEPS):
+            robot = self._environment.robot
+            dx, dy = (robot.goal[:2, 0] - robot.state[:2, 0]).tolist()
+            scale = IRSIM_ROBOT_SPEED / max(hypot(dx, dy), 1e-9)
+            self._environment.step(np.array([[dx * scale], [dy * scale]]))
+            self._steps += 1
+            if self._environment.done() or robot.collision or self._steps * IRSIM_STEP_S >= IRSIM_TIME_LIMIT_S:
+                self._environment.reset()
+                self._steps = 0
+        return float(IRSIM_STEPS)
+
 
 ENVIRONMENT = "sidestep/Crossing-v0"
 BATCH = 256
 PEOPLE = (5, 10, 20, 50)
 QUICK_PEOPLE = {"env": (5, 20), "batch256": (5,)}
-PEERS: dict[int, Callable[[int], Peer]] = {20: irsim.crossing_peer}  # of one environment
+PEERS: dict[int, Callable[[int], Peer]] = {20: crossing_peer}  # of one environment
 NOISE = 0.3  # of the action, standard deviation
 NOISES = 4096
 
@@ -125,3 +210,91 @@ class Batch:
         """One step of each."""
         self._observations, *_ = self._environments.step(self._actions)
         return float(BATCH)
+
+
+PROGRAM = """
+import gymnasium, sidestep.gym
+sidestep.gym.register()
+environment = gymnasium.make("sidestep/Crossing-v0")
+environment.reset(seed=0)
+environment.step(environment.action_space.sample())
+print("stepped", flush=True)
+"""
+COLD_REPEATS = 3
+
+
+def start_cases() -> list[Case]:
+    """Warm and cold."""
+    return [Case("start/warm", measure_warm, quick=True), Case("start/cold", measure_cold)]
+
+
+def measure_warm(effort: Effort, note: Note) -> Figure:
+    """With kernels that an earlier start has left in the cache."""
+    seconds_to_first_step(dict(os.environ))
+    seconds = [seconds_to_first_step(dict(os.environ)) for _ in range(effort.repeats)]
+    return Figure("start/warm", "s", seconds)
+
+
+def measure_cold(effort: Effort, note: Note) -> Figure:
+    """With a new, empty cache folder each time, at most ``COLD_REPEATS`` times."""
+    seconds = []
+    for _ in range(1 if effort.quick else min(effort.repeats, COLD_REPEATS)):
+        with TemporaryDirectory() as folder:
+            seconds.append(seconds_to_first_step({**os.environ, "SIDESTEP_CACHE": folder}))
+    return Figure("start/cold", "s", seconds)
+
+
+def seconds_to_first_step(environment: dict[str, str]) -> float:
+    """Start a Python process with these environment variables and wait until it has stepped."""
+    begin = perf_counter()
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        stepped = any(line == "stepped\n" for line in iter(process.stdout.readline, ""))
+        seconds = perf_counter() - begin
+        _, errors = process.communicate()
+    if not stepped:
+        raise SidestepError(f"a new process could not step an environment:\n{errors[-2000:]}")
+    return seconds
+
+
+MEMORY_PEOPLE = 50
+MEMORY_ID = f"memory/batch256/people={MEMORY_PEOPLE}"
+
+
+def memory_cases() -> list[Case]:
+    """The one figure."""
+    return [Case(MEMORY_ID, measure_memory)]
+
+
+def measure_memory(effort: Effort, note: Note) -> Figure:
+    """Bytes per environment. It is a count, hence taken once."""
+    return Figure(MEMORY_ID, "bytes", [bytes_per_environment(MEMORY_PEOPLE, BATCH)])
+
+
+def bytes_per_environment(people: int, environments: int) -> float:
+    """Growth of traced memory over the making, the reset and one step of a batch, per environment."""
+    _open_batch(people, 2)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        batch = _open_batch(people, environments)
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    del batch
+    return (after - before) / environments
+
+
+def _open_batch(people: int, environments: int) -> object:
+    batch = make_batch(people, environments)
+    batch.reset(seed=0)
+    batch.step(batch.action_space.sample())
+    return batch

@@ -1,6 +1,7 @@
-"""What a figure is: the median over repeats of the work done per second of a timed block.
-
-Works that are compared (ours and a peer's) take turns, so that a machine that slows down slows both.
+"""What a figure is: the median over repeats of the work done per second of a timed block. Works that are compared
+(ours and a peer's) take turns, so that a machine that slows down slows both. A peer is another simulator that does
+the same work in the same run; what it cannot do in compiled code (new goals, preferred velocities) is done between
+its timed runs, so its figure is if anything too good. A peer that is not installed is left out, with a note.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 Note = Callable[[str], None]
 """Tells a person something about the figure under way, such as that its peer is not installed."""
@@ -95,3 +96,32 @@ def rates(works: Sequence[Work], effort: Effort) -> list[list[float]]:
         for values, work in zip(taken, works, strict=True):
             values.append(rate(work, effort.block_s))
     return taken
+
+
+Setting = TypeVar("Setting")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another simulator, ready to be measured."""
+
+    name: str
+    """Of its distribution."""
+    work: Work
+
+
+def find_peer(make: Callable[[Setting], Peer] | None, setting: Setting, note: Note) -> Peer | None:
+    """The peer that ``make`` sets up, tried once; None, and a note why, when it is missing or fails."""
+    if make is None:
+        return None
+    try:
+        peer = make(setting)
+        peer.work.prepare()
+        peer.work.run()
+    except ImportError as error:
+        note(f"no peer: {error} (pip install 'sidestep[bench]')")
+        return None
+    except Exception as error:  # foreign code: whatever it raises costs the comparison, not our figures
+        note(f"no peer: it failed with {type(error).__name__}: {error}")
+        return None
+    return peer

@@ -1,6 +1,7 @@
-"""Pictures per second: 50 people who move in a furnished street, RGB + depth + instance, sun and shadows.
-
-Where everyone is in each frame is known before the timed part; skinning, culling, shadows and drawing are in it.
+"""Pictures per second: 50 people who move in a furnished street, RGB + depth + instance, sun and shadows, next to
+OpenGL on the processor (Mesa's llvmpipe, with the same street, people, culling, shading and pictures); films;
+environments with cameras; the first frame of a process. Where everyone is in each frame is known before the timed
+part; skinning, culling, shadows and drawing are in it.
 """
 
 from __future__ import annotations
@@ -12,21 +13,120 @@ from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from math import radians
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from sidestep.bench import camera_environments
-from sidestep.bench.measure import Case, Effort, Figure, Note, Work, rates
-from sidestep.bench.peers import find_peer
-from sidestep.bench.peers.llvmpipe import street_peer
-from sidestep.bench.render_film import measure_film
+import gymnasium
+import numpy as np
+
+from sidestep.bench.environment import announce_environments
+from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
-from sidestep.render.batch import BatchRenderer
+from sidestep.records import save_record
+from sidestep.registry import make_policy
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.renderer import make_renderer
+from sidestep.render.renderer import BatchRenderer, make_renderer
+from sidestep.simulation import run_episode
+from sidestep.types.scenario import Scenario
+
+
+def street_peer(size: tuple[int, int]) -> Peer:
+    """The street at a size of picture; raises where OpenGL draws on a graphics card, or not at all."""
+    from sidestep.render.gl.context import driver_name
+
+    driver = driver_name()
+    if "llvmpipe" not in driver:
+        raise SidestepError(f"OpenGL draws on {driver} here, not on llvmpipe (LIBGL_ALWAYS_SOFTWARE=1 may change that)")
+    return Peer("moderngl/llvmpipe", Street(*size, THREADS, kind="gl"))
+
+
+FILM_S = 60.0
+FILM_SIZE = "640x480"
+FILM_PEOPLE = 50
+FILM_REPEATS = 3
+
+
+def long_walk() -> Scenario:
+    """A slow robot drives down a sidewalk for a minute, among people on both sides of the street."""
+    robot = {
+        "name": "pioneer_3dx",
+        "dynamics": "holonomic",
+        "footprint": {"radius": 0.2},
+        "limits": {"max_speed": 0.5},
+        "height": 0.237,
+        "camera_height": 1.0,
+    }
+    people = {"kind": "random", "count": FILM_PEOPLE, "area": [-19, -6.8, 19, 6.8]}
+    document = {
+        "name": "long walk",
+        "scene": "crosswalk_street",
+        "robots": [{"spec": robot, "start": [-18, -5.6, 0], "goal": [19, -5.6]}],
+        "crowd": [{"model": "orca", "at_end": "loop", "placement": people}],
+        "rules": {"step_s": 0.05, "time_limit_s": FILM_S, "ends_on": ["success", "timeout", "policy_error"]},
+    }
+    return Scenario.parse(document, "bench")
+
+
+def measure_film(effort: Effort, note: Note) -> Figure:
+    """Seconds of ``sidestep replay --video`` for 60 s at 20 frames/s, kernels compiled."""
+    record = run_episode(long_walk(), make_policy("straight", {}))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "walk.parquet"
+        save_record(record, path)
+        film = ["replay", str(path), "--video", str(path.with_suffix(".mp4")), "--camera", "first", "--size", FILM_SIZE]
+        seconds = [seconds_of(film) for _ in range(1 if effort.quick else min(effort.repeats, FILM_REPEATS))]
+    return Figure(f"video60/{FILM_SIZE}", "s", seconds)
+
+
+def seconds_of(arguments: list[str]) -> float:
+    """Wall clock of one command."""
+    begin = perf_counter()
+    done = subprocess.run([sys.executable, "-m", "sidestep", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise SidestepError(f"the film was not made:\n{done.stderr[-2000:]}")
+    return perf_counter() - begin
+
+
+CAMERA_ENVIRONMENT = "sidestep/Plaza-v0"
+CAMERA_ENVIRONMENTS, CAMERA_SIZE = 10, 96
+CAMERA_ID = f"gym_camera{CAMERA_ENVIRONMENTS}/{CAMERA_SIZE}x{CAMERA_SIZE}"
+
+
+def measure_camera_environments(effort: Effort, note: Note) -> Figure:
+    """Steps of all together, with colour and depth of each; twelve people on a square with four columns."""
+    (values,) = rates([CameraEnvironments()], effort)
+    return Figure(CAMERA_ID, "env-steps/s", values)
+
+
+class CameraEnvironments:
+    """A run is one step of all environments."""
+
+    def __init__(self) -> None:
+        announce_environments()
+        self._environments: Any = gymnasium.make_vec(
+            CAMERA_ENVIRONMENT,
+            num_envs=CAMERA_ENVIRONMENTS,
+            pool=2 * CAMERA_ENVIRONMENTS,
+            sensors=("rgb", "depth"),
+            camera={"width": CAMERA_SIZE, "height": CAMERA_SIZE},
+            copy=False,
+        )
+        self._environments.reset(seed=0)
+        self._rng = np.random.default_rng(0)
+
+    def prepare(self) -> None:
+        """Choose the actions."""
+        self._actions = self._rng.uniform(-1.0, 1.0, (CAMERA_ENVIRONMENTS, 2)).astype(np.float32)
+
+    def run(self) -> float:
+        """One step of each."""
+        self._environments.step(self._actions)
+        return float(CAMERA_ENVIRONMENTS)
+
 
 PEOPLE = 50
 SIZES = ((96, 96), (256, 256), (512, 288), (640, 480), (1500, 650))
@@ -59,7 +159,7 @@ def cases() -> list[Case]:
     if find_spec("av") is not None:
         made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
-    made.append(Case(camera_environments.NAME, camera_environments.measure_camera_environments))
+    made.append(Case(CAMERA_ID, measure_camera_environments))
     return made
 
 

@@ -11,10 +11,10 @@ from time import perf_counter
 import numpy as np
 
 from sidestep.bench.measure import Case, Effort, Figure, Note
-from sidestep.benchmark.folder import EPISODES
-from sidestep.benchmark.plan import make_plan
-from sidestep.benchmark.runner import run_benchmark
 from sidestep.records import load_record
+from sidestep.runs.folder import EPISODES
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark
 from sidestep.suites.files import load_suite
 
 POLICIES = ("social_force", "orca", "cadrl", "sampling", "mpc")

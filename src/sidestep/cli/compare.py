@@ -27,9 +27,9 @@ def compare(
 ) -> None:
     """Compare policies and runs, episode by episode: paired differences, intervals, tests corrected for their
     number."""
-    from sidestep.benchmark.compare import compare_runs
     from sidestep.cli.tables import print_comparison
     from sidestep.metrics.score import HEADLINES, load_metrics
+    from sidestep.runs.compare import compare_runs
 
     if metric and every:
         raise BadInput("--all shows every metric; leave out either --all or --metric")

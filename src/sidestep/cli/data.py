@@ -67,8 +67,8 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Download a recording, check it and install it."""
-    from sidestep.cli.data_progress import download_bar
-    from sidestep.datasets.download import get_dataset
+    from sidestep.cli.verb import download_bar
+    from sidestep.datasets.install import get_dataset
 
     with quiet_stdout(as_json), download_bar(name) as move:
         added = get_dataset(name, url, move)
@@ -108,8 +108,8 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Say what is in a recording, and what is odd about it."""
-    from sidestep.datasets.catalogue import known_file
     from sidestep.datasets.sanity import describe
+    from sidestep.datasets.sources import known_file
 
     with quiet_stdout(as_json):
         file, tracks, found = _load(path, format_name, _given(rate_hz, homography, pixels, link))
@@ -162,8 +162,8 @@ def _given(rate_hz: float | None, homography: Path | None, pixels: str | None, l
 def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> tuple[Path, Tracks, str]:
     """File, tracks and format of a path, or of a recording's name."""
     from sidestep.datasets import detect_format, load_tracks
-    from sidestep.datasets.catalogue import DATASETS
     from sidestep.datasets.find import installed, locate
+    from sidestep.datasets.sources import DATASETS
     from sidestep.errors import BadInput
 
     path = Path(reference)

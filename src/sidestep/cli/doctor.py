@@ -72,7 +72,7 @@ def check_python() -> list[Check]:
 
 def check_dependencies() -> list[Check]:
     """Everything that the package declares as required."""
-    from sidestep.benchmark.machine import installed_version
+    from sidestep.runs.provenance import installed_version
 
     checks = []
     for line in requires("sidestep") or []:
@@ -90,7 +90,7 @@ def check_dependencies() -> list[Check]:
 
 def check_extras() -> list[Check]:
     """Optional parts, each with the command that installs it."""
-    from sidestep.benchmark.machine import installed_version
+    from sidestep.runs.provenance import installed_version
 
     checks = []
     for extra, packages in EXTRAS.items():

@@ -49,8 +49,9 @@ def list_(
 def list_suites() -> list[dict[str, Any]]:
     """Name, number of scenarios and summary of each suite."""
     from sidestep import registry
+    from sidestep.suites.files import load_suite
 
-    suites = [registry.load("suites", name) for name in registry.names("suites")]
+    suites = [load_suite(name) for name in registry.names("suites")]
     return [{"name": s.name, "scenarios": len(tuple(s.scenarios())), "summary": s.summary} for s in suites]
 
 
@@ -152,7 +153,7 @@ def list_datasets() -> list[dict[str, Any]]:
 
 def list_visual_models() -> list[dict[str, Any]]:
     """The interfaces that the policy `visual` knows by name."""
-    from sidestep.policies.visual.catalogue import model_rows
+    from sidestep.policies.visual.model_files import model_rows
 
     return model_rows()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.renderer_choice import RendererChoice
+from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def render(
     as_json: AsJson = False,
 ) -> None:
     """Draw a moment of SCENARIO of SUITE as a camera sees it."""
-    from sidestep.cli.filming import sized, split_names
-    from sidestep.report.camera_film import draw_still
+    from sidestep.cli.cameras import sized, split_names
+    from sidestep.report.cameras import draw_still
 
     with quiet_stdout(as_json):
         wanted, base = _find(suite, scenario)

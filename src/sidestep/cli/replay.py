@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sidestep.cli.renderer_choice import RendererChoice
+from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -77,9 +77,9 @@ def replay(
 def _film(
     record: EpisodeRecord, path: Path, camera: list[str] | None, picture: list[str] | None, size: str | None
 ) -> None:
-    from sidestep.cli.bars import progress_bar
-    from sidestep.cli.filming import sized, split_names
-    from sidestep.report.camera_film import draw_film
+    from sidestep.cli.cameras import sized, split_names
+    from sidestep.cli.verb import progress_bar
+    from sidestep.report.cameras import draw_film
 
     cameras = split_names(camera, ("top",))
     if size is None and cameras == ("top",):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli.renderer_choice import RendererChoice
+from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
@@ -40,8 +40,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write one self-contained HTML file about one or more runs."""
-    from sidestep.benchmark.folder import load_run
     from sidestep.report import write_report
+    from sidestep.runs.folder import load_run
 
     if films is None and (film_policy or camera or size):
         raise BadInput("--film-policy, --camera and --size say what --films films; give --films DIR too")
@@ -69,11 +69,11 @@ def _filming(
     runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
 ) -> Callable[[], list[Path]]:
     """Raises if the films cannot be made, else the function that makes them."""
-    from sidestep.benchmark.score import read_run
-    from sidestep.cli.bars import progress_bar
-    from sidestep.cli.filming import sized, split_names
+    from sidestep.cli.cameras import sized, split_names
+    from sidestep.cli.verb import progress_bar
     from sidestep.report.html import label_episodes
-    from sidestep.report.sidewalk_films import CAMERAS, SIZE, make_films, plan_films
+    from sidestep.report.papers.sidewalkbench.films import CAMERAS, SIZE, make_films, plan_films
+    from sidestep.runs.score import read_run
     from sidestep.types.sensors import CameraSettings
 
     settings = sized(CameraSettings(), size or f"{SIZE[0]}x{SIZE[1]}")

@@ -1,19 +1,159 @@
-"""``sidestep run``: a suite with policies into a run folder."""
+"""``sidestep run``: a suite with policies into a run folder. Also what ``serve`` shares with it: ``--set key=value``,
+where a run goes, how it is interrupted, and what is printed at its end.
+"""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sidestep.cli.running import OutFolder, new_folder, resumable, tell_result
-from sidestep.cli.verb import AsJson, quiet_stdout, verb
-from sidestep.errors import BadInput
+from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput, did_you_mean
 
 if TYPE_CHECKING:
-    from sidestep.benchmark.plan import Plan
-    from sidestep.benchmark.runner import RunResult
+    from sidestep.runs.episode import EpisodeScores
+    from sidestep.runs.plan import Plan
+    from sidestep.runs.runner import RunResult
+
+
+def _folder(name: str) -> Path:
+    if not name.strip():
+        raise typer.BadParameter("the name of the run folder is empty; leave the option out for a new folder in runs/")
+    return Path(name)
+
+
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(parser=_folder, metavar="FOLDER", help="Run folder; the same one again resumes or extends it."),
+]
+
+
+def new_folder(suite: str) -> Path:
+    """runs/<suite>-<date>-<n>, the first n that is free."""
+    from datetime import date
+
+    from sidestep.runs.folder import safe_name
+
+    stem, number = f"{safe_name(suite)}-{date.today().isoformat()}", 1
+    while (Path("runs") / f"{stem}-{number}").exists():
+        number += 1
+    return Path("runs") / f"{stem}-{number}"
+
+
+@contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """An interrupt or a polite kill, which schedulers send before the time is up, leaves a run that can go on."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
+    """Print the summary and what went wrong; a run with skipped episodes exits as bad input."""
+    from sidestep.cli.tables import print_summary
+
+    if as_json:
+        print_json(summary)
+    else:
+        print_summary(summary)
+    tell_failures(result)
+    if result.skipped:
+        raise typer.Exit(BAD_INPUT)
+
+
+def tell_failures(result: RunResult) -> None:
+    """Broken policies and scenarios that could not be built, on stderr."""
+    from sidestep.runs.folder import episode_path
+
+    errors: dict[str, list[EpisodeScores]] = {}
+    for episode in result.episodes:
+        if episode.outcome == "policy_error":
+            message = " ".join(episode.error.split()) or "failed"
+            errors.setdefault(f"{episode.policy}: {message}", []).append(episode)
+    for message, failed in errors.items():
+        first = failed[0]
+        where = f"{first.scenario} seed {first.seed}"
+        say(f"policy error in {len(failed)} of {len(result.episodes)} episodes, first {where}: {message}")
+        log = episode_path(result.folder, first.policy, first.scenario, first.seed).with_suffix(".log")
+        if log.exists():
+            say(f"  traceback and output: {log}")
+    reasons: dict[tuple[str, str], int] = {}
+    for entry in result.skipped:
+        reasons[entry.scenario, entry.reason] = reasons.get((entry.scenario, entry.reason), 0) + 1
+    for (scenario, reason), count in reasons.items():
+        say(f"skipped {count} episode{'s' if count > 1 else ''} of {scenario!r}: {reason}")
+
+
+def split_suite_options(assignments: Sequence[str], known: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The suite's own options, ``reactivity=pause`` or ``suite.reactivity=pause``, and the assignments left."""
+    options: dict[str, Any] = {}
+    left = []
+    for assignment in assignments:
+        key, separator, text = assignment.partition("=")
+        name = key.strip().removeprefix("suite.")
+        if separator and (name in known or key.strip().startswith("suite.")):
+            options[name] = _value(text, assignment)
+        else:
+            left.append(assignment)
+    return options, left
+
+
+def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Settings per policy. ``orca.horizon=3`` is for one policy (a user's own goes by its reference or its
+    class name), ``horizon=3`` for all. Values are YAML scalars: ``3``, ``0.5``, ``true``, ``text``, ``[1,
+    2]``."""
+    settings: dict[str, dict[str, Any]] = {policy: {} for policy in policies}
+    for assignment in assignments:
+        key, separator, text = assignment.partition("=")
+        if not separator or not key.strip():
+            raise BadInput(f"--set {assignment:.120}: must be key=value, such as orca.horizon=3")
+        target, name = _target(key.strip(), policies, assignment)
+        value = _value(text, assignment)
+        for policy in policies if target is None else [target]:
+            settings[policy][name] = value
+    return settings
+
+
+def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | None, str]:
+    """The policy that ``key`` speaks of (None: all) and the setting's name."""
+    names = {policy: policy for policy in policies} | {policy.rpartition(":")[2]: policy for policy in policies}
+    for name in sorted(names, key=len, reverse=True):
+        if key.startswith(name + "."):
+            return names[name], key[len(name) + 1 :]
+    if "." in key:
+        owner = key.rpartition(".")[0]
+        raise BadInput(f"--set {assignment:.120}: no policy {owner!r:.80} in this run{did_you_mean(owner[:80], names)}")
+    return None, key
+
+
+def _value(text: str, assignment: str) -> Any:
+    from sidestep.reading import parse_yaml
+
+    try:
+        values = parse_yaml(text, f"--set {assignment}")
+    except BadInput:
+        raise BadInput(f"--set {assignment:.120}: {text!r:.120} is not a YAML value; quote it") from None
+    value = values[0] if values else ("" if not text else None)
+    if isinstance(value, str) and value == text.strip():  # not quoted
+        try:
+            return float(value)  # YAML 1.1 reads 1e-3 as text
+        except ValueError:
+            return value
+    return value
 
 
 @verb
@@ -55,10 +195,9 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run SUITE with one or more policies. Re-running with the same --out resumes."""
-    from sidestep.benchmark.plan import make_plan
-    from sidestep.benchmark.summary import summarise_run
-    from sidestep.cli.filming import RUN_CAMERAS, check_filming, film_run, split_names
-    from sidestep.cli.settings import parse_settings, split_suite_options
+    from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
+    from sidestep.runs.plan import make_plan
+    from sidestep.runs.score import summarise_run
     from sidestep.suites.files import choose_options, load_suite, option_names
 
     if ray is not None and workers != 1:
@@ -92,8 +231,8 @@ def run(
 
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
-    from sidestep.benchmark.runner import run_benchmark
-    from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.runs.runner import run_benchmark
 
     with resumable(folder):
         prepare_kernels()

@@ -18,9 +18,8 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score the records of RUN again, without simulating."""
-    from sidestep.benchmark.score import score_run
-    from sidestep.benchmark.summary import summarise
     from sidestep.cli.tables import print_summary
+    from sidestep.runs.score import score_run, summarise
 
     with quiet_stdout(as_json):
         scored = score_run(run, dialect, metric or None)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.running import OutFolder, new_folder, resumable, tell_result
+from sidestep.cli.run import OutFolder, new_folder, resumable, tell_result
 from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.serve import Host
+    from sidestep.runs.serve import Host
 
 DEFAULT_ADDRESS = "127.0.0.1:5577"
 
@@ -52,11 +52,11 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Wait for a policy in another process, and run SUITE with it. Re-running with the same --out resumes."""
-    from sidestep.benchmark.plan import Plan, PolicyPlan, make_plan
-    from sidestep.benchmark.summary import summarise_run
-    from sidestep.cli.bars import prepare_kernels, progress_bar
-    from sidestep.cli.settings import split_suite_options
-    from sidestep.serve import serve as serve_plan
+    from sidestep.cli.run import split_suite_options
+    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+    from sidestep.runs.score import summarise_run
+    from sidestep.runs.serve import serve_plan as serve_plan
     from sidestep.suites.files import choose_options, load_suite, option_names
 
     def plan_for(policy: PolicyPlan) -> Plan:
@@ -91,8 +91,8 @@ def serve(
 def _host(
     protocol: str, listen: str | None, name: str | None, token: str | None, reconnect: float, dynamics: str
 ) -> Host:
-    from sidestep.serve import JoystickHost, SidestepHost
-    from sidestep.serve.joystick import DEFAULT_PREFIX
+    from sidestep.remote.host import SidestepHost
+    from sidestep.remote.joystick import DEFAULT_PREFIX, JoystickHost
 
     if protocol == "sidestep":
         return SidestepHost(listen or DEFAULT_ADDRESS, token=token, name=name, reconnect_s=reconnect, say=say)

@@ -27,7 +27,7 @@ def cadrl(
     as_json: AsJson = False,
 ) -> None:
     """Train SA-CADRL's value network in the batched simulator; needs torch, which the extra ``learn`` brings."""
-    from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.cli.verb import prepare_kernels, progress_bar
     from sidestep.errors import BadInput, MissingExtra
 
     try:
@@ -36,8 +36,8 @@ def cadrl(
         if error.name != "torch":
             raise
         raise MissingExtra("training", "learn") from error
-    from sidestep.policies.learned.cadrl_network import save_weights
-    from sidestep.records.atomic import atomic
+    from sidestep.policies.cadrl.network import save_weights
+    from sidestep.writing import atomic
 
     def write(so_far: Trained) -> None:
         with atomic(out) as whole:

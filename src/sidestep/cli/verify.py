@@ -20,8 +20,8 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Run episodes of RUN again and compare with the records, bit for bit. Exit code 1 when one differs."""
-    from sidestep.benchmark.verify import verify_run
-    from sidestep.cli.bars import prepare_kernels, progress_bar
+    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.runs.verify import verify_run
 
     prepare_kernels()
     with quiet_stdout(as_json), progress_bar("verifying") as move:

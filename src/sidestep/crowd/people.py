@@ -1,4 +1,4 @@
-"""People with everything drawn, as arrays."""
+"""People as arrays, and the random draws that all ways of spawning them share: walking speeds and points in a box."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.scenario import Box, CrowdPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +96,17 @@ def join_people(parts: Sequence[People]) -> People:
         enter_s=np.concatenate([part.enter_s for part in parts]),
         heading=np.concatenate([part.heading for part in parts]),
     )
+
+
+def draw_speeds(part: CrowdPart, count: int, rng: np.random.Generator) -> FloatArray:
+    """Preferred speeds of ``count`` people, m/s."""
+    law = part.speed
+    speeds: FloatArray = np.minimum(np.maximum(exact.normal(rng, law.mean, law.sd, count), law.low), law.high)
+    return speeds
+
+
+def draw_in_box(box: Box, count: int, rng: np.random.Generator) -> FloatArray:
+    """``count`` points, even over the box."""
+    low, high = np.array(box[:2]), np.array(box[2:])
+    points: FloatArray = low + rng.random((count, 2)) * (high - low)
+    return points

@@ -1,14 +1,138 @@
-"""Tracks from numbered video frames: the checks and the clock that all formats share."""
+"""From text files of numbers to tracks: reading lines with errors that name the line, and the checks and the clock
+of numbered video frames that all formats share.
+"""
 
 from __future__ import annotations
 
+import codecs
+import re
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
+from sidestep import reading
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
+
+MOST_BYTES = 200_000_000
+HEAD_BYTES = 65536
+"""How much of a file is looked at to recognise its format."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, or an error that says why not."""
+    return reading.read_bytes(path, "file with recorded tracks", MOST_BYTES)
+
+
+def read_text(path: Path) -> str:
+    """The whole file as text."""
+    content = read_bytes(path)
+    if not content.strip():
+        raise BadInput(f"{path}: the file is empty")
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or _looks_like_utf16(content[:HEAD_BYTES]):
+        raise BadInput(f"{path}: line 1: the file is in UTF-16; save it as UTF-8 (or plain ASCII)")
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise BadInput(f"{path}: line {line}: is not a text file; binary data cannot be read as tracks")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            f"{path}: line {line}: byte 0x{content[error.start]:02x} is not UTF-8 (Latin-1?); save it as UTF-8"
+        ) from None
+
+
+def _looks_like_utf16(head: bytes) -> bool:
+    """Whether every second byte is 0, as in ASCII text written in two bytes a letter."""
+    return len(head) > 8 and (not any(head[1:-1:2]) or not any(head[0:-1:2]))
+
+
+def head_lines(path: Path, count: int = 20) -> list[str]:
+    """The first lines with data in them, without comments; none if the file is not text."""
+    head = read_head(path, HEAD_BYTES)
+    if b"\0" in head:
+        return []
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    if len(head) == HEAD_BYTES and len(lines) > 1:
+        lines.pop()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:count]
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def mostly_columns(lines: list[str], columns: int) -> bool:
+    """Whether more than half of the lines, and the first, are so many numbers; commas count as white space."""
+    fitting = [len(numbers(line.replace(",", " "))) == columns for line in lines]
+    return bool(fitting) and fitting[0] and 2 * sum(fitting) > len(fitting)
+
+
+def numbers(line: str) -> list[float]:
+    """The numbers of a line; none if anything else is in it."""
+    try:
+        return [float(word) for word in line.split()]
+    except ValueError:
+        return []
+
+
+def data_lines(text: str) -> tuple[list[str], IntArray]:
+    """Lines that are neither empty nor comments, and their numbers from 1."""
+    found = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line and not line.isspace() and not line.lstrip().startswith("#")
+    ]
+    return [line for _, line in found], np.array([number for number, _ in found], dtype=np.int64)
+
+
+def number_table(path: Path, lines: list[str], places: IntArray, columns: int, what: str) -> FloatArray:
+    """(K, columns) the numbers of the lines; an error names the first line that is not as many numbers."""
+    if not lines:
+        raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
+    try:
+        table = np.loadtxt(lines, ndmin=2, comments=None)
+        if table.shape == (len(lines), columns):
+            return table
+    except ValueError:
+        pass
+    for place, line in zip(places, lines, strict=True):
+        if len(numbers(line)) != columns:
+            why = explain_line(line)
+            raise BadInput(
+                f"{path}:{place}: expected {columns} numbers `{what}`, got {line.strip()[:60]!r}"
+                + (f": {why}" if why else "")
+            )
+    return np.array([numbers(line) for line in lines])
+
+
+def explain_line(line: str) -> str:
+    """What is wrong with a line that should be numbers, and the remedy; empty where that is not known."""
+    words = line.split()
+    if "?" in line:
+        return "'?' is no number; remove rows with unknown values"
+    if ";" in line:
+        return "columns are apart by blanks or commas, not ';'" + (
+            "; decimals have a point, not a comma" if re.search(r"\d,\d", line) else ""
+        )
+    if re.search(r"\d,\d", line) and len(words) > 1:
+        return "decimals have a point, not a comma"
+    if words and all(re.fullmatch(r"[A-Za-z_][\w.()/,-]*", word) for word in words):
+        return "looks like a header; remove it or put # before it"
+    return ""
+
+
+def is_whole(value: float) -> bool:
+    """Whether a number is finite and whole."""
+    return isfinite(value) and value == int(value)
 
 
 def check_rate(path: Path, rate_hz: float | None) -> float:

@@ -1,4 +1,5 @@
 """BIWI ``obsmat.txt``: one annotation per line, ``frame person x z y vx vz vy`` in m and m/s; z is not used.
+Beside it ``groups.txt`` states who walked together, one group per line; UCY's recordings have the same file.
 
 Format of the ETH/BIWI Walking Pedestrians (Pellegrini et al. 2009), also used for conversions of UCY.
 """
@@ -11,12 +12,50 @@ from pathlib import Path
 import numpy as np
 
 from sidestep import exact
-from sidestep.datasets.annotations import check_rate, tracks_from_frames
-from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.groups import groups_beside
-from sidestep.datasets.text import data_lines, head_lines, number_table, read_text
+from sidestep.datasets.annotations import (
+    check_rate,
+    data_lines,
+    head_lines,
+    is_whole,
+    number_table,
+    numbers,
+    read_text,
+    tracks_from_frames,
+)
+from sidestep.datasets.sources import known_file
+from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.tracks import Tracks
+
+
+def read_groups(path: Path) -> dict[int, int]:
+    """Person → group, groups counted from 0. Lines that share a person are one group; a line with one number (some
+    files begin with a count) is no group."""
+    group: dict[int, int] = {}
+    for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
+        members = numbers(line)
+        if not members or not all(map(is_whole, members)):
+            raise BadInput(f"{path}:{number}: expected the numbers of people who walk together, got {line!r:.60}")
+        if len(members) > 1:
+            _join_group(group, [int(member) for member in members])
+    order = {old: new for new, old in enumerate(dict.fromkeys(group.values()))}
+    return {person: order[old] for person, old in group.items()}
+
+
+def _join_group(group: dict[int, int], members: list[int]) -> None:
+    touched = {group[member] for member in members if member in group}
+    target = min(touched, default=max(group.values(), default=-1) + 1)
+    for person, old in group.items():
+        if old in touched:
+            group[person] = target
+    group.update(dict.fromkeys(members, target))
+
+
+def groups_beside(path: Path) -> dict[int, int]:
+    """What a ``groups.txt`` in the same folder states; nothing if there is none."""
+    beside = path.with_name("groups.txt")
+    return read_groups(beside) if beside.is_file() and beside.stat().st_size else {}
+
 
 CLOCK_TOLERANCE = 0.03
 """How far, in parts, the clock found in the velocity columns may be from a whole number of frames per second."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sidestep.datasets.catalogue import DATASETS, NO_ADDRESS, sha256_of
+from sidestep.datasets.sources import DATASETS, NO_ADDRESS, sha256_of
 from sidestep.errors import BadInput, UnknownName
 from sidestep.reading import is_file, read_json
 
@@ -70,7 +70,7 @@ def installed_names() -> list[str]:
 def find_dataset(name: str) -> Path | None:
     """The file of the recording called ``name``; None if it is not installed. The environment is read at each call.
 
-    First each folder of ``SIDESTEP_DATA``, laid out as :attr:`~sidestep.datasets.catalogue.Dataset.file` says, then
+    First each folder of ``SIDESTEP_DATA``, laid out as :attr:`~sidestep.datasets.sources.Dataset.file` says, then
     the user's data folder.
     """
     dataset = DATASETS.get(name)

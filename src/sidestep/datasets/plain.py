@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep.datasets.annotations import check_rate, tracks_from_frames
-from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.text import (
+from sidestep.datasets.annotations import (
+    check_rate,
     data_lines,
     explain_line,
     head_lines,
@@ -23,10 +22,12 @@ from sidestep.datasets.text import (
     number_table,
     numbers,
     read_text,
+    tracks_from_frames,
 )
-from sidestep.datasets.whole_file import whole_file
+from sidestep.datasets.sources import known_file
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
+from sidestep.writing import whole_file
 
 _STATED = re.compile(r"^#[ \t]*(rate_hz|source|licence|coordinates|group)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.datasets.annotations import check_rate
-from sidestep.datasets.text import read_bytes, read_head
-from sidestep.datasets.whole_file import whole_file
+from sidestep.datasets.annotations import check_rate, read_bytes, read_head
 from sidestep.errors import BadInput
 from sidestep.reading import parse_json
 from sidestep.types.tracks import Tracks
+from sidestep.writing import whole_file
 
 KEY = b"sidestep.tracks"
 VERSION = 1

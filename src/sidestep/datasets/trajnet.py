@@ -14,12 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.datasets.annotations import check_rate, frame_step, tracks_from_frames, whole_numbers
-from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.text import data_lines, head_lines, read_text
-from sidestep.datasets.whole_file import whole_file
+from sidestep.datasets.annotations import (
+    check_rate,
+    data_lines,
+    frame_step,
+    head_lines,
+    read_text,
+    tracks_from_frames,
+    whole_numbers,
+)
+from sidestep.datasets.sources import known_file
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
+from sidestep.writing import whole_file
 
 KINDS = ("scene", "track")
 

@@ -21,10 +21,19 @@ from pathlib import Path
 import numpy as np
 
 from sidestep import exact
-from sidestep.datasets.annotations import check_rate, tracks_from_frames, whole_numbers
-from sidestep.datasets.catalogue import known_file
-from sidestep.datasets.groups import groups_beside
-from sidestep.datasets.text import head_lines, is_whole, number_table, numbers, read_bytes, read_text
+from sidestep.datasets.annotations import (
+    check_rate,
+    head_lines,
+    is_whole,
+    number_table,
+    numbers,
+    read_bytes,
+    read_text,
+    tracks_from_frames,
+    whole_numbers,
+)
+from sidestep.datasets.biwi import groups_beside
+from sidestep.datasets.sources import known_file
 from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks

@@ -5,7 +5,7 @@ neither records nor environments, needs no display, and paints some hundred fram
 ``palette``.
 """
 
+from sidestep.drawing.canvas import Viewport
 from sidestep.drawing.topview import TopView
-from sidestep.drawing.viewport import Viewport
 
 __all__ = ["TopView", "Viewport"]

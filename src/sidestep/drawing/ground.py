@@ -9,8 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from sidestep.drawing import palette
-from sidestep.drawing.shapes import Picture
-from sidestep.drawing.viewport import Viewport
+from sidestep.drawing.canvas import Picture, Viewport
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SOLID, SceneSpec
 

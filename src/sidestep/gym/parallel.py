@@ -9,10 +9,9 @@ import numpy as np
 
 from sidestep.drawing import TopView
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.gym.environments import ENDINGS, Environments
-from sidestep.gym.observing import action_space, room_for_people, several_robots_space
-from sidestep.gym.picture import draw_environment, make_top_view
-from sidestep.gym.reward import RewardWeights
+from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
+from sidestep.gym.environment import draw_environment, make_top_view
+from sidestep.gym.observation import action_space, room_for_people, several_robots_space
 from sidestep.gym.tasks import CONTACTS_END
 from sidestep.kernels.referee import RUNNING, SUCCEEDED
 from sidestep.simulation.build import WorldBuilder
@@ -78,7 +77,7 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.render_mode = render_mode
         self._weights = weights or RewardWeights()
         self._rows = room_for_people(self._builder, max_people)
-        self._environments = Environments([self._builder.build(0)], self._weights, self._rows)
+        self._environments = EnvironmentBatch([self._builder.build(0)], self._weights, self._rows)
         self._rng = np.random.default_rng()
         self._picture_size = picture_size
         self._view: TopView | None = None
@@ -111,7 +110,7 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:
-            self._environments = Environments([world], self._weights, self._rows)
+            self._environments = EnvironmentBatch([world], self._weights, self._rows)
         self.agents = list(self.possible_agents)
         return {agent: self._observe(agent) for agent in self.agents}, {agent: {} for agent in self.agents}
 

@@ -13,12 +13,16 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.cameras import EnvironmentCameras, check_sensors, picture_spaces
-from sidestep.gym.environments import ENDINGS, Environments
-from sidestep.gym.observing import action_space, observation_space, room_for_people
-from sidestep.gym.reward import RewardWeights
+from sidestep.gym.batch import ENDINGS, EnvironmentBatch, HelperThreads, RewardWeights
+from sidestep.gym.observation import (
+    EnvironmentCameras,
+    action_space,
+    check_sensors,
+    observation_space,
+    picture_spaces,
+    room_for_people,
+)
 from sidestep.gym.tasks import make_builder
-from sidestep.gym.workers import Workers
 from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -73,14 +77,14 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         self._pool = max(2 * num_envs, LEAST_POOL) if pool is None else pool
         self._pool_seeds = np.zeros(self._pool, np.int64)
         wanted = max(1, min(_cores(), num_envs // ENVIRONMENTS_PER_THREAD)) if threads is None else threads
-        self._workers = Workers(min(wanted, num_envs) - 1)  # this thread works, too
+        self._workers = HelperThreads(min(wanted, num_envs) - 1)  # this thread works, too
         self._draw_threads = min(_cores() if threads is None else threads, num_envs)
         self._cameras: EnvironmentCameras | None = None
         self._worlds: list[World] = []
         self._weights = weights or RewardWeights()
         self._copy = copy
         self._rows = room_for_people(self._builder, max_people)
-        self._live: Environments | None = None
+        self._live: EnvironmentBatch | None = None
         pictures = picture_spaces(self._sensors, self.scenario.sensors.camera)
         self.single_observation_space = observation_space(self._rows, pictures)
         self.single_action_space = action_space()
@@ -96,7 +100,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         return self._pool_seeds[self._environments.source]
 
     @property
-    def _environments(self) -> Environments:
+    def _environments(self) -> EnvironmentBatch:
         if self._live is None:
             raise ResetNeeded("there are no worlds yet: call reset() first")
         return self._live
@@ -120,13 +124,13 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         info["world_seed"], info["_world_seed"] = self.world_seeds, info["_is_success"].copy()
         return self._observations(), info
 
-    def _build(self) -> Environments:
+    def _build(self) -> EnvironmentBatch:
         """A new pool: the worlds that a single environment with the same generator would come to, in this order."""
         rng = self.np_random
         self._pool_seeds = np.array([rng.integers(2**31) for _ in range(self._pool)])
         worlds = [self._builder.build(seed) for seed in self._pool_seeds.tolist()]
         self._worlds = worlds if self._sensors else []
-        return Environments(worlds, self._weights, self._rows, size=self.num_envs, workers=self._workers)
+        return EnvironmentBatch(worlds, self._weights, self._rows, size=self.num_envs, workers=self._workers)
 
     def _restart(self, which: IntArray) -> None:
         """New episodes in some places."""

@@ -1,12 +1,5 @@
-"""Bodies are hard: two people never share a place.
-
-Crowd models avoid contacts but promise nothing in a dense crowd (ORCA's linear program may have no solution). After
-everybody has moved, pairs whose bodies would overlap on the way lose just so much of their approach that they touch;
-what is left of a move slides along. Moves only ever shrink, so that a few rounds settle most crowds; who is then still
-in a contact stays for this step where they were, and so do those who would now run into them. That ends: nobody
-overlapped before the step.
-
-Replayed and static people are where they are; robots are not held back, a contact with one is an event.
+"""Bodies that do not overlap: choosing points for people that keep apart before an episode, and separating people
+whose bodies would overlap after a step, without pushing anybody through a wall.
 """
 
 from __future__ import annotations
@@ -35,7 +28,7 @@ ZERO = np.float32(0.0)
 
 
 @kernel(forceinline=True)
-def part_bodies(agents, flags, people, before, walls, dt):
+def separate_bodies(agents, flags, people, before, walls, dt):
     """Shorten the moves from ``before`` to ``agents`` under which two people would overlap; new velocities follow."""
     present, longest, widest = _list_present(agents, flags, people, before)
     if present < 2:
@@ -236,3 +229,29 @@ def _sort_by_x(present, before, reach):
         before[FIRST, band + 1] = before[FIRST, band]
     before[FIRST, 1] = ZERO
     before[FIRST, 0] = np.float32(bands)
+
+
+@kernel
+def pick_apart(candidates, free, radius, spacing, taken, count, chosen):
+    """The first ``candidates (K, 2)`` that are ``free (K,)`` and at least ``spacing`` from the discs ``taken[:count]``
+    (x, y, radius) and from each other, surface to surface, go to ``taken[count:]``, their numbers to ``chosen``.
+    Returns how many."""
+    found = 0
+    for k in range(candidates.shape[0]):
+        if found == chosen.shape[0]:
+            break
+        if not free[k]:
+            continue
+        x, y = candidates[k, 0], candidates[k, 1]
+        apart = True
+        for j in range(count + found):
+            dx, dy = x - taken[j, 0], y - taken[j, 1]
+            reach = radius + taken[j, 2] + spacing
+            if dx * dx + dy * dy <= reach * reach:
+                apart = False
+                break
+        if apart:
+            taken[count + found, 0], taken[count + found, 1], taken[count + found, 2] = x, y, radius
+            chosen[found] = k
+            found += 1
+    return found

@@ -14,17 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.kernels.approx import sincos64
-from sidestep.kernels.atomic import atomic_add, atomic_exchange, atomic_read, pause
-from sidestep.kernels.dynamics import (
-    HOLONOMIC,
-    ROBOT_HEADING,
-    ROBOT_OMEGA,
-    ROBOT_VX,
-    ROBOT_VY,
-    ROBOT_X,
-    ROBOT_Y,
-)
-from sidestep.kernels.jit import kernel
+from sidestep.kernels.dynamics import HOLONOMIC, ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.jit import atomic_add, atomic_exchange, atomic_read, kernel, pause
 from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
 from sidestep.kernels.referee import (
     BEGAN_NEWS,
@@ -34,7 +25,7 @@ from sidestep.kernels.referee import (
     RESET_NEWS,
     RUNNING,
     SUCCEEDED,
-    Judging,
+    RefereeState,
     begin_judging,
     judge_world,
 )
@@ -235,7 +226,7 @@ def step_environments(
     bank, replays, parameters, referee_arrays, scratch,
 ):  # fmt: skip
     """Carry out ``action (B, R, 2)`` in [-1, 1] for ``every`` simulation steps; fill reward (B, R), the views
-    (B, R, …) and the referee's marks. ``referee_arrays``: those of a ``Judging``, as a plain tuple, which numba
+    (B, R, …) and the referee's marks. ``referee_arrays``: those of a ``RefereeState``, as a plain tuple, which numba
     unpacks faster at every call.
 
     After :func:`open_step` one thread calls this to lead, and others may call it to help, each with a scratch of its
@@ -244,7 +235,7 @@ def step_environments(
     thread that sleeps takes longer to wake than a small batch takes to step, but not for long.
     """
     size = action.shape[0]
-    judging = Judging(referee_arrays[0], referee_arrays[1], referee_arrays[2], referee_arrays[3])
+    judging = RefereeState(referee_arrays[0], referee_arrays[1], referee_arrays[2], referee_arrays[3])
     waited = 0
     while waited < PATIENCE:
         atomic_add(counters, INSIDE, 1)

@@ -131,7 +131,7 @@ def _point_segment2(px, py, ax, ay, dx, dy):
 
 
 @kernel
-def is_way_clear(walls, x0, y0, x1, y1, radius):
+def is_segment_clear(walls, x0, y0, x1, y1, radius):
     """Whether a disc of ``radius`` slides from (x0, y0) to (x1, y1) without overlapping ``walls (W, 4)``."""
     dx, dy = x1 - x0, y1 - y0
     left, right = min(x0, x1) - radius, max(x0, x1) + radius
@@ -166,7 +166,9 @@ def pull_string(points, walls, radius):
     i = 0
     while i < n - 1:
         j = i + 1
-        while j + 1 < n and is_way_clear(walls, points[i, 0], points[i, 1], points[j + 1, 0], points[j + 1, 1], radius):
+        while j + 1 < n and is_segment_clear(
+            walls, points[i, 0], points[i, 1], points[j + 1, 0], points[j + 1, 1], radius
+        ):
             j += 1
         kept[count] = j
         count += 1

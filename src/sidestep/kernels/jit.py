@@ -1,19 +1,17 @@
-"""How a kernel is compiled and where its machine code is kept.
-
-``@kernel`` is ``numba.njit`` with the options that every kernel shares. Three traps of numba's cache are closed here:
-
-* a caller is not recompiled when a callee in another file changes, so the cache folder is named after a hash of
-  all kernel sources;
-* with no writable cache folder numba raises at import, so we try the user's cache folder, then a private temporary
-  folder, then compile without a cache;
-* two processes that save different signatures of one kernel at once can give both the same file name, and a later
-  process then runs the wrong machine code, so saving is one process's business at a time.
+"""How a kernel is compiled and where its machine code is cached; numba's internals are used here only. ``@kernel`` is
+``numba.njit`` with the options that every kernel shares. Three traps of numba's cache are closed here: a caller is
+not recompiled when a callee in another file changes, so the cache folder is named after a hash of all kernel
+sources; with no writable cache folder numba raises at import, so the user's cache folder is tried, then a private
+temporary folder, then compilation without a cache; two processes that save different signatures of one kernel at
+once can give both the same file name, so saving is locked. The intrinsics at the end are atomic counters for
+kernels that share work among threads.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import stat
 import tempfile
 from collections.abc import Callable
@@ -24,7 +22,11 @@ from typing import Any
 import numba
 import platformdirs
 from filelock import FileLock
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
 from numba.core import config as _numba_config
+from numba.extending import intrinsic
 
 numba_config: Any = _numba_config
 
@@ -34,11 +36,14 @@ set it takes its caller's, and one that was compiled without it must never be ca
 
 
 def source_hash() -> str:
-    """Hash of every kernel source file and of numba's version: the name of the cache folder."""
+    """Hash of every source file with kernels, wherever it lies in the package, and of numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+    package = Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        if b"kernels" in source:
+            digest.update(path.relative_to(package).as_posix().encode())
+            digest.update(source)
     return digest.hexdigest()[:16]
 
 
@@ -115,3 +120,47 @@ def inlined(function: Callable[..., Any]) -> Any:
     """A small function that LLVM shall inline into the kernels that call it."""
     options = {**OPTIONS, "_nrt": False, "forceinline": True}
     return numba.njit(**options)(function)
+
+
+def _make_atomic(operation: str) -> Any:
+    """``f(counters, place, value)``: change ``counters[place]`` in one indivisible operation that orders memory, and
+    return what it was."""
+
+    @intrinsic
+    def change(typing_context, counters, place, value):
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.atomic_rmw(operation, builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")
+
+        return types.int64(counters, types.int64, types.int64), generate
+
+    return change
+
+
+atomic_add, atomic_exchange = _make_atomic("add"), _make_atomic("xchg")
+
+
+def _read(typing_context, counters, place):
+    """``counters[place]`` as other threads left it."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", 8)
+
+    return types.int64(counters, types.int64), generate
+
+
+def _pause(typing_context):
+    """Tell the processor that this thread waits, where there is an instruction for it."""
+
+    def generate(context, builder, signature, arguments):
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            wait = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, wait, "llvm.x86.sse2.pause"), [])
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+atomic_read: Any = intrinsic(_read)
+pause: Any = intrinsic(_pause)

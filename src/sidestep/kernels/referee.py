@@ -81,7 +81,7 @@ TIME_TOLERANCE_S = 1e-9
 MILLIMETRES = 1000.0
 
 
-class Judging(NamedTuple):
+class RefereeState(NamedTuple):
     """What the referee knows of B worlds besides the worlds themselves."""
 
     marks: Any  # (B, R, …) int32

@@ -25,22 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.kernels.approx import from_steps, order_free_steps
-from sidestep.kernels.group_force import GroupParameters, group_acceleration, link_groups
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import (
-    GROUP,
-    MODEL,
-    MODEL_HELBING,
-    PX,
-    PY,
-    RADIUS,
-    SEES_ROBOT,
-    VX,
-    VY,
-    WISH_X,
-    WISH_Y,
-)
-from sidestep.kernels.social_force_neighbours import (
+from sidestep.kernels.layout import GROUP, MODEL, MODEL_HELBING, PX, PY, RADIUS, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
+from sidestep.kernels.social_force import (
     CELLS_PER_REACH,
     ROW_FX,
     ROW_FY,
@@ -56,10 +43,13 @@ from sidestep.kernels.social_force_neighbours import (
     WORK_A,
     WORK_B,
     WORK_C,
+    GroupParameters,
     choose_cells,
     exponential_repulsion,
     forget_robots,
     gather_candidates,
+    group_acceleration,
+    link_groups,
     require_positive,
     sort_into_cells,
     split_scratch,

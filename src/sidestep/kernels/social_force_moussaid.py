@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.kernels.approx import atan2_32, exp32, exp32_bounded, from_steps, order_free_steps
-from sidestep.kernels.group_force import GroupParameters, group_acceleration, link_groups
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, RADIUS, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
-from sidestep.kernels.social_force_neighbours import (
+from sidestep.kernels.social_force import (
     LOWEST_EXPONENT,
     ROW_FX,
     ROW_FY,
@@ -44,9 +43,12 @@ from sidestep.kernels.social_force_neighbours import (
     WORK_B,
     WORK_C,
     WORK_D,
+    GroupParameters,
     choose_cells,
     forget_robots,
     gather_candidates,
+    group_acceleration,
+    link_groups,
     require_positive,
     sort_into_cells,
     split_scratch,

@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from sidestep.kernels.bodies import WAS_HERE, WAS_X, WAS_Y, part_bodies
+from sidestep.kernels.bodies import WAS_HERE, WAS_X, WAS_Y, separate_bodies
 from sidestep.kernels.dynamics import (
     ROBOT_HEADING,
     ROBOT_OMEGA,
@@ -122,7 +122,7 @@ def step_world(
     if models & (1 << MODEL_REPLAY):
         replay_people(agents, flags, people, replay, step + 1)
     if models & WALKING:
-        part_bodies(agents, flags, people, before, walls, dt)
+        separate_bodies(agents, flags, people, before, walls, dt)
     if reactive:
         note_delays(agents, flags, people, before, replay, step + 1, dt)
     face_people(agents, flags, people)

@@ -1,11 +1,9 @@
-"""Training of SA-CADRL: values of ORCA's walks first, then reinforcement learning with self-play.
-
-1. Learners driven by ORCA; the network learns the discounted rewards that followed (the paper's initialisation).
-2. Learners choose by one look ahead with the network, and at random with probability ε. The network learns λ-returns:
-   what followed while the choices were its own, then the value of the state reached.
-
-Source: Chen, Everett, Liu, How (IROS 2017). Ours: λ-returns over many worlds at once in place of refined episodes, and
-people who do not give way. The same settings give the same weights on one machine.
+"""Training of SA-CADRL: the value network in torch, values of ORCA's walks first, then reinforcement learning with
+self-play. (1) Learners driven by ORCA; the network learns the discounted rewards that followed (the paper's
+initialisation). (2) Learners choose by one step of lookahead with the network, and at random with probability ε;
+the network learns λ-returns: what followed while the choices were its own, then the value of the state reached.
+Source: Chen, Everett, Liu, How (IROS 2017). Ours: λ-returns over many worlds at once in place of refined episodes,
+and people who do not give way. The same settings give the same weights on one machine.
 """
 
 from __future__ import annotations
@@ -17,14 +15,54 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.kernels.cadrl_look import FEATURES, GAMMA, look_around
-from sidestep.learn.cadrl_arena import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, Arena
-from sidestep.learn.cadrl_torch import ValueNetwork
-from sidestep.policies.learned.cadrl import candidates
+from sidestep.learn.cadrl_worlds import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds
+from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, GAMMA, LOG_GAMMA, OTHER, OWN, SLOTS, look_around
+from sidestep.policies.cadrl.network import INPUT_SCALE, SHAPES
+from sidestep.policies.cadrl.policy import candidates
 from sidestep.types.base import FloatArray, IntArray
+
+
+class ValueNetwork(nn.Module):
+    """V of states (n, FEATURES). Parameters have the names and shapes of the weights file."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        inputs = {"own_to_code": OWN + OTHER, "other_to_code": OWN + OTHER}
+        for name, shape in SHAPES.items():
+            if name.endswith("bias"):
+                start = torch.zeros(shape)
+            else:
+                scale = (2.0 / inputs.get(name, shape[-1])) ** 0.5
+                start = torch.randn(shape, generator=generator) * (0.1 * scale if name == "fourth_to_loss" else scale)
+            self.register_parameter(name, nn.Parameter(start))
+        self.register_buffer("scale", torch.from_numpy(INPUT_SCALE.copy()), persistent=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(n,) values."""
+        p = dict(self.named_parameters())
+        scale = self.get_buffer("scale")
+        own = states[:, :OWN] * scale[:OWN]
+        others = (states[:, OWN:] * scale[OWN:]).reshape(-1, SLOTS, OTHER)
+        taken = (others[..., -1:] > 0).to(states.dtype)
+        shared = torch.addmm(p["code_bias"], own, p["own_to_code"].T)
+        code = torch.relu(shared[:, None] + others @ p["other_to_code"].T)
+        code = torch.relu(code @ p["code_to_code"].T + p["code_to_code_bias"]) * taken
+        pooled = code.amax(dim=1)
+        third = torch.relu(torch.addmm(p["third_bias"], own, p["own_to_third"].T) + pooled @ p["code_to_third"].T)
+        fourth = torch.relu(torch.addmm(p["fourth_bias"], third, p["third_to_fourth"].T))
+        loss = fourth @ p["fourth_to_loss"] + p["loss_bias"]
+        matters = taken.amax(dim=(1, 2)) * (states[:, 0] >= float(ARRIVED))
+        return torch.exp(float(LOG_GAMMA) * states[:, 0]) * (1.0 - loss * matters)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """The parameters as NumPy arrays, by their names."""
+        return {name: value.detach().numpy().astype(np.float32) for name, value in self.named_parameters()}
+
 
 Progress = Callable[[int, int, str], None]
 Keep = Callable[["Trained"], None]
@@ -93,7 +131,7 @@ class Chooser:
         self._settings = settings
         self.table = candidates(settings.speeds, settings.headings)
 
-    def look(self, arena: Arena, which: IntArray) -> tuple[FloatArray, IntArray, FloatArray]:
+    def look(self, arena: TrainingWorlds, which: IntArray) -> tuple[FloatArray, IntArray, FloatArray]:
         """Present states (K, FEATURES), best candidates (K,) and velocities of all candidates (K, A, 2)."""
         k, a = len(which), len(self.table)
         now = np.empty((k, FEATURES), np.float32)
@@ -114,7 +152,7 @@ class Chooser:
             parts = [self._network(part).numpy() for part in torch.split(flat, _CHUNK)]
         return np.concatenate(parts).reshape(states.shape[:-1])
 
-    def _velocities(self, arena: Arena, which: IntArray) -> FloatArray:
+    def _velocities(self, arena: TrainingWorlds, which: IntArray) -> FloatArray:
         b, r = which.T
         own = arena.agents[b, :, PEOPLE + r]
         ahead = arena.goals[b, r] - own[:, [layout.PX, layout.PY]]
@@ -191,7 +229,7 @@ class _Run:
         self._progress = progress
         streams = np.random.SeedSequence(settings.seed).spawn(2)
         self._rng = np.random.default_rng(streams[1])
-        self._arena = Arena(settings.worlds, np.random.default_rng(streams[0]), settings.norm)
+        self._arena = TrainingWorlds(settings.worlds, np.random.default_rng(streams[0]), settings.norm)
         self._network = ValueNetwork(settings.seed % 2**31)
         self._chooser = Chooser(self._network, settings)
         self._memory = Memory(settings.memory)
@@ -301,7 +339,7 @@ def _label(row: dict[str, float]) -> str:
 
 def measure_cadrl(network: ValueNetwork | None, settings: CadrlTraining, seed: int, worlds: int) -> dict[str, float]:
     """Shares of endings, and the mean reward, of the learners in ``worlds`` fixed encounters; None: ORCA's."""
-    arena = Arena(worlds, np.random.default_rng(seed), settings.norm, refill=False)
+    arena = TrainingWorlds(worlds, np.random.default_rng(seed), settings.norm, refill=False)
     chooser = Chooser(network, settings) if network is not None else None
     ended, earned = np.zeros(4, np.int64), 0.0
     extra: list[float] = []

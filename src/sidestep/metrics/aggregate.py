@@ -17,16 +17,9 @@ from typing import Any
 import numpy as np
 
 from sidestep.interfaces import Direction
-from sidestep.metrics.answers import INDICATOR_UNIT
-from sidestep.metrics.intervals import (
-    Method,
-    bootstrap_means,
-    number_clusters,
-    poisson_limits,
-    proportion,
-    wilson,
-)
 from sidestep.metrics.rates import DISTANCE, RATES, pooled_rate
+from sidestep.metrics.series import INDICATOR_UNIT
+from sidestep.metrics.statistics import Method, bootstrap_means, number_clusters, poisson_limits, proportion, wilson
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.errors import RecordError
 from sidestep.interfaces import Metric
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
 from sidestep.metrics.series import present
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types import decide

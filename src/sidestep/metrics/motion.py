@@ -8,10 +8,19 @@ from typing import Literal
 import numpy as np
 
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.answers import NO_STEPS, average, largest, smallest
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
 from sidestep.metrics.outcome import DRIVEN, why_not_driven
-from sidestep.metrics.series import acceleration, forward_speed, jerk, speed, turn_rate
+from sidestep.metrics.series import (
+    NO_STEPS,
+    acceleration,
+    average,
+    forward_speed,
+    jerk,
+    largest,
+    smallest,
+    speed,
+    turn_rate,
+)
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -29,7 +38,9 @@ Statistic = Literal["min", "avg", "max"]
 _WORDS: dict[str, str] = {"min": "Smallest", "avg": "Mean", "max": "Largest"}
 
 
-def summarise(series: FloatArray, statistic: Statistic, unit: str, reason: str, weights: FloatArray) -> MetricResult:
+def summarise_series(
+    series: FloatArray, statistic: Statistic, unit: str, reason: str, weights: FloatArray
+) -> MetricResult:
     """Minimum, time-weighted mean or maximum of the values that are not NaN."""
     if statistic == "avg":
         return average(series, unit, reason, weights)
@@ -42,7 +53,7 @@ def make_motion_statistic(
     """The function that summarises a series of motion over the steps k = 1 … T, weighted by their lengths."""
 
     def motion_statistic(record: EpisodeRecord) -> MetricResult:
-        return summarise(series(record)[1:], statistic, unit, reason, np.diff(record.time))
+        return summarise_series(series(record)[1:], statistic, unit, reason, np.diff(record.time))
 
     motion_statistic.__doc__ = f"{_WORDS[statistic]} {series.__name__} over the steps."
     return motion_statistic

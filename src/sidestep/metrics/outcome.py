@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import INDICATOR_UNIT, indicator
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
+from sidestep.metrics.series import INDICATOR_UNIT, indicator
 from sidestep.metrics.sources import FRANCIS, HALL, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord

@@ -7,11 +7,12 @@ from math import isfinite
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import NO_STEPS, average
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
 from sidestep.metrics.outcome import DRIVEN, STOP_TASK, is_completed, why_not_driven
 from sidestep.metrics.series import (
+    NO_STEPS,
     STANDING_MPS,
+    average,
     goal_bearing_error,
     goal_distance,
     step_lengths,

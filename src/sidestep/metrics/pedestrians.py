@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import NOBODY, average, largest, smallest
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
 from sidestep.metrics.series import (
     MAX_DISTANCE_M,
     MAX_TIME_TO_COLLISION_S,
+    NOBODY,
+    average,
     closest_pedestrian_distance,
     closest_vehicle_distance,
+    largest,
     pedestrian_distance,
     present,
+    smallest,
     time_to_collision,
 )
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, KATYAL, SEAN, SIDESTEP, SOCNAVBENCH

@@ -9,10 +9,11 @@ import numpy as np
 
 from sidestep.interfaces import Direction, Metric
 from sidestep.kernels.layout import GROUP_GAP_M
-from sidestep.metrics.answers import NOBODY, average
 from sidestep.metrics.footprint_distance import distance_to_segments
 from sidestep.metrics.series import (
+    NOBODY,
     THRESHOLD_TOLERANCE_M,
+    average,
     closest_pedestrian_distance,
     once_per_record,
     pedestrian_distance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import NO_STEPS, average, largest
+from sidestep.metrics.series import NO_STEPS, average, largest
 from sidestep.metrics.sources import SIDESTEP, SOCNAVBENCH
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult

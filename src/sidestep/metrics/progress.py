@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import NO_STEPS
-from sidestep.metrics.dialects import socnavbench_code
+from sidestep.metrics import socnavbench_code
 from sidestep.metrics.outcome import DRIVEN, is_completed, why_not_driven
-from sidestep.metrics.series import STANDING_MPS, carried_steps, goal_distance, present, speed
+from sidestep.metrics.series import NO_STEPS, STANDING_MPS, carried_steps, goal_distance, present, speed
 from sidestep.metrics.sources import CARLA, FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sidestep.metrics.intervals import number_clusters, poisson_limits, resampled_sums
 from sidestep.metrics.sidewalk import LEAST_TOTAL_M
+from sidestep.metrics.statistics import number_clusters, poisson_limits, resampled_sums
 from sidestep.types.base import FloatArray, IntArray
 
 DISTANCE = "distance_driven"

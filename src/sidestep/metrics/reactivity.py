@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import average, largest
+from sidestep.metrics.series import average, largest
 from sidestep.metrics.sources import SIDESTEP
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sidestep import registry
 from sidestep.errors import UnknownName
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.dialects import DEFAULT, DIALECTS
+from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 
@@ -38,7 +38,7 @@ def directions() -> dict[str, Direction]:
 
 
 def score(
-    record: EpisodeRecord, metrics: Iterable[str] | None = None, dialect: str = DEFAULT
+    record: EpisodeRecord, metrics: Iterable[str] | None = None, dialect: str = DEFAULT_DIALECT
 ) -> dict[str, MetricResult]:
     """The record's metrics by name. Metrics that ``dialect`` does not redefine keep their default definition.
 

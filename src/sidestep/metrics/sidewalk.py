@@ -7,8 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.answers import INDICATOR_UNIT, NOBODY, indicator, smallest
-from sidestep.metrics.series import THRESHOLD_TOLERANCE_M, pedestrian_centre_distance, pedestrian_distance, step_lengths
+from sidestep.metrics.series import (
+    INDICATOR_UNIT,
+    NOBODY,
+    THRESHOLD_TOLERANCE_M,
+    indicator,
+    pedestrian_centre_distance,
+    pedestrian_distance,
+    smallest,
+    step_lengths,
+)
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH
 from sidestep.types.decide import counted_failures
 from sidestep.types.outcome import Outcome

@@ -1,4 +1,11 @@
-"""The publications that define the metrics: a short name to cite, and the full reference."""
+"""The publications that define the metrics (a short name to cite and the full reference), and the dialects: other
+published definitions of the same metrics. A dialect is one module of functions, which the metrics that it
+redefines name; all other metrics keep their default definition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 SOCNAVBENCH = "SocNavBench (Biswas et al. 2022)"
 FRANCIS = "Francis et al. 2025"
@@ -26,4 +33,26 @@ REFERENCES: dict[str, str] = {
     CARLA: "CARLA: An Open Urban Driving Simulator. CoRL",
     SIDEWALKBENCH: "SidewalkBench: Benchmarking Visual Navigation on Urban Sidewalks",
     SIDESTEP: "Defined here.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a dialect is, and where it comes from."""
+
+    summary: str
+    citation: str
+
+
+DEFAULT_DIALECT = "paper"
+
+DIALECTS: dict[str, Dialect] = {
+    DEFAULT_DIALECT: Dialect(
+        summary="The default definitions: those of the SocNavBench paper where it has one, else of the source named.",
+        citation="Biswas et al., SocNavBench, ACM Transactions on Human-Robot Interaction 11(3), 2022",
+    ),
+    "socnavbench-code": Dialect(
+        summary="What the public SocNavBench program computes, including where it departs from its paper.",
+        citation="github.com/CMU-TBD/SocNavBench, accompanying Biswas et al. 2022",
+    ),
 }

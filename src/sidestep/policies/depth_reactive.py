@@ -11,7 +11,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import arctan2, cos, hypot, tan
-from sidestep.policies.planning.splines import wrapped
+from sidestep.policies.sampling.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
-from sidestep.policies.as_pedestrian import AsPedestrian, check_guide, empty_look
+from sidestep.policies.robot_agent import RobotAgent, check_guide, empty_observation
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 
@@ -68,7 +68,7 @@ class Orca:
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
         s = self.settings
-        self._body = AsPedestrian(task, layout.MODEL_ORCA, s["radius_scale"], s["people_share"], s["guide"])
+        self._body = RobotAgent(task, layout.MODEL_ORCA, s["radius_scale"], s["people_share"], s["guide"])
         self._scratch = make_orca_scratch(64)
         self._columns = 64
         self._parameters = OrcaParameters(
@@ -78,7 +78,9 @@ class Orca:
             horizon_people=s["horizon"],
             horizon_walls=s["wall_horizon"],
         ).as_array()
-        self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
+        self.act(
+            empty_observation(task)
+        )  # compiles or loads the kernel now, not within the time limit of the first answer
         self._body.restart()
 
     def act(self, observation: Observation) -> HolonomicVelocity:

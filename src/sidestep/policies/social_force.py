@@ -9,9 +9,9 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
+from sidestep.kernels.social_force import make_social_force_scratch
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, push_apart
-from sidestep.kernels.social_force_neighbours import make_social_force_scratch
-from sidestep.policies.as_pedestrian import AsPedestrian, check_guide, empty_look
+from sidestep.policies.robot_agent import RobotAgent, check_guide, empty_observation
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 DEEPEST_M = 0.2
@@ -71,7 +71,7 @@ class SocialForce:
 
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
-        self._body = AsPedestrian(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
+        self._body = RobotAgent(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
         robot = task.robot
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
         self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
@@ -81,7 +81,9 @@ class SocialForce:
         )
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
-        self.act(empty_look(task))  # compiles or loads the kernel now, not within the time limit of the first answer
+        self.act(
+            empty_observation(task)
+        )  # compiles or loads the kernel now, not within the time limit of the first answer
         self._body.restart()
 
     def act(self, observation: Observation) -> HolonomicVelocity:

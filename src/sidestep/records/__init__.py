@@ -4,8 +4,8 @@
 What a record *is* lives in ``sidestep.types.record``; nothing here simulates or scores.
 """
 
-from sidestep.records.atomic import atomic
 from sidestep.records.read import load_record
 from sidestep.records.write import save_record
+from sidestep.writing import atomic
 
 __all__ = ["atomic", "load_record", "save_record"]

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from sidestep.errors import RecordError
-from sidestep.records.layout import (
+from sidestep.records.format import (
     CHECKSUM,
     CHECKSUM_ZEROS,
     COLUMNS,
@@ -30,12 +30,13 @@ from sidestep.records.layout import (
     PREFIX,
     STATE_COLUMNS,
     STEP_COLUMNS,
+    Metadata,
+    migrate,
+    version_of,
 )
-from sidestep.records.migrate import Metadata, migrate, version_of
 from sidestep.types.base import FloatArray
 from sidestep.types.outcome import Outcome
-from sidestep.types.plans import Plans
-from sidestep.types.record import EpisodeRecord, Event, EventKind, Mode, PolicyInfo, Source
+from sidestep.types.record import EpisodeRecord, Event, EventKind, Mode, Plans, PolicyInfo, Source
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 

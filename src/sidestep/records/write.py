@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidestep.records.atomic import write_whole
-from sidestep.records.layout import (
+from sidestep.records.format import (
     CHECKSUM,
     CHECKSUM_ZEROS,
     COLUMNS,
@@ -29,9 +28,9 @@ from sidestep.records.layout import (
     STEP_COLUMNS,
 )
 from sidestep.types.base import IntArray
-from sidestep.types.plans import Plans
-from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
+from sidestep.types.record import FORMAT_VERSION, EpisodeRecord, Plans
 from sidestep.version import __version__
+from sidestep.writing import write_whole
 
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.kernels.raster_layout import CAMERA_SIZE, CX, CY, EYE, FAR, FX, FY, MIRROR, NEAR, TURN
+from sidestep.render.raster.layout import CAMERA_SIZE, CX, CY, EYE, FAR, FX, FY, MIRROR, NEAR, TURN
 from sidestep.types.base import FloatArray
 
 MOST_PIXELS = 16_000_000

@@ -8,9 +8,9 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from sidestep.kernels import gait_track as kernel
 from sidestep.render.loft import Part, join_parts
 from sidestep.render.mesh import Model, Semantic
+from sidestep.render.people import gait_kernels as kernel
 from sidestep.types.base import FloatArray
 
 COATS: dict[str, tuple[float, float]] = {

@@ -1,7 +1,7 @@
 """A laser scanner with several channels, read out of depth pictures.
 
 Up to four pictures cover the scanner's turn, with pixels of 0.1° to 0.2°. Each ray reads the depth between the centres
-of pixels (:func:`sidestep.kernels.picture_scale.read_depth`): exact to the renderer's depth on planes, and to the
+of pixels (:func:`sidestep.render.raster.finish.read_depth`): exact to the renderer's depth on planes, and to the
 bending of the surface within a pixel elsewhere. Within a pixel of an outline or an edge a ray takes the nearest pixel,
 so its direction may be off by half a pixel there.
 """
@@ -13,11 +13,11 @@ from math import asin, atan2, ceil, cos, hypot, pi, radians, sin, tan
 
 import numpy as np
 
-from sidestep.kernels.picture_scale import read_depth
 from sidestep.render.camera import STANDARD_HEIGHT_M
 from sidestep.render.camera_model import CameraModel, CameraPose
-from sidestep.render.live import LiveWorld
+from sidestep.render.raster.finish import read_depth
 from sidestep.render.renderer import Renderer
+from sidestep.render.world_view import LiveWorld
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, PointScan, RobotState
 from sidestep.types.robot import RobotSpec

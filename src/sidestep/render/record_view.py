@@ -1,31 +1,106 @@
-"""An episode record in 3D: pictures of any moment, from the robot, from behind it, or from above."""
+"""An episode record in 3D: pictures of any moment, from the robot, from a camera that follows it (behind and above,
+smooth in turns, never beyond a high wall), or from above.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import atan2, pi, radians, tan
+from math import atan2, cos, pi, radians, sin, tan
 from typing import Literal
 
 import numpy as np
+import shapely
 
 from sidestep.errors import BadInput
-from sidestep.render.camera import camera_model, mounted_pose
+from sidestep.render.camera import apply_camera_settings, camera_model, mounted_pose
 from sidestep.render.camera_model import CameraPose
-from sidestep.render.chase import Chase, high_walls
-from sidestep.render.developing import develop
 from sidestep.render.figure import Motion, track_motion
-from sidestep.render.lamps import Lamp
-from sidestep.render.light import make_light
+from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
 from sidestep.render.people import track_gait
-from sidestep.render.people.gesture_clock import recorded_gestures
+from sidestep.render.people.animation import recorded_gestures
 from sidestep.render.renderer import AnyRenderer, Images, open_renderer
-from sidestep.render.world_view import MachineTracker, WorldView, wheel_angle
+from sidestep.render.world_view import OtherRobotTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
-from sidestep.types.scene import SceneSpec
+from sidestep.types.scene import SOLID, SceneSpec
 from sidestep.types.sensors import CameraSettings
+
+BACK_M, UP_M, AHEAD_M = 3.2, 2.1, 2.6
+"""Behind the robot, above the ground, and how far ahead of the robot the camera aims (at ``AIM_M`` above ground)."""
+AIM_M = 0.5
+NEAREST_M, OFF_WALL_M = 1.0, 0.35
+EYE_M = 1.8
+"""Solids lower than this do not hide the robot."""
+TURN_S, SLIDE_S = 0.5, 0.6
+"""Time constant of the turning camera, and the time over which it slides nearer before a wall."""
+
+
+class ChaseCamera:
+    """The way of the chasing camera along the poses (T+1, 3) of a robot, ``step_s`` apart."""
+
+    def __init__(self, path: FloatArray, step_s: float, walls: FloatArray) -> None:
+        self._path = path
+        self._yaw = _smooth_headings(np.unwrap(path[:, 2]), max(TURN_S / step_s, 1.0))
+        back = _free_distance_behind(path[:, :2], self._yaw, walls)
+        self._back = _smooth_distances(back, max(round(SLIDE_S / step_s), 1))
+
+    def pose(self, step: int, ground: float) -> CameraPose:
+        """Where it is at a step; ``ground`` is the height under the robot."""
+        x, y, _ = (float(value) for value in self._path[step])
+        yaw, back = float(self._yaw[step]), float(self._back[step])
+        down = atan2(UP_M - AIM_M, back + AHEAD_M)
+        return CameraPose(x - back * cos(yaw), y - back * sin(yaw), ground + UP_M, yaw, down, 0.0)
+
+
+def high_walls(scene: SceneSpec, walls: FloatArray, indoor: bool) -> FloatArray:
+    """Edges (W, 4) of what would hide the robot: not indoors, where walls are seen through from behind."""
+    if indoor or not len(walls):
+        return np.zeros((0, 4))
+    low = [
+        shapely.Polygon(region.polygon)
+        for region in scene.regions
+        if region.kind in SOLID and region.height is not None and region.height < EYE_M
+    ]
+    if not low:
+        return np.asarray(walls, np.float64)
+    middles = shapely.points((walls[:, 0] + walls[:, 2]) / 2, (walls[:, 1] + walls[:, 3]) / 2)
+    return np.asarray(walls[shapely.distance(shapely.union_all(low), middles) > 0.02], np.float64)
+
+
+def _smooth_headings(headings: FloatArray, steps: float) -> FloatArray:
+    calm = np.array(headings, np.float64)
+    for step in range(1, len(calm)):
+        calm[step] = calm[step - 1] + (headings[step] - calm[step - 1]) / steps
+    return calm
+
+
+def _free_distance_behind(places: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatArray:
+    """How far behind each place the camera may be, m."""
+    free = np.full(len(places), BACK_M)
+    along = -np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+    for x0, y0, x1, y1 in walls:
+        ex, ey = x1 - x0, y1 - y0
+        cross = along[:, 0] * ey - along[:, 1] * ex
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dx, dy = x0 - places[:, 0], y0 - places[:, 1]
+            ray = (dx * ey - dy * ex) / cross
+            edge = (dx * along[:, 1] - dy * along[:, 0]) / cross
+            hit = (np.abs(cross) > 1e-9) & (ray > 0) & (edge >= 0) & (edge <= 1)
+        free = np.where(hit, np.minimum(free, ray - OFF_WALL_M), free)
+    kept: FloatArray = np.clip(free, NEAREST_M, BACK_M)
+    return kept
+
+
+def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
+    """Each the least within ``steps`` either side, then the mean over as many: never beyond a wall, never a jump."""
+    padded = np.pad(back, steps, mode="edge")
+    least = np.lib.stride_tricks.sliding_window_view(padded, 2 * steps + 1).min(axis=1)
+    padded = np.pad(least, steps, mode="edge")
+    mean: FloatArray = np.lib.stride_tricks.sliding_window_view(padded, 2 * steps + 1).mean(axis=1)
+    return mean
+
 
 Angle = Literal["first", "chase", "above"]
 """From the robot's own camera, from behind and above it, or from high up over the whole way."""
@@ -54,7 +129,7 @@ class RecordView:
         if not isinstance(scene, SceneSpec):
             raise BadInput(f"the record of {record.scenario.name!r} does not hold its scene; run the episode again")
         self._record, self._settings, self._angle, self._threads = record, settings, angle, threads
-        machines = (*others, *(_plain_machine(float(r)) for r in record.other_radius[len(others) :]))
+        machines = (*others, *(_plain_robot(float(r)) for r in record.other_radius[len(others) :]))
         self._view = WorldView(scene, (record.robot, *machines), record.scenario.name, record.person_id)
         self._gait = track_gait(
             record.time, record.person_position, record.person_velocity, record.person_heading, record.person_present,
@@ -65,14 +140,14 @@ class RecordView:
         self._motions = track_motion(
             record.time, record.robot_pose, record.robot_velocity, _steering(record), own.leg_scale
         )
-        tracker = MachineTracker(machines, self._view.figures[1:])
+        tracker = OtherRobotTracker(machines, self._view.figures[1:])
         self._others = [
             tracker.advance(float(t), poses) for t, poses in zip(record.time, record.other_pose, strict=True)
         ]
         self._light = make_light(settings.weather, settings.time_of_day, indoor=self._view.scene.indoor)
         self._renderers: dict[Angle, AnyRenderer] = {}
         high = high_walls(scene, record.walls, self._view.scene.indoor)
-        self._chase = Chase(record.robot_pose, record.step_s, high)
+        self._chase = ChaseCamera(record.robot_pose, record.step_s, high)
 
     @property
     def world(self) -> WorldView:
@@ -88,7 +163,7 @@ class RecordView:
         pose, instances = self.pose(step, angle), self.instances(step, own=angle != "first" or settings.own_body)
         time_s = float(self._record.time[step])
         images = self._renderer(angle).render(pose, instances, want, lamps=self.lamps(step), time_s=time_s)
-        return develop(images, settings, time_s) if angle == "first" else images
+        return apply_camera_settings(images, settings, time_s) if angle == "first" else images
 
     def lamps(self, step: int) -> list[Lamp]:
         """Head lamps of all machines, also of the one whose camera looks, if it is dark."""
@@ -137,6 +212,6 @@ def _steering(record: EpisodeRecord) -> FloatArray | None:
     return np.array([wheel_angle(record.robot, vx, vy, heading, omega) for (vx, vy, omega), heading in moves])
 
 
-def _plain_machine(radius: float) -> RobotSpec:
+def _plain_robot(radius: float) -> RobotSpec:
     limits = RobotLimits(max_speed=10.0)
     return RobotSpec(name="machine", dynamics="holonomic", footprint=Footprint(radius=radius), limits=limits)

@@ -1,13 +1,14 @@
-"""The renderer: a scene, a camera and a light in, pictures out.
-
-All pictures of a frame come from one visibility buffer, so they agree to the pixel. ``rgb`` is sRGB, ``depth`` is in
-metres along the optical axis (not along the ray) and infinite where nothing is nearer than ``far_m``.
+"""The renderer: a scene, a camera and a light in, pictures out; one frame, or one frame of each of several
+environments side by side. All pictures of a frame come from one visibility buffer, so they agree to the pixel.
+``rgb`` is sRGB, ``depth`` is in metres along the optical axis (not along the ray) and infinite where nothing is
+nearer than ``far_m``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,23 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.kernels import raster_frame as stages
-from sidestep.kernels import raster_shade
-from sidestep.kernels.raster_finish import draw_rain, halve_depth, halve_ids, halve_rgb
-from sidestep.kernels.raster_layout import SHELTER_X, SHELTER_Y
-from sidestep.kernels.raster_wet import soften_mirror
 from sidestep.render.camera_model import CameraModel, CameraPose, pack_camera
-from sidestep.render.chunks import pack_static
-from sidestep.render.ground_plane import GroundPlane
-from sidestep.render.lamps import Lamp, find_lamps, pack_lamps
-from sidestep.render.light import Light, make_light, make_noise, pack_light, root_table, tone_table, tones_of
+from sidestep.render.light import (
+    Lamp,
+    Light,
+    find_lamps,
+    make_light,
+    make_noise,
+    pack_lamps,
+    pack_light,
+    root_table,
+    tone_table,
+    tones_of,
+)
 from sidestep.render.mesh import Instance, Scene3D
-from sidestep.render.packing import PackedInstances, check_instances, pack_models
-from sidestep.render.shadow import ShadowMap
-from sidestep.render.shelter import Shelter
-from sidestep.render.target import Target, World
-from sidestep.render.team import Team
-from sidestep.render.textures import pack_materials
+from sidestep.render.packing import PackedInstances, check_instances, pack_materials, pack_models, pack_static
+from sidestep.render.raster import frame as stages
+from sidestep.render.raster import shade as raster_shade
+from sidestep.render.raster.finish import draw_rain, halve_depth, halve_ids, halve_rgb
+from sidestep.render.raster.layout import SHELTER_X, SHELTER_Y
+from sidestep.render.raster.surface import soften_mirror
+from sidestep.render.shading_maps import GroundPlane, ShadowMap, Shelter
+from sidestep.render.target import Target, WorkerThreads, World
 from sidestep.types.base import FloatArray, IntArray
 
 WANTS = {
@@ -42,7 +48,7 @@ WANTS = {
 }
 ALL = frozenset(WANTS)
 BACK_ENDS = ("cpu", "gl", "auto")
-CHOICE = "SIDESTEP_RENDERER"
+RENDERER_VARIABLE = "SIDESTEP_RENDERER"
 """Environment variable that says which back end draws."""
 NO_PICTURES = stages.Pictures(*(np.zeros(1, dtype) for dtype in (np.uint8, np.float32, np.uint8, np.int32)))
 """For the pictures that are not asked for."""
@@ -93,7 +99,7 @@ class Renderer:
         small = camera.width * camera.height <= 256 * 256
         self._shadow = ShadowMap(static, shadow_size or (512 if small else 1024))
         self._shelter = Shelter(scene, scene.models)
-        self._team = Team(threads)
+        self._team = WorkerThreads(threads)
         self._main = Target(
             camera.width * supersample, camera.height * supersample, self._world, self._shadow, self._team
         )
@@ -266,4 +272,64 @@ def make_renderer(kind: str, scene: Scene3D, camera: CameraModel, **options: Any
 def open_renderer(scene: Scene3D, camera: CameraModel, **options: Any) -> AnyRenderer:
     """The renderer that the variable SIDESTEP_RENDERER asks for; without it ``cpu``, whose pictures are the same on
     every machine. A choice of the machine, not of the scenario."""
-    return make_renderer(os.environ.get(CHOICE) or "cpu", scene, camera, **options)
+    return make_renderer(os.environ.get(RENDERER_VARIABLE) or "cpu", scene, camera, **options)
+
+
+def render_many(
+    renderers: Sequence[Renderer],
+    poses: Sequence[CameraPose],
+    instances: Sequence[Sequence[Instance] | PackedInstances],
+    want: Iterable[str] = ALL,
+    *,
+    threads: int = 2,
+    time_s: float = 0.0,
+) -> list[Images]:
+    """A picture of each environment, each drawn by one thread. For small pictures this is the way to use all cores."""
+    return BatchRenderer(renderers, threads=threads).render(poses, instances, want, time_s=time_s)
+
+
+class BatchRenderer:
+    """Several environments, each with its own renderer (of one scene or of several), drawn side by side."""
+
+    def __init__(self, renderers: Sequence[Renderer], *, threads: int = 2) -> None:
+        if any(renderer.threads != 1 for renderer in renderers) or len(set(map(id, renderers))) != len(renderers):
+            raise BadInput("batch: give every environment a renderer of its own with threads=1")
+        self.renderers = list(renderers)
+        self._team = WorkerThreads(max(1, min(threads, len(renderers))))
+
+    def render(
+        self,
+        poses: Sequence[CameraPose],
+        instances: Sequence[Sequence[Instance] | PackedInstances],
+        want: Iterable[str] = ALL,
+        *,
+        time_s: float = 0.0,
+    ) -> list[Images]:
+        """One frame of every environment, in order."""
+        if not len(poses) == len(instances) == len(self.renderers):
+            raise BadInput(
+                f"batch: {len(self.renderers)} renderers, {len(poses)} poses, {len(instances)} sets of people"
+            )
+        asked = frozenset([want] if isinstance(want, str) else want)
+        images: list[Images | None] = [None] * len(poses)
+
+        def draw(k: int) -> None:
+            images[k] = self.renderers[k].render(poses[k], instances[k], asked, time_s=time_s)
+
+        run_side_by_side(self._team, draw, range(len(poses)))
+        return [one for one in images if one is not None]
+
+
+def run_side_by_side(team: WorkerThreads, job: Callable[[int], object], numbers: Iterable[int]) -> None:
+    """``job(k)`` for every number, each on one of the team's threads."""
+    waiting = deque(numbers)
+
+    def work(_: int) -> None:
+        while waiting:
+            try:
+                k = waiting.popleft()
+            except IndexError:  # another thread took the last
+                return
+            job(k)
+
+    team.run(work)

@@ -1,4 +1,7 @@
-"""An episode told in lines: its start, whom the robot touched and how closely, which limits held it, its end."""
+"""What a record tells beyond its arrays: where and when the robot touched something, what its lidar saw (made again
+from the record: the scanner has no noise, so the ranges are the same), and the episode as a log of lines with
+times.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,81 @@ from math import inf
 
 import numpy as np
 
+from sidestep.kernels import layout
 from sidestep.metrics.series import goal_distance, pedestrian_distance, present, speed
-from sidestep.report.contacts import step_at
+from sidestep.sensors import Lidar
+from sidestep.types import LidarScan
+from sidestep.types.base import IntArray
 from sidestep.types.record import EpisodeRecord, Event
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One collision: when it began (s), where (m), and with what (``person:ID``, ``wall``, …)."""
+
+    time: float
+    x: float
+    y: float
+    subject: str
+
+
+def contacts_of(record: EpisodeRecord) -> list[Contact]:
+    """Every collision of the record, in order of time."""
+    found = []
+    for event in record.events:
+        if event.kind == "collision_start":
+            x, y = _place(record, event.time, event.subject)
+            found.append(Contact(event.time, x, y, event.subject))
+    return sorted(found, key=lambda contact: contact.time)
+
+
+def step_at(record: EpisodeRecord, time: float) -> int:
+    """The state that is nearest to ``time``."""
+    return int(np.argmin(np.abs(record.time - time)))
+
+
+def _place(record: EpisodeRecord, time: float, subject: str) -> tuple[float, float]:
+    """A person: between the two bodies. A wall: its nearest point. Anything else: the robot's centre."""
+    step = step_at(record, time)
+    robot = record.robot_pose[step, :2]
+    kind, _, number = subject.partition(":")
+    if kind == "person" and number.isdigit():
+        column = np.flatnonzero(record.person_id == int(number))
+        if len(column) and record.person_present[step, column[0]]:
+            person = record.person_position[step, column[0]].astype(np.float64)
+            reach = record.robot.footprint.enclosing_radius
+            share = reach / (reach + float(record.person_radius[column[0]]))
+            robot = robot + share * (person - robot)
+    elif kind == "wall" and len(record.walls):
+        start, end = record.walls[:, :2].astype(np.float64), record.walls[:, 2:].astype(np.float64)
+        edge = end - start
+        length2 = np.maximum((edge**2).sum(axis=1), 1e-12)
+        t = np.clip(((robot - start) * edge).sum(axis=1) / length2, 0.0, 1.0)
+        nearest = start + t[:, None] * edge
+        robot = nearest[np.argmin(((nearest - robot) ** 2).sum(axis=1))]
+    return float(robot[0]), float(robot[1])
+
+
+def has_lidar(record: EpisodeRecord) -> bool:
+    """Whether the policy was given scans."""
+    return "lidar" in record.policy.needs
+
+
+def lidar_scans(record: EpisodeRecord, steps: IntArray) -> Iterator[LidarScan]:
+    """The scan at each of ``steps``, of walls, people and other machines, seen from where the scanner is mounted."""
+    lidar = Lidar(record.scenario.sensors.lidar, record.walls)
+    people, others = len(record.person_id), len(record.other_radius)
+    agents = np.zeros((layout.AGENT_ROWS, people + others), np.float32)
+    flags = np.zeros((layout.FLAG_ROWS, people + others), np.int32)
+    agents[layout.RADIUS] = np.concatenate([record.person_radius, record.other_radius])
+    there = present(record)
+    for step in steps:
+        agents[layout.PX : layout.PY + 1, :people] = np.nan_to_num(record.person_position[step]).T
+        agents[layout.PX : layout.PY + 1, people:] = record.other_pose[step, :, :2].T
+        flags[layout.ACTIVE] = np.concatenate([there[step], np.ones(others, bool)])
+        x, y, heading = record.robot_pose[step]
+        yield lidar.sense(agents, flags, (float(x), float(y), float(heading)), own=-1)
+
 
 PLAIN = {
     "goal_reached": "reaches the goal",

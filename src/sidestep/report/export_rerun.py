@@ -15,14 +15,12 @@ import numpy as np
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.metrics.series import present
-from sidestep.records import atomic
-from sidestep.report.episode_log import episode_log
-from sidestep.report.scans import has_lidar, lidar_scans
+from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.gestures import GESTURE_NAMES
-from sidestep.types.plans import Plans
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.events import GESTURE_NAMES
+from sidestep.types.record import EpisodeRecord, Plans
+from sidestep.writing import atomic
 
 TIMELINE = "episode"
 PERSON_HEIGHT_M = 1.7

@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 from PIL import Image
 
-from sidestep.drawing.shapes import Picture
+from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
-from sidestep.records.atomic import atomic
 from sidestep.types.record import EpisodeRecord
+from sidestep.writing import atomic
 
 Size = tuple[int, int]
 
@@ -111,13 +111,13 @@ def _write_mp4(frames: Iterator[Picture], path: Path, fps: int, size: Size, abou
         def encode(picture: Picture) -> None:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
 
-        with Beside(encode) as encoder:
+        with BackgroundEncoder(encode) as encoder:
             for frame in frames:
                 encoder.put(frame)
         container.mux(stream.encode())
 
 
-class Beside:
+class BackgroundEncoder:
     """Does ``work`` with everything that is put in, in order, in a thread; its error is raised where one puts or ends.
 
     Pictures that are put in must not be changed afterwards.
@@ -129,7 +129,7 @@ class Beside:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="film", daemon=True)
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> BackgroundEncoder:
         self._thread.start()
         return self
 

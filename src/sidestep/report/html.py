@@ -1,32 +1,91 @@
-"""One self-contained HTML file about one or more runs: tables, plots, replays, definitions, provenance."""
+"""One self-contained HTML file about one or more runs: tables, plots, replays, a gallery of failures, definitions,
+references and provenance.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sidestep.benchmark.folder import RUN_FILE, load_run
-from sidestep.benchmark.score import ScoredRun, read_run
-from sidestep.errors import BadInput
-from sidestep.records import atomic
+from sidestep import registry
+from sidestep.drawing import palette
+from sidestep.errors import BadInput, SidestepError
+from sidestep.metrics.sources import REFERENCES, SIDESTEP
 from sidestep.report.chapters import policy_colours, write_chapter
-from sidestep.report.choice import Labelled, choose_replays
-from sidestep.report.failures import failure_cards
-from sidestep.report.references import metric_references, policy_references
-from sidestep.report.sidewalk_outputs import SidewalkOutputs, sidewalk_outputs
-from sidestep.report.socnav_outputs import SocnavOutputs, socnav_outputs
+from sidestep.report.papers.sidewalkbench.section import SidewalkOutputs, sidewalk_outputs
+from sidestep.report.papers.socnavbench.section import SocnavOutputs, socnav_outputs
+from sidestep.report.selection import LabelledEpisode, choose_replays, goodness
 from sidestep.report.summary import LEAST_FOR_A_STAR, MetricColumn, Summary, summarise_suites
-from sidestep.report.tables import markdown_tables, write_tables
-from sidestep.report.viewer.bundle import script, style, templates
+from sidestep.report.table_writer import markdown_tables, write_tables
 from sidestep.report.viewer.pack import pack_replays
+from sidestep.report.viewer.page import script, style, templates
+from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.runs.score import ScoredRun, read_run
 from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
+from sidestep.writing import atomic
+
+
+@dataclass(frozen=True)
+class Reference:
+    """``what`` the report uses, and where it comes from."""
+
+    what: str
+    text: str
+
+
+def policy_references(names: Iterable[str]) -> list[Reference]:
+    """One per policy that says what to cite; policies from files that are not here any more are left out."""
+    found = []
+    for name in dict.fromkeys(names):
+        try:
+            citation = getattr(registry.load("policies", name), "citation", "")
+        except SidestepError:
+            continue
+        if citation:
+            found.append(Reference(name, citation))
+    return found
+
+
+def metric_references(columns: Sequence[MetricColumn]) -> list[Reference]:
+    """One per publication that defines any of the metrics."""
+    used = " ".join(column.source for column in columns)
+    return [Reference(name, text) for name, text in REFERENCES.items() if name in used and name != SIDESTEP]
+
+
+MOST_FAILURES = 12
+
+
+def failure_cards(episodes: Sequence[LabelledEpisode], replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A card for each packed replay that failed, at most ``MOST_FAILURES``, the worst of each policy by turns."""
+    place = {(replay["policy"], replay["digest"]): k for k, replay in enumerate(replays)}
+    by_policy: dict[str, list[dict[str, Any]]] = {}
+    for item in sorted(episodes, key=lambda item: goodness(item.scores)):
+        index = place.get((item.label, item.scores.digest[:12]))
+        if index is not None and item.scores.outcome != Outcome.SUCCESS:
+            by_policy.setdefault(item.label, []).append(_card(item, replays[index], index))
+    most = max(map(len, by_policy.values()), default=0)
+    return [cards[rank] for rank in range(most) for cards in by_policy.values() if rank < len(cards)][:MOST_FAILURES]
+
+
+def _card(item: LabelledEpisode, replay: dict[str, Any], index: int) -> dict[str, Any]:
+    told = [f"{event['time']:.1f} s: {event['text']}" for event in replay["events"] if event["kind"] != "goal_reached"]
+    return {
+        "episode": index,
+        "policy": item.label,
+        "scenario": item.scores.scenario,
+        "seed": item.scores.seed,
+        "outcome": item.scores.outcome.replace("_", " "),
+        "colour": palette.hexadecimal(palette.OUTCOMES[item.scores.outcome]),
+        "text": told[0] if told else "",
+        "more": max(0, len(told) - 1),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +135,13 @@ def _write_files(
         raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}") from error
 
 
-def label_episodes(runs: Sequence[ScoredRun]) -> list[Labelled]:
+def label_episodes(runs: Sequence[ScoredRun]) -> list[LabelledEpisode]:
     """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
     holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
     names = [run.folder.resolve().name for run in runs]
     unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
     return [
-        Labelled(
+        LabelledEpisode(
             run, scores, f"{scores.policy} ({name})" if holders[scores.suite, scores.policy] > 1 else scores.policy
         )
         for run, name in zip(runs, unique, strict=True)
@@ -93,7 +152,7 @@ def label_episodes(runs: Sequence[ScoredRun]) -> list[Labelled]:
 def _render(
     summaries: Sequence[Summary],
     colours: dict[str, str],
-    labelled: Sequence[Labelled],
+    labelled: Sequence[LabelledEpisode],
     runs: Sequence[ScoredRun],
     sections: Sections,
     out: Path,
@@ -140,7 +199,7 @@ def _all_columns(columns: Sequence[Sequence[MetricColumn]]) -> list[MetricColumn
     return list({column.name: column for part in columns for column in part}.values())
 
 
-def _facts(labelled: Sequence[Labelled], runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
+def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[ScoredRun]) -> list[tuple[str, Any]]:
     seeds = sorted({item.scores.seed for item in labelled})
     shown = ", ".join(map(str, seeds)) if len(seeds) <= 6 else f"{seeds[0]} … {seeds[-1]} ({len(seeds)})"
     return [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from sidestep.report.summary import Cell, MetricColumn
+from sidestep.report.summary import MetricColumn, SummaryCell
 from sidestep.types.base import FloatArray
 
 MOST_DOTS = 300  # per row of a distribution; more are thinned out evenly
@@ -102,7 +102,7 @@ def _horizontal(y: float, left: float, right: float, text: str) -> Markup:
     return line + tag("text", text, x=left - 8, y=y + 4, text_anchor="end")
 
 
-def _cross(mark: Mark, across: Cell, up: Cell, x: Axis, y: Axis) -> Markup:
+def _cross(mark: Mark, across: SummaryCell, up: SummaryCell, x: Axis, y: Axis) -> Markup:
     """A dot at the means, its two intervals, and the policy's name on the side where there is room."""
     cx, cy = x(across.mean_value), y(up.mean_value)
     line: dict[str, Any] = {"stroke": mark.colour, "stroke_width": 3, "stroke_opacity": 0.4}

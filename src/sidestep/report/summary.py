@@ -9,13 +9,13 @@ from math import floor, log10, nan
 from typing import Any
 
 from sidestep import registry
-from sidestep.benchmark.episode import EpisodeScores
-from sidestep.benchmark.summary import metric_scores, success_means
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
-from sidestep.metrics.answers import INDICATOR_UNIT
 from sidestep.metrics.rates import RATES
 from sidestep.metrics.score import HEADLINES, directions
+from sidestep.metrics.series import INDICATOR_UNIT
+from sidestep.runs.episode import EpisodeScores
+from sidestep.runs.score import metric_scores, success_means
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -49,7 +49,7 @@ BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 
 
 @dataclass(frozen=True)
-class Cell:
+class SummaryCell:
     """One policy's aggregate of one metric. ``of`` counts all episodes, ``n`` those that have a value."""
 
     n: int
@@ -99,7 +99,7 @@ class MetricColumn:
     definition: str = ""
     source: str = ""
     validity: str = ""
-    cells: dict[str, Cell] = field(default_factory=dict)
+    cells: dict[str, SummaryCell] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -260,11 +260,13 @@ def _column(
     for policy, entry in table.policies.items():
         figures = entry.metrics.get(name)
         if figures is not None and figures.bound:
-            cells[policy] = Cell(figures.n, entry.episodes, low=figures.low, high=figures.high, bound=figures.bound)
+            cells[policy] = SummaryCell(
+                figures.n, entry.episodes, low=figures.low, high=figures.high, bound=figures.bound
+            )
         elif figures is None or figures.mean is None:
-            cells[policy] = Cell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
+            cells[policy] = SummaryCell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
         else:
-            cells[policy] = Cell(figures.n, entry.episodes, figures.mean, figures.low, figures.high)
+            cells[policy] = SummaryCell(figures.n, entry.episodes, figures.mean, figures.low, figures.high)
     cells = {policy: replace(cell, **_style(unit, cells)) for policy, cell in cells.items()}
     return MetricColumn(
         name=name,
@@ -277,7 +279,7 @@ def _column(
     )
 
 
-def _style(unit: str, cells: dict[str, Cell]) -> dict[str, Any]:
+def _style(unit: str, cells: dict[str, SummaryCell]) -> dict[str, Any]:
     """How a column is printed: shares in percent, times in milliseconds if all are below 0.1 s."""
     largest = max((abs(cell.mean_value) for cell in cells.values() if cell.n and not cell.bound), default=0.0)
     return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
@@ -298,7 +300,7 @@ def contenders(table: ResultTable, by: str = "success") -> set[str]:
     return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
 
 
-def _mark_best(cells: dict[str, Cell], direction: Direction, candidates: set[str]) -> dict[str, Cell]:
+def _mark_best(cells: dict[str, SummaryCell], direction: Direction, candidates: set[str]) -> dict[str, SummaryCell]:
     """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better.
     Means of fewer than ``LEAST_FOR_A_STAR`` values, and bounds, are no contenders."""
     means = {

@@ -9,10 +9,9 @@ import numpy as np
 from PIL import Image
 
 from sidestep.drawing import TopView, palette
-from sidestep.drawing.shapes import Picture
-from sidestep.drawing.viewport import Bounds, bounds_around
+from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
-from sidestep.report.contacts import contacts_of, step_at
+from sidestep.report.episode_log import contacts_of, step_at
 from sidestep.report.film import film_steps, write_film
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec

@@ -9,10 +9,8 @@
 The motion itself is :mod:`sidestep.kernels.dynamics`; nothing here knows pedestrians, scenes or policies.
 """
 
-from sidestep.robots.commands import check_command, encode_command
-from sidestep.robots.controllers import CommandConverter
-from sidestep.robots.library import load_robot, robot_names
-from sidestep.robots.limits import DYNAMICS_CODES, native_bounds, pack_limits
+from sidestep.robots.controllers import CommandConverter, check_command, encode_command
+from sidestep.robots.library import DYNAMICS_CODES, load_robot, native_bounds, pack_limits, robot_names
 
 __all__ = [
     "DYNAMICS_CODES",

@@ -1,4 +1,4 @@
-"""Any command on any robot: the low-level controller that makes the native pair of the dynamics.
+"""Any command on any robot: how it is written down, and the low-level controller that makes it native.
 
 =================  =======================  ============================  ============================
 command            holonomic → (vx, vy)     unicycle → (v, ω)             bicycle → (v, steer)
@@ -27,19 +27,102 @@ Drive              as Velocity              ω = steer · max_turn_rate     stee
   while it creeps.
 
 Numbers that the *policy* chose go through unlimited, so that the dynamics note the limit they hit; what the
-controllers add (turn rates, speeds towards waypoints) stays within the limits by itself.
+controllers add (turn rates, speeds towards waypoints) stays within the limits by itself. Square roots only, no
+library trigonometry: the same bits on every machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, sqrt
 
 from sidestep.kernels.dynamics import MOVING_SPEED, heading_to, turn_to, unit_vector
-from sidestep.robots.commands import check_command, encode_command
-from sidestep.robots.following import Point, clip, look_ahead, stopping_speed
-from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints
+from sidestep.types.command import (
+    COMMAND_KINDS,
+    Command,
+    Drive,
+    HolonomicVelocity,
+    Position,
+    Velocity,
+    Waypoints,
+    checked_command,
+)
 from sidestep.types.observation import RobotState
 from sidestep.types.robot import RobotSpec
+
+_KIND: dict[type, int] = {kind: index for index, kind in enumerate(COMMAND_KINDS)}
+
+
+def check_command(command: object) -> None:
+    """Raise ``BadInput`` unless ``command`` is a command with usable numbers (``types.command.checked_command``)."""
+    checked_command(command)
+
+
+def encode_command(command: Command) -> tuple[int, float, float, float]:
+    """(kind, a, b, c) for the episode record; of waypoints the first point and how many there are."""
+    kind = _KIND[type(command)]
+    match command:
+        case Velocity(v, omega):
+            return kind, float(v), float(omega), 0.0
+        case HolonomicVelocity(vx, vy):
+            return kind, float(vx), float(vy), 0.0
+        case Position(x, y):
+            return kind, float(x), float(y), 0.0
+        case Waypoints(points):
+            return kind, float(points[0][0]), float(points[0][1]), float(len(points))
+        case Drive(steer, throttle, brake):
+            return kind, float(steer), float(throttle), float(brake)
+
+
+Point = tuple[float, float]
+
+
+def clip(value: float, low: float, high: float) -> float:
+    """``value`` brought into [low, high]."""
+    return low if value < low else high if value > high else value
+
+
+def stopping_speed(distance: float, deceleration: float, dt: float) -> float:
+    """The highest speed from which a robot still stops within ``distance`` after driving one step at it, m/s.
+
+    The root of ``v dt + v² / (2 a) = d``: ``v = a (sqrt(dt² + 2 d / a) - dt)``, and ``d / dt`` without a
+    limit on braking.
+    """
+    if deceleration == inf:
+        return distance / dt
+    return deceleration * (sqrt(dt * dt + 2.0 * distance / deceleration) - dt)
+
+
+def look_ahead(path: Sequence[Point], x: float, y: float, ahead: float) -> tuple[float, float, float]:
+    """The point of a polyline that lies ``ahead`` (m, along it) of the point nearest to (x, y): (its x, its
+    y, metres left).
+
+    Metres left are those to the path and along it to its end; past the end the look-ahead point is the end.
+    """
+    nearest = inf
+    segment, along = 0, 0.0
+    lengths = []
+    for i in range(len(path) - 1):
+        (ax, ay), (bx, by) = path[i], path[i + 1]
+        ex, ey = bx - ax, by - ay
+        square = ex * ex + ey * ey
+        lengths.append(sqrt(square))
+        t = clip(((x - ax) * ex + (y - ay) * ey) / square, 0.0, 1.0) if square > 0.0 else 0.0
+        off_x, off_y = ax + t * ex - x, ay + t * ey - y
+        off = off_x * off_x + off_y * off_y
+        if off < nearest:
+            nearest, segment, along = off, i, t
+    left = sqrt(nearest) + lengths[segment] * (1.0 - along) + sum(lengths[segment + 1 :])
+    ahead += lengths[segment] * along
+    while segment < len(lengths) - 1 and ahead > lengths[segment]:
+        ahead -= lengths[segment]
+        segment += 1
+    (ax, ay), (bx, by) = path[segment], path[segment + 1]
+    if ahead >= lengths[segment]:
+        return bx, by, left
+    share = ahead / lengths[segment]
+    return ax + share * (bx - ax), ay + share * (by - ay), left
+
 
 __all__ = ["CommandConverter", "check_command", "encode_command"]
 

@@ -1,8 +1,8 @@
-"""A robot from a URDF file: its links at joint position zero, projected to the ground.
-
-Collision geometry is taken where a link has it, else its visual geometry. Joints are at zero; the root
-link's frame is the body frame (x ahead, y left, z up). Limits of the drive are not part of URDF and are
-given by the caller.
+"""A robot from a URDF file: its links at joint position zero, projected to the ground. Collision geometry is taken
+where a link has it, else its visual geometry; meshes are STL (binary and text) and OBJ, of which only the vertices
+are read. Joints are at zero; the root link's frame is the body frame (x ahead, y left, z up). The footprint is a
+disc where the body is round, else a convex polygon of few corners around its hull. Limits of the drive are not part
+of URDF and are given by the caller.
 """
 
 from __future__ import annotations
@@ -17,11 +17,121 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import cos, sin
-from sidestep.reading import is_file, parse_xml, read_text
-from sidestep.robots.hull import convex_hull, enclose
-from sidestep.robots.meshes import read_vertices
+from sidestep.reading import is_file, parse_xml, read_bytes, read_text
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, Footprint, RobotLimits, RobotSpec
+
+LARGEST_MESH = 100_000_000  # bytes
+_STL_HEADER = 84  # 80 bytes of text and the number of triangles
+_STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_vertices(path: Path) -> FloatArray:
+    """Vertices (N, 3) float64 of a mesh, in the file's own unit."""
+    data = read_bytes(path, "mesh", LARGEST_MESH)
+    match path.suffix.lower():
+        case ".stl":
+            vertices = _binary_stl(data)
+            if vertices is None:
+                vertices = _tagged_lines(data, b"vertex", path)
+        case ".obj":
+            vertices = _tagged_lines(data, b"v", path)
+        case other:
+            raise BadInput(f"{path}: meshes of type {other or 'unknown'} are not read; convert it to STL or OBJ")
+    if not len(vertices):
+        raise BadInput(f"{path}: no vertices found")
+    if not np.isfinite(vertices).all():
+        raise BadInput(f"{path}: has vertices that are not finite")
+    return vertices
+
+
+def _binary_stl(data: bytes) -> FloatArray | None:
+    """The vertices, or None where the length does not fit the number of triangles: then it is a text file."""
+    if len(data) < _STL_HEADER:
+        return None
+    count = int.from_bytes(data[80:_STL_HEADER], "little")
+    if len(data) != _STL_HEADER + count * _STL_TRIANGLE.itemsize:
+        return None
+    triangles = np.frombuffer(data, dtype=_STL_TRIANGLE, offset=_STL_HEADER)
+    return triangles["vertices"].reshape(-1, 3).astype(np.float64)
+
+
+def _tagged_lines(data: bytes, tag: bytes, path: Path) -> FloatArray:
+    """The three numbers after ``tag`` on every line that begins with it."""
+    rows = [words[1:4] for line in data.splitlines() if (words := line.split()) and words[0] == tag]
+    try:
+        return np.array([[float(word) for word in row] for row in rows], dtype=np.float64).reshape(-1, 3)
+    except ValueError:
+        raise BadInput(f"{path}: is not a readable {path.suffix[1:].upper()} file") from None
+
+
+_SMALLEST_TURN = 1e-12  # m², cross product below which a corner counts as straight
+
+
+def convex_hull(points: FloatArray, where: str = "points") -> FloatArray:
+    """Corners (K, 2) of the convex hull of ``points (N, 2)``, counter-clockwise, without corners that are
+    straight."""
+    corners: FloatArray = np.array(_chain(points))
+    while len(corners) >= 3:
+        before, after = corners - np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0) - corners
+        turning = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0] > _SMALLEST_TURN
+        if turning.all():
+            return corners
+        corners = corners[turning]
+    raise BadInput(f"{where}: the body has no area when seen from above")
+
+
+def _chain(points: FloatArray) -> list[tuple[float, float]]:
+    """Corners of the hull, counter-clockwise from the leftmost (A. M. Andrew, Inf. Process. Lett. 9(5), 1979)."""
+    ordered = [(x, y) for x, y in np.unique(np.asarray(points, np.float64), axis=0).tolist() if isfinite(x + y)]
+    corners: list[tuple[float, float]] = []
+    for way in (ordered, ordered[::-1]):
+        first = len(corners)
+        for x, y in way:
+            while len(corners) - first >= 2:
+                (ax, ay), (bx, by) = corners[-2:]
+                if (bx - ax) * (y - by) - (by - ay) * (x - bx) > 0.0:
+                    break
+                corners.pop()
+            corners.append((x, y))
+        corners.pop()
+    return corners
+
+
+def _meeting_point(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> tuple[FloatArray, float] | None:
+    """Where edge a→b prolonged meets edge c→d prolonged backwards, and the area of the triangle with edge
+    b→c; None: never."""
+    first, second, gap = b - a, d - c, c - b
+    sine = first[0] * second[1] - first[1] * second[0]
+    if sine <= 1e-9 * float(np.sqrt((first * first).sum() * (second * second).sum())):
+        return None
+    share = (gap[0] * second[1] - gap[1] * second[0]) / sine
+    corner = b + share * first
+    reach = corner - b
+    return corner, 0.5 * abs(float(reach[0] * gap[1] - reach[1] * gap[0]))
+
+
+def enclose(corners: FloatArray, most: int = 8) -> FloatArray:
+    """A convex polygon of at most ``most`` (>= 4) corners that contains the convex polygon ``corners``,
+    counter-clockwise.
+
+    Edges are taken away one by one, each time the one whose removal adds least area: its neighbours are
+    prolonged until they meet. With five or more edges there is always one, because the outer angles at two
+    neighbouring corners average less than π.
+    """
+    polygon: list[FloatArray] = [np.asarray(corner, dtype=np.float64) for corner in corners]
+    while len(polygon) > most:
+        n = len(polygon)
+        choices = []
+        for i in range(n):
+            found = _meeting_point(polygon[i - 1], polygon[i], polygon[(i + 1) % n], polygon[(i + 2) % n])
+            if found is not None:
+                choices.append((found[1], i, found[0]))
+        _, i, corner = min(choices, key=lambda choice: (choice[0], choice[1]))
+        polygon[i] = corner
+        del polygon[(i + 1) % n]
+    return np.array(polygon)
+
 
 CIRCLE_CORNERS = 32  # corners of the polygon drawn around a circle
 ROUND = 0.98  # a body is a disc when its hull nowhere comes nearer to the middle than this share of its reach

@@ -140,9 +140,9 @@ def _require_free(scene: CompiledScene, ends: FloatArray, radius: float, where: 
 
 
 def _is_clear(walls: FloatArray, a: FloatArray, b: FloatArray, radius: float) -> bool:
-    from sidestep.kernels.grid_path import is_way_clear
+    from sidestep.kernels.grid_path import is_segment_clear
 
-    return bool(is_way_clear(walls, a[0], a[1], b[0], b[1], max(radius - TOUCH, 0.0)))
+    return bool(is_segment_clear(walls, a[0], a[1], b[0], b[1], max(radius - TOUCH, 0.0)))
 
 
 @lru_cache(maxsize=2)

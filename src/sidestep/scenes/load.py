@@ -7,9 +7,8 @@ from pathlib import Path
 from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
-from sidestep.scenes.plans import load_plan, plan_names
+from sidestep.scenes.plans import load_plan, parse_scene, plan_names, read_mapping
 from sidestep.scenes.ros_map import read_ros_map
-from sidestep.scenes.scene_file import parse_scene, read_mapping
 from sidestep.types.scene import SceneSpec
 
 TOWN = "town:"

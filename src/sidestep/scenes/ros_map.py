@@ -1,28 +1,253 @@
-"""Scenes from and to maps of the ROS ``map_server``: a YAML file and a grey image of occupied and free cells.
-
-A pixel's occupancy is ``p = 1 - brightness`` (``p = brightness`` with ``negate``); it is occupied when
-``p > occupied_thresh``, free when ``p < free_thresh`` and unknown between (mode ``trinary``,
-http://wiki.ros.org/map_server). ``origin`` is the pose (x, y, yaw) of the lower left corner of the image.
+"""Scenes from and to maps of the ROS ``map_server``: a YAML file and a grey image of occupied and free cells. A
+pixel's occupancy is ``p = 1 - brightness`` (``p = brightness`` with ``negate``); it is occupied when ``p >
+occupied_thresh``, free when ``p < free_thresh`` and unknown between (mode ``trinary``,
+http://wiki.ros.org/map_server). ``origin`` is the pose (x, y, yaw) of the lower left corner of the image. Occupied
+cells are outlined by polygons, whose steps are straightened by at most three quarters of a cell.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.reading import file_beside
+from sidestep.reading import file_beside, read_bytes
 from sidestep.scenes.distance_field import solid_mask
-from sidestep.scenes.pgm import MOST_PIXELS, read_grey_image, write_pgm
-from sidestep.scenes.pixel_outline import outline_pixels
-from sidestep.scenes.scene_file import read_mapping
-from sidestep.types.base import BoolArray, FloatArray, Model, Pose, Positive
+from sidestep.scenes.plans import read_mapping
+from sidestep.types.base import BoolArray, FloatArray, IntArray, Model, Pose, Positive
 from sidestep.types.scene import CompiledScene, Region, SceneSpec
+
+if TYPE_CHECKING:
+    from shapely import Polygon
+
+
+MOST_PIXELS = 64_000_000
+MOST_PLAIN_PIXELS = 8_000_000  # of images written out in decimal numbers
+MOST_BYTES = 140_000_000
+_PILLOW_RAISES = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
+"""What Pillow's decoders raise on damaged files."""
+TOKEN = re.compile(rb"(?:\s|#[^\r\n]*[\r\n])*([^\s#]+)")  # white space and comments before a word
+
+
+def read_grey_image(path: Path) -> FloatArray:
+    """Brightness in [0, 1], ``(rows, columns)`` float32 with the top row first."""
+    data = read_bytes(path, "map image", MOST_BYTES)
+    if data[:2] in (b"P2", b"P5"):
+        return parse_pgm(data, str(path))
+    return _read_with_pillow(path)
+
+
+def parse_pgm(data: bytes, where: str) -> FloatArray:
+    """A PGM file (https://netpbm.sourceforge.net/doc/pgm.html) as brightness in [0, 1], top row first."""
+    fields, end = [], 2
+    for name in ("width", "height", "greatest value"):
+        token = TOKEN.match(data, end)
+        if token is None or not token[1].isdigit() or len(token[1]) > 9:
+            raise BadInput(f"{where}: the PGM header has no {name}; the file is damaged, export the map again")
+        fields.append(int(token[1]))
+        end = token.end()
+    width, height, greatest = fields
+    most = MOST_PIXELS if data[:2] == b"P5" else MOST_PLAIN_PIXELS
+    if not (0 < width * height <= most and 0 < greatest < 65536):
+        raise BadInput(
+            f"{where}: a PGM of {width} x {height} pixels up to {greatest} cannot be read (at most {most:,} pixels up "
+            "to 65535); export it again"
+        )
+    if data[:2] == b"P5":
+        pixels = _raw_pixels(data[end + 1 :], width * height, greatest, where)
+    else:
+        pixels = _plain_pixels(data[end:], width * height, where)
+    if pixels.max() > greatest:
+        raise BadInput(f"{where}: a pixel is {pixels.max()}, above the {greatest} of its header; export it again")
+    if pixels.min() < 0:
+        raise BadInput(f"{where}: a pixel is {pixels.min()}, below 0; export it again")
+    return pixels.reshape(height, width).astype(np.float32) / np.float32(greatest)
+
+
+def _raw_pixels(body: bytes, count: int, greatest: int, where: str) -> IntArray:
+    depth = np.dtype("u1") if greatest < 256 else np.dtype(">u2")
+    expected = count * depth.itemsize
+    if len(body) < expected:
+        raise BadInput(f"{where}: the PGM is cut off: {expected} bytes expected, {len(body)} found; copy it again")
+    return np.frombuffer(body, depth, count)
+
+
+def _plain_pixels(body: bytes, count: int, where: str) -> IntArray:
+    words = re.sub(rb"#[^\r\n]*", b"", body).split()
+    if len(words) < count:
+        raise BadInput(f"{where}: the PGM is cut off: {count} pixels expected, {len(words)} found; copy it again")
+    try:
+        if max(map(len, words[:count])) > 9:
+            raise ValueError
+        return np.array(words[:count]).astype(np.int64)
+    except ValueError:
+        raise BadInput(f"{where}: the PGM holds something other than numbers; export the map again") from None
+
+
+def write_pgm(path: Path, grey: IntArray) -> None:
+    """Write ``grey (rows, columns)`` uint8, top row first, as raw PGM."""
+    rows, columns = grey.shape
+    path.write_bytes(f"P5\n{columns} {rows}\n255\n".encode() + np.ascontiguousarray(grey, np.uint8).tobytes())
+
+
+def _read_with_pillow(path: Path) -> FloatArray:
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise BadInput(
+            f"{path}: only PGM images can be read without Pillow; convert it to PGM or install Pillow"
+        ) from None
+    try:
+        with Image.open(path) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise BadInput(
+                    f"{path}: {image.width} x {image.height} pixels, at most {MOST_PIXELS:,} are read; cut a part out"
+                )
+            if image.mode.startswith("I"):  # 16 bits per pixel
+                return np.asarray(image, np.float32) / np.float32(65535)
+            return np.asarray(image.convert("L"), np.float32) / np.float32(255)
+    except (UnidentifiedImageError, Image.DecompressionBombError, *_PILLOW_RAISES) as error:
+        raise BadInput(f"{path}: not a readable image ({error}); ROS maps are PGM or PNG") from None
+
+
+TOLERANCE = 0.75  # pixels
+LOOK_AHEAD = 64  # nodes, doubled as long as a chord reaches farther
+
+
+def outline_pixels(mask: BoolArray, place: Callable[[FloatArray], FloatArray] = np.asarray) -> list[Polygon]:
+    """Polygons over the set pixels of a ``mask``; pixel [r, c] spans (x, y) = (c, r) to (c + 1, r + 1).
+
+    ``place`` maps corners ``(n, 2)`` from pixels to where they are wanted; the polygons are valid there.
+    """
+    import shapely
+
+    boxes = _merge_runs(mask)
+    if not len(boxes):
+        return []
+    union = shapely.union_all(shapely.box(*boxes.T.astype(np.float64)))
+    return [_straighten_polygon(polygon, place) for polygon in shapely.get_parts(union)]
+
+
+def _merge_runs(mask: BoolArray) -> IntArray:
+    """Boxes ``(n, 4)`` x0, y0, x1, y1: runs of set pixels in a row, joined with equal runs of later rows."""
+    edges = np.diff(np.pad(mask, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    row, start = np.nonzero(edges == 1)
+    stop = np.nonzero(edges == -1)[1]
+    order = np.lexsort((row, stop, start))
+    row, start, stop = row[order], start[order], stop[order]
+    same = (np.diff(start) == 0) & (np.diff(stop) == 0) & (np.diff(row) == 1)
+    first = np.flatnonzero(np.concatenate([[True], ~same])) if len(row) else np.zeros(0, np.int64)
+    last = np.concatenate([first[1:] - 1, [len(row) - 1]]) if len(row) else first
+    return np.stack([start[first], row[first], stop[first], row[last] + 1], axis=1)
+
+
+def _straighten_polygon(polygon: Polygon, place: Callable[[FloatArray], FloatArray]) -> Polygon:
+    """Fewer edges; where that would make thin parts cross, the outline stays as it is."""
+    import shapely
+
+    rings = [np.rint(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors)]
+    shell, *holes = (place(fewer if len(fewer := straighten(ring)) >= 3 else ring) for ring in rings)
+    straight = shapely.Polygon(shell, holes)
+    if straight.is_valid:
+        return straight
+    shell, *holes = (place(_drop_straight(ring)) for ring in rings)
+    return shapely.Polygon(shell, holes)
+
+
+def straighten(ring: FloatArray) -> FloatArray:
+    """A ring ``(n, 2)`` of horizontal and vertical edges, with fewer edges within ``TOLERANCE`` of it."""
+    corners = _drop_straight(ring)
+    nodes, passed = _cut_steps(corners)
+    if len(nodes) < 4:
+        return nodes
+    outermost = int(exact.norm(nodes - nodes.mean(axis=0)).argmax())
+    nodes, passed = np.roll(nodes, -outermost, axis=0), np.roll(passed, -outermost, axis=0)
+    nodes = np.concatenate([nodes, nodes[:1]])
+    kept = [0]
+    while kept[-1] < len(nodes) - 1:
+        kept.append(_farthest_chord(nodes, passed, kept[-1]))
+    return nodes[kept[:-1]]
+
+
+def _drop_straight(ring: FloatArray) -> FloatArray:
+    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    return np.asarray(ring[before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]])
+
+
+def _cut_steps(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Nodes of the outline with steps cut at their midpoints, and for each the corner passed on the way to
+    the next.
+
+    A corner is cut when the outline turns the other way at both of its neighbours and one of its edges is one
+    pixel long: the cut then passes it at less than half a pixel. A node without a cut corner after it passes
+    itself.
+    """
+    along = np.roll(corners, -1, axis=0) - corners
+    before = np.roll(along, 1, axis=0)
+    turn = np.sign(before[:, 0] * along[:, 1] - before[:, 1] * along[:, 0])
+    length = np.abs(along).sum(axis=1)
+    step = turn != np.roll(turn, -1)
+    cut = step & np.roll(step, 1) & (np.minimum(length, np.roll(length, 1)) <= 1)
+    middle = cut | np.roll(cut, -1)  # edges whose midpoint becomes a node
+    nodes, passed = [], []
+    for i in range(len(corners)):
+        if not cut[i]:
+            nodes.append(corners[i])
+            passed.append(corners[i])
+        if middle[i]:
+            following = (i + 1) % len(corners)
+            nodes.append(corners[i] + along[i] / 2)
+            passed.append(corners[following] if cut[following] else nodes[-1])
+    return np.array(nodes), np.array(passed)
+
+
+def _farthest_chord(nodes: FloatArray, passed: FloatArray, first: int) -> int:
+    """The last node to which a chord from ``first`` stays within ``TOLERANCE`` of every corner on the way.
+
+    Seen from ``first``, each corner passed at distance d allows directions within ``asin(TOLERANCE / d)``
+    of its own; a node is in question while its direction is allowed by all corners before it.
+    """
+    ahead = LOOK_AHEAD
+    while True:
+        last = min(first + ahead, len(nodes) - 1)
+        to_node, to_corner = nodes[first + 1 : last + 1] - nodes[first], passed[first:last] - nodes[first]
+        forward = exact.arctan2(to_node[0, 1], to_node[0, 0])
+        width = exact.arcsin(np.minimum(TOLERANCE / np.maximum(exact.hypot(*to_corner.T), TOLERANCE), 1.0))
+        width[exact.hypot(*to_corner.T) <= TOLERANCE] = np.pi
+        low = np.maximum.accumulate(_turn(to_corner, forward) - width)
+        high = np.minimum.accumulate(_turn(to_corner, forward) + width)
+        node = _turn(to_node, forward)
+        in_question = np.flatnonzero((low <= node) & (node <= high))
+        if low[-1] > high[-1] or last == len(nodes) - 1:
+            break
+        ahead *= 2
+    for k in in_question[::-1]:
+        if _is_near(nodes, passed, first, first + 1 + int(k)):
+            return first + 1 + int(k)
+    return first + 1
+
+
+def _turn(vector: FloatArray, forward: float) -> FloatArray:
+    """Angle of each vector from the direction ``forward``, in [-π, π)."""
+    angle = exact.arctan2(vector[:, 1], vector[:, 0]) - forward
+    return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
+
+
+def _is_near(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> bool:
+    """Whether corners and nodes between ``first`` and ``last`` are within ``TOLERANCE`` of their chord."""
+    chord = nodes[last] - nodes[first]
+    offset = np.concatenate([passed[first:last], nodes[first + 1 : last]]) - nodes[first]
+    t = np.clip((offset * chord).sum(axis=1) / max(float((chord * chord).sum()), 1e-12), 0.0, 1.0)
+    return bool(exact.norm(offset - t[:, None] * chord).max() <= TOLERANCE + 1e-9)
+
 
 FREE, OCCUPIED = 254, 0  # brightness that map_server writes
 BORDER = 0.5  # m of solid around an enclosed scene in a written map
@@ -56,7 +281,7 @@ class RosMap(Model):
 def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     """Read a map's YAML file: one walkable region with obstacles around its occupied cells.
 
-    Outlines are straightened by at most three quarters of a cell (see :mod:`sidestep.scenes.pixel_outline`).
+    Outlines are straightened by at most three quarters of a cell (see :mod:`sidestep.scenes.ros_map`).
     ``unknown_is_solid`` overrides the key of that name in the file.
     """
     settings = RosMap.parse(read_mapping(path), str(path))

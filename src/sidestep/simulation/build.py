@@ -11,10 +11,10 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.crowd.behaviour.background import Background
-from sidestep.crowd.behaviour.place import FirstPaths, place_background
+from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
 from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
 from sidestep.crowd.people import People, join_people, make_people
-from sidestep.crowd.placement import Placer
+from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
@@ -25,14 +25,20 @@ from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
-from sidestep.simulation.background_director import BackgroundDirector, background_network
-from sidestep.simulation.directing import Director, make_cast
-from sidestep.simulation.event_director import add_event_people, event_directors, write_scripts
-from sidestep.simulation.pictures import with_own_camera
+from sidestep.simulation.directors import (
+    BackgroundDirector,
+    Director,
+    add_event_people,
+    background_network,
+    event_directors,
+    make_cast,
+    write_scripts,
+)
+from sidestep.simulation.pictures import with_robot_camera
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.rules import CompiledRules, compile_rules
 from sidestep.simulation.seeds import generator_for
-from sidestep.simulation.twins import Replay, generate_twin
+from sidestep.simulation.synthetic import Replay, generate_crowd
 from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
@@ -104,7 +110,7 @@ class WorldBuilder:
             load_robot(robot.spec, None if robot.dynamics == "policy" else robot.dynamics, base)
             for robot in scenario.robots
         )
-        self.scenario = with_own_camera(self.scenario, self._robots[0])
+        self.scenario = with_robot_camera(self.scenario, self._robots[0])
         for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
             _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
@@ -201,7 +207,7 @@ class WorldBuilder:
         rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
         robots = tuple((robot.start[0], robot.start[1]) for robot in self.scenario.robots)
         return {
-            index: generate_twin(part.placement, rules, suite, name, seed, index, robots)
+            index: generate_crowd(part.placement, rules, suite, name, seed, index, robots)
             for index, part in enumerate(self.scenario.crowd)
             if isinstance(part.placement, TwinPlacement)
         }
@@ -213,7 +219,7 @@ class WorldBuilder:
         paths go into ``first_paths``."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
-        placer = Placer(
+        placer = Spawner(
             partial(free_mask, scene) if walled else None,
             (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
             self.scenario.rules.time_limit_s,

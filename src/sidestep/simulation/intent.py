@@ -10,7 +10,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.plans import MOST_POINTS, Plans
+from sidestep.types.record import MOST_PLAN_POINTS, Plans
 
 LOOK_EVERY_S = 0.2
 """Simulated time between two readings of what is published: it is for looking at, and records stay small."""
@@ -73,7 +73,7 @@ def _points(value: Any, dimensions: int) -> FloatArray | None:
     if points.ndim != dimensions or points.shape[-1] != 2 or not points.shape[-2]:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        return (np.rint(points[..., :MOST_POINTS, :] * ROUND_TO) / ROUND_TO).astype(np.float32)
+        return (np.rint(points[..., :MOST_PLAN_POINTS, :] * ROUND_TO) / ROUND_TO).astype(np.float32)
 
 
 class IntentLog:

@@ -16,7 +16,7 @@ from sidestep.robots import DYNAMICS_CODES, CommandConverter
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
 from sidestep.simulation.observe import Observer, check_needs, robot_state
-from sidestep.simulation.pictures import seen_as_declared
+from sidestep.simulation.pictures import with_policy_camera
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
@@ -128,12 +128,12 @@ def run_episode(
 ) -> EpisodeRecord:
     """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built;
     whatever the policy does wrong ends in a record with outcome ``policy_error``."""
-    world = build_world(seen_as_declared(moved_as_declared(scenario, policy), policy), seed, base)
+    world = build_world(with_policy_camera(with_policy_dynamics(scenario, policy), policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
 
 
-def moved_as_declared(scenario: Scenario, policy: Policy) -> Scenario:
+def with_policy_dynamics(scenario: Scenario, policy: Policy) -> Scenario:
     """The scenario with the policy's own ``dynamics`` where the scenario leaves them to the policy."""
     declared = getattr(policy, "dynamics", None)
     if scenario.ego.dynamics != "policy" or declared is None:

@@ -1,24 +1,86 @@
-"""What a policy gets to see: what it asked for, and nothing else."""
+"""What a policy gets to see: what it asked for, and nothing else. Also the route from a robot's start to its goal round
+the walls, and the privileged future: where everybody will be if nobody reacts to the robot.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
-from sidestep import registry
+import numpy as np
+
+from sidestep import exact, registry
 from sidestep.errors import BadInput, did_you_mean
+from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.scenes.free_space import path_length, shortest_path
 from sidestep.sensors import Lidar, PedestrianDetector
 from sidestep.simulation.build import World
-from sidestep.simulation.future import future_of
 from sidestep.simulation.pictures import PICTURES, PictureFeed
-from sidestep.simulation.routes import route_to_goal
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, Pedestrians, RobotState, Task
 from sidestep.types.base import FloatArray
-from sidestep.types.observation import NEEDS, seal
+from sidestep.types.observation import NEEDS, Future, seal
 from sidestep.types.sensors import PedestrianSensing
+
+ROUTE_SPARE_M = 0.15
+"""Room that a route keeps from walls beyond the robot's radius, where there is that much."""
+
+
+def route_to_goal(world: World, robot: int = 0) -> FloatArray:
+    """Points (K, 2) to pass, the goal last: the scenario's route, else the shortest way with a little room to spare,
+    else (no way is found) the goal alone."""
+    place = world.scenario.robots[robot]
+    if place.route or not len(world.scene.wall_points):
+        return np.array([*place.route, place.goal])
+    for spare in (ROUTE_SPARE_M, 0.0):
+        way = _path_to_goal(world, robot, spare)
+        if way is not None:
+            return way[1:]
+    return np.array([place.goal])
+
+
+def shortest_path_length(world: World, robot: int = 0) -> float:
+    """Length of the shortest path to the goal for the robot's enclosing circle, m; NaN where there is none. Where the
+    robot has to stay on some ground, it is the length of its route, which does. Up to the goal itself everywhere: the
+    metric subtracts the goal's radius."""
+    place = world.scenario.robots[robot]
+    if world.scenario.rules.stay_on and place.route:
+        return path_length(np.array([place.start[:2], *place.route, place.goal]))
+    if not len(world.scene.wall_points):
+        return float(exact.hypot(place.goal[0] - place.start[0], place.goal[1] - place.start[1]))
+    way = _path_to_goal(world, robot, 0.0)
+    return float("nan") if way is None else path_length(way)
+
+
+def _path_to_goal(world: World, robot: int, spare: float) -> FloatArray | None:
+    place = world.scenario.robots[robot]
+    radius = world.robots[robot].footprint.enclosing_radius + spare
+    try:
+        return shortest_path(world.scene, place.start[:2], place.goal, radius)
+    except BadInput:
+        return None
+
+
+def future_of(world: World) -> Future:
+    """Run a copy of the world, in which the robots stand and nobody sees them, to the time limit.
+
+    Exact for replayed people and for all who do not see the robot; for the others, what they would do without it.
+    """
+    flags = world.flags.copy()
+    flags[layout.SEES_ROBOT] = 0
+    worlds = Worlds([replace(world, flags=flags)], threads=1)
+    people, steps = world.people, world.scenario.rules.max_steps
+    position = np.full((steps + 1, people, 2), np.nan, np.float32)
+    for step in range(steps + 1):
+        if step:
+            worlds.step()
+        here = worlds.flags[0, layout.ACTIVE, :people] == 1
+        position[step, here] = worlds.agents[0, layout.PX : layout.PY + 1, :people][:, here].T
+    return Future(position, world.agents[layout.RADIUS, :people].copy(), world.scenario.rules.step_s)
+
 
 AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future", "points"})
 """Needs that this simulator can serve by itself. Pictures need a camera, signals come with their own package."""

@@ -11,36 +11,36 @@ from sidestep.errors import BadInput
 from sidestep.interfaces import Camera, MakeCamera
 from sidestep.types import Pedestrians, RobotSpec, RobotState, Scenario
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.camera import OF_THE_SCENARIO, CameraSettings, laid_over
 from sidestep.types.scene import CompiledScene
+from sidestep.types.sensors import SCENARIO_CAMERA_FIELDS, CameraSettings, merge_camera_settings
 
 PICTURES: frozenset[str] = frozenset({"rgb", "depth", "semantic"})
 
 
 def with_camera(scenario: Scenario, changes: Any, where: str) -> Scenario:
     """The scenario with camera settings laid over its own."""
-    camera = laid_over(scenario.sensors.camera, changes, where)
+    camera = merge_camera_settings(scenario.sensors.camera, changes, where)
     return scenario.model_copy(update={"sensors": scenario.sensors.model_copy(update={"camera": camera})})
 
 
-def seen_as_declared(scenario: Scenario, policy: Any) -> Scenario:
+def with_policy_camera(scenario: Scenario, policy: Any) -> Scenario:
     """The scenario with the ``camera`` that the policy declares, if it does, laid over the scenario's."""
     declared = getattr(policy, "camera", None)
     if declared is None:
         return scenario
     where = f"policy {getattr(policy, 'name', type(policy).__name__)!r}: camera"
     said = declared.model_fields_set if isinstance(declared, CameraSettings) else declared
-    for name in OF_THE_SCENARIO:
+    for name in SCENARIO_CAMERA_FIELDS:
         if not isinstance(said, str) and name in said:
             raise BadInput(f"{where}: {name} is the scenario's to say, not the policy's")
     return with_camera(scenario, declared, where)
 
 
-def with_own_camera(scenario: Scenario, robot: RobotSpec) -> Scenario:
+def with_robot_camera(scenario: Scenario, robot: RobotSpec) -> Scenario:
     """The scenario with what the robot's spec says of its camera where the scenario says nothing."""
     if robot.camera is None:
         return scenario
-    camera = laid_over(robot.camera, scenario.sensors.camera, f"scenario {scenario.name!r}: sensors.camera")
+    camera = merge_camera_settings(robot.camera, scenario.sensors.camera, f"scenario {scenario.name!r}: sensors.camera")
     return scenario.model_copy(update={"sensors": scenario.sensors.model_copy(update={"camera": camera})})
 
 

@@ -12,7 +12,7 @@ from sidestep.kernels.world import LIMITED
 from sidestep.robots import encode_command
 from sidestep.simulation.build import World
 from sidestep.simulation.intent import Intent, IntentLog
-from sidestep.simulation.routes import shortest_way
+from sidestep.simulation.observe import shortest_path_length
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Event, Outcome, PolicyInfo
 from sidestep.version import __version__
@@ -123,7 +123,7 @@ class Recorder:
             events=tuple(events),
             other_pose=self._robots[: k + 1, others][:, :, _POSE],
             other_radius=np.array([world.robots[r].footprint.enclosing_radius for r in others]),
-            shortest_path_m=shortest_way(world, self._robot),
+            shortest_path_m=shortest_path_length(world, self._robot),
             error=errors[0] if errors else "",
             package_version=__version__,
         )

@@ -15,11 +15,11 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS
 from sidestep.kernels.orca import make_orca_scratch
-from sidestep.kernels.referee import ENDING, HAND_ROWS, MARKS, NEWS, NOTES, Judging, begin_judging, judge_worlds
-from sidestep.kernels.social_force_neighbours import make_social_force_scratch
+from sidestep.kernels.referee import ENDING, HAND_ROWS, MARKS, NEWS, NOTES, RefereeState, begin_judging, judge_worlds
+from sidestep.kernels.social_force import make_social_force_scratch
 from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, step_worlds
 from sidestep.simulation.build import World
-from sidestep.simulation.directing import Director
+from sidestep.simulation.directors import Director
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
 from sidestep.simulation.rules import ground_bank
 from sidestep.types import CompiledScene, Event
@@ -59,7 +59,7 @@ class Worlds:
         else:
             self.bank, self.grounds, self.replays = share.bank, share.grounds, share.replays
             self.index[:] = share.index[: self.size]
-        self.judging = Judging(self.marks, self.notes, self.waypoints, self.grounds)
+        self.judging = RefereeState(self.marks, self.notes, self.waypoints, self.grounds)
         self.directors: list[Director | None] = [None] * self.size
         self.directed: list[list[Event]] = [[] for _ in range(self.size)]
         for b, world in enumerate(worlds):

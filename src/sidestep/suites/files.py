@@ -1,7 +1,8 @@
 """Suites by name, and suites as YAML files: ``crossing``, ``my_suite.yaml``, ``my_suites/``.
 
-A file holds documents (separated by ``---``). A document is one scenario, or a list of them with shared
-settings::
+The bundled suites ``core`` and ``catalogue`` are such files themselves (``data/``).
+
+A file holds documents (separated by ``---``). A document is one scenario, or a list of them with shared settings::
 
     summary: A corridor at three densities
     defaults:
@@ -20,6 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,8 @@ def load_suite(reference: str | Path) -> Suite:
     text = str(reference)
     known = table("suites")
     if text in known:
+        if known[text].endswith(SUFFIXES):
+            return _bundled(known[text])
         found: Suite = load("suites", text)
         return found
     path = Path(reference)
@@ -67,6 +71,11 @@ def load_suite(reference: str | Path) -> Suite:
         f"unknown suite {text!r:.80}{did_you_mean(text[:80], known)} "
         "A suite can also be a path to a YAML file or folder."
     )
+
+
+@cache
+def _bundled(file: str) -> Suite:
+    return _load_file(Path(__file__).parent / "data" / file)
 
 
 def option_names(suite: Suite) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
-"""Events: people who do something because of where the robot is, as written in a scenario's ``events``.
+"""Events: people who do something because of where the robot is, as written in a scenario's ``events``; and the
+gestures that people make, by name and by the number that records hold.
 
-The first eight are those of SidewalkBench (Table 4), the others are from the catalogue of social navigation scenarios.
-Distances are in metres between centres unless a field says otherwise; "ahead" and "behind" mean within 60° of the
-robot's heading or of its opposite. Left and right are the robot's. How each behaves: docs/suites/sidewalk_events.md.
+The first eight events are those of SidewalkBench (Table 4), the others are from the catalogue of social navigation
+scenarios. Distances are in metres between centres unless a field says otherwise; "ahead" and "behind" mean within
+60° of the robot's heading or of its opposite. Left and right are the robot's. How each event behaves is described
+in docs/suites/sidewalk_events.md.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from sidestep.types.base import Angle, Finite, Model, NonNegative, Point, Positive, PositiveSpeed
-from sidestep.types.gestures import Gesture
+
+Gesture = Literal["none", "talk", "queue", "look_around", "wave", "stop", "go_on", "phone"]
+
+GESTURES: dict[str, int] = {
+    name: code for code, name in enumerate(("none", "talk", "queue", "look_around", "wave", "stop", "go_on", "phone"))
+}
+"""Numbers are stable: records hold them."""
+
+GESTURE_NAMES: tuple[str, ...] = tuple(GESTURES)
+
 
 Side = Literal["left", "right"]
 

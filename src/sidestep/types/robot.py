@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from sidestep.exact import hypot
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
-from sidestep.types.camera import CameraSettings
+from sidestep.types.sensors import CameraSettings
 
 DynamicsName = Literal["holonomic", "unicycle", "bicycle"]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sidestep.simulation.background_director import BackgroundDirector
 from sidestep.simulation.build import build_world
-from sidestep.simulation.directing import Cast
+from sidestep.simulation.directors import BackgroundDirector, Cast
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario
 

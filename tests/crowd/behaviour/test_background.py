@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from sidestep.crowd.behaviour.background import IDLE, INTERACT, TALK, WAIT, WALK
-from sidestep.crowd.behaviour.stage import Stage
+from sidestep.crowd.behaviour.view import PeopleView
 from sidestep.kernels import layout
-from sidestep.policies.stop import Stop
+from sidestep.policies.trivial import Stop
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation import run_episode, run_episodes
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 from tests.crowd.behaviour.streets import open_street, street
 
 STEPS = 2400  # two minutes
@@ -184,7 +184,7 @@ def test_the_plan_gives_everybody_a_turn_at_every_node() -> None:
 def test_stage_sends_people() -> None:
     agents = np.zeros((layout.AGENT_ROWS, 2), np.float32)
     flags = np.zeros((layout.FLAG_ROWS, 2), np.int32)
-    stage = Stage(agents, flags, np.zeros((2, 8, 2), np.float32), np.zeros(2, np.int32), 0.0, agents, flags, 0)
+    stage = PeopleView(agents, flags, np.zeros((2, 8, 2), np.float32), np.zeros(2, np.int32), 0.0, agents, flags, 0)
     stage.send(1, [(1.0, 2.0), (3.0, 4.0)])
     assert stage.route_length.tolist() == [0, 2]
     assert agents[[layout.GOAL_X, layout.GOAL_Y], 1].tolist() == [1.0, 2.0]

@@ -8,8 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sidestep.crowd.behaviour.from_graph import behaviour_graph
-from sidestep.crowd.behaviour.network import Ground, Network, make_network
+from sidestep.crowd.behaviour.network import Ground, Network, behaviour_graph, make_network
 from sidestep.errors import BadInput
 from sidestep.simulation.build import build_world
 from sidestep.types import Scenario

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Observation
 from sidestep.types.base import FloatArray
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 from tests.crowd.events.playing import STEP, Scripted, at, contacts, gaps, play, scenario, straight, trigger_time
 
 

@@ -13,8 +13,8 @@ from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.records import load_record, save_record
 from sidestep.simulation import build_world, run_episode, run_episodes
-from sidestep.simulation.future import future_of
 from sidestep.simulation.loop import Episode, describe_policy
+from sidestep.simulation.observe import future_of
 from sidestep.types import Scenario
 from tests.crowd.events.playing import Scripted, contacts, play, scenario, straight, trigger_time
 

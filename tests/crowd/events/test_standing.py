@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.simulation import build_world, run_episode
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 from tests.crowd.events.playing import STEP, Scripted, at, contacts, gaps, play, scenario, straight, trigger_time
 
 

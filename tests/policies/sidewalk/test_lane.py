@@ -12,15 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.interfaces import Policy
-from sidestep.kernels.lane_plan import fill_polygon
-from sidestep.policies.sidewalk.expert import Expert, allowed_speed
-from sidestep.policies.sidewalk.follow_lane import FollowLane
-from sidestep.policies.sidewalk.ground_tiles import CELL_M, GroundTiles
-from sidestep.policies.sidewalk.lane import SPACING_M, group_bars, resample, robot_numbers
+from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane, allowed_speed
+from sidestep.policies.sidewalk.lane_kernels import fill_polygon
+from sidestep.policies.sidewalk.lane_planner import CELL_M, SPACING_M, GroundTiles, group_bars, resample, robot_numbers
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Outcome, Pedestrians, RobotState, Scenario, SceneSpec
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 
 LENGTH = 16
 

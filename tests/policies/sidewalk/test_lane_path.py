@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.kernels import lane_plan
-from sidestep.policies.sidewalk.expert import Expert
-from sidestep.policies.sidewalk.follow_lane import FollowLane
-from sidestep.policies.sidewalk.lane import SPACING_M, resample, robot_numbers, transition
+from sidestep.policies.sidewalk import lane_kernels as lane_plan
+from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
+from sidestep.policies.sidewalk.lane_planner import SPACING_M, resample, robot_numbers, transition
 from sidestep.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 

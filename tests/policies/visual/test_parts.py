@@ -10,20 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.policies.visual.diffusion import denoised, squared_cosine_betas
-from sidestep.policies.visual.follow import Track, arc_velocity
-from sidestep.policies.visual.goals import PointGoals, noise_picture, point_numbers, text_tensor
-from sidestep.policies.visual.inputs import InputMaker
-from sidestep.policies.visual.memory import Memory, Moment, from_frame, into_frame
-from sidestep.policies.visual.odometry import Odometry
+from sidestep.policies.visual.inputs import InputMaker, PointGoals, noise_picture, point_numbers, text_tensor
+from sidestep.policies.visual.memory import Memory, Moment, Odometry, from_frame, into_frame
+from sidestep.policies.visual.outputs import denoised, squared_cosine_betas
 from sidestep.policies.visual.picture import coloured, fitted, picture_tensors, resized
-from sidestep.policies.visual.spec import (
-    DiffusionOutput,
-    GoalSpec,
-    ImageSpec,
-    VisualSpec,
-    to_axes,
-)
+from sidestep.policies.visual.policy import Track, arc_velocity
+from sidestep.policies.visual.spec import DiffusionOutput, GoalSpec, ImageSpec, VisualSpec, to_axes
 from sidestep.types import Observation, RobotState
 
 STILL = RobotState(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -6,25 +6,24 @@ import networkx as nx
 import numpy as np
 import pytest
 import shapely
+from tools.choose_sidewalk_hand_made import choose_routes
+from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import bundled_place, place_names
-from sidestep.scenes.places.bundled import DATA, long_ways
-from sidestep.scenes.places.drawn.kettlegate import draw_kettlegate
-from sidestep.scenes.places.drawn.piper_parade import draw_piper_parade
-from sidestep.scenes.towns.curves import stations_of
+from sidestep.scenes.places.bundled import DATA, long_routes
+from sidestep.scenes.walkways import stations_of
 from sidestep.simulation import run_episode
-from sidestep.suites.sidewalk.choose_drawn import choose_ways
-from sidestep.suites.sidewalk.drawn_places import drawn_long_ways, drawn_unit_ways
-from sidestep.suites.sidewalk.setting import GROUND, SidewalkOptions, placement, rules
+from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_unit_routes
+from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, placement, rules
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
 
-UNIT = [(kind, name, way) for kind, ways in drawn_unit_ways().items() for name, way in ways]
-LONG = list(drawn_long_ways())
+UNIT = [(kind, name, way) for kind, ways in hand_made_unit_routes().items() for name, way in ways]
+LONG = list(hand_made_long_routes())
 
 
 def polygons(scene, kinds):
@@ -72,14 +71,14 @@ def test_names_that_do_not_exist():
 
 
 def test_ten_ways_of_each_kind_and_five_long_ones():
-    assert {kind: len(ways) for kind, ways in drawn_unit_ways().items()} == {
+    assert {kind: len(ways) for kind, ways in hand_made_unit_routes().items()} == {
         "straight": 10,
         "curve": 10,
         "crosswalk": 10,
     }
     assert len(LONG) == 5
-    for kind in drawn_unit_ways():
-        assert len({name.rsplit("-", 1)[0] for name, _ in drawn_unit_ways()[kind]}) == 3
+    for kind in hand_made_unit_routes():
+        assert len({name.rsplit("-", 1)[0] for name, _ in hand_made_unit_routes()[kind]}) == 3
     assert len({(kind, name) for kind, name, _ in UNIT}) == 30
 
 
@@ -114,23 +113,23 @@ def test_long_ways_are_the_only_ones(name, way):
 def test_long_ways_follow_the_routes_that_are_kept():
     for name, way in LONG:
         place, number = name.rsplit("-", 1)
-        route = long_ways(place)[int(number) - 1]
+        route = long_routes(place)[int(number) - 1]
         assert way.scene == f"place:{place}/long/{int(number) - 1}"
         assert way.points[0] == pytest.approx(tuple(route.points[0]), abs=0.02)
         assert way.length == pytest.approx(route.length, abs=0.1)
 
 
 def test_the_choice_is_as_kept():
-    chosen = choose_ways()
+    chosen = choose_routes()
     assert {
-        kind: tuple((item.name, item.way) for item in getattr(chosen, kind)) for kind in drawn_unit_ways()
-    } == drawn_unit_ways()
+        kind: tuple((item.name, item.way) for item in getattr(chosen, kind)) for kind in hand_made_unit_routes()
+    } == hand_made_unit_routes()
     assert [(item.name, item.way) for item in chosen.long] == LONG
 
 
 @pytest.mark.parametrize("kind", ["straight", "curve", "crosswalk"])
 def test_a_lane_follower_gets_there(kind):
-    name, way = drawn_unit_ways()[kind][-1]
+    name, way = hand_made_unit_routes()[kind][-1]
     robot = placement(way, SidewalkOptions())
     scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=rules(way))
     assert run_episode(scenario, FollowLane()).outcome == Outcome.SUCCESS

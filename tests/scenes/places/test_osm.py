@@ -16,7 +16,7 @@ from sidestep.errors import BadInput
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import osm_place, read_osm
-from sidestep.scenes.places.osm_tags import OsmOptions, building_height, metres, road_width, sidewalk_width
+from sidestep.scenes.places.osm_file import OsmOptions, building_height, metres, road_width, sidewalk_width
 from sidestep.types.scene import OPEN, SceneSpec
 from tests.scenes.places.extracts import Extract, street
 

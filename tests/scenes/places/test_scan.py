@@ -17,8 +17,7 @@ from sidestep.render.scene import build_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import bundled_place, read_scan
 from sidestep.scenes.places.bundled import DATA
-from sidestep.scenes.places.glb import read_triangles, write_glb
-from sidestep.scenes.places.slice import slice_solids
+from sidestep.scenes.places.scan import read_triangles, slice_solids, write_glb
 from sidestep.types.scene import SceneSpec
 
 MESH, ANNOTATION = DATA / "lantern-court.glb", DATA / "lantern-court.geojson"

@@ -8,9 +8,8 @@ import shapely
 from scipy import ndimage
 
 from sidestep.errors import BadInput
-from sidestep.scenes.compile import compile_scene
+from sidestep.scenes.compile import compile_scene, region_polygon
 from sidestep.scenes.free_space import free_mask
-from sidestep.scenes.solids import region_polygon
 from sidestep.scenes.towns import barriers, long_route, make_town
 from sidestep.types.scene import SOLID
 

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.scenes.compile import compile_scene
+from sidestep.scenes.compile import compile_scene, region_polygon
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.solids import region_polygon
 from sidestep.scenes.towns import GENERATOR_VERSION, make_town, town_names
 from sidestep.types.scene import OPEN, SceneSpec
 

@@ -12,19 +12,15 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from sidestep import exact
-from sidestep.crowd.behaviour.hold import hold_people
-from sidestep.crowd.behaviour.journeys import Journeys
+from sidestep.crowd.behaviour.journeys import FirstPaths, Journeys, draw_goal
 from sidestep.crowd.behaviour.network import Network
-from sidestep.crowd.behaviour.place import FirstPaths, draw_goal
-from sidestep.crowd.behaviour.pose import pose_people
-from sidestep.crowd.behaviour.stage import Point, Stage, gap_square, pass_waypoints, square
-from sidestep.crowd.behaviour.standing import Standing
-from sidestep.crowd.behaviour.talking import Group, ring_centre, ring_places
+from sidestep.crowd.behaviour.stops import Group, Standing, hold_people, pose_people, ring_centre, ring_places
+from sidestep.crowd.behaviour.view import PeopleView, Point, gap_square, pass_waypoints, squared_length
 from sidestep.exact import arctan2
 from sidestep.kernels import layout
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.behaviour import Behaviour, Choice, Dwell
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 
 WALK, IDLE, INTERACT, TALK, WAIT = range(5)
 STATES = ("walk", "idle", "interact", "talk", "wait")
@@ -71,7 +67,7 @@ class Background:
         self._since = np.zeros(n)  # s: when somebody was last sent to a place to stand
         self._begun = False
 
-    def advance(self, stage: Stage, dt: float) -> None:
+    def advance(self, stage: PeopleView, dt: float) -> None:
         """Tell everybody what to do in the coming step of ``dt`` seconds."""
         if not self._begun:
             self._begun = True
@@ -98,7 +94,7 @@ class Background:
         settled = standing & (gap_square(stage) < SETTLED_M * SETTLED_M)
         pose_people(stage, settled, self._face, self._gesture, self._phase, dt)
 
-    def _set_out(self, stage: Stage, i: int) -> None:
+    def _set_out(self, stage: PeopleView, i: int) -> None:
         """At a node: further along the path, or a decision at its end."""
         if self._journeys.is_over(i):
             self._decide(stage, i, self._behaviour.after_walk)
@@ -107,14 +103,14 @@ class Background:
         else:
             self._journeys.walk(stage, i)
 
-    def _arrive(self, stage: Stage, i: int) -> None:
+    def _arrive(self, stage: PeopleView, i: int) -> None:
         """At the last waypoint that was handed over."""
         if self._journeys.note_passed(stage, i, arrived=True):
             self._set_out(stage, i)
         else:
             self._journeys.walk(stage, i)
 
-    def _go_on(self, stage: Stage, i: int) -> None:
+    def _go_on(self, stage: PeopleView, i: int) -> None:
         """Under the plan: to the next node if it is this person's turn there, else wait."""
         if self._journeys.may_leave(i):
             self._leave(stage, i)
@@ -122,13 +118,13 @@ class Background:
             self._stand(stage, i, WAIT, stage.place(i), float(stage.agents[layout.HEADING, i]), "none")
             self.until[i] = stage.now + self._behaviour.patience_s
 
-    def _leave(self, stage: Stage, i: int) -> None:
+    def _leave(self, stage: PeopleView, i: int) -> None:
         self.state[i], self.until[i] = WALK, np.inf
         for j in self._journeys.leave(i):
             self.until[j] = stage.now
         self._journeys.walk(stage, i)
 
-    def _time_over(self, stage: Stage, i: int) -> None:
+    def _time_over(self, stage: PeopleView, i: int) -> None:
         match self.state[i]:
             case state if state == WAIT:
                 self._leave(stage, i)
@@ -139,7 +135,7 @@ class Background:
             case _:
                 self._decide(stage, i, self._behaviour.after_interact)
 
-    def _decide(self, stage: Stage, i: int, choice: Choice) -> None:
+    def _decide(self, stage: PeopleView, i: int, choice: Choice) -> None:
         """Draw what comes next among what is possible here."""
         node = self._journeys.last_node(i)
         self._give_up_place(stage, i)
@@ -164,12 +160,12 @@ class Background:
         else:
             self._walk(stage, i, node)
 
-    def _walk(self, stage: Stage, i: int, node: int) -> None:
+    def _walk(self, stage: PeopleView, i: int, node: int) -> None:
         goal = draw_goal(self._network, node, self._behaviour, self._rng, set())
         self.state[i], self.until[i] = WALK, np.inf
         self._journeys.begin(stage, i, self._network.path(node, goal, self._behaviour.goal_high_m))
 
-    def _idle(self, stage: Stage, i: int, node: int) -> None:
+    def _idle(self, stage: PeopleView, i: int, node: int) -> None:
         place, _ = self._standing.take(i, node)
         heading = self._network.graph.nodes[node].heading
         phone, turn = self._rng.random(2)
@@ -177,20 +173,20 @@ class Background:
         self._stand(stage, i, IDLE, place, face, "phone" if phone < self._behaviour.phone else "look_around")
         self.until[i] = stage.now + self._dwell(self._behaviour.idle)
 
-    def _interact(self, stage: Stage, i: int, node: int) -> None:
+    def _interact(self, stage: PeopleView, i: int, node: int) -> None:
         place, first = self._standing.take(i, node)
         self._stand(stage, i, INTERACT, place, self._network.graph.nodes[node].heading or 0.0, "none")
         self._gesture[i] = self._network.gesture[node]
         waits = self._standing.is_queue(node) and not first
         self.until[i] = np.inf if waits else stage.now + self._dwell(self._behaviour.interact)
 
-    def _stand(self, stage: Stage, i: int, state: int, place: Point, face: float, gesture: str) -> None:
+    def _stand(self, stage: PeopleView, i: int, state: int, place: Point, face: float, gesture: str) -> None:
         self.state[i] = state
         self._face[i], self._gesture[i] = face, GESTURES[gesture]
         self._since[i] = stage.now
         stage.send(i, [place])
 
-    def _settle_here(self, stage: Stage) -> None:
+    def _settle_here(self, stage: PeopleView) -> None:
         """Who cannot get to their place stands where they are."""
         away = gap_square(stage) > SETTLED_M * SETTLED_M
         late = (self.state != WALK) & (self._since < stage.now - GIVE_UP_S) & away
@@ -200,7 +196,7 @@ class Background:
             if group is not None:
                 self._face[i] = arctan2(group.centre[1] - here[1], group.centre[0] - here[0])
 
-    def _give_up_place(self, stage: Stage, i: int) -> None:
+    def _give_up_place(self, stage: PeopleView, i: int) -> None:
         for j, place, first in self._standing.release(i):
             stage.send(j, [place])
             self._since[j] = stage.now
@@ -210,14 +206,18 @@ class Background:
     def _dwell(self, dwell: Dwell) -> float:
         return float(min(dwell.low_s + (dwell.mean_s - dwell.low_s) * exact.exponential(self._rng), dwell.high_s))
 
-    def _partner(self, stage: Stage, i: int) -> int | None:
+    def _partner(self, stage: PeopleView, i: int) -> int | None:
         """The nearest person who stands idle or talks in a group with room, in sight."""
         x, y = stage.place(i)
         open_to_talk = (self.state == IDLE) | (self.state == TALK)
         open_to_talk[i] = False
-        near = open_to_talk & (square(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M * CALL_M)
+        near = open_to_talk & (
+            squared_length(stage.agents[layout.PX] - x, stage.agents[layout.PY] - y) < CALL_M * CALL_M
+        )
         candidates = np.flatnonzero(near)
-        order = np.argsort(square(stage.agents[layout.PX, near] - x, stage.agents[layout.PY, near] - y), kind="stable")
+        order = np.argsort(
+            squared_length(stage.agents[layout.PX, near] - x, stage.agents[layout.PY, near] - y), kind="stable"
+        )
         for j in candidates[order].tolist():
             group = self.groups[j]
             if group is not None and len(group.members) >= self._behaviour.most_talking:
@@ -226,7 +226,7 @@ class Background:
                 return int(j)
         return None
 
-    def _talk(self, stage: Stage, i: int, j: int) -> bool:
+    def _talk(self, stage: PeopleView, i: int, j: int) -> bool:
         """``i`` joins ``j``; False: walls are in the way."""
         group = self.groups[j]
         members = [i, *(group.members if group is not None else [j])]
@@ -245,7 +245,7 @@ class Background:
         group.members = members
         return True
 
-    def _join(self, stage: Stage, i: int, group: Group) -> None:
+    def _join(self, stage: PeopleView, i: int, group: Group) -> None:
         self._on_the_way[i] = self.state[i] == WALK and not self._journeys.is_over(i)
         if self.state[i] == WALK:
             self._journeys.note_passed(stage, i, arrived=False)
@@ -253,7 +253,7 @@ class Background:
         self.groups[i] = group
         stage.flags[layout.GROUP, i] = group.number
 
-    def _part(self, stage: Stage, i: int) -> None:
+    def _part(self, stage: PeopleView, i: int) -> None:
         """The group of ``i`` is at its end; who was on the way walks on, the others decide."""
         group = self.groups[i]
         members = sorted(group.members) if group is not None else [i]
@@ -268,14 +268,14 @@ class Background:
             else:
                 self._decide(stage, k, self._behaviour.after_talk.model_copy(update={"talk": 0.0}))
 
-    def _meet(self, stage: Stage) -> None:
+    def _meet(self, stage: PeopleView) -> None:
         """Pairs who come near each other near a node: some stop to talk."""
         free = np.flatnonzero(self._may_meet())
         if self._behaviour.meet == 0 or len(free) < 2:
             return
         places = stage.agents[layout.PX : layout.PY + 1, free].T.astype(np.float64)
         a, b = cKDTree(places).query_pairs(1.001 * MEET_M, output_type="ndarray").T
-        within = square(*(places[a] - places[b]).T) <= MEET_M * MEET_M
+        within = squared_length(*(places[a] - places[b]).T) <= MEET_M * MEET_M
         near = set(zip(free[a[within]].tolist(), free[b[within]].tolist(), strict=True))
         for i, j in sorted(near - self._near):
             if self._rng.random() >= self._behaviour.meet:
@@ -293,20 +293,20 @@ class Background:
         available: BoolArray = walking | (self.state == IDLE)
         return available
 
-    def _free_stuck(self, stage: Stage) -> None:
+    def _free_stuck(self, stage: PeopleView) -> None:
         """Who walks but gets nowhere goes back to the last node and to another goal."""
         places = stage.agents[layout.PX : layout.PY + 1].copy()
         if self._anchor is not None:
-            still = square(*(places - self._anchor)) < STUCK_M * STUCK_M
+            still = squared_length(*(places - self._anchor)) < STUCK_M * STUCK_M
             for i in np.flatnonzero(still & (self.state == WALK)).tolist():
                 self._journeys.note_passed(stage, i, arrived=False)
                 self._walk(stage, i, self._journeys.last_node(i))
         self._anchor = places
 
 
-def _has_arrived(stage: Stage) -> BoolArray:
+def _has_arrived(stage: PeopleView) -> BoolArray:
     """(N,) who is at the last waypoint that they know."""
-    slow = square(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS * SLOW_MPS
+    slow = squared_length(stage.agents[layout.VX], stage.agents[layout.VY]) < SLOW_MPS * SLOW_MPS
     reach = np.where(slow, HELD_UP_M * HELD_UP_M, ARRIVED_M * ARRIVED_M)
     arrived: BoolArray = (stage.flags[layout.WAYPOINT] >= stage.route_length - 1) & (gap_square(stage) < reach)
     return arrived

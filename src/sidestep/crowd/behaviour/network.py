@@ -1,4 +1,6 @@
-"""A behaviour graph on its ground: edges that can be walked, lanes beside them, places to stand, shortest paths."""
+"""A behaviour graph on its ground: edges that can be walked, lanes beside them, points to stand at, shortest paths.
+``behaviour_graph`` makes a behaviour graph from a networkx graph.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import pi
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -13,13 +16,13 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from sidestep import exact
-from sidestep.crowd.behaviour.stage import Point
+from sidestep.crowd.behaviour.view import Point
 from sidestep.errors import BadInput
 from sidestep.exact import cos, hypot, sin
-from sidestep.kernels.grid_path import is_way_clear
+from sidestep.kernels.grid_path import is_segment_clear
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourGraph, BehaviourNode
-from sidestep.types.gestures import GESTURES
+from sidestep.types.events import GESTURES
 
 SPACING_M = 0.8
 """Between people who stand side by side, centre to centre."""
@@ -45,7 +48,7 @@ class Ground:
             return True
         if abs(a[0] - b[0]) + abs(a[1] - b[1]) < 1e-3:
             b = (a[0] + 1e-3, a[1])
-        return bool(is_way_clear(self.walls, a[0], a[1], b[0], b[1], radius))
+        return bool(is_segment_clear(self.walls, a[0], a[1], b[0], b[1], radius))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,3 +257,42 @@ def _places(node: BehaviourNode, ground: Ground, radius: float) -> tuple[Point, 
         wanted = [(x + side * sin(node.heading), y - side * cos(node.heading)) for side in sides]
     free = [place for place in wanted if ground.is_clear(node.at, place, radius + MARGIN_M)]
     return tuple(free or [node.at])
+
+
+PLACE_KEYS = ("at", "pos", "xy", "position")
+
+
+def behaviour_graph(graph: Any, where: str = "behaviour graph") -> BehaviourGraph:
+    """Nodes and edges of ``graph`` (networkx, directed or not) in its own order.
+
+    A node's place, m, is its attribute ``at``, ``pos``, ``xy`` or ``position``, or ``x`` and ``y``, or the node itself
+    if it is a pair of numbers. The attributes ``kind``, ``name``, ``heading``, ``interaction`` and ``capacity`` are
+    taken over; others are ignored.
+    """
+    number: dict[Any, int] = {}
+    nodes: list[dict[str, Any]] = []
+    for node, data in graph.nodes(data=True):
+        number[node] = len(nodes)
+        known = {key: data[key] for key in BehaviourNode.model_fields if key != "at" and data.get(key) is not None}
+        x, y = _node_position(node, data, where)
+        nodes.append({"at": (float(x), float(y)), **known})
+    edges = dict.fromkeys(
+        (min(number[a], number[b]), max(number[a], number[b])) for a, b in graph.edges() if number[a] != number[b]
+    )
+    return BehaviourGraph.parse({"nodes": tuple(nodes), "edges": tuple(edges)}, where)
+
+
+def _node_position(node: Any, data: dict[str, Any], where: str) -> tuple[Any, Any]:
+    place = next((data[key] for key in PLACE_KEYS if key in data), None)
+    if place is None and "x" in data and "y" in data:
+        place = (data["x"], data["y"])
+    if place is None and isinstance(node, tuple):
+        place = node
+    try:
+        x, y = float(place[0]), float(place[1])  # type: ignore[index]
+    except (TypeError, ValueError, IndexError):
+        keys = ", ".join(PLACE_KEYS)
+        raise BadInput(
+            f"{where}: node {node!r} has no place; give it an attribute {keys} or x and y, in metres"
+        ) from None
+    return x, y

@@ -2,7 +2,7 @@
 
 A behaviour is a function from the settings (``types.events``), the setting (``script.Setting``: the robot's way, the
 ground) and a random generator to a ``Script``: people at time 0, and what makes the ``Act`` that they play. An act sees
-a ``Stage`` in every step and tells its people what to do; it draws nothing at random. The simulation's
+a ``EventScene`` in every step and tells its people what to do; it draws nothing at random. The simulation's
 ``event_director`` puts them into a world.
 """
 
@@ -12,26 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.crowd.events.accompanying import accompanying
-from sidestep.crowd.events.claiming import claiming
-from sidestep.crowd.events.conversing import conversing
+from sidestep.crowd.events.approaching import frontal, lateral, overtaking
+from sidestep.crowd.events.company import accompanying, crowding, following, leading
 from sidestep.crowd.events.crossing import crossing
-from sidestep.crowd.events.crowding import crowding
-from sidestep.crowd.events.entering import entering
-from sidestep.crowd.events.exiting import exiting
-from sidestep.crowd.events.following import following
-from sidestep.crowd.events.frontal import frontal
-from sidestep.crowd.events.gesturing import gesturing
-from sidestep.crowd.events.joining import joining
-from sidestep.crowd.events.lateral import lateral
-from sidestep.crowd.events.leading import leading
-from sidestep.crowd.events.leaving import leaving
-from sidestep.crowd.events.obstructing import obstructing
-from sidestep.crowd.events.overtaking import overtaking
-from sidestep.crowd.events.queuing import queuing
-from sidestep.crowd.events.script import Act, Performer, Script, Setting
-from sidestep.crowd.events.stage import Actor, Stage
-from sidestep.crowd.events.yielding import yielding
+from sidestep.crowd.events.right_of_way import claiming, entering, exiting, gesturing, yielding
+from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting
+from sidestep.crowd.events.standing import conversing, joining, leaving, obstructing, queuing
 from sidestep.types.events import EventSpec
 
 WRITERS: dict[str, Any] = {
@@ -56,7 +42,7 @@ WRITERS: dict[str, Any] = {
 }
 """Who writes the script of each kind of event."""
 
-__all__ = ["WRITERS", "Act", "Actor", "Performer", "Script", "Setting", "Stage", "write_script"]
+__all__ = ["WRITERS", "Act", "Actor", "EventScene", "Performer", "Script", "Setting", "write_script"]
 
 
 def write_script(event: EventSpec, setting: Setting, generator: np.random.Generator) -> Script:

@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sidestep import exact
-from sidestep.crowd.events.script import Act, Performer, Script, Setting, draw_side, draw_speed
-from sidestep.crowd.events.stage import Stage
+from sidestep.crowd.events.script import Act, EventScene, Performer, Script, Setting, draw_side, draw_speed
 from sidestep.errors import BadInput, UnknownName
 from sidestep.exact import square
 from sidestep.kernels.dynamics import heading_to, unit_vector
@@ -43,7 +42,7 @@ NEARBY = 9.0  # m about the end of the row: what is farther is not looked at
 STANDABLE = frozenset({"sidewalk", "ramp", "walkable", "frontage", "verge", "grass"})
 
 
-class Way(NamedTuple):
+class CrossingPath(NamedTuple):
     """What one person walks."""
 
     ux: float
@@ -58,16 +57,16 @@ class Way(NamedTuple):
 class CrossOver(Act):
     """All set off at once."""
 
-    def __init__(self, event: Crossing, zone: Sequence[Point], ways: Sequence[Way]) -> None:
+    def __init__(self, event: Crossing, zone: Sequence[Point], ways: Sequence[CrossingPath]) -> None:
         super().__init__(event.trigger_m)
         self._zone = tuple((float(x), float(y)) for x, y in zone)
         self._ways = ways
 
-    def is_time(self, stage: Stage) -> bool:
+    def is_time(self, stage: EventScene) -> bool:
         """Whether the robot is in the zone."""
         return distance_to_polygon(stage.x, stage.y, self._zone) <= self._trigger_m
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: EventScene) -> None:
         """Set off."""
         self._left_s = []
         for person, way in zip(stage.people, self._ways, strict=True):
@@ -75,7 +74,7 @@ class CrossOver(Act):
             self._left_s.append(way.length / person.speed)
         self._to_lane = [way.lane is not None for way in self._ways]
 
-    def go_on(self, stage: Stage) -> None:
+    def go_on(self, stage: EventScene) -> None:
         """Walk to the lane, over the zone, and leave on the other side."""
         for k, person in enumerate(stage.people):
             way = self._ways[k]
@@ -125,7 +124,7 @@ def crossing(event: Crossing, setting: Setting, generator: np.random.Generator) 
     for k, (speed, drift) in enumerate(_draw_walkers(event, event.front, generator)):
         a, c = far + FIRST + GAP * k, middle + drift
         people.append(Performer(a * ux - c * uy, a * uy + c * ux, heading_to(-ux, -uy), speed))
-        ways.append(Way(-ux, -uy, FIRST + GAP * k + far - near + BEYOND))
+        ways.append(CrossingPath(-ux, -uy, FIRST + GAP * k + far - near + BEYOND))
     lane = middle - free * outer
     walkers = _draw_walkers(event, event.behind, generator)
     row = _Row((near * ux - lane * uy, near * uy + lane * ux), (ux, uy), -free, event, setting, zone)
@@ -134,11 +133,11 @@ def crossing(event: Crossing, setting: Setting, generator: np.random.Generator) 
         x, y = row.point(turn, FIRST + farther + GAP * k, drift)
         if turn == farther == 0.0:
             people.append(Performer(x, y, heading_to(ux, uy), speed))
-            ways.append(Way(ux, uy, FIRST + GAP * k + far - near + BEYOND))
+            ways.append(CrossingPath(ux, uy, FIRST + GAP * k + far - near + BEYOND))
         else:
             ex, ey = row.point(0.0, 0.0, drift)
             people.append(Performer(x, y, heading_to(ex - x, ey - y), speed))
-            ways.append(Way(ux, uy, far - near + BEYOND, (ex, ey)))
+            ways.append(CrossingPath(ux, uy, far - near + BEYOND, (ex, ey)))
     return Script(event.kind, tuple(people), event.radius, lambda: CrossOver(event, zone, ways))
 
 
@@ -157,7 +156,7 @@ class _Row:
         self._end, self._ahead, self._outwards, self._radius = end, ahead, outwards, event.radius
         self._where = setting.where
         self._clear = setting.robot_radius + event.radius + CLEAR
-        self._approach = _way_to_zone(setting, zone, event.trigger_m)
+        self._approach = _route_to_zone(setting, zone, event.trigger_m)
         near = [region for region in setting.regions if _is_near(region.polygon, end, NEARBY)]
         self._solid = [region.polygon for region in near if region.kind in SOLID]
         self._ground = [region for region in near if region.kind in STANDABLE]
@@ -198,7 +197,7 @@ class _Row:
         return not self._ground or all(any(_is_on(x, y, region) for region in self._ground) for x, y in stand)
 
 
-def _way_to_zone(setting: Setting, zone: tuple[Point, ...], trigger_m: float) -> list[Point]:
+def _route_to_zone(setting: Setting, zone: tuple[Point, ...], trigger_m: float) -> list[Point]:
     """Points every 0.1 m or less of the robot's way, from its start to where the event is triggered."""
     if distance_to_polygon(*setting.start, zone) <= trigger_m:
         return []

@@ -1,14 +1,29 @@
-"""Follows its lane and minds walls, but nobody."""
+"""The two policies of the sidewalk suites and their settings: ``follow_lane`` keeps to the sidewalk round what stands
+on it and sees nobody; ``expert`` (privileged) also knows everybody's state, groups and gestures, and shows what can
+be done.
+"""
 
 from __future__ import annotations
 
+from math import inf, sqrt
 from typing import Any, ClassVar
 
-from sidestep.policies.as_pedestrian import empty_look
-from sidestep.policies.sidewalk.lane import PATH_STEP_S, LanePlanner
-from sidestep.policies.sidewalk.settings import LaneSettings
-from sidestep.types import Command, Observation, Task, Velocity
-from sidestep.types.base import FloatArray
+import numpy as np
+
+from sidestep.exact import cos, hypot, sin
+from sidestep.policies.robot_agent import empty_observation
+from sidestep.policies.sidewalk.lane_planner import PATH_STEP_S, LanePlanner
+from sidestep.types import Command, Observation, Pedestrians, RobotState, Task, Velocity
+from sidestep.types.base import FloatArray, Model, NonNegative, Positive
+from sidestep.types.events import GESTURES
+
+
+class LaneSettings(Model):
+    """Of the lane follower and of the expert."""
+
+    cruise_mps: Positive = 1.5
+    think_s: NonNegative = 0.1
+    """Time between two plans; in between, the command stays."""
 
 
 class FollowLane:
@@ -29,7 +44,9 @@ class FollowLane:
     def reset(self, task: Task) -> None:
         """Prepare the map and compile."""
         self._begin(task)
-        self.act(empty_look(task))  # compiles or loads the kernels now, not within the time limit of the first answer
+        self.act(
+            empty_observation(task)
+        )  # compiles or loads the kernels now, not within the time limit of the first answer
         self._begin(task)
 
     def _begin(self, task: Task) -> None:
@@ -50,3 +67,40 @@ class FollowLane:
 
     def _drive(self, observation: Observation) -> Velocity:
         return self._planner.drive(observation.robot, None)
+
+
+STOP_BEFORE_M = 2.2
+"""It stands so far, from centre to centre, before somebody who raises a hand."""
+CALM_MPS2 = 0.8
+HEEDED_M = 12.0
+"""Nearer than this, a raised hand is heeded."""
+
+
+class Expert(FollowLane):
+    """The best way along the route round everything and everybody, as they go on walking; stops when told to."""
+
+    name = "expert"
+    summary = "privileged: map, everybody's state, groups and gestures; keeps off all and stops when told to"
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal", "pedestrians"})
+    privileged: ClassVar[bool] = True
+
+    def _drive(self, observation: Observation) -> Velocity:
+        people = observation.pedestrians
+        cap = inf if people is None else allowed_speed(observation.robot, people)
+        return self._planner.drive(observation.robot, people, cap)
+
+
+def allowed_speed(robot: RobotState, people: Pedestrians) -> float:
+    """How fast those who raise a hand to the robot let it go: it is to stand before the nearest of them."""
+    if people.gesture is None:
+        return inf
+    slowest = inf
+    for k in np.flatnonzero(people.gesture == GESTURES["stop"]).tolist():
+        dx, dy = float(people.position[k, 0]) - robot.x, float(people.position[k, 1]) - robot.y
+        away, facing = hypot(dx, dy), float(people.heading[k])
+        ahead = dx * cos(robot.heading) + dy * sin(robot.heading) > 0.0
+        to_me = -dx * cos(facing) - dy * sin(facing) > 0.0
+        if away < HEEDED_M and ahead and to_me:
+            room = away - STOP_BEFORE_M
+            slowest = min(slowest, sqrt(2.0 * CALM_MPS2 * room) if room > 0.0 else 0.0)
+    return slowest

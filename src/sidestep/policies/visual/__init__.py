@@ -6,7 +6,7 @@ file, ``check`` compares both before anything runs; ``picture``, ``memory``, ``g
 has them names the file.
 """
 
-from sidestep.policies.visual.catalogue import load_spec, model_names, model_rows
+from sidestep.policies.visual.model_files import load_spec, model_names, model_rows
 from sidestep.policies.visual.policy import VisualPolicy
 from sidestep.policies.visual.spec import VisualSpec
 

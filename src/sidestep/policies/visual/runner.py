@@ -1,4 +1,6 @@
-"""One decision of a network, an encoder before it and a denoising loop round it if there are."""
+"""Runs the network or networks of an interface on named inputs, and finds out before anything runs whether a file has
+the interface that it is said to have.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.policies.visual.decode import read_points, read_sample, read_velocity, shaped
-from sidestep.policies.visual.diffusion import denoised
-from sidestep.policies.visual.network import Network
-from sidestep.policies.visual.spec import DiffusionOutput, VelocityOutput, VisualSpec
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.policies.visual.inputs import TEXT, declared_inputs
+from sidestep.policies.visual.model_files import Network, TensorInfo
+from sidestep.policies.visual.outputs import denoised, read_points, read_sample, read_velocity, shaped, wanted_outputs
+from sidestep.policies.visual.spec import DiffusionOutput, State, VelocityOutput, VisualSpec
 from sidestep.types.base import FloatArray
 
 
@@ -87,3 +90,143 @@ def timestep(output: DiffusionOutput, step: float) -> Any:
     """The tensor that tells the step."""
     shape = {"scalar": (), "one": (1,), "samples": (output.samples,)}[output.timestep_shape]
     return np.full(shape, step, output.timestep_dtype)
+
+
+Declared = dict[str, tuple[tuple[int, ...], str]]
+
+_checked: set[tuple[str, ...]] = set()
+
+
+def check_interface(runner: Runner) -> None:
+    """Raise ``BadInput`` that names file, input or output, what was expected and what was found.
+
+    Names, ranks, fixed lengths and dtypes are compared; then the network is run once on zeros, as files may leave
+    lengths open. What has passed once is not tried again.
+    """
+    spec, encoder = runner.spec, runner.encoder
+    if spec.encoder is not None and encoder is None:
+        raise BadInput(f"interface {spec.name!r} has an encoder in a file of its own; name it with encoder_file")
+    if spec.encoder is None and encoder is not None:
+        raise BadInput(f"interface {spec.name!r} has no encoder; leave encoder_file out")
+    declared = declared_inputs(spec)
+    for_main = declared | _loop_inputs(runner)
+    _check_names(runner, set(for_main))
+    networks = [(runner.main, for_main)] if encoder is None else [(encoder, declared), (runner.main, for_main)]
+    fed = set(spec.encoder.feeds.values()) if spec.encoder is not None else set()
+    for network, known in networks:
+        _check_inputs(runner, network, known, fed if network is runner.main else set())
+    used = {runner.spec_name(name) for network, _ in networks for name in network.inputs}
+    for name in for_main:
+        if name not in used:
+            files = " and ".join(network.file for network, _ in networks)
+            raise BadInput(
+                f"{files}: no input {runner.file_name(name)!r}, which interface {spec.name!r} feeds"
+                f"{did_you_mean(runner.file_name(name), used)}{_RENAME}"
+            )
+    _check_outputs(runner)
+    _try_once(runner, declared)
+
+
+_RENAME = "; if it is only called otherwise, say names={name in the interface: name in the file}"
+
+
+def _check_names(runner: Runner, inputs: set[str]) -> None:
+    spec = runner.spec
+    known = inputs | set(wanted_outputs(spec.output))
+    known |= {each.output for each in spec.extra.values() if isinstance(each, State)}
+    if spec.encoder is not None:
+        known |= {name for pair in spec.encoder.feeds.items() for name in pair}
+    for name in runner.renamed:
+        if name not in known:
+            raise BadInput(f"names: interface {spec.name!r} has nothing called {name!r}{did_you_mean(name, known)}")
+
+
+def _loop_inputs(runner: Runner) -> Declared:
+    output = runner.spec.output
+    if not isinstance(output, DiffusionOutput):
+        return {}
+    info = runner.main.inputs.get(runner.file_name(output.sample), TensorInfo())
+    return {
+        output.sample: ((output.samples, output.points, 2), info.dtype or "float32"),
+        output.timestep: (timestep(output, 0.0).shape, output.timestep_dtype),
+    }
+
+
+def _check_inputs(runner: Runner, network: Network, known: Declared, fed: set[str]) -> None:
+    for name, info in network.inputs.items():
+        ours = runner.spec_name(name)
+        if ours in fed:
+            continue
+        if ours not in known:
+            raise BadInput(
+                f"{network.file}: the network wants an input {name!r} {info}, which interface {runner.spec.name!r} "
+                f"does not feed{did_you_mean(name, known)}{_RENAME}"
+            )
+        shape, dtype = known[ours]
+        _compare(f"{network.file}: input {name!r}", shape, dtype, info)
+
+
+def _compare(where: str, shape: tuple[int, ...], dtype: str, info: TensorInfo) -> None:
+    both = f": expected {TensorInfo(shape, dtype)}, found {info}"
+    if info.dtype is not None and info.dtype != dtype:
+        raise BadInput(f"{where}: dtype {dtype} in the interface, {info.dtype} in the network{both}")
+    if info.shape is None:
+        return
+    if len(shape) != len(info.shape):
+        raise BadInput(f"{where}: {len(shape)} dimensions in the interface, {len(info.shape)} in the network{both}")
+    for axis, (ours, theirs) in enumerate(zip(shape, info.shape, strict=True)):
+        if theirs is not None and ours != theirs:
+            raise BadInput(f"{where}: length {ours} along axis {axis} in the interface, {theirs} in the network{both}")
+
+
+def _check_outputs(runner: Runner) -> None:
+    spec = runner.spec
+    of_main = {runner.spec_name(name) for name in runner.main.outputs}
+    of_encoder = set() if runner.encoder is None else {runner.spec_name(name) for name in runner.encoder.outputs}
+    wanted: list[tuple[str, set[str], Network]] = [(name, of_main, runner.main) for name in wanted_outputs(spec.output)]
+    wanted += [
+        (each.output, of_main | of_encoder, runner.main) for each in spec.extra.values() if isinstance(each, State)
+    ]
+    if spec.encoder is not None and runner.encoder is not None:
+        wanted += [(name, of_encoder, runner.encoder) for name in spec.encoder.feeds]
+        for name in spec.encoder.feeds.values():
+            if runner.file_name(name) not in runner.main.inputs:
+                raise BadInput(
+                    f"{runner.main.file}: no input {runner.file_name(name)!r}, which the encoder feeds"
+                    f"{did_you_mean(runner.file_name(name), runner.main.inputs)}{_RENAME}"
+                )
+    for name, known, network in wanted:
+        if name not in known:
+            raise BadInput(
+                f"{network.file}: no output {runner.file_name(name)!r}, which interface {spec.name!r} reads"
+                f"{did_you_mean(runner.file_name(name), known)}{_RENAME}"
+            )
+
+
+def _try_once(runner: Runner, declared: Declared) -> None:
+    spec, encoder = runner.spec, runner.encoder
+    names = tuple(runner.file_name(name) for name in sorted(declared))
+    key = (runner.main.sha256, "" if encoder is None else encoder.sha256, spec.model_dump_json(), *names)
+    if key in _checked:
+        return
+    zeros: dict[str, Any] = {
+        name: np.array([spec.goal.text], object) if dtype == TEXT else np.zeros(shape, dtype)
+        for name, (shape, dtype) in declared.items()
+    }
+    try:
+        said = runner.decide(zeros, np.random.default_rng(0), 1.0).outputs
+    except BadInput:
+        raise
+    except Exception as error:  # whatever the runtime raises: the file and the interface do not fit
+        line = (str(error).strip() or type(error).__name__).partition("\n")[0]
+        raise BadInput(f"{runner.main.file}: does not run with the inputs of interface {spec.name!r}: {line}") from None
+    for name, extra in spec.extra.items():
+        if isinstance(extra, State):
+            size = int(np.prod(extra.shape[2:] if extra.shift else extra.shape))
+            found = np.asarray(said[extra.output])
+            if found.size != size:
+                raise BadInput(
+                    f"{runner.main.file}: output {extra.output!r} has shape {found.shape}; state {name!r} takes {size} "
+                    "numbers from it"
+                )
+    _checked.add(key)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sidestep.kernels.raster_cull import cull_casters, cull_chunks, cull_instances, view_planes
-from sidestep.kernels.raster_frame import InstanceArrays, ModelArrays, StaticArrays
-from sidestep.kernels.raster_layout import (
+from sidestep.render.raster.culling import cull_casters, cull_chunks, cull_instances, view_planes
+from sidestep.render.raster.frame import InstanceArrays, ModelArrays, StaticArrays
+from sidestep.render.raster.layout import (
     COUNT_SIZE,
     EYE,
     INSTANCE,

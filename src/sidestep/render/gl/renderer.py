@@ -1,4 +1,6 @@
-"""The renderer on a graphics card, with the interface of the one on the processor."""
+"""The renderer on a graphics card, with the interface of the one on the processor: its frame buffers, the block of
+numbers that every shader reads (``Frame`` in ``shaders/frame.glsl``), its shadow map, and the passes of a frame.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +12,162 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, SidestepError
-from sidestep.kernels.raster_faces import MIRRORED_FROM
-from sidestep.kernels.raster_finish import draw_rain, halve_depth, halve_ids, halve_rgb
-from sidestep.kernels.raster_frame import InstanceArrays
-from sidestep.kernels.raster_layout import EYE, SHELTER_SIZE
 from sidestep.render.camera_model import CameraModel, CameraPose, pack_camera
-from sidestep.render.chunks import pack_static
-from sidestep.render.gl.context import open_context
+from sidestep.render.gl.context import FRAME_BLOCK, UNITS, Features, Programs, open_context
 from sidestep.render.gl.plan import Planner
-from sidestep.render.gl.programs import FRAME_BLOCK, UNITS, Features, Programs
-from sidestep.render.gl.shadow import GlShadow
-from sidestep.render.gl.target import GlTarget
-from sidestep.render.gl.uniforms import ROWS, pack_frame
 from sidestep.render.gl.world import GlWorld, InstanceTable
-from sidestep.render.ground_plane import GroundPlane
-from sidestep.render.lamps import Lamp, find_lamps, pack_lamps
-from sidestep.render.light import Light, make_light, tone_table, tones_of
+from sidestep.render.light import Lamp, Light, find_lamps, make_light, pack_lamps, tone_table, tones_of
 from sidestep.render.mesh import Instance, Scene3D
-from sidestep.render.packing import PackedInstances, check_instances, pack_models
+from sidestep.render.packing import PackedInstances, check_instances, pack_models, pack_static
+from sidestep.render.raster import layout
+from sidestep.render.raster.faces import MIRRORED_FROM
+from sidestep.render.raster.finish import draw_rain, halve_depth, halve_ids, halve_rgb
+from sidestep.render.raster.frame import InstanceArrays, StaticArrays
+from sidestep.render.raster.layout import EYE, SHELTER_SIZE
 from sidestep.render.renderer import ALL, WANTS, Images, _bits
-from sidestep.render.shelter import Shelter
+from sidestep.render.shading_maps import GroundPlane, ShadowMap, Shelter
 from sidestep.types.base import FloatArray
+
+FORMATS: dict[str, tuple[int, str]] = {
+    "rgb": (4, "f1"),
+    "depth": (1, "f4"),
+    "semantic": (1, "u1"),
+    "instance": (1, "i4"),
+}
+"""Picture → channels and type on the card."""
+
+
+class GlTarget:
+    """A frame buffer with the pictures that are asked for, and the depth that decides what is seen."""
+
+    def __init__(self, context: Any, width: int, height: int, pictures: tuple[str, ...]) -> None:
+        self.width, self.height, self.pictures = width, height, pictures
+        self.textures = {name: context.texture((width, height), *_format(name)) for name in pictures}
+        for texture in self.textures.values():
+            texture.repeat_x = texture.repeat_y = False
+        depth = context.depth_renderbuffer((width, height))
+        self._buffer = context.framebuffer([self.textures[name] for name in pictures], depth)
+
+    def begin(self) -> None:
+        """Draw into it from now on. Whatever clearing makes of the pictures, the sky covers."""
+        self._buffer.use()
+        self._buffer.clear(depth=1.0)
+
+    def read(self, name: str, out: NDArray[Any]) -> None:
+        """Copy a picture into ``out``, of the shape and type that :class:`Images` says."""
+        if name == "rgb":
+            self._buffer.read_into(out, components=3, attachment=self.pictures.index(name), alignment=1)
+        else:
+            self.textures[name].read_into(out, alignment=1)
+
+
+def _format(name: str) -> tuple[int, None, int, int, str]:
+    channels, kind = FORMATS[name]
+    return channels, None, 0, 1, kind
+
+
+MOST_LAMPS = 64
+LAMP_ROWS = 18
+ROWS = LAMP_ROWS + 3 * MOST_LAMPS
+LOWER = 0.03  # m: what faces the sun is drawn lower on the shadow map
+
+
+def pack_frame(
+    camera: FloatArray, size: tuple[int, int], shadow_map: FloatArray, shadow: tuple[int, float], light: Light,
+    lamps: FloatArray, mirror_z: float, shelter: tuple[float, float],
+) -> FloatArray:  # fmt: skip
+    """(ROWS, 4) float32. ``camera`` is of ``pack_camera``; ``shadow_map`` (3, 4) takes the world to 0 … 1 on the shadow
+    map and along the sun; ``shadow`` holds its texels and 1 / m of the latter; ``mirror_z`` is the plane that
+    wet ground mirrors in, m; ``shelter`` is where the map of shelter begins."""
+    rows = np.zeros((ROWS, 4))
+    eye = camera[layout.EYE : layout.EYE + 3]
+    rows[:3, :3] = camera[layout.TURN : layout.TURN + 9].reshape(3, 3)
+    rows[:3, 3] = camera[layout.NEAR], camera[layout.FAR], mirror_z
+    rows[3] = *eye, min(len(lamps), MOST_LAMPS)
+    rows[4] = camera[[layout.FX, layout.FY, layout.CX, layout.CY]]
+    rows[5] = *size, *(np.array(shelter) - eye[:2])
+    rows[6:9, :3], rows[6:9, 3] = shadow_map[:, :3], shadow_map[:, :3] @ eye + shadow_map[:, 3]
+    texel = 1 / (shadow[0] * float(np.linalg.norm(shadow_map[0, :3])))
+    rows[9] = shadow[0], light.shadow, LOWER * shadow[1], 0.5 * texel * shadow[1]
+    rows[10] = *light.direction, light.disc
+    rows[11] = *light.sun_rgb, light.glow
+    rows[12] = *light.sky_rgb, light.contact
+    rows[13] = *light.bounce_rgb, light.wetness
+    rows[14] = *light.zenith_rgb, light.cloud_cover
+    rows[15, :3] = light.horizon_rgb
+    rows[16] = *light.fog_rgb, light.fog_per_m
+    rows[17] = *light.cloud_rgb, light.exposure
+    shining = lamps[:MOST_LAMPS].astype(np.float64)
+    place = slice(LAMP_ROWS, LAMP_ROWS + 3 * len(shining))
+    rows[place][0::3, :3], rows[place][0::3, 3] = shining[:, :3] - eye, shining[:, layout.LAMP_REACH]
+    rows[place][1::3] = shining[:, layout.LAMP_DX : layout.LAMP_COS + 1]
+    rows[place][2::3, :3] = shining[:, layout.LAMP_R : layout.LAMP_B + 1]
+    return rows.astype(np.float32)
+
+
+MARGIN = 60.0  # m above and below the static scene, along the light, in which things still cast shadows
+
+
+class GlShadow:
+    """Depth along the light on a square of texels that lies where the one of ``sidestep.render.shading_maps`` does."""
+
+    def __init__(self, context: Any, static: StaticArrays, size: int) -> None:
+        self.size, self._context = size, context
+        self._place = ShadowMap(static, size)
+        corners = np.concatenate([static.boxes[:, :3], static.boxes[:, 3:]]) if len(static.boxes) else np.zeros((1, 3))
+        self._box = np.stack([corners.min(axis=0), corners.max(axis=0)]).astype(np.float64)
+        self._kept, self._texture = context.depth_texture((size, size)), context.depth_texture((size, size))
+        # moderngl copies depth only along with a colour, so both have one of a byte
+        self._kept_target = context.framebuffer(context.renderbuffer((size, size), 1), self._kept)
+        self._target = context.framebuffer(context.renderbuffer((size, size), 1), self._texture)
+        self._texture.compare_func = "<="
+        self._texture.repeat_x = self._texture.repeat_y = False
+        self._table = InstanceTable(context)
+        self._key: tuple[float, ...] = ()
+
+    def aim(self, direction: FloatArray) -> None:
+        """Let the light come from ``direction``, a unit vector."""
+        self._direction = direction
+        self._place.aim(direction)
+
+    def at(self, pose: CameraPose) -> tuple[FloatArray, float]:
+        """World → 0 … 1 on the map and along the light, (3, 4); and 1 / m of the latter."""
+        *_, view, self._planes = self._place.at(pose, False)
+        rows = view.reshape(3, 4).copy()
+        rows[:2] /= self.size
+        spread = np.abs(self._direction) @ (self._box[1] - self._box[0]) / 2 + MARGIN
+        top = self._direction @ self._box.mean(axis=0) + spread
+        rows[2, :3] = -self._direction / (2 * spread)
+        rows[2, 3] = top / (2 * spread)
+        self._wanted = tuple(view)
+        return rows, float(1 / (2 * spread))
+
+    def draw(self, world: GlWorld, planner: Planner, instances: InstanceArrays, eye: FloatArray) -> None:
+        """For the place last asked for. The block ``Frame`` must be filled."""
+        self._context.front_face, self._context.depth_func = "ccw", "<"
+        if self._key != self._wanted:
+            self._kept_target.use()
+            self._kept_target.clear(depth=1.0)
+            _cull_on(self._context)
+            world.cast_static()
+            self._key = self._wanted
+        self._context.copy_framebuffer(self._target, self._kept_target)
+        crowd = planner.casters(instances, self._planes)
+        if crowd.calls:
+            self._target.use()
+            self._table.fill(instances, crowd.order, eye)
+            world.cast_models(crowd, self._table)
+
+    def use(self) -> None:
+        """Bind it."""
+        self._texture.use(UNITS["shadow"])
+
+
+def _cull_on(context: Any) -> None:
+    import moderngl
+
+    context.enable(moderngl.CULL_FACE)
+
 
 DTYPES: dict[str, type] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8, "instance": np.int32}
 

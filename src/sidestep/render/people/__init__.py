@@ -6,13 +6,11 @@
 * ``gestures`` – names and angles; ``pose`` – everything above as bone matrices: :func:`pose_people`
 """
 
+from sidestep.render.people.animation import GaitTrack, Gestures, PeopleAnimator, poses_for, track_gait
 from sidestep.render.people.body import find_outfit, make_person_model, person_joints, person_models
-from sidestep.render.people.gait import GaitTrack, Gestures, PeopleAnimator, poses_for, track_gait
-from sidestep.render.people.gestures import GESTURES, gesture_code
-from sidestep.render.people.outfits import OUTFIT_NAMES, OUTFITS, SLOTS, Outfit
 from sidestep.render.people.pose import PackedBones, PeopleState, pose_people
-from sidestep.render.people.skeleton import BONES
-from sidestep.render.people.wardrobe import Looks, dress_people
+from sidestep.render.people.skeleton import BONES, GESTURES, gesture_code
+from sidestep.render.people.wardrobe import OUTFIT_NAMES, OUTFITS, SLOTS, Looks, Outfit, dress_people
 
 __all__ = [
     "BONES",

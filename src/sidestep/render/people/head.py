@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.render.loft import Part, Ring, limb, rigid, tube
-from sidestep.render.people.outfits import ACCESSORY, FACE, HAIR, SKIN, Outfit
 from sidestep.render.people.skeleton import CHEST, HEAD, NECK
+from sidestep.render.people.wardrobe import ACCESSORY, FACE, HAIR, SKIN, Outfit
 
 HEAD_SEGMENTS = (10, 5, 4)
 _HEAD = (HEAD, HEAD)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.kernels.skeleton_pose import pose_people as _pose_people
 from sidestep.render.people.body import person_joints
-from sidestep.render.people.gestures import GESTURES, gesture_table
-from sidestep.render.people.skeleton import BONE_COUNT
+from sidestep.render.people.pose_kernels import pose_people as _pose_people
+from sidestep.render.people.skeleton import BONE_COUNT, GESTURES, gesture_table
 from sidestep.types.base import FloatArray, IntArray
 
 PackedBones = FloatArray

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.render.colours import palette
 from sidestep.render.figure import Figure, Motion, body_matrix, build_model, pack, turned_about
 from sidestep.render.loft import Part, Ring, box, disc_outline, limb, prism, tube, wheel
-from sidestep.render.mesh import Semantic
+from sidestep.render.mesh import Semantic, palette
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import Footprint, RobotSpec
 

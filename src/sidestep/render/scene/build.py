@@ -10,9 +10,8 @@ import shapely
 from sidestep.render.mesh import Scene3D
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
-from sidestep.render.scene.court import add_court
-from sidestep.render.scene.furniture.choose import MAKERS, choose
-from sidestep.render.scene.furniture.thing import Thing
+from sidestep.render.scene.furniture import Thing
+from sidestep.render.scene.furniture_kinds import MAKERS, furniture_kind
 from sidestep.render.scene.ground import Palette, add_ground, cut_ground
 from sidestep.render.scene.layout import Footprint, Layout, read_layout
 from sidestep.render.scene.levels import GroundHeight, layout_height
@@ -21,11 +20,12 @@ from sidestep.render.scene.scanned import load_scanned
 from sidestep.render.scene.solids import Frame, disc
 from sidestep.render.scene.surroundings import (
     REACH,
+    add_court,
     add_far_house,
     add_far_houses,
     continue_ground,
-    tree_places,
-    verge_places,
+    tree_positions,
+    verge_positions,
 )
 from sidestep.types.scene import CompiledScene, SceneSpec
 
@@ -70,7 +70,7 @@ def is_building(footprint: Footprint, indoor: bool) -> bool:
     thing = _thing(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
     low = footprint.region.height is not None and footprint.region.height < 2.2
-    made = choose(footprint, thing)
+    made = furniture_kind(footprint, thing)
     known = made == "parked_car" or (
         bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
     )
@@ -140,7 +140,7 @@ def _add_thing(
 ) -> None:
     z = float(height.at(np.asarray(footprint.polygon.centroid.coords))[0])
     thing = _thing(footprint, z, rng, layout.indoor)
-    made = choose(footprint, thing) if not plain else ("column" if layout.indoor else "block")
+    made = furniture_kind(footprint, thing) if not plain else ("column" if layout.indoor else "block")
     maker, usual = MAKERS[made]
     if footprint.region.height is None:
         tall = room_height(layout) if layout.indoor and made in ("column", "partition") else usual
@@ -156,8 +156,10 @@ def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) 
         add_court(builder, layout, rng)
     else:
         add_far_houses(builder, layout, rng)
-        decoration = [("tree", 0.17, place) for place in tree_places(layout, rng)]
-        decoration += [("tree" if k % 2 else "lamp_post", 0.1, place) for k, place in enumerate(verge_places(layout))]
+        decoration = [("tree", 0.17, place) for place in tree_positions(layout, rng)]
+        decoration += [
+            ("tree" if k % 2 else "lamp_post", 0.1, place) for k, place in enumerate(verge_positions(layout))
+        ]
         for name, radius, (x, y) in decoration:
             foot = disc(x, y, radius, 8)
             tall = rng.uniform(5, 8) if name == "tree" else 4.5

@@ -1,8 +1,11 @@
-"""The 2D scene as shapely polygons, and whether it lies under a roof."""
+"""A 2D scene as the builder reads it: ground areas, solids, bounds, and whether it is indoors; with polygon algebra on
+a grid of 1 mm, so that neighbours share corners.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +14,36 @@ import shapely
 from shapely.geometry.polygon import orient
 
 from sidestep.errors import BadInput
-from sidestep.render.scene.areas import SNAP, join, minus
 from sidestep.types.scene import OPEN, SOLID, CompiledScene, Region, SceneSpec
+
+SNAP = 1e-3  # m
+
+
+def meet(a: Any, b: Any) -> Any:
+    """What both cover."""
+    return _polygonal(shapely.intersection(a, b, grid_size=SNAP))
+
+
+def minus(a: Any, b: Any) -> Any:
+    """What only the first covers."""
+    return _polygonal(shapely.difference(a, b, grid_size=SNAP))
+
+
+def join(areas: Iterable[Any]) -> Any:
+    """What any of them covers."""
+    return _polygonal(shapely.union_all(list(areas), grid_size=SNAP))
+
+
+def off_grid(area: Any) -> Any:
+    """The same area with free corners: cutting it moves no edge, so the cut parts do not overlap by a hair."""
+    return shapely.set_precision(area, 0.0)
+
+
+def _polygonal(geometry: Any) -> Any:
+    if geometry.geom_type in ("Polygon", "MultiPolygon"):
+        return geometry
+    return shapely.MultiPolygon([part for part in shapely.get_parts(geometry) if part.geom_type == "Polygon"])
+
 
 STREET = frozenset({"road", "crosswalk", "sidewalk", "kerb", "verge", "frontage", "grass", "ramp"})
 INDOOR_WORDS = frozenset(

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep.render.scene.areas import SNAP, join, meet, minus
-from sidestep.render.scene.layout import Layout, read_layout
+from sidestep.render.scene.layout import SNAP, Layout, join, meet, minus, read_layout
 from sidestep.render.scene.surroundings import continue_ground
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import CompiledScene, SceneSpec

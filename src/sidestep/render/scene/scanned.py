@@ -1,4 +1,7 @@
-"""A scene that has a mesh: the mesh as it is, its faces labelled by the annotation."""
+"""Scenes that look like a mesh from a file: scanned or modelled places in glTF (``.gltf``, ``.glb``) or another format
+that trimesh reads, with the semantic classes of the 2D regions below. glTF is metric with y up; it is turned to z
+up: (x, y, z) → (x, −z, y).
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,140 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, MissingExtra
 from sidestep.reading import parse_gltf, read_bytes
-from sidestep.render.gltf import load_environment
-from sidestep.render.mesh import Scene3D, Semantic
+from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.scene import Region, SceneSpec
+
+SMALLEST, LARGEST = 0.5, 20_000.0  # m: the extent of a place
+PICTURE = 256  # pixels: textures are scaled to this square
+Y_UP = frozenset({".gltf", ".glb"})
+
+
+def load_environment(
+    path: Path | str,
+    *,
+    scale: float = 1.0,
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    heading: float = 0.0,
+    semantic: Semantic = Semantic.OTHER,
+    indoor: bool = False,
+) -> Scene3D:
+    """Read a mesh, multiply it by ``scale``, turn it by ``heading`` rad about z and put its origin at ``origin``, m.
+
+    Each geometry of the file is an object with its own number. Faces that look up (within 30° of the vertical) are
+    ``FLOOR`` unless ``semantic`` says otherwise.
+    """
+    file = Path(path)
+    parts = _read(file)
+    if not np.isfinite(scale) or scale <= 0:
+        raise BadInput(f"{file}: scale must be a positive number, got {scale!r}")
+    meshes: list[Mesh] = []
+    owners: list[IntArray] = []
+    materials: list[Material] = []
+    for number, (geometry, transform) in enumerate(parts, start=1):
+        vertices: FloatArray = np.asarray(geometry.vertices, np.float64) @ transform[:3, :3].T + transform[:3, 3]
+        if file.suffix.lower() in Y_UP:
+            vertices = vertices[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
+        vertices = _to_scene_frame(vertices * scale, origin, heading)
+        faces = np.asarray(geometry.faces, np.int64)
+        if np.linalg.det(transform[:3, :3]) < 0:
+            faces = faces[:, ::-1]
+        material, uv = _surface(geometry, len(vertices), len(materials))
+        meshes.append(_mesh(vertices, faces, uv, len(materials), semantic))
+        owners.append(np.full(len(faces), number, np.int32))
+        materials.append(material)
+    mesh = join_meshes(meshes)
+    _check_extent(file, mesh)
+    return Scene3D(mesh, np.concatenate(owners), tuple(materials), (), indoor)
+
+
+def _read(file: Path) -> list[tuple[Any, FloatArray]]:
+    """Every geometry that has faces, with its place in the scene."""
+    if not file.is_file():
+        raise BadInput(f"{file}: no such file; give the path of a .glb, .gltf, .obj, .ply or .stl mesh")
+    try:
+        import trimesh
+    except ImportError:
+        raise MissingExtra("importing a mesh", "render") from None
+    try:
+        scene = trimesh.load_scene(file, process=False)
+    except Exception as error:  # readers of foreign formats raise whatever they like
+        raise BadInput(f"{file}: not a mesh that can be read ({type(error).__name__}: {error})") from error
+    parts: list[tuple[Any, FloatArray]] = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        geometry = scene.geometry[name]
+        faces = getattr(geometry, "faces", None)
+        if faces is None or len(faces) == 0:
+            continue
+        used = np.asarray(geometry.vertices)[np.unique(faces)]
+        if not np.isfinite(used).all() or not np.isfinite(transform).all():
+            raise BadInput(f"{file}: geometry {name!r} has corners that are not finite; export it again")
+        parts.append((geometry, np.asarray(transform, np.float64)))
+    if not parts:
+        raise BadInput(f"{file}: has no faces (a point cloud or an empty scene?); export triangles")
+    return parts
+
+
+def _check_extent(file: Path, mesh: Mesh) -> None:
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    extent = float((high - low).max())
+    if not SMALLEST <= extent <= LARGEST:
+        size = f"{extent:.3g} m"
+        raise BadInput(
+            f"{file}: the place would be {size} across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. Is it in "
+            f"millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
+        )
+
+
+def _to_scene_frame(vertices: FloatArray, origin: tuple[float, float, float], heading: float) -> FloatArray:
+    c, s = np.cos(heading), np.sin(heading)
+    return np.asarray(vertices @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) + np.asarray(origin))
+
+
+def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, semantic: Semantic) -> Mesh:
+    corners = vertices[faces]
+    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(area, axis=1, keepdims=True)
+    normals = np.zeros_like(vertices)
+    for k in range(3):
+        np.add.at(normals, faces[:, k], area)
+    norm = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.where(norm > 1e-12, normals / np.maximum(norm, 1e-12), (0.0, 0.0, 1.0))
+    labels = np.full(len(faces), int(semantic), np.uint8)
+    if semantic == Semantic.OTHER:
+        upward = (area[:, 2] / np.maximum(length[:, 0], 1e-12)) > np.cos(np.radians(30))
+        labels[upward] = int(Semantic.FLOOR)
+    return Mesh(
+        np.nan_to_num(vertices).astype(np.float32),
+        faces.astype(np.int32),
+        normals.astype(np.float32),
+        uv.astype(np.float32),
+        np.full(len(faces), material, np.int32),
+        labels,
+    )
+
+
+def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArray]:
+    """The base colour picture or colour; pictures are resampled to a square, so uv 0 … 1 is one picture of 1 m."""
+    visual = geometry.visual
+    uv = getattr(visual, "uv", None)
+    material = getattr(visual, "material", None)
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    if image is not None and uv is not None and len(uv) == count:
+        square = np.asarray(image.convert("RGB").resize((PICTURE, PICTURE)), np.float64)[::-1] / 255.0
+        return Material(f"picture {index}", (square**2.2).astype(np.float32), 1.0, True), np.asarray(uv, np.float64)
+    factor = getattr(material, "baseColorFactor", None)
+    painted = visual if material is None else material
+    colour = np.clip(np.asarray(painted.main_color if factor is None else factor, np.float64)[:3] / 255.0, 0.0, 1.0)
+    linear = (
+        (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)
+    )  # glTF factors are linear
+    return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))
+
 
 BUNDLED = "bundled:"
 LARGEST_FILE = 300_000_000  # bytes

@@ -11,8 +11,7 @@ import shapely
 from shapely.geometry.polygon import orient
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
-from sidestep.render.scene.triangulate import triangulate
+from sidestep.render.scene.builder import MeshBuilder, triangulate
 from sidestep.types.base import FloatArray, IntArray
 
 

@@ -1,7 +1,5 @@
-"""What lies beyond the drawing of an open scene: streets go on, far houses and trees close the view.
-
-Houses keep ``CLEAR`` from the drawing, trees and lamp posts 3 m. They stand on grass or in verges that go on, never on
-continued roads, sidewalks or walkways, where a walker may leave the drawing.
+"""What is seen beyond the scene: ground that goes on, distant houses and trees around an open scene, and the buildings
+around an enclosed court.
 """
 
 from __future__ import annotations
@@ -13,10 +11,12 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.areas import SNAP, join
 from sidestep.render.scene.builder import MeshBuilder
-from sidestep.render.scene.layout import Layout
-from sidestep.render.scene.solids import Frame, flat, sides
+from sidestep.render.scene.building import add_building, draw_height
+from sidestep.render.scene.furniture import Thing
+from sidestep.render.scene.layout import SNAP, Layout, join, minus, off_grid
+from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.street_furniture import add_tree
 
 REACH = 60.0  # m that the ground goes on
 SQUARE_REACH = 14.0  # m that a wide open square goes on
@@ -113,7 +113,7 @@ def add_far_house(builder: MeshBuilder, footprint: Any, height: float, rng: np.r
         flat(builder, footprint, height, roof, Semantic.BUILDING, turn=Frame.about(footprint).angle)
 
 
-def verge_places(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> list[tuple[float, float]]:
+def verge_positions(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> list[tuple[float, float]]:
     """Points in the middle of verges that go on beyond the drawing, every ``pitch`` m."""
     x0, y0, x1, y1 = layout.bounds
     near, far = shapely.box(x0 - 3, y0 - 3, x1 + 3, y1 + 3), shapely.box(x0 - reach, y0 - reach, x1 + reach, y1 + reach)
@@ -130,7 +130,7 @@ def verge_places(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> lis
     return places
 
 
-def tree_places(layout: Layout, rng: np.random.Generator, count: int = 14) -> list[tuple[float, float]]:
+def tree_positions(layout: Layout, rng: np.random.Generator, count: int = 14) -> list[tuple[float, float]]:
     """Points beyond the drawing, off the streets, for decorative trees: 3 to 14 m from the border."""
     x0, y0, x1, y1 = layout.bounds
     drawn = shapely.box(x0, y0, x1, y1)
@@ -144,3 +144,121 @@ def tree_places(layout: Layout, rng: np.random.Generator, count: int = 14) -> li
         if len(places) == count:
             break
     return places
+
+
+LEDGE = 0.5  # m, height of the border wall
+HEDGE = 0.95  # m, top of the hedge behind it
+SETBACK = 1.1  # m from the border to the house fronts
+DEPTH = 7.0  # m of houses and gardens
+SECTOR = 9.0  # m of front per house, about
+BACK_WALL = 2.4  # m, behind gardens
+APRON = 40.0  # m of ground beyond
+
+
+def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
+    """Everything outside the open ground. The border itself is exact; only what lies behind it is smoothed."""
+    court = layout.open_area
+    front = house_line(court)
+    with builder.object():
+        _add_border(builder, court, front, rng)
+    outer = front.minimum_rotated_rectangle.buffer(DEPTH, join_style="mitre")
+    block = shapely.difference(off_grid(outer), off_grid(front))
+    plots = _plots(block, front)
+    gardens = [plot for index, plot in enumerate(plots) if index % 4 == 3]
+    houses = [plot for index, plot in enumerate(plots) if index % 4 != 3]
+    seen = shapely.union_all([front.boundary, *(garden.boundary for garden in gardens)])
+    for garden in gardens:
+        _add_garden(builder, garden, outer, rng)
+    for index, house in enumerate(houses):
+        others = shapely.union_all([other for k, other in enumerate(houses) if k != index])
+        with builder.object():
+            height = draw_height(rng, 4)  # low enough for the sun to reach the court
+            shop = bool(rng.random() < 0.4)
+            add_building(builder, house, height, rng, shop=shop, seen=seen, blind=others)
+    _add_apron(builder, outer)
+
+
+def house_line(court: Any) -> Any:
+    """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as may be."""
+    hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
+    closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
+    closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
+    for tolerance in (0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
+        front = shapely.set_precision(shapely.simplify(closed, tolerance), SNAP)
+        if front.buffer(-0.15).contains(hull):
+            break
+    return front
+
+
+def _add_border(builder: MeshBuilder, court: Any, front: Any, rng: np.random.Generator) -> None:
+    stone = str(rng.choice(["rubble", "granite", "sandstone"]))
+    for part in polygon_parts(minus(front, court)):
+        for ring in (part.exterior, *part.interiors):
+            corners = np.asarray(ring.coords)[:-1]
+            band(builder, corners, corners, -0.05, LEDGE, stone, Semantic.WALL)
+        part, rim = off_grid(part), off_grid(court).buffer(0.16, join_style="mitre")
+        coping, bed = shapely.intersection(part, rim), shapely.difference(part, rim)
+        for top in polygon_parts(coping, 1e-3):
+            flat(builder, top, LEDGE, "stone_pale", Semantic.WALL)
+        for soil in polygon_parts(bed, 1e-3):
+            flat(builder, soil, LEDGE, "grass", Semantic.GRASS)
+        for hedge in polygon_parts(bed.buffer(-0.06, join_style="mitre"), 0.05):
+            prism(builder, hedge, LEDGE - 0.02, HEDGE, "hedge", Semantic.GRASS)
+
+
+def _plots(block: Any, front: Any) -> list[Any]:
+    """The block cut by rays from the middle of the court into plots with about ``SECTOR`` m of front."""
+    middle = np.asarray(front.centroid.coords)[0]
+    line = front.exterior if front.geom_type == "Polygon" else front.convex_hull.exterior
+    corners = np.asarray(line.coords)[:-1]
+    steps = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+    places = np.concatenate([[0.0], np.cumsum(steps)[:-1]])
+    cuts: list[float] = []
+    for place in places[np.argsort(-np.linalg.norm(corners - middle, axis=1))]:
+        if all(abs((place - cut + line.length / 2) % line.length - line.length / 2) > 0.6 * SECTOR for cut in cuts):
+            cuts.append(float(place))
+    cuts.sort()
+    rays = []
+    for start, end in zip(cuts, [*cuts[1:], cuts[0] + line.length], strict=True):
+        pieces = max(round((end - start) / SECTOR), 1)
+        for k in range(pieces):
+            at = np.asarray(line.interpolate((start + (end - start) * k / pieces) % line.length).coords)[0]
+            away = (at - middle) / np.hypot(*(at - middle))
+            rays.append(shapely.LineString([middle, at + 6 * DEPTH * away]))
+    lines = shapely.union_all([block.boundary, *rays])
+    faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))
+    inside = shapely.contains(block, shapely.point_on_surface(faces))
+    plots = [part for face in shapely.remove_repeated_points(faces[inside], 1e-6) for part in polygon_parts(face, 0.5)]
+    around = [np.arctan2(*(np.asarray(plot.centroid.coords)[0] - middle)[::-1]) for plot in plots]
+    return [plots[k] for k in np.argsort(around)]
+
+
+def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Generator) -> None:
+    """Raised lawn with trees and a tall wall behind."""
+    plot, rim = off_grid(plot), off_grid(outer).boundary.buffer(0.3, join_style="mitre")
+    wall, lawn = shapely.intersection(plot, rim), shapely.difference(plot, rim)
+    with builder.object():
+        for part in polygon_parts(wall):
+            prism(builder, part, -0.05, BACK_WALL, "brick_brown", Semantic.WALL, top="stone_pale")
+    for part in polygon_parts(lawn):
+        sides(builder, part, -0.05, LEDGE, "rubble", Semantic.WALL)
+        flat(builder, part, LEDGE, "grass", Semantic.GRASS)
+        inner = part.buffer(-1.2)
+        x0, y0, x1, y1 = part.bounds
+        placed: list[tuple[float, float]] = []
+        for _ in range(40):
+            x, y = float(rng.uniform(x0, x1)), float(rng.uniform(y0, y1))
+            apart = all((x - a) ** 2 + (y - b) ** 2 > 9.0 for a, b in placed)
+            if len(placed) < 3 and apart and shapely.contains_xy(inner, x, y):
+                placed.append((x, y))
+                with builder.object():
+                    trunk = disc(x, y, 0.16, 8)
+                    thing = Thing(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
+                    add_tree(builder, thing)
+
+
+def _add_apron(builder: MeshBuilder, outer: Any) -> None:
+    x0, y0, x1, y1 = outer.bounds
+    far = shapely.box(x0 - APRON, y0 - APRON, x1 + APRON, y1 + APRON)
+    for part in polygon_parts(minus(far, outer)):
+        flat(builder, part, 0.0, "asphalt", Semantic.ROAD)

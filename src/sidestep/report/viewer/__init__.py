@@ -5,7 +5,6 @@ under ``static/``, ``page`` writes the page, ``server`` hands it to a browser on
 WebGL of our own, so that a report works from the file, without a network and without further packages.
 """
 
-from sidestep.report.viewer.page import viewer_page, write_viewer
-from sidestep.report.viewer.server import make_server
+from sidestep.report.viewer.page import make_server, viewer_page, write_viewer
 
 __all__ = ["make_server", "viewer_page", "write_viewer"]

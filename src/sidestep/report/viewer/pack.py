@@ -1,23 +1,154 @@
-"""What the player needs of episode records, as plain JSON: poses, curves, events, and the scene about them."""
+"""Records as JSON for the player: poses and curves as short text (whole units, second differences, variable-length
+bytes, base64), plans, forecasts, gestures, heads, lidar, events and the scene. A person who walks steadily costs
+about one byte per number, one who is absent costs nothing. The decoder is ``decodeTracks`` in ``static/data.js``.
+"""
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from sidestep.drawing import palette
+from sidestep.drawing.canvas import Bounds
 from sidestep.drawing.ground import crossing_stripes, ground_of
-from sidestep.drawing.viewport import Bounds
 from sidestep.metrics import series
-from sidestep.report.contacts import contacts_of
-from sidestep.report.episode_log import episode_log
+from sidestep.report.episode_log import contacts_of, episode_log, has_lidar
 from sidestep.report.topview import view_of
-from sidestep.report.viewer.intents import HEAD_UNIT, pack_gestures, pack_groups, pack_heads, pack_lidar, pack_plans
-from sidestep.report.viewer.tracks import encode_tracks
 from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec
+
+LONGEST = 5
+"""Bytes of the largest number: 35 bits, of which one is the sign."""
+
+
+def encode_tracks(values: FloatArray, units: Sequence[float]) -> str:
+    """(T, N, C) values, NaN where absent, each channel in whole multiples of its unit.
+
+    Per track: the number of spans in which all channels are known; start and length of each; then span by span and
+    channel by channel the second differences, v_k - 2 v_(k-1) + v_(k-2) with v = 0 before the span.
+    """
+    numbers: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    known: BoolArray = np.asarray(np.isfinite(values).all(axis=-1))
+    for track in range(values.shape[1]):
+        spans = list(_spans(known[:, track]))
+        numbers.append(np.array([len(spans), *(n for a, b in spans for n in (a, b - a))], dtype=np.int64))
+        for start, end in spans:
+            whole = np.rint(values[start:end, track] / np.asarray(units)).astype(np.int64)
+            numbers += [np.diff(whole[:, channel], n=2, prepend=[0, 0]) for channel in range(whole.shape[1])]
+    return base64.b64encode(_variable_length(np.concatenate(numbers))).decode()
+
+
+def _spans(known: BoolArray) -> Iterator[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(known, prepend=False, append=False))
+    yield from ((int(start), int(end)) for start, end in edges.reshape(-1, 2))
+
+
+def _variable_length(numbers: IntArray) -> bytes:
+    """Seven bits a byte, lowest first, the eighth says that more follow. Signs go into the lowest bit."""
+    unsigned = ((numbers << 1) ^ (numbers >> 63)).astype(np.uint64)
+    shifts = 7 * np.arange(LONGEST, dtype=np.uint64)
+    groups = ((unsigned[:, None] >> shifts) & np.uint64(127)).astype(np.uint8)
+    length = 1 + (unsigned[:, None] >> shifts[1:] > 0).sum(axis=1)
+    place = np.arange(LONGEST)
+    groups[place < length[:, None] - 1] |= 128
+    return bytes(groups[place < length[:, None]])
+
+
+POINT_UNIT = 1e-2  # m
+HEAD_UNIT = 1e-2  # rad
+FORECAST_POINTS, FEW_POINTS = 10, 5
+"""Points of a forecast at most, in a page of its own and where many episodes share one: it is a fading line."""
+SHOWN_RAYS, SHOWN_REACH_M = 240, 10.0
+"""Of the lidar that is drawn where the policy had none of its own."""
+MOST_RAYS = 720
+
+
+def pack_plans(record: EpisodeRecord, who: IntArray, thin: bool = False) -> dict[str, Any] | None:
+    """Plans and the forecasts of the people ``who`` are shown; None where nothing was published.
+
+    A plan or forecast is a track of points; ``counts`` says how many forecasts each plan has, ``person`` of whom they
+    are. ``thin``: every second plan only, and forecasts of fewer points.
+    """
+    plans = record.plans
+    if not len(plans):
+        return None
+    shown = np.full(len(record.person_id), -1)
+    shown[who] = np.arange(len(who))
+    kept = np.arange(0, len(plans), 2 if thin else 1)
+    rows = np.flatnonzero((shown[plans.forecast_person] >= 0) & np.isin(plans.forecast_step, plans.step[kept]))
+    every = max(1, -(-plans.people.shape[1] // (FEW_POINTS if thin else FORECAST_POINTS)))
+    forecast = plans.people[rows][:, every - 1 :: every]
+    units = (POINT_UNIT, POINT_UNIT)
+    return {
+        "step_s": plans.step_s,
+        "times": [round(float(time), 3) for time in record.time[plans.step[kept]]],
+        "points": plans.robot.shape[1],
+        "plan": encode_tracks(np.swapaxes(plans.robot[kept].astype(np.float64), 0, 1), units),
+        "every": every,
+        "expected": forecast.shape[1],
+        "counts": [int((plans.forecast_step[rows] == step).sum()) for step in plans.step[kept]],
+        "person": shown[plans.forecast_person[rows]].tolist(),
+        "forecast": encode_tracks(np.swapaxes(forecast.astype(np.float64), 0, 1), units),
+        "unit": POINT_UNIT,
+    }
+
+
+def pack_gestures(record: EpisodeRecord, who: IntArray) -> list[list[Any]]:
+    """[person, gesture, from, until] of everything that the people ``who`` do with their hands, s."""
+    if not record.person_gesture.size:
+        return []
+    spans = []
+    for place, column in enumerate(who.tolist()):
+        codes = record.person_gesture[:, column]
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1])
+        ends = np.append(begins[1:], record.steps)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            if codes[begin] and codes[begin] < len(GESTURE_NAMES):
+                until = float(record.time[end]) + (record.step_s if end == record.steps else 0.0)
+                name = GESTURE_NAMES[codes[begin]]
+                spans.append([place, name, round(float(record.time[begin]), 3), round(until, 3)])
+    return spans
+
+
+def pack_groups(record: EpisodeRecord, who: IntArray) -> list[list[list[float]]]:
+    """[from, group] of each of the people ``who``: the number of the group, -1 alone, that holds from a time on, s."""
+    packed = []
+    for column in who.tolist():
+        numbers = record.person_group[:, column]
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(numbers)) + 1])
+        packed.append([[round(float(record.time[k]), 3), int(numbers[k])] for k in begins.tolist()])
+    return packed
+
+
+def pack_heads(record: EpisodeRecord, frames: IntArray, who: IntArray) -> str:
+    """(K, N, 1) how far heads are turned from the body, absent where they look ahead; empty where nobody is
+    directed."""
+    if not record.person_head_yaw.size:
+        return ""
+    return encode_tracks(record.person_head_yaw[frames][:, who].astype(np.float64)[..., None], [HEAD_UNIT])
+
+
+def pack_lidar(record: EpisodeRecord) -> dict[str, Any]:
+    """The scanner that is drawn: the policy's own where it had one, else a plain one in the same place."""
+    settings = record.scenario.sensors.lidar
+    if not has_lidar(record):
+        whole = {"angle_min": -np.pi, "increment": 2 * np.pi / SHOWN_RAYS, "rays": SHOWN_RAYS, "round": True}
+        return whole | {"mount": list(settings.mount), "reach": SHOWN_REACH_M}
+    every = -(-settings.rays // MOST_RAYS)
+    return {
+        "mount": list(settings.mount),
+        "angle_min": settings.angle_min,
+        "increment": settings.angle_increment * every,
+        "rays": -(-settings.rays // every),
+        "round": settings.field_of_view > 2 * np.pi - 1e-9,
+        "reach": settings.max_range,
+    }
+
 
 RATE_HZ = 10
 MOST_FRAMES = 4000

@@ -14,14 +14,13 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
-from sidestep.scenes.places.closed import close_others
 from sidestep.scenes.places.osm import osm_place
-from sidestep.scenes.places.place import Place
-from sidestep.scenes.towns.routes import Route
+from sidestep.scenes.places.place import Place, close_other_routes
+from sidestep.scenes.walkways import Route
 from sidestep.types.scene import SceneSpec
 
 DATA = Path(__file__).parent / "data"
-LONG_WAYS = DATA / "long_ways.json"
+LONG_ROUTES = DATA / "long_ways.json"
 PREFIX = "place:"
 FILES = {"kettlegate": "kettlegate.osm", "piper-parade": "piper-parade.osm", "lantern-court": "lantern-court.geojson"}
 
@@ -51,13 +50,13 @@ def _scanned(name: str, file: Path) -> Place:
 
 
 @cache
-def long_ways(name: str) -> tuple[Route, ...]:
+def long_routes(name: str) -> tuple[Route, ...]:
     """The long ways of a bundled place. Their nodes are kept by position, in ``data/long_ways.json``."""
     place = bundled_place(name)
     nodes = sorted(place.graph)
     xy = np.array([place.graph.nodes[node]["xy"] for node in nodes])
     routes = []
-    for chosen in json.loads(LONG_WAYS.read_text(encoding="utf-8"))[name]:
+    for chosen in json.loads(LONG_ROUTES.read_text(encoding="utf-8"))[name]:
         nearest = [int(exact.hypot(*(xy - point).T).argmin()) for point in chosen]
         routes.append(place.route_over(tuple(nodes[k] for k in nearest)))
     return tuple(routes)
@@ -69,10 +68,10 @@ def resolve_place(reference: str) -> SceneSpec:
     place = bundled_place(name)
     if not long:
         return place.scene
-    routes = long_ways(name)
+    routes = long_routes(name)
     if not re.fullmatch(r"[0-9]{1,9}", number) or int(number) >= len(routes):
         raise BadInput(
             f"scene {reference:.80}: a long route is place:NAME/long/NUMBER with a number from 0 to {len(routes) - 1}, "
             f"got {number!r:.40}"
         )
-    return close_others(place, routes[int(number)], reference)
+    return close_other_routes(place, routes[int(number)], reference)

@@ -1,13 +1,35 @@
-"""Floor plans that come with Sidestep, one YAML scene file each; a new file here is a new plan."""
+"""Scene files in Sidestep's own form, YAML whose keys are the fields of ``SceneSpec``, and the floor plans that come
+with Sidestep: one such file each in this folder. A new file here is a new plan.
+"""
 
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from sidestep.errors import UnknownName
 from sidestep.reading import parse_mapping
-from sidestep.scenes.scene_file import KEYS, parse_scene
+from sidestep.reading import read_mapping as read_keys
 from sidestep.types.scene import SceneSpec
+
+KEYS = "keys and values (name, enclosed, regions)"
+
+
+def read_scene(path: Path) -> SceneSpec:
+    """Read a scene file; a scene without a name takes the file's."""
+    return parse_scene(read_mapping(path), str(path), path.stem)
+
+
+def parse_scene(data: dict[str, Any], where: str, name: str) -> SceneSpec:
+    """Plain data to a scene called ``name`` unless the data says otherwise; unknown keys are errors."""
+    return SceneSpec.parse({"name": name, **data}, where)
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """The keys and values of a scene's YAML file."""
+    return read_keys(path, "scene file", KEYS)
+
 
 SUFFIX = ".yaml"
 

@@ -8,25 +8,24 @@
 ``town``        ``Town`` with its windows; ``spots`` short ways for scenarios; ``make`` from a name to a town
 """
 
-from sidestep.scenes.towns.long_routes import barriers, long_route, long_scene, long_way
 from sidestep.scenes.towns.make import GENERATOR_VERSION, make_town, town_names
-from sidestep.scenes.towns.objects import TownObject
+from sidestep.scenes.towns.pieces import TownObject
 from sidestep.scenes.towns.resolve import resolve_town
-from sidestep.scenes.towns.routes import Route
-from sidestep.scenes.towns.town import Block, Spot, Town
+from sidestep.scenes.towns.town import Block, ShortRoute, Town, barriers, long_route, long_scene, numbered_long_route
+from sidestep.scenes.walkways import Route
 
 __all__ = [
     "GENERATOR_VERSION",
     "Block",
     "Route",
-    "Spot",
+    "ShortRoute",
     "Town",
     "TownObject",
     "barriers",
     "long_route",
     "long_scene",
-    "long_way",
     "make_town",
+    "numbered_long_route",
     "resolve_town",
     "town_names",
 ]

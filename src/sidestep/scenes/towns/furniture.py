@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidestep import exact
-from sidestep.scenes.towns.curves import left_of, steps
-from sidestep.scenes.towns.objects import ObjectRows
+from sidestep.scenes.towns.pieces import ObjectRows
 from sidestep.scenes.towns.streets import Street
+from sidestep.scenes.walkways import left_of, steps
 from sidestep.types.base import BoolArray, FloatArray
 
 PASSAGE = 1.5  # m, free width beside things in the clear sidewalk

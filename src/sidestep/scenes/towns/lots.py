@@ -9,13 +9,11 @@ import numpy as np
 import shapely
 
 from sidestep import exact
-from sidestep.scenes.towns.curves import cut, dot, left_of, stations_of, steps, unit
+from sidestep.scenes.towns.ground import Plaza, ring_line
 from sidestep.scenes.towns.network import HALF
-from sidestep.scenes.towns.objects import ObjectRows
-from sidestep.scenes.towns.pieces import PieceList
-from sidestep.scenes.towns.plazas import Plaza, ring_line
-from sidestep.scenes.towns.rings import Corner, Ring, half_lines
-from sidestep.scenes.towns.streets import Street
+from sidestep.scenes.towns.pieces import ObjectRows, PieceList
+from sidestep.scenes.towns.streets import Corner, Ring, Street, half_lines
+from sidestep.scenes.walkways import cut, dot, left_of, stations_of, steps, unit
 from sidestep.types.base import FloatArray
 
 STOREY = 3.1  # m

@@ -1,4 +1,6 @@
-"""From a name or a seed to a town."""
+"""From a name or a seed to a town. The order of the hundred made-up names is part of the generator's version: name k
+is seed k.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,37 @@ import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.furniture import Clutter, furnish_street
-from sidestep.scenes.towns.ground import add_corner_ground, add_junction_ground, add_street_ground
+from sidestep.scenes.towns.ground import (
+    Plaza,
+    add_corner_ground,
+    add_junction_ground,
+    add_street_ground,
+    furnish_plaza,
+    lay_plazas,
+)
 from sidestep.scenes.towns.lots import lay_lots
-from sidestep.scenes.towns.names import NAMES
 from sidestep.scenes.towns.network import HALF, Network, lay_network
-from sidestep.scenes.towns.objects import ObjectRows
-from sidestep.scenes.towns.pieces import PieceList
-from sidestep.scenes.towns.plazas import Plaza, furnish_plaza, lay_plazas
-from sidestep.scenes.towns.rings import Corner, lay_rings
-from sidestep.scenes.towns.streets import CURVE_TURN, Street, junction_kinds, lay_streets
+from sidestep.scenes.towns.pieces import ObjectRows, PieceList
+from sidestep.scenes.towns.streets import CURVE_TURN, Corner, Street, junction_kinds, lay_rings, lay_streets
 from sidestep.scenes.towns.town import Block, Town
-from sidestep.scenes.towns.walks import Walks, make_graph
+from sidestep.scenes.towns.walk_graph import Walks, make_graph
 from sidestep.types.base import FloatArray
+
+NAMES: tuple[str, ...] = (
+    "Alderwick", "Amberleigh", "Applecross", "Ashbourne", "Bakerfold", "Barlowe", "Beckhaven", "Bellmere", "Birchend",
+    "Blackford", "Bramblewood", "Brightsea", "Brookmarch", "Cairnholt", "Caldermoor", "Candleford", "Carrowdale",
+    "Chalkwell", "Cloverdale", "Copperhill", "Cranmere", "Crowhurst", "Dappleton", "Deerleap", "Dovecote", "Driftwood",
+    "Dunmarsh", "Eastwick", "Eddington", "Elmscroft", "Emberly", "Fairlight", "Fallowfield", "Fenwater", "Fernhollow",
+    "Finchley", "Foxglove", "Galeport", "Gildersea", "Glassmoor", "Goldcrest", "Gorsedale", "Greyfriars", "Hallowby",
+    "Harrowmead", "Hartsbridge", "Hawthorn", "Hazelbury", "Heronsgate", "Hollybank", "Honeywell", "Inglenook",
+    "Ironbridge", "Ivyhatch", "Juniper", "Kestrel", "Kingfisher", "Kirkwall", "Lambswick", "Larkspur", "Lavenham",
+    "Lindenfold", "Lowmarsh", "Maplewood", "Marlpit", "Meadowsweet", "Millbrook", "Mistlethorpe", "Mosswater",
+    "Nettlecombe", "Nightingale", "Northolt", "Oakhanger", "Orchardleigh", "Otterbourne", "Pebbleridge", "Pinewick",
+    "Plumstead", "Quarrybank", "Quillford", "Ravenscar", "Redmarley", "Riverbend", "Rookhope", "Rosewater",
+    "Saltmarsh", "Sandpiper", "Silverdale", "Sparrowfield", "Springvale", "Starling", "Stonehaven", "Sunnymead",
+    "Swallowcliffe", "Thistledown", "Tumbledown", "Umberleigh", "Violetbank", "Willowmere", "Yarrowby",
+)  # fmt: skip
+
 
 GENERATOR_VERSION = 1
 """Raised whenever a town changes. Results name it."""

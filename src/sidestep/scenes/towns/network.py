@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 
 from sidestep import exact
-from sidestep.scenes.towns.curves import Curve, fillet, resample, spline, stations_of, unit
+from sidestep.scenes.walkways import Curve, fillet, resample, spline, stations_of, unit
 from sidestep.types.base import FloatArray
 
 SIZE = 2000.0  # m, side of a town

@@ -1,4 +1,6 @@
-"""What towns are made of: polygons of ground and of solids, with a tree to find those in a window."""
+"""What a town is made of: polygons of ground and of solids with a tree to find those in a window, the things that
+stand about (collected as rows and turned into footprints all at once), and the regions of a window.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import Any
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.scene import SOLID, Region
 
 KERB_HEIGHT = 0.12  # m above the road; ramps rise as much
 
@@ -70,3 +74,101 @@ class Pieces:
         if self._tree is None:
             self._tree = shapely.STRtree(self.polygons)
         return np.sort(self._tree.query(area, predicate="intersects"))
+
+
+ROUND = frozenset({"tree", "lamp post", "signal post", "sign post", "hydrant", "bollard", "litter bin", "plant pot"})
+ROUND |= {"cafe table", "basin"}
+OBSTACLES = frozenset({"tree", "lamp post", "signal post", "sign post", "bollard", "hydrant", "parked car", "basin"})
+
+
+@dataclass(frozen=True, eq=False)
+class TownObject:
+    """A thing that people use: where one stands for it (m) and where one looks (rad)."""
+
+    kind: str
+    xy: tuple[float, float]
+    heading: float
+    block: int
+
+
+@dataclass
+class ObjectRows:
+    """Name, place, direction, size and height of things."""
+
+    names: list[str] = field(default_factory=list)
+    rows: list[tuple[float, float, float, float, float, float, float, int]] = field(default_factory=list)
+    used: list[TownObject] = field(default_factory=list)
+
+    def add(
+        self, name: str, xy: FloatArray, along: FloatArray, size: tuple[float, float], height: float, block: int
+    ) -> None:
+        """``along``: unit; ``size``: length along it and width, m; round things take the length as diameter."""
+        self.names.append(name)
+        self.rows.append((float(xy[0]), float(xy[1]), float(along[0]), float(along[1]), *size, height, block))
+
+    def use(self, kind: str, xy: FloatArray, facing: FloatArray, block: int) -> None:
+        """Someone may stand at ``xy`` and look along ``facing``."""
+        x, y = np.round(xy, 3).tolist()
+        self.used.append(TownObject(kind, (x, y), round(float(exact.arctan2(facing[1], facing[0])), 4), block))
+
+    def put_down(self, pieces: PieceList) -> None:
+        """Rectangles and octagons of all things, into ``pieces``."""
+        if not self.rows:
+            return
+        table = np.array([row[:7] for row in self.rows])
+        round_ = np.array([name in ROUND for name in self.names])
+        turn = np.pi / 8 + np.arange(8) * np.pi / 4
+        eight = np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
+        four = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
+        outlines: dict[int, FloatArray] = {}
+        for chosen, shape, size in ((round_, eight, table[:, [4, 4]]), (~round_, four, table[:, 4:6])):
+            numbers = np.flatnonzero(chosen)
+            local = shape[None] * size[numbers, None] / 2
+            c, s = table[numbers, 2, None], table[numbers, 3, None]
+            x, y = local[..., 0] * c - local[..., 1] * s, local[..., 0] * s + local[..., 1] * c
+            rings = np.round(np.stack([x, y], axis=2) + table[numbers, None, :2], 3)
+            outlines.update(zip(numbers.tolist(), rings, strict=True))
+        heights = np.round(table[:, 6], 2).tolist()
+        for index, name in enumerate(self.names):
+            kind = "obstacle" if name in OBSTACLES else "furniture"
+            pieces.add(kind, outlines[index], self.rows[index][7], name, heights[index])
+
+
+GRID = 1e-3  # m
+SMALLEST_REGION = 1e-3  # m²: smaller bits of clipped ground are left out
+SMALLEST_BUILDING = 3.0  # m²: what a window's border leaves of a house and is smaller would stand there like a chimney
+
+
+def regions_within(pieces: Pieces, area: Any, solids_only: bool = False) -> tuple[Region, ...]:
+    """Everything inside ``area``, clipped at its border."""
+    shapely.prepare(area)
+    found = pieces.near(area)
+    if solids_only:
+        found = found[[pieces.kinds[index] in SOLID for index in found]]
+    polygons = pieces.polygons[found]
+    whole = shapely.contains(area, polygons)
+    clipped = np.array(polygons)
+    clipped[~whole] = shapely.intersection(polygons[~whole], area, grid_size=GRID)
+    regions = []
+    for index, polygon, uncut in zip(found.tolist(), clipped.tolist(), whole.tolist(), strict=True):
+        least = SMALLEST_REGION if uncut or pieces.kinds[index] != "building" else SMALLEST_BUILDING
+        for part in shapely.get_parts(polygon) if polygon.geom_type != "Polygon" else (polygon,):
+            if part.geom_type == "Polygon" and part.area > least:
+                regions.append(_region(pieces, index, part))
+    return tuple(regions)
+
+
+def _region(pieces: Pieces, index: int, polygon: Any) -> Region:
+    rings = [_corners(ring) for ring in (polygon.exterior, *polygon.interiors)]
+    height = float(pieces.heights[index])
+    return Region.model_construct(
+        kind=pieces.kinds[index],
+        polygon=rings[0],
+        holes=tuple(rings[1:]),
+        height=None if np.isnan(height) else height,
+        name=pieces.names[index],
+    )
+
+
+def _corners(ring: Any) -> tuple[tuple[float, float], ...]:
+    return tuple(map(tuple, shapely.get_coordinates(ring)[:-1].tolist()))

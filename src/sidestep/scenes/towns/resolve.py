@@ -28,8 +28,8 @@ import sidestep.exact
 import sidestep.types.base
 import sidestep.types.scene
 from sidestep.errors import BadInput
-from sidestep.scenes.towns.long_routes import long_scene
 from sidestep.scenes.towns.make import make_town
+from sidestep.scenes.towns.town import long_scene
 from sidestep.types.scene import SceneSpec
 
 PREFIX = "town:"

@@ -1,27 +1,32 @@
-"""A town: streets, lots and things over 2 km × 2 km, the graph of its walkable ways, and windows on it as scenes."""
+"""A town: streets, lots and things over 2 km × 2 km, the graph of its walkways, and windows on it as scenes. Short
+routes of 10 to 20 m for scenarios, as many as a town has room for; long routes through it, and the barriers that
+leave no other.
+"""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 import shapely
 
+from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.scenes.towns.curves import stations_of
-from sidestep.scenes.towns.objects import TownObject
-from sidestep.scenes.towns.pieces import Pieces
-from sidestep.scenes.towns.plazas import Plaza
-from sidestep.scenes.towns.routes import Route, join_lines
+from sidestep.scenes.towns.ground import Plaza
+from sidestep.scenes.towns.pieces import Pieces, TownObject, regions_within
 from sidestep.scenes.towns.streets import Street
-from sidestep.scenes.towns.walks import Walks
-from sidestep.scenes.towns.windows import regions_within
+from sidestep.scenes.towns.walk_graph import Walks
+from sidestep.scenes.walkways import Route, cut, dot, join_lines, left_of, point_at, resample, stations_of, unit
 from sidestep.types.base import FloatArray
-from sidestep.types.scene import SceneSpec
+from sidestep.types.scene import Region, SceneSpec
+
+if TYPE_CHECKING:
+    from sidestep.scenes.walkways import Route
+
 
 Box = tuple[float, float, float, float]
 
@@ -36,7 +41,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Spot:
+class ShortRoute:
     """A short way for a scenario: 10–20 m, free of static things."""
 
     points: FloatArray  # (K, 2) m
@@ -132,20 +137,191 @@ class Town:
             raise UnknownName("kind of object", kind, known, f"town {self.name}")
         return tuple(thing for thing in self.objects if thing.kind == kind)
 
-    def straight_spots(self) -> list[Spot]:
+    def straight_spots(self) -> list[ShortRoute]:
         """Ways along straight sidewalks."""
         return self._spots[0]
 
-    def curve_spots(self) -> list[Spot]:
+    def curve_spots(self) -> list[ShortRoute]:
         """Ways along sidewalks that turn by 20° or more."""
         return self._spots[1]
 
-    def crosswalk_spots(self) -> list[Spot]:
+    def crosswalk_spots(self) -> list[ShortRoute]:
         """Ways from one sidewalk over ramps and a crosswalk to the other."""
         return self._spots[2]
 
     @cached_property
-    def _spots(self) -> tuple[list[Spot], list[Spot], list[Spot]]:
-        from sidestep.scenes.towns.spots import crosswalk_spots, curve_spots, straight_spots
+    def _spots(self) -> tuple[list[ShortRoute], list[ShortRoute], list[ShortRoute]]:
 
-        return straight_spots(self), curve_spots(self), crosswalk_spots(self)
+        return straight_routes(self), curve_routes(self), crosswalk_routes(self)
+
+
+SHORTEST, LONGEST = 10.0, 20.0  # m
+STRAIGHT_TURN = np.radians(5)
+CURVE_TURN = np.radians(20)
+KEEP = 2.5  # m from the ends of a way
+
+
+def straight_routes(town: Town) -> list[ShortRoute]:
+    """Cut from sidewalks between crosswalks, one behind the other, of lengths that vary."""
+    return _along_sidewalks(town, "straight")
+
+
+def curve_routes(town: Town) -> list[ShortRoute]:
+    """The same where the sidewalk turns, also round roundabouts."""
+    return _along_sidewalks(town, "curve")
+
+
+def _along_sidewalks(town: Town, kind: str) -> list[ShortRoute]:
+    spots: list[ShortRoute] = []
+    for number, (a, b, edge) in enumerate(town.graph.edges(data=True)):
+        block = town.blocks[edge["block"]].kind
+        wanted = ("straight", "curve") if kind == "straight" else ("curve", "straight", "roundabout")
+        if edge["kind"] != "sidewalk" or block not in wanted:
+            continue
+        spots += _cut_up(town, a, b, number, kind)
+    return spots
+
+
+def _cut_up(town: Town, a: int, b: int, number: int, kind: str) -> list[ShortRoute]:
+    """Pieces of one sidewalk that are straight, or that turn."""
+
+    edge = town.graph.edges[a, b]
+    line, at = edge["line"], stations_of(edge["line"])
+    path: FloatArray | None = None
+    spots: list[ShortRoute] = []
+    start, k = KEEP, number
+    while start + SHORTEST + 1 < at[-1] - KEEP:
+        length = SHORTEST + 0.5 + (k * 7 % 10)
+        middle = cut(line, start, min(start + length, at[-1] - KEEP), at)
+        turn = _turned(middle)
+        if turn < STRAIGHT_TURN if kind == "straight" else turn > CURVE_TURN:
+            if path is None:
+                path = resample(town.edge_path(edge["start"], b if edge["start"] == a else a), 0.25)
+            points = _between(path, middle[0], middle[-1])
+            if SHORTEST <= stations_of(points)[-1] <= LONGEST:
+                spots.append(ShortRoute(np.round(points, 3), edge["width"], kind, edge["block"]))
+        start += length + 1.0
+        k += 1
+    return spots
+
+
+def _turned(points: FloatArray) -> float:
+    """Largest angle (rad) between the first direction and any other."""
+    step = unit(np.diff(points, axis=0))
+    a, b = step[0], step
+    return float(np.abs(exact.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], dot(b, a))).max())
+
+
+def _between(dense: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """The part of a path, given as close points, between the places nearest to two points."""
+    at = [int(exact.norm(dense - point).argmin()) for point in (start, end)]
+    return resample(dense[at[0] : at[1] + 1], 1.0)
+
+
+def crosswalk_routes(town: Town) -> list[ShortRoute]:
+    """Over each crosswalk both ways, from a few metres along one sidewalk to a few metres along the other."""
+
+    spots = []
+    for number, (a, b, edge) in enumerate(town.graph.edges(data=True)):
+        room = LONGEST - 0.5 - edge["length"]
+        if edge["kind"] != "crosswalk" or room < 1.0:
+            continue
+        for turn, (start, goal) in enumerate(((a, b), (b, a))):
+            lead = min(1.5 + (number + turn) % 3, room / 2)
+            before, after = _lead(town, start, goal, lead, number + turn), _lead(town, goal, start, lead, number)
+            lines = [before[::-1], town.edge_path(start, goal), after]
+            points = join_lines(lines, [0.0] * 3, ["sidewalk", "crosswalk", "sidewalk"], ()).points
+            if SHORTEST <= stations_of(points)[-1] <= LONGEST:
+                spots.append(ShortRoute(points, edge["width"], "crosswalk", edge["block"]))
+    return spots
+
+
+def _lead(town: Town, node: int, other: int, length: float, choice: int) -> FloatArray:
+    """The first metres of one of the sidewalks at a node, away from it."""
+    ways = [
+        n for n in sorted(town.graph.neighbors(node)) if n != other and town.graph.edges[node, n]["kind"] == "sidewalk"
+    ]
+    return cut(town.edge_path(node, ways[choice % len(ways)]), 0.0, length)
+
+
+TRIES = 200
+THICK = 0.3  # m
+OVERLAP = 0.15  # m beyond the edges of the way
+HEIGHT = 1.1  # m
+LONG_MARGIN = 25.0  # m
+BESIDE = 0.9  # m between a closed way's barrier and the crosswalk's edge
+
+
+def long_route(
+    town: Town, rng: np.random.Generator, min_length: float = 250.0, max_length: float = 450.0, crosswalks: int = 2
+) -> Route:
+    """A shortest way between drawn nodes, over streets only, with at least ``crosswalks`` and two corners."""
+    graph = nx.subgraph_view(town.graph, filter_edge=lambda a, b: town.graph.edges[a, b]["kind"] != "plaza")
+    nodes = [node for node in town.graph if town.graph.nodes[node]["street"] >= 0]
+    for _ in range(TRIES):
+        start = nodes[int(rng.integers(len(nodes)))]
+        lengths, paths = nx.single_source_dijkstra(graph, start, cutoff=max_length, weight="length")
+        goals = [node for node in sorted(lengths) if lengths[node] >= min_length]
+        if not goals:
+            continue
+        path = paths[goals[int(rng.integers(len(goals)))]]
+        kinds = [town.graph.edges[step]["kind"] for step in itertools.pairwise(path)]
+        if kinds.count("crosswalk") < crosswalks or kinds[0] != "sidewalk" or kinds[-1] != "sidewalk":
+            continue
+        route = town.route_over(tuple(path))
+        if min_length <= route.length <= max_length:
+            return route
+    raise BadInput(
+        f"town {town.name}: no route of {min_length:g} to {max_length:g} m with {crosswalks} crosswalks in "
+        f"{TRIES} draws; widen the range"
+    )
+
+
+def barriers(town: Town, route: Route) -> tuple[Region, ...]:
+    """Construction barriers across every way that leaves the route, so that only the route leads to its goal."""
+    taken = {frozenset(step) for step in zip(route.nodes[:-1], route.nodes[1:], strict=True)}
+    regions = []
+    for node in route.nodes:
+        for other in sorted(town.graph.neighbors(node)):
+            if frozenset((node, other)) not in taken:
+                regions.append(_across(town, node, other))
+    return tuple(regions)
+
+
+def _across(town: Town, node: int, other: int) -> Region:
+    """A barrier over the whole width of the way from ``node`` to ``other``, a little off the node."""
+    edge = town.graph.edges[node, other]
+    line: FloatArray = edge["line"] if edge["start"] == node else edge["line"][::-1]
+    info = town.graph.nodes[node]
+    street = town.streets[info["street"]]
+    zones = street.zones[info["side"]]
+    if edge["kind"] == "sidewalk":
+        crossing = [c.width / 2 for c in street.crossings if abs(c.station - info["station"]) < 0.01]
+        distance, width = (crossing[0] if crossing else 4.6) + BESIDE, zones.sidewalk
+    elif edge["kind"] == "crosswalk":
+        distance, width = zones.sidewalk / 2 + 0.3, edge["width"]
+    else:
+        distance, width = zones.sidewalk / 2 + zones.frontage + 0.5, edge["width"]
+    at = stations_of(line)
+    place = point_at(distance, at, line)
+    index = min(max(int(np.searchsorted(at, distance)) - 1, 0), len(line) - 2)
+    along = unit(line[index + 1] - line[index])
+    across = left_of(along) * (width / 2 + OVERLAP)
+    half = along * THICK / 2
+    ring = np.round([place - across - half, place - across + half, place + across + half, place + across - half], 3)
+    assert shapely.Polygon(ring).is_valid
+    corners = tuple((float(x), float(y)) for x, y in ring)
+    return Region(kind="obstacle", polygon=corners, height=HEIGHT, name="construction barrier")
+
+
+def numbered_long_route(town: Town, number: int) -> Route:
+    """The ``number``-th long route of a town."""
+    return long_route(town, np.random.default_rng([town.seed, number, 7]))
+
+
+def long_scene(town: Town, number: int) -> SceneSpec:
+    """What is near that route, with barriers on all other ways: the scene ``town:NAME/long/NUMBER``."""
+    route = numbered_long_route(town, number)
+    scene = town.window_along(route, LONG_MARGIN)
+    name = f"town:{town.name}/long/{number}"
+    return scene.model_copy(update={"name": name, "regions": (*scene.regions, *barriers(town, route))})

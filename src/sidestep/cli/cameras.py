@@ -1,0 +1,103 @@
+"""What the verbs that draw share: the option ``--renderer``, lists of cameras and pictures, sizes, and the films of a
+run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.runs.runner import RunResult
+    from sidestep.types.sensors import CameraSettings
+
+
+def _choose(kind: str | None) -> str | None:
+    """Tell everything that opens a renderer, in this process and those it starts."""
+    if kind is not None:
+        os.environ["SIDESTEP_RENDERER"] = kind
+    return kind
+
+
+RendererChoice = Annotated[
+    Literal["cpu", "gl", "auto"] | None,
+    typer.Option(
+        "--renderer",
+        callback=_choose,
+        help="What draws: cpu, gl (OpenGL), or auto (gl with a graphics card). Default $SIDESTEP_RENDERER or cpu.",
+    ),
+]
+
+
+RUN_CAMERAS = ("chase", "top")
+"""What a run films by default: what happens near the robot, and where on its way."""
+RUN_SIZE = (480, 360)
+
+
+def split_names(given: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
+    """Names of an option that can be repeated or be a list with commas."""
+    names = [name.strip() for item in given or () for name in item.split(",") if name.strip()]
+    return tuple(names) or tuple(default)
+
+
+def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettings:
+    """Camera settings with the size WIDTHxHEIGHT and other changes."""
+    from sidestep.types.sensors import merge_camera_settings
+
+    if size is not None:
+        width, _, height = size.partition("x")
+        if not (width.isdigit() and height.isdigit()):
+            raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
+        changes |= {"width": int(width), "height": int(height)}
+    return merge_camera_settings(own, changes, "--size")
+
+
+def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
+    """Raise before a run that could not be filmed after it."""
+    from sidestep.report.cameras import check_cameras, check_panels
+    from sidestep.report.film import check_film
+
+    check_film(Path("film.mp4"))
+    check_cameras(cameras)
+    check_panels(tuple(pictures))
+
+
+def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Sequence[str]) -> list[Path]:
+    """Films of ``count`` episodes of each policy under ``videos/`` with the records' names, worst and best first.
+
+    A film that is there already, of the same record by the same cameras, is not made again.
+    """
+    from sidestep.cli.verb import progress_bar
+    from sidestep.records import load_record
+    from sidestep.report.cameras import FPS, draw_film
+    from sidestep.report.film import read_about
+    from sidestep.report.selection import choose_films
+    from sidestep.runs.folder import EPISODES, episode_path
+
+    films = []
+    for episode in choose_films(result.episodes, count):
+        path = episode_path(result.folder, episode.policy, episode.scenario, episode.seed)
+        target = result.folder / "videos" / path.relative_to(result.folder / EPISODES).with_suffix(".mp4")
+        about = f"sidestep record={episode.digest} cameras={','.join(cameras)} pictures={','.join(pictures)}"
+        films.append((episode, path, target, about))
+    missing = [film for film in films if read_about(film[2]) != film[3]]
+    with progress_bar("filming") as move:
+        done = 0
+        for k, (episode, path, target, about) in enumerate(missing):
+            record = load_record(path)
+            label, per_film = f"{episode.policy} · {episode.scenario}", int(record.duration * FPS) + FPS // 2 + 1
+            expected = done + per_film * (len(missing) - k)
+
+            def tell(now: int, of: int, before: int = done, total: int = expected, text: str = label) -> None:
+                move(before + now, max(total, before + of), text)
+
+            settings = sized(record.scenario.sensors.camera, "x".join(map(str, RUN_SIZE)))
+            draw_film(record, target, cameras=cameras, panels=pictures, settings=settings, about=about, progress=tell)
+            done += per_film
+    return [target for _, _, target, _ in films]

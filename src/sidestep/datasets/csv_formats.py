@@ -1,0 +1,148 @@
+"""Two published formats of comma-separated values.
+
+SocNavBench's replay files have 4 rows × N columns, one column per person and video frame: frame, person, y, x
+(m); the file does not say how many frames there are per second. VCI-DUT's ``*_traj_ped_filtered.csv`` has the
+columns ``id,frame,label,x_est,y_est,vx_est,vy_est`` (m, m/s) at 23.98 frames per second: people beside vehicles
+in shared space, filtered tracks (Yang et al. 2019). Its files of vehicles are not people and are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.datasets.annotations import (
+    check_rate,
+    data_lines,
+    explain_line,
+    head_lines,
+    number_table,
+    numbers,
+    read_bytes,
+    read_head,
+    read_text,
+    tracks_from_frames,
+)
+from sidestep.datasets.sources import known_file
+from sidestep.errors import BadInput
+from sidestep.types.base import FloatArray
+from sidestep.types.tracks import Tracks
+
+SOCNAVBENCH_ROWS = ("frame", "person", "y", "x")
+
+
+@dataclass(frozen=True)
+class SocNavBenchLoader:
+    """Reads the CSV files of SocNavBench's pedestrians."""
+
+    name: str = "socnavbench"
+    summary: str = "SocNavBench CSV: rows frame, person, y, x; one column per annotation"
+
+    def matches(self, path: Path) -> bool:
+        """Whether it is four lines of comma-separated numbers, of which the first two hold whole numbers."""
+        head = read_head(path, 4096)
+        if b"," not in head or b"\0" in head or not head_lines_are_numbers(head):
+            return False
+        lines = [line for line in read_bytes(path).split(b"\n", 8) if line.strip()]
+        if len(lines) != len(SOCNAVBENCH_ROWS) or not all(b"," in line for line in lines):
+            return False
+        return all(_whole(line[:200]) for line in lines[:2])
+
+    def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
+        """The people in the file, in metres as recorded: x from the fourth row, y from the third."""
+        table = _socnavbench_table(path)
+        known = known_file(path)
+        fps = rate_hz if rate_hz is not None or known is None else known.fps
+        return tracks_from_frames(
+            path,
+            table[0],
+            table[1],
+            table[[3, 2]].T,
+            check_rate(path, fps),
+            places=np.arange(1, table.shape[1] + 1),
+            place="column",
+            source=known.source if known else path.name,
+            licence=known.licence if known else "",
+        )
+
+
+def head_lines_are_numbers(head: bytes) -> bool:
+    """Whether the beginning of the first line is comma-separated numbers."""
+    first = head.decode("utf-8-sig", errors="replace").lstrip().split("\n", 1)[0]
+    return bool(numbers(" ".join(first.split(",")[:4])))
+
+
+def _whole(line: bytes) -> bool:
+    """Whether the numbers at the beginning of a row are whole."""
+    row = numbers(" ".join(line.decode("utf-8", errors="replace").split(",")[:-1])) or [0.5]
+    return all(value == int(value) for value in row if np.isfinite(value))
+
+
+def _socnavbench_table(path: Path) -> FloatArray:
+    """(4, N) the file's numbers."""
+    lines = [line.strip().rstrip(",") for line in read_text(path).splitlines() if line.strip()]
+    if len(lines) != len(SOCNAVBENCH_ROWS):
+        raise BadInput(f"{path}: expected four rows ({', '.join(SOCNAVBENCH_ROWS)}), got {len(lines)}")
+    counts = [line.count(",") + 1 for line in lines]
+    if len(set(counts)) > 1:
+        each = ", ".join(f"{name} {count}" for name, count in zip(SOCNAVBENCH_ROWS, counts, strict=True))
+        raise BadInput(f"{path}: all four rows need as many columns; got {each}")
+    try:
+        return np.loadtxt(lines, delimiter=",", ndmin=2, comments=None)
+    except ValueError:
+        for name, line in zip(SOCNAVBENCH_ROWS, lines, strict=True):
+            for column, word in enumerate(line.split(","), 1):
+                if len(numbers(word)) != 1:
+                    why = explain_line(word)
+                    raise BadInput(
+                        f"{path}: row {name}, column {column}: {word[:40]!r} is not a number"
+                        + (f": {why}" if why else "")
+                    ) from None
+        raise BadInput(f"{path}: rows of comma-separated numbers expected ({', '.join(SOCNAVBENCH_ROWS)})") from None
+
+
+SOCNAVBENCH = SocNavBenchLoader()
+
+
+VCI_DUT_HEADER = "id,frame,label,x_est,y_est,vx_est,vy_est"
+VCI_DUT_FPS = 23.98
+VCI_DUT_SOURCE = "VCI-DUT, Yang, Li, Redmill, Özgüner 2019, arXiv 1902.00487"
+VCI_DUT_LICENCE = "no licence stated; cite arXiv 1902.00487"
+
+
+@dataclass(frozen=True)
+class VciDutLoader:
+    """Reads the pedestrians of VCI-DUT."""
+
+    name: str = "vci_dut"
+    summary: str = "VCI-DUT pedestrians: CSV with id, frame, label, x_est, y_est, vx_est, vy_est"
+
+    def matches(self, path: Path) -> bool:
+        """By the first line."""
+        lines = head_lines(path, 1)
+        return bool(lines) and lines[0].strip() == VCI_DUT_HEADER
+
+    def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
+        """The people in the file."""
+        lines, places = data_lines(read_text(path))
+        if not lines or lines[0].strip() != VCI_DUT_HEADER:
+            if not lines:
+                raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
+            raise BadInput(f"{path}:{places[0]}: expected the columns {VCI_DUT_HEADER}, got {lines[0].strip()[:80]!r}")
+        lines, places = [line.replace(",ped,", ",0,").replace(",", " ") for line in lines[1:]], places[1:]
+        table = number_table(path, lines, places, 7, VCI_DUT_HEADER.replace(",", " "))
+        return tracks_from_frames(
+            path,
+            table[:, 1],
+            table[:, 0],
+            table[:, 3:5],
+            check_rate(path, VCI_DUT_FPS if rate_hz is None else rate_hz),
+            places=places,
+            source=f"{path.name}: {VCI_DUT_SOURCE}",
+            licence=VCI_DUT_LICENCE,
+        )
+
+
+VCI_DUT = VciDutLoader()

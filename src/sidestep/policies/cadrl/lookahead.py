@@ -1,0 +1,271 @@
+"""One look ahead of SA-CADRL: what each candidate velocity earns at once, and the state it leads to.
+
+Everything is relative to the robot. A *state* is a column of ``FEATURES`` numbers in the frame whose x axis points
+from the robot to its goal: the robot's own ``OWN`` numbers (distance to the goal, preferred speed, velocity x, y,
+radius), then ``OTHER`` numbers for each of the ``SLOTS`` nearest others (position x, y, velocity x, y, radius, distance
+between centres, sum of the radii, 1 as a sign that the place is taken). Empty places are zero.
+
+Rewards, with g the least surface distance to anybody over the look: contact ``CONTACT``; g below ``COMFORT``:
+-0.1 + g / 2 per ``PER`` seconds; a breach of the right-hand rule: ``-norm`` per ``PER`` seconds; the goal: 1. Time is
+discounted by ``GAMMA`` per metre at preferred speed, γ^(t · v_pref).
+
+Source: Chen, Everett, Liu, How, "Socially aware motion planning with deep reinforcement learning" (IROS 2017). The
+regions of the right-hand rule are written from its idea: see ``breaks_norm``.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from sidestep import exact
+from sidestep.kernels.approx import exp32
+from sidestep.kernels.jit import kernel
+from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
+
+SLOTS, OWN, OTHER = 3, 5, 8
+FEATURES = OWN + SLOTS * OTHER
+
+GAMMA = 0.93
+LOG_GAMMA = np.float32(exact.log(GAMMA))
+CONTACT = np.float32(-0.25)
+COMFORT = np.float32(0.2)  # m
+PER = np.float32(0.5)  # s: the closeness and norm rewards are for this long
+REACH = np.float32(10.0)  # m: who is farther is not seen
+ARRIVED = np.float32(0.3)  # m: so near to the goal nobody else matters any more
+MILDER = np.float32(0.02)  # per metre: of contacts that cannot be avoided the shallowest is the best
+
+# numbers about the robot, float32
+GOAL_DX, GOAL_DY, OWN_VX, OWN_VY, PREF_SPEED, OWN_RADIUS, ROBOT_FLOATS = range(7)
+# numbers about one other, float32
+DX, DY, OTHER_VX, OTHER_VY, OTHER_RADIUS, OTHER_FLOATS = range(6)
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_FAR = np.float32(1.0e3)
+_SLANT = np.float32(sqrt(0.5))
+_SOON = np.float32(0.02)  # s: the shortest look, beside the goal
+_THREE, _FOUR, _TWO = np.float32(3.0), np.float32(4.0), np.float32(2.0)
+_SLOWEST = np.float32(0.1)  # m/s: who is slower has no direction
+
+
+@kernel(forceinline=True)
+def breaks_norm(goal_distance, px, py, vx, vy, wx, wy):
+    """Whether a robot with velocity v breaks the right-hand rule toward an other at p with velocity w.
+
+    Frame: x to the goal. Passing: somebody comes the other way, 1 to 4 m ahead and up to 2 m to the right. Overtaking:
+    somebody slower goes the same way, up to 3 m ahead and 1 m to the left. Crossing: somebody within 2 m comes from
+    the right and the robot goes through in front. Not within 3 m of the goal.
+    """
+    own, other = sqrt(vx * vx + vy * vy), sqrt(wx * wx + wy * wy)
+    if goal_distance <= _THREE or own < _SLOWEST or other < _SLOWEST:
+        return False
+    cosine = (vx * wx + vy * wy) / (own * other)
+    sine = (vx * wy - vy * wx) / (own * other)
+    if cosine < -_SLANT:
+        return _ONE < px < _FOUR and -_TWO < py < _ZERO
+    if cosine > _SLANT:
+        return _ZERO < px < _THREE and _ZERO < py < _ONE and own > other
+    turns_right = px * (wy - vy) - py * (wx - vx) < _ZERO
+    return sine > _SLANT and px * px + py * py < _FOUR and turns_right
+
+
+@kernel(forceinline=True)
+def nearest_others(own, others, count, nearest):
+    """Write the numbers of the ``SLOTS`` others whose surfaces are nearest; returns how many there are."""
+    found = 0
+    for _ in range(SLOTS):
+        best, least = -1, REACH
+        for j in range(count):
+            taken = False
+            for k in range(found):
+                taken = taken or nearest[k] == j
+            gap = sqrt(others[j, DX] * others[j, DX] + others[j, DY] * others[j, DY]) - others[j, OTHER_RADIUS]
+            if not taken and gap < least:
+                best, least = j, gap
+        if best < 0:
+            break
+        nearest[found] = best
+        found += 1
+    return found
+
+
+@kernel(forceinline=True)
+def _write_state(own, others, nearest, found, time, vx, vy, column, out):
+    """The state after ``time`` at velocity (vx, vy) while the others keep theirs; returns the distance to the goal."""
+    gx, gy = own[GOAL_DX] - vx * time, own[GOAL_DY] - vy * time
+    distance = sqrt(gx * gx + gy * gy)
+    ux, uy = _ONE, _ZERO
+    if distance > np.float32(1e-4):
+        ux, uy = gx / distance, gy / distance
+    out[0, column], out[1, column] = distance, own[PREF_SPEED]
+    out[2, column], out[3, column] = ux * vx + uy * vy, ux * vy - uy * vx
+    out[4, column] = own[OWN_RADIUS]
+    for k in range(SLOTS):
+        row = OWN + k * OTHER
+        if k >= found:
+            for i in range(OTHER):
+                out[row + i, column] = _ZERO
+            continue
+        j = nearest[k]
+        wx, wy = others[j, OTHER_VX], others[j, OTHER_VY]
+        px, py = others[j, DX] + (wx - vx) * time, others[j, DY] + (wy - vy) * time
+        out[row, column], out[row + 1, column] = ux * px + uy * py, ux * py - uy * px
+        out[row + 2, column], out[row + 3, column] = ux * wx + uy * wy, ux * wy - uy * wx
+        out[row + 4, column] = others[j, OTHER_RADIUS]
+        out[row + 5, column] = sqrt(px * px + py * py)
+        out[row + 6, column] = own[OWN_RADIUS] + others[j, OTHER_RADIUS]
+        out[row + 7, column] = _ONE
+    return distance
+
+
+@kernel(forceinline=True)
+def closest_approach(px, py, wx, wy, reach, time):
+    """Least surface distance within ``time`` of a disc at p that moves at w, and when contact begins (else FAR)."""
+    a, b = wx * wx + wy * wy, px * wx + py * wy
+    c = px * px + py * py - reach * reach
+    at = _ZERO
+    if b < _ZERO and a > _ZERO:
+        at = min(-b / a, time)
+    x, y = px + wx * at, py + wy * at
+    gap = sqrt(x * x + y * y) - reach
+    if gap >= _ZERO:
+        return gap, _FAR
+    if c <= _ZERO:
+        return gap, _ZERO
+    return gap, min(max((-b - sqrt(max(b * b - a * c, _ZERO))) / max(a, np.float32(1e-9)), _ZERO), time)
+
+
+@kernel(forceinline=True)
+def _earn(own, others, count, nearest, found, norm, time, vx, vy, column, states):
+    """Reward of (vx, vy) over ``time``, and whether a contact ends it. The state it leads to is in ``states``."""
+    least, when = _FAR, _FAR
+    for j in range(count):
+        wx, wy = others[j, OTHER_VX] - vx, others[j, OTHER_VY] - vy
+        reach = own[OWN_RADIUS] + others[j, OTHER_RADIUS]
+        gap, begins = closest_approach(others[j, DX], others[j, DY], wx, wy, reach, time)
+        if begins < _FAR:  # deeper at the end is worse: leave somebody who is touched already
+            ex, ey = others[j, DX] + wx * time, others[j, DY] + wy * time
+            gap = sqrt(ex * ex + ey * ey) - reach
+        when = min(when, begins)
+        least = min(least, gap)
+    if when < _FAR:
+        return CONTACT * exp32(LOG_GAMMA * own[PREF_SPEED] * when) + MILDER * least, True
+    reward = _ZERO
+    if least < COMFORT:
+        reward = (least - COMFORT) / _TWO * time / PER
+    for k in range(found):
+        row = OWN + k * OTHER
+        if norm > _ZERO and breaks_norm(
+            states[0, column], states[row, column], states[row + 1, column], states[2, column], states[3, column],
+            states[row + 2, column], states[row + 3, column],
+        ):  # fmt: skip
+            return reward - norm * time / PER, False
+    return reward, False
+
+
+@kernel
+def look_ahead(own, others, count, table, horizon, norm, nearest, states, gain, factor):
+    """For each candidate of ``table (A, 3)`` (share of the preferred speed, cosine and sine of the angle to the way to
+    the goal): the state it leads to in ``states (FEATURES, A)``, its reward in ``gain (A,)`` and in ``factor (A,)``
+    what the value of that state counts: γ^(time · v_pref), or 0 after a contact. Returns the number of others in the
+    states. The look is ``horizon`` seconds long, shorter near the goal so that it is not overshot.
+    """
+    found = nearest_others(own, others, count, nearest)
+    distance = sqrt(own[GOAL_DX] * own[GOAL_DX] + own[GOAL_DY] * own[GOAL_DY])
+    ux, uy = _ONE, _ZERO
+    if distance > np.float32(1e-4):
+        ux, uy = own[GOAL_DX] / distance, own[GOAL_DY] / distance
+    time = max(min(horizon, distance / own[PREF_SPEED]), _SOON)
+    later = exp32(LOG_GAMMA * own[PREF_SPEED] * time)
+    for c in range(table.shape[0]):
+        speed = table[c, 0] * own[PREF_SPEED]
+        vx = speed * (table[c, 1] * ux - table[c, 2] * uy)
+        vy = speed * (table[c, 1] * uy + table[c, 2] * ux)
+        _write_state(own, others, nearest, found, time, vx, vy, c, states)
+        reward, ended = _earn(own, others, count, nearest, found, norm, time, vx, vy, c, states)
+        gain[c] = reward
+        factor[c] = _ZERO if ended else later
+    return found
+
+
+@kernel(forceinline=True)
+def gather_others(agents, flags, own_column, own, others):
+    """Fill ``own`` (but for the goal) and ``others`` from a world's arrays; returns the number of others in reach."""
+    x, y = agents[PX, own_column], agents[PY, own_column]
+    own[OWN_VX], own[OWN_VY] = agents[VX, own_column], agents[VY, own_column]
+    own[PREF_SPEED], own[OWN_RADIUS] = agents[MAX_SPEED, own_column], agents[RADIUS, own_column]
+    count = 0
+    for j in range(agents.shape[1]):
+        if j == own_column or flags[ACTIVE, j] != 1:
+            continue
+        dx, dy = agents[PX, j] - x, agents[PY, j] - y
+        if dx * dx + dy * dy > REACH * REACH:
+            continue
+        others[count, DX], others[count, DY] = dx, dy
+        others[count, OTHER_VX], others[count, OTHER_VY] = agents[VX, j], agents[VY, j]
+        others[count, OTHER_RADIUS] = agents[RADIUS, j]
+        count += 1
+    return count
+
+
+@kernel
+def look_around(which, agents, flags, people, goals, table, horizon, norm, work, now, states, gain, factor):
+    """:func:`look_ahead` for many robots: ``which (K, 2)`` lists world and robot. ``now (K, FEATURES)`` becomes the
+    present state, ``states (K, FEATURES, A)``, ``gain`` and ``factor (K, A)`` those of the candidates. ``work`` holds
+    own (ROBOT_FLOATS,), others (M, OTHER_FLOATS) and nearest (SLOTS,)."""
+    own, others, nearest = work
+    for k in range(which.shape[0]):
+        b, r = which[k, 0], which[k, 1]
+        count = gather_others(agents[b], flags[b], people + r, own, others)
+        own[GOAL_DX] = np.float32(goals[b, r, 0]) - agents[b, PX, people + r]
+        own[GOAL_DY] = np.float32(goals[b, r, 1]) - agents[b, PY, people + r]
+        found = nearest_others(own, others, count, nearest)
+        _write_state(
+            own, others, nearest, found, _ZERO, own[OWN_VX], own[OWN_VY], 0, now[k].reshape((FEATURES, 1))
+        )  # fmt: skip
+        look_ahead(own, others, count, table, horizon, norm, nearest, states[k], gain[k], factor[k])
+
+
+@kernel
+def step_rewards(which, before, agents, flags, people, goals, norm, dt, work, reward, ending):
+    """What the step from ``before (B, 2, M)`` to ``agents`` earned each robot of ``which (K, 2)``, and how it ended:
+    0 goes on, 1 goal, 2 contact. The goal earns γ^(what is left of the way), so that the value is γ^distance there."""
+    own, others, nearest = work
+    for k in range(which.shape[0]):
+        b, me = which[k, 0], people + which[k, 1]
+        least, when = _FAR, _FAR
+        x0, y0 = before[b, 0, me], before[b, 1, me]
+        mx, my = agents[b, PX, me] - x0, agents[b, PY, me] - y0
+        for j in range(agents.shape[2]):
+            if j == me or flags[b, ACTIVE, j] != 1:
+                continue
+            qx, qy = before[b, 0, j], before[b, 1, j]
+            wx, wy = agents[b, PX, j] - qx - mx, agents[b, PY, j] - qy - my
+            reach = agents[b, RADIUS, me] + agents[b, RADIUS, j]
+            gap, begins = closest_approach(qx - x0, qy - y0, wx, wy, reach, _ONE)
+            least, when = min(least, gap), min(when, begins)
+        count = gather_others(agents[b], flags[b], me, own, others)
+        gx = np.float32(goals[b, which[k, 1], 0]) - agents[b, PX, me]
+        gy = np.float32(goals[b, which[k, 1], 1]) - agents[b, PY, me]
+        distance = sqrt(gx * gx + gy * gy)
+        ending[k], reward[k] = 0, _ZERO
+        if when < _FAR:
+            ending[k], reward[k] = 2, CONTACT
+            continue
+        if distance < ARRIVED:
+            ending[k] = 1
+            reward[k] = exp32(LOG_GAMMA * (distance + own[PREF_SPEED] * dt))
+        if least < COMFORT:
+            reward[k] += (least - COMFORT) / _TWO * dt / PER
+        ux, uy = gx / max(distance, np.float32(1e-4)), gy / max(distance, np.float32(1e-4))
+        for i in range(nearest_others(own, others, count, nearest)):
+            j = nearest[i]
+            px, py = others[j, DX], others[j, DY]
+            wx, wy = others[j, OTHER_VX], others[j, OTHER_VY]
+            if breaks_norm(
+                distance, ux * px + uy * py, ux * py - uy * px, ux * own[OWN_VX] + uy * own[OWN_VY],
+                ux * own[OWN_VY] - uy * own[OWN_VX], ux * wx + uy * wy, ux * wy - uy * wx,
+            ):  # fmt: skip
+                reward[k] -= norm * dt / PER
+                break

@@ -1,0 +1,287 @@
+"""SA-CADRL's value network: the file of weights, the kernel that values the states of many candidates at once, and the
+choice among them, walls considered. The same small network encodes each of the nearest others together with the
+robot's own numbers; the largest of each code over the others (max-pooling, so that their order does not matter) and
+the own numbers go through two more layers: code_j = relu(W2 · relu(W1 · own + P1 · other_j + b1) + b2); loss = w5 ·
+relu(W4 · relu(W3 · own + P3 · max_j code_j + b3) + b4) + b5; V = γ^distance · (1 - loss), with loss = 0 where
+nobody is near or the goal is reached. γ^distance is the value of a free straight run, so that the network has to
+know only what the others cost. Activations are (units, candidates): the innermost loops run over candidates,
+vectorise without reordering any sum, and so give the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.kernels.approx import exp32
+from sidestep.kernels.jit import kernel
+from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, GAMMA, LOG_GAMMA, OTHER, OWN, SLOTS, look_ahead
+from sidestep.types.base import FloatArray
+
+_PIECES = 10  # how finely the way at one velocity is looked at
+_SPACING = 0.1  # m: the same for a line of sight
+
+
+@kernel(forceinline=True)
+def _clearance(x, y, field, field_x, field_y, cell):
+    """Bilinear distance to the nearest solid, as ``CompiledScene.clearance``."""
+    ny, nx = field.shape
+    column = min(max((x - field_x) / cell, 0.0), nx - 1.0)
+    row = min(max((y - field_y) / cell, 0.0), ny - 1.0)
+    i, j = min(int(row), max(ny - 2, 0)), min(int(column), max(nx - 2, 0))
+    fi, fj = row - i, column - j
+    i1, j1 = min(i + 1, ny - 1), min(j + 1, nx - 1)
+    low = field[i, j] * (1.0 - fj) + field[i, j1] * fj
+    high = field[i1, j] * (1.0 - fj) + field[i1, j1] * fj
+    return low * (1.0 - fi) + high * fi
+
+
+@kernel
+def lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell):
+    """Least distance to solids over the next ``time`` seconds at (vx, vy) from (x, y), m, not counting a beginning that
+    leads away from them: who is near a wall may leave it."""
+    before = _clearance(x, y, field, field_x, field_y, cell)
+    least, leaving = 1.0e3, True
+    for piece in range(1, _PIECES + 1):
+        at = time * piece / _PIECES
+        here = _clearance(x + vx * at, y + vy * at, field, field_x, field_y, cell)
+        leaving = leaving and here > before + 1e-6
+        if not leaving:
+            least = min(least, here)
+        before = here
+    return least
+
+
+@kernel
+def farthest_visible(x, y, points, margin, field, field_x, field_y, cell):
+    """Number of the last of ``points (K, 2)`` whose straight line from (x, y) keeps ``margin`` from solids; -1: none.
+    The first metre may be nearer to them, as long as it leads away."""
+    for k in range(points.shape[0] - 1, -1, -1):
+        dx, dy = points[k, 0] - x, points[k, 1] - y
+        length = sqrt(dx * dx + dy * dy)
+        pieces = int(length / _SPACING) + 1
+        before = _clearance(x, y, field, field_x, field_y, cell)
+        visible = True
+        for piece in range(1, pieces + 1):
+            share = piece / pieces
+            here = _clearance(x + dx * share, y + dy * share, field, field_x, field_y, cell)
+            if here < margin and (share * length > 1.0 or here <= before):
+                visible = False
+                break
+            before = here
+        if visible:
+            return k
+    return -1
+
+
+INPUT_SCALE = np.array(
+    [0.1, 1.0, 1.0, 1.0, 2.0] + 3 * [0.3, 0.3, 1.0, 1.0, 2.0, 0.3, 1.0, 1.0], np.float32
+)  # what the inputs are multiplied with, to be about 1
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_BANNED = np.float32(1.0e3)
+BESIDE_WALL = np.float32(0.02)  # what coming nearer to a wall than the margin costs
+AT_WALL = 0.03  # m between body and wall: nearer is out of the question
+
+
+@kernel(forceinline=True)
+def _add_product(weights, inputs, first, out):
+    """out += weights · inputs[first : first + columns of weights], four inputs at a time."""
+    units, columns = weights.shape
+    batch = out.shape[1]
+    for u in range(units):
+        i = 0
+        while i + 4 <= columns:
+            w0, w1, w2, w3 = weights[u, i], weights[u, i + 1], weights[u, i + 2], weights[u, i + 3]
+            for c in range(batch):
+                out[u, c] += (w0 * inputs[first + i, c] + w1 * inputs[first + i + 1, c]) + (
+                    w2 * inputs[first + i + 2, c] + w3 * inputs[first + i + 3, c]
+                )
+            i += 4
+        while i < columns:
+            w = weights[u, i]
+            for c in range(batch):
+                out[u, c] += w * inputs[first + i, c]
+            i += 1
+
+
+@kernel(forceinline=True)
+def _fill(bias, out):
+    for u in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[u, c] = bias[u]
+
+
+@kernel(forceinline=True)
+def _rectify(out):
+    for u in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[u, c] = max(out[u, c], _ZERO)
+
+
+@kernel
+def state_values(states, found, weights, work, values):
+    """V of each column of ``states (FEATURES, A)``, whose first ``found`` places of others are taken, in ``values``.
+
+    ``weights``: W1, P1, b1, W2, b2, W3, P3, b3, W4, b4, w5, b5. ``work``: scaled inputs (FEATURES, A), the own part of
+    the first layer, first layer, second layer, pooled (H, A), third (T, A), fourth (U, A).
+    """
+    w1, p1, b1, w2, b2, w3, p3, b3, w4, b4, w5, b5 = weights
+    inputs, shared, first, second, pooled, third, fourth = work
+    batch = states.shape[1]
+    if found == 0:
+        for c in range(batch):
+            values[c] = exp32(LOG_GAMMA * states[0, c])
+        return
+    for i in range(FEATURES):
+        for c in range(batch):
+            inputs[i, c] = states[i, c] * INPUT_SCALE[i]
+    _fill(b1, shared)
+    _add_product(w1, inputs, 0, shared)
+    for k in range(found):
+        for u in range(first.shape[0]):
+            for c in range(batch):
+                first[u, c] = shared[u, c]
+        _add_product(p1, inputs, OWN + k * OTHER, first)
+        _rectify(first)
+        _fill(b2, second)
+        _add_product(w2, first, 0, second)
+        _rectify(second)
+        for u in range(pooled.shape[0]):
+            for c in range(batch):
+                pooled[u, c] = second[u, c] if k == 0 else max(pooled[u, c], second[u, c])
+    _fill(b3, third)
+    _add_product(w3, inputs, 0, third)
+    _add_product(p3, pooled, 0, third)
+    _rectify(third)
+    _fill(b4, fourth)
+    _add_product(w4, third, 0, fourth)
+    _rectify(fourth)
+    for c in range(batch):
+        values[c] = b5[0]
+    for u in range(fourth.shape[0]):
+        for c in range(batch):
+            values[c] += w5[u] * fourth[u, c]
+    for c in range(batch):
+        loss = values[c] if states[0, c] >= ARRIVED else _ZERO
+        values[c] = exp32(LOG_GAMMA * states[0, c]) * (_ONE - loss)
+
+
+@kernel
+def choose(
+    own, others, count, table, horizon, norm, x, y, wall_time, wall_margin, field, field_x, field_y, cell, nearest,
+    states, gain, factor, weights, work, values, velocity,
+):  # fmt: skip
+    """The candidate of most reward and value: its velocity goes to ``velocity (2,)``, its number is returned.
+
+    Candidates whose body comes within ``AT_WALL`` of a solid in ``wall_time`` seconds are out, and those that come
+    within ``wall_margin`` cost ``BESIDE_WALL``. Standing, the last candidate, is for the sake of others only: it is out
+    where nobody is in reach, or a wall in the way could hold the robot for good. ``values (A,)`` holds what each
+    candidate is worth.
+    """
+    found = look_ahead(own, others, count, table, horizon, norm, nearest, states, gain, factor)
+    state_values(states, found, weights, work, values)
+    distance = np.sqrt(own[0] * own[0] + own[1] * own[1])
+    ux, uy = _ONE, _ZERO
+    if distance > np.float32(1e-4):
+        ux, uy = own[0] / distance, own[1] / distance
+    best, most = 0, np.float32(-1.0e9)
+    for c in range(table.shape[0]):
+        speed = table[c, 0] * own[4]
+        vx = speed * (table[c, 1] * ux - table[c, 2] * uy)
+        vy = speed * (table[c, 1] * uy + table[c, 2] * ux)
+        values[c] = gain[c] + factor[c] * values[c]
+        if wall_time > 0.0 and speed > _ZERO:
+            time = min(wall_time, 1.0 * distance / speed)
+            clear = lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell) - own[5]
+            if clear < wall_margin:
+                values[c] -= BESIDE_WALL if clear >= AT_WALL else _BANNED
+        if speed == _ZERO and found == 0 and most > -_BANNED / np.float32(2.0):
+            continue
+        if values[c] > most:
+            best, most = c, values[c]
+            velocity[0], velocity[1] = vx, vy
+    return best
+
+
+CODE, THIRD, FOURTH = 48, 64, 48
+"""Units of the layers: code of one other (two layers), then the two after pooling."""
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "own_to_code": (CODE, OWN), "other_to_code": (CODE, OTHER), "code_bias": (CODE,),
+    "code_to_code": (CODE, CODE), "code_to_code_bias": (CODE,),
+    "own_to_third": (THIRD, OWN), "code_to_third": (THIRD, CODE), "third_bias": (THIRD,),
+    "third_to_fourth": (FOURTH, THIRD), "fourth_bias": (FOURTH,),
+    "fourth_to_loss": (FOURTH,), "loss_bias": (1,),
+}  # fmt: skip
+"""The arrays of a weights file in the order in which the kernel takes them, all float32."""
+
+FORMAT = 1
+ABOUT = ("format", "seed", "steps", "decisions", "norm", "horizon")
+"""Further arrays of a weights file, one number each: format, and how the weights were trained."""
+
+SHIPPED = Path(__file__).with_name("cadrl_v1.npz")
+
+
+@dataclass(frozen=True, eq=False)
+class CadrlWeights:
+    """Trained weights and how they came about."""
+
+    arrays: tuple[FloatArray, ...]
+    about: dict[str, float]
+
+    def values(self, states: FloatArray) -> FloatArray:
+        """V of ``states (n, FEATURES)``: the kernel's formula in plain NumPy."""
+        w1, p1, b1, w2, b2, w3, p3, b3, w4, b4, w5, b5 = self.arrays
+        scaled = states * INPUT_SCALE
+        own, others = scaled[:, :OWN], scaled[:, OWN:].reshape(-1, SLOTS, OTHER)
+        taken = others[..., -1] > 0
+        code = np.maximum((own @ w1.T)[:, None] + others @ p1.T + b1, 0.0)
+        code = np.maximum(code @ w2.T + b2, 0.0) * taken[..., None]
+        third = np.maximum(own @ w3.T + code.max(axis=1) @ p3.T + b3, 0.0)
+        fourth = np.maximum(third @ w4.T + b4, 0.0)
+        loss = (fourth @ w5 + b5[0]) * taken.any(axis=1) * (states[:, 0] >= ARRIVED)
+        return np.asarray(GAMMA ** states[:, 0] * (1.0 - loss))
+
+
+def empty_work(candidates: int) -> tuple[Any, ...]:
+    """Working memory of ``kernels.cadrl_value.state_values`` for so many candidates."""
+    rows = (FEATURES, CODE, CODE, CODE, CODE, THIRD, FOURTH)
+    return tuple(np.zeros((n, candidates), np.float32) for n in rows)
+
+
+def save_weights(path: Path, arrays: dict[str, FloatArray], about: dict[str, float]) -> None:
+    """Write a weights file: plain arrays, nothing that needs pickle."""
+    numbers = {key: np.array([float(about[key])]) for key in ABOUT if key != "format"}
+    content = {name: np.ascontiguousarray(arrays[name], np.float32) for name in SHAPES}
+    with path.open("wb") as file:
+        np.savez(file, format=np.array([float(FORMAT)]), **numbers, **content)  # type: ignore[arg-type]
+
+
+def load_weights(path: Path) -> CadrlWeights:
+    """Read and check a weights file."""
+    remedy = "; `sidestep train cadrl --out FILE` makes one"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content = {name: file[name] for name in file.files}
+    except (OSError, ValueError, BadZipFile, EOFError, KeyError) as error:
+        raise BadInput(f"{path}: not a file of weights ({error}){remedy}") from error
+    missing = [name for name in (*ABOUT, *SHAPES) if name not in content]
+    if missing:
+        raise BadInput(f"{path}: the array {missing[0]!r} is missing{remedy}")
+    if content["format"].shape != (1,) or content["format"][0] != FORMAT:
+        raise BadInput(f"{path}: weights of format {content['format']}, this version reads {FORMAT}{remedy}")
+    for name, shape in SHAPES.items():
+        array = content[name]
+        if array.shape != shape or array.dtype != np.float32:
+            raise BadInput(f"{path}: {name} is {array.dtype} {array.shape}, expected float32 {shape}{remedy}")
+        if not np.isfinite(array).all():
+            raise BadInput(f"{path}: {name} has numbers that are not finite{remedy}")
+    about = {key: float(content[key][0]) for key in ABOUT}
+    return CadrlWeights(tuple(np.ascontiguousarray(content[name]) for name in SHAPES), about)

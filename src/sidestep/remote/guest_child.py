@@ -1,0 +1,163 @@
+"""The life of a guest's process: makes the policy, answers questions about it, and ends with the conversation."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from sidestep import registry
+from sidestep.errors import BadInput, describe_error, place_of, printable
+from sidestep.remote.guest_messages import (
+    ObservationReceiver,
+    camera_message,
+    command_message,
+    plain_settings,
+    plans_message,
+    task_of,
+)
+from sidestep.remote.guests import EpisodeEnd
+from sidestep.remote.wire import PROTOCOL, Address, Connection, Message, WireError, connect
+from sidestep.types import MetricResult
+from sidestep.types.command import checked_command
+
+PR_SET_PDEATHSIG = 1
+TASK_LIMIT = 2**30
+"""Bytes of a message from the benchmark, which is trusted here."""
+
+
+def main(address: str) -> None:
+    """Talk to the benchmark at ``address`` until it hangs up; then end, with whatever the policy has started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the run, which ends us
+    _end_with_parent()
+    connection = _connect(address)
+    try:
+        Guest().converse(connection)
+    except WireError:
+        _leave()  # the benchmark is gone
+    except BaseException:
+        traceback.print_exc()
+        os._exit(70)
+
+
+def _connect(address: str) -> Connection:
+    if address.startswith("fd:"):
+        sock = socket.socket(fileno=int(address.removeprefix("fd:")))
+        sock.set_inheritable(False)
+        return Connection(sock, TASK_LIMIT, strict=False)
+    place, _, token = address.partition("|")
+    connection = Connection(connect(Address.parse(place)), TASK_LIMIT, strict=False)
+    connection.send({"type": "token", "token": token})
+    return connection
+
+
+def _end_with_parent() -> None:
+    """Where the system can: be killed when the benchmark is, and be the first to go when memory runs out."""
+    with suppress(Exception):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("800")
+
+
+def _leave() -> None:
+    """End at once. What the policy wants to do at exit has no time limit, so it is not done."""
+    with suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    if os.name == "posix":
+        os.killpg(os.getpgrp(), signal.SIGKILL)  # we lead a session of our own
+    os._exit(0)
+
+
+class Guest:
+    """One reference to a policy; a new object of it for every episode."""
+
+    def __init__(self) -> None:
+        self._make: Callable[[], Any] | None = None
+        self._spare: Any = None
+        self._policy: Any = None
+        self._receiver = ObservationReceiver()
+
+    def converse(self, connection: Connection) -> None:
+        """Answer questions until the other side is gone."""
+        work: dict[str, Callable[[Message], Message]] = {
+            "hello": self._introduce,
+            "episode": self._begin,
+            "sense": self._act,
+            "plans": self._publish,
+            "result": self._end,
+        }
+        while True:
+            question = connection.receive(None)
+            connection.send(_answer(question, work[question["type"]]))
+
+    def _introduce(self, message: Message) -> Message:
+        reference, settings = message["reference"], json.loads(message["settings"])
+        try:
+            self._make = registry.policy_maker(reference, settings)  # once: a policy may go to another folder
+            policy = self._spare = self._make()
+            registry.check_policy(policy, reference)
+            dynamics = getattr(policy, "dynamics", None)
+            said = {
+                "needs": sorted(str(need) for need in policy.needs),
+                "dynamics": None if dynamics is None else printable(str(dynamics), 100),
+                "camera": camera_message(getattr(policy, "camera", None)),
+            }
+        except BadInput as error:
+            return {"type": "hello", "refused": printable(str(error))}
+        return {
+            "type": "hello",
+            "sidestep": PROTOCOL,
+            "role": "policy",
+            "version": printable(str(getattr(policy, "version", "") or ""), 100),
+            "settings": plain_settings(getattr(policy, "settings", None)),
+            "arrays": "binary",
+            "privileged": bool(getattr(policy, "privileged", False)),
+            "ends_episodes": callable(getattr(policy, "end_episode", None)),
+            **said,
+        }
+
+    def _begin(self, message: Message) -> Message:
+        assert self._make is not None
+        self._policy = None  # the last one may go before the next one comes
+        self._policy, self._spare = self._spare if self._spare is not None else self._make(), None
+        self._receiver = ObservationReceiver()
+        self._policy.reset(task_of(message))
+        return {"type": "ready"}
+
+    def _act(self, message: Message) -> Message:
+        answer = self._policy.act(self._receiver.observation(message))
+        try:
+            command = checked_command(answer)
+        except BadInput as error:
+            return {"type": "error", "message": printable(str(error))}
+        return {"type": "act", **command_message(command)}
+
+    def _publish(self, message: Message) -> Message:
+        return {"type": "plans", **plans_message(self._policy)}
+
+    def _end(self, message: Message) -> Message:
+        metrics = {
+            name: MetricResult.invalid(unit, reason) if value is None else MetricResult(value, unit)
+            for name, (value, unit, reason) in message["metrics"].items()
+        }
+        self._policy.end_episode(EpisodeEnd(message["outcome"], message["error"], metrics))
+        return {"type": "done"}
+
+
+def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
+    """The answer, or what the policy raised instead: also an exit and an interrupt are its failure, not the end."""
+    try:
+        answer = work(question)
+    except BaseException as error:
+        with suppress(BaseException):
+            traceback.print_exc()  # into the log beside the record
+        answer = {"type": "error", "message": describe_error(error) + place_of(error)}
+    return {**answer, "id": question["id"]}

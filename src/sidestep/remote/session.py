@@ -1,0 +1,317 @@
+"""The benchmark's side of a conversation with a policy: one question at a time, each under a time limit; and
+``--policy remote:ADDRESS``, which opens such a conversation with a policy that another process serves.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+from sidestep.errors import BadInput, SidestepError
+from sidestep.remote.messages import Introduction, observation_message, read_command, read_introduction, task_message
+from sidestep.remote.wire import (
+    HELLO_S,
+    POLICY_LIMIT,
+    PROTOCOL,
+    Address,
+    Closed,
+    Connection,
+    Garbled,
+    Message,
+    Refused,
+    TimedOut,
+    WireError,
+    check_version,
+    connect,
+)
+from sidestep.types import Command, Observation, Task
+from sidestep.version import __version__
+
+RESET_S = 100.0
+"""Time for a policy to get ready for an episode, s; below the simulator's own limit."""
+ANSWER_S = 600.0
+"""Time for an answer where a run sets no limit, s."""
+
+GOODBYE_S = 1.0
+OUTBOX = 4
+"""Messages that wait for an open question; never more than the result of one episode and the next list."""
+
+
+class ClientFailed(SidestepError):
+    """The policy at the other end raised, hung, talked nonsense or went away."""
+
+
+class Session:
+    """One policy on one connection, through any number of episodes.
+
+    A policy that is late keeps its connection once: its late answer is known by its number and thrown away. One that
+    talks nonsense, goes away, or is late twice in a row loses it.
+    """
+
+    def __init__(self, connection: Connection, policy: Introduction) -> None:
+        self.policy = policy
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._outbox: deque[Message] = deque(maxlen=OUTBOX)
+        self._number = 0
+        self._late = 0
+        self._late_in_a_row = 0
+        self.is_alive = True
+
+    def announce(self, suite: str | None, mode: str | None, episodes: list[Message]) -> None:
+        """What is to come."""
+        self._tell({"type": "episodes", "suite": suite, "mode": mode, "episodes": episodes})
+
+    def begin(self, task: Task, about: Message, limit_s: float = RESET_S) -> None:
+        """A new episode; returns when the policy is ready."""
+        self._ask({"type": "episode", **about, **task_message(task, self.policy.binary)}, "ready", limit_s)
+
+    def act(self, observation: Observation, limit_s: float | None) -> Command:
+        """The policy's answer to an observation."""
+        message = {"type": "sense", **observation_message(observation, self.policy.binary)}
+        answer = self._ask(message, "act", ANSWER_S if limit_s is None else limit_s)
+        try:
+            return read_command(answer)
+        except Garbled as error:
+            raise self._lost(error) from None
+
+    def end(self, outcome: str, error: str, metrics: dict[str, float | None]) -> None:
+        """How the episode ended."""
+        self._tell({"type": "result", "outcome": outcome, "error": error[:1000], "metrics": metrics})
+
+    def close(self, reason: str = "done") -> None:
+        """Say goodbye. A question that is still open is not waited for."""
+        if self._lock.acquire(timeout=GOODBYE_S):
+            with suppress(WireError):
+                if self.is_alive:
+                    self._connection.send({"type": "bye", "reason": reason}, GOODBYE_S)
+            self._lock.release()
+        self.is_alive = False
+        self._connection.close()
+
+    def _tell(self, message: Message) -> None:
+        """Send what needs no answer; whether it arrives is for the next question to find out. While a question is open
+        (an asynchronous episode ends in the middle of one) it is kept for later."""
+        self._outbox.append(message)
+        if self._lock.acquire(timeout=GOODBYE_S):
+            try:
+                self._send_outbox()
+            except WireError as error:
+                self._lost(error)
+            finally:
+                self._lock.release()
+
+    def _send_outbox(self) -> None:
+        while self._outbox and self.is_alive:
+            self._connection.send(self._outbox.popleft())
+
+    def _ask(self, message: Message, wanted: str, limit_s: float) -> Message:
+        with self._lock:
+            if not self.is_alive:
+                raise ClientFailed("the policy's connection is closed")
+            self._number += 1
+            deadline = time.monotonic() + limit_s
+            try:
+                self._send_outbox()
+                self._connection.send({**message, "id": self._number}, max(limit_s, 1e-3))
+                answer = self._answer_before(deadline)
+            except TimedOut:
+                raise self._was_late(limit_s) from None
+            except WireError as error:
+                raise self._lost(error) from None
+            self._late_in_a_row = 0
+            if answer["type"] == "error":
+                raise ClientFailed(f"the policy failed: {answer.get('message', '')!s:.500}")
+            if answer["type"] != wanted:
+                raise self._lost(Garbled(f"expected {wanted!r}, got {answer['type']!r:.40}"))
+            return answer
+
+    def _answer_before(self, deadline: float) -> Message:
+        """The answer to the last question; late ones to earlier questions are passed over."""
+        while True:
+            answer = self._connection.receive(max(deadline - time.monotonic(), 1e-3))
+            if answer["type"] == "bye":
+                raise Closed("the policy said goodbye")
+            number = answer.get("id")
+            if number == self._number and not isinstance(number, bool):
+                return answer
+            if self._late <= 0 or not isinstance(number, int) or not 0 < number < self._number:
+                raise Garbled(f"an answer that nobody asked for: {answer['type']!r:.40} with id {number!r:.20}")
+            self._late -= 1
+
+    def _was_late(self, limit_s: float) -> ClientFailed:
+        self._late += 1
+        self._late_in_a_row += 1
+        failure = ClientFailed(f"the policy did not answer within its limit of {limit_s:g} s")
+        if self._late_in_a_row > 1:
+            self._lost(failure)
+        return failure
+
+    def _lost(self, error: Exception) -> ClientFailed:
+        """The connection is of no more use; tell why, if somebody still listens."""
+        if self.is_alive:
+            self.is_alive = False
+            if isinstance(error, Garbled):
+                with suppress(WireError):
+                    self._connection.send({"type": "refused", "reason": str(error)}, 1.0)
+            self._connection.close()
+        return ClientFailed(f"{error}; its connection was closed")
+
+
+class SessionPolicy:
+    """A policy for one episode, at the other end of a session."""
+
+    summary = "a policy in another process"
+    citation = ""
+
+    def __init__(self, session: Session, about: Message | None = None, act_limit_s: float | None = None) -> None:
+        self.session = session
+        self.name = session.policy.name
+        self.needs = session.policy.needs
+        self.settings: dict[str, Any] = session.policy.settings
+        self.version = session.policy.version
+        if session.policy.dynamics is not None:
+            self.dynamics = session.policy.dynamics
+        self.camera = session.policy.camera
+        self._about = {"name": None, "suite": None, "scenario_seed": None} | (about or {})
+        self._limit = act_limit_s
+
+    def reset(self, task: Task) -> None:
+        """Tell the policy of the new episode."""
+        self.session.begin(task, self._about)
+
+    def act(self, observation: Observation) -> Command:
+        """Ask the policy."""
+        return self.session.act(observation, self._limit)
+
+    def end_episode(self, scores: Any) -> None:
+        """Tell the policy how the episode ended."""
+        metrics = {name: result.value if result.valid else None for name, result in scores.metrics.items()}
+        self.session.end(scores.outcome, scores.error, metrics)
+
+
+TOKEN_VARIABLE = "SIDESTEP_TOKEN"
+NOT_INTRODUCED = Introduction("", frozenset())
+
+
+class RemotePolicy:
+    """Connects to a policy server (``sidestep.remote.client.serve_policy``), once per episode.
+
+    Whether anybody listens is found out when the policy is planned (``check_reachable``). Later, in the middle of a
+    run, a server that is gone is the policy's failure: it needs nothing then and fails in ``reset``, so that the
+    episode is counted.
+    """
+
+    name = "remote"
+    summary = "a policy that another process serves"
+    citation = ""
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._address = Address.parse(address)
+        except ValueError as error:
+            raise BadInput(
+                f"--policy remote:ADDRESS: {error} (a run of `sidestep serve` names its client so; only that client "
+                "can drive it again)"
+            ) from None
+        self._policy: SessionPolicy | None = None
+        self._introduction = NOT_INTRODUCED
+        self._failure = ""
+
+    def check_reachable(self) -> None:
+        """Raise ``BadInput`` unless a policy answers."""
+        self._connect()
+        if self._failure:
+            raise BadInput(f"--policy remote:{self._address}: {self._failure}")
+        self.close()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """As the policy declares them."""
+        return self._introduced().needs
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As the policy declares them, with its own name."""
+        policy = self._introduced()
+        return {"remote_name": policy.name, **policy.settings} if policy is not NOT_INTRODUCED else {}
+
+    @property
+    def version(self) -> str:
+        """As the policy declares it."""
+        return self._introduced().version
+
+    @property
+    def dynamics(self) -> str | None:
+        """As the policy declares them."""
+        return self._introduced().dynamics
+
+    @property
+    def camera(self) -> dict[str, Any] | str | None:
+        """As the policy declares it."""
+        return self._introduced().camera
+
+    def reset(self, task: Task) -> None:
+        """Tell the policy of the new episode."""
+        self._connected().reset(task)
+
+    def act(self, observation: Observation) -> Command:
+        """Ask the policy."""
+        return self._connected().act(observation)
+
+    def end_episode(self, scores: Any) -> None:
+        """Tell the policy how the episode ended, and hang up."""
+        if self._policy is not None:
+            self._policy.end_episode(scores)
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._policy is not None:
+            self._policy.session.close()
+            self._policy = None
+
+    def _introduced(self) -> Introduction:
+        if self._introduction is NOT_INTRODUCED:
+            self._connect()
+        return self._introduction
+
+    def _connected(self) -> SessionPolicy:
+        policy = self._connect()
+        if policy is None:
+            raise ClientFailed(self._failure)
+        return policy
+
+    def _connect(self) -> SessionPolicy | None:
+        if self._policy is None and not self._failure:
+            try:
+                session = greet(self._address)
+            except WireError as error:
+                self._failure = str(error)
+            else:
+                session.announce(None, None, [])
+                self._policy, self._introduction = SessionPolicy(session), session.policy
+        return self._policy
+
+
+def greet(address: Address) -> Session:
+    """Connect as the benchmark, and hear who answers; ``WireError`` when nobody does or they do not fit."""
+    connection = Connection(connect(address), POLICY_LIMIT, strict=True)
+    try:
+        hello = {"type": "hello", "sidestep": PROTOCOL, "role": "benchmark", "version": __version__}
+        connection.send({**hello, "token": os.environ.get(TOKEN_VARIABLE)}, HELLO_S)
+        answer = connection.receive(HELLO_S)
+        check_version(answer, "policy")
+        return Session(connection, read_introduction(answer))
+    except Refused as error:
+        with suppress(WireError):
+            connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": str(error)}, 1.0)
+        connection.close()
+        raise
+    except WireError:
+        connection.close()
+        raise

@@ -1,0 +1,234 @@
+"""What the SidewalkBench tables, figures and films need: the numbers that the paper prints, and our episodes of the
+three sidewalk suites. Scores and tags come from the run's results and plan. Records are read only for what these do
+not hold: distances and times of ``sidewalk-long``, and everything of folders that have no plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+
+from sidestep.metrics.score import score
+from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures, driven_m
+from sidestep.reading import read_mapping
+from sidestep.report.selection import LabelledEpisode, load_episodes
+from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
+from sidestep.suites.sidewalk.scenarios import STATIC, UNIT_KINDS
+from sidestep.types.base import Model, NonNegative
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+from sidestep.types.scenario import Scenario
+
+DATA = Path(__file__).parent / "data" / "sidewalkbench_published.yaml"
+
+Printed = NonNegative | None
+"""None where the paper prints a dash."""
+Three = tuple[Printed, Printed, Printed]
+Five = tuple[Printed, Printed, Printed, Printed, Printed]
+Eight = tuple[Printed, Printed, Printed, Printed, Printed, Printed, Printed, Printed]
+Nine = tuple[Printed, Printed, Printed, Printed, Printed, Printed, Printed, Printed, Printed]
+
+
+class Averages(Model):
+    """The rows called Avg, as printed."""
+
+    success: Nine
+    pedestrian_collision_rate: Eight
+    minimum_pedestrian_distance: Eight
+
+
+class PublishedModel(Averages):
+    """One model's rows in Tables 2, 5, 6 and 7."""
+
+    name: str
+    unit_town: dict[str, Three]
+    """Kind of sidewalk → SR, SPL, RC in procedurally generated scenes."""
+    unit_real: dict[str, Three]
+    """The same in scanned places."""
+    long_town: Five
+    """FC, C, OL, F per 100 m and V in m/s in procedurally generated scenes."""
+    long_real: Five
+
+
+class Published(Model):
+    """The file as a whole."""
+
+    citation: str
+    notes: tuple[str, ...]
+    models: tuple[PublishedModel, ...]
+    average: Averages
+
+
+@cache
+def published() -> Published:
+    """The paper's numbers."""
+    return Published.parse(read_mapping(DATA), str(DATA))
+
+
+UNIT, REACTIVE, LONG = SUITES = ("sidewalk-unit", "sidewalk-reactive", "sidewalk-long")
+BEHAVIOURS = (STATIC, *EIGHT)
+TAGS = {UNIT: UNIT_KINDS, REACTIVE: BEHAVIOURS, LONG: ("long",)}
+PLACES = ("town", "real")
+METRICS = (
+    "success", "spl", "route_completion", "pedestrian_contact", "success_pedestrian_distance", "social_compliance",
+    "wait_obedience", "proceed_obedience",
+)  # fmt: skip
+SENSES = {
+    "rgb": "camera", "depth": "depth", "semantic": "classes", "lidar": "lidar", "points": "points", "map": "map",
+    "route": "route", "pedestrians": "people", "future": "future",
+}  # fmt: skip
+"""What a policy needs → what the tables say that it sees."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What happened on a long way."""
+
+    way_m: float
+    time_s: float
+    collisions: int
+    off_route: int
+    freezes: int
+
+    @property
+    def failures(self) -> int:
+        """All three together."""
+        return self.collisions + self.off_route + self.freezes
+
+
+@dataclass(frozen=True)
+class SidewalkEpisode:
+    """One episode of one policy. ``label`` is the policy's name in the sidewalk tables."""
+
+    item: LabelledEpisode
+    label: str
+    kind: str
+    place: str
+    values: Mapping[str, float]
+    """By metric, where it has a value."""
+    drive: Drive | None = None
+    """Only of long ways."""
+
+    @property
+    def suite(self) -> str:
+        """One of ``SUITES``."""
+        return self.item.scores.suite
+
+    @property
+    def cluster(self) -> str:
+        """The town or place, which it shares with other episodes."""
+        return self.item.scores.cluster
+
+
+@dataclass(frozen=True)
+class SidewalkRun:
+    """All episodes of the sidewalk suites in a report. ``missing`` counts those that could not be used."""
+
+    episodes: tuple[SidewalkEpisode, ...]
+    sees: Mapping[str, str]
+    """Label → what the policy sees."""
+    missing: int = 0
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Policies in the order of the report."""
+        return tuple(dict.fromkeys(each.label for each in self.episodes))
+
+    def has(self, suite: str) -> bool:
+        """Whether any episode is of that suite."""
+        return any(each.suite == suite for each in self.episodes)
+
+    def choose(
+        self, suite: str, label: str, kind: str | None = None, place: str | None = None
+    ) -> list[SidewalkEpisode]:
+        """A policy's episodes of a suite, of a kind, in a place."""
+        return [
+            each
+            for each in self.episodes
+            if each.suite == suite and each.label == label and kind in (None, each.kind) and place in (None, each.place)
+        ]
+
+    @cached_property
+    def privileged(self) -> frozenset[str]:
+        """Policies that see what the others do not."""
+        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
+
+    def labels_of(self, suite: str, place: str | None = None) -> list[str]:
+        """The policies that drove there."""
+        return [label for label in self.labels if self.choose(suite, label, place=place)]
+
+
+def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
+    """The suites' episodes among ``episodes``; None if there are none."""
+    chosen = [item for item in episodes if item.scores.suite in SUITES]
+    if not chosen:
+        return None
+    labels = _labels(chosen)
+    plans: dict[Path, dict[str, Scenario]] = {}
+    needs: dict[str, tuple[str, ...]] = {}
+    read = []
+    for item in chosen:
+        label, scenario = labels[id(item)], _planned(item, plans)
+        record = None
+        if scenario is None or item.scores.suite == LONG or not set(METRICS) <= set(item.scores.metrics):
+            record = _record(item)
+            scenario = record.scenario if record else None
+        if label not in needs and (record := record or _record(item)):
+            needs[label] = record.policy.needs
+        if scenario is not None and (episode := _episode(item, label, scenario, record)):
+            read.append(episode)
+    sees = {label: seen(names) for label, names in needs.items()}
+    return SidewalkRun(tuple(read), sees, len(chosen) - len(read)) if read else None
+
+
+def seen(needs: Sequence[str]) -> str:
+    """``map, people``; what nobody told is a dash."""
+    return ", ".join(word for need, word in SENSES.items() if need in needs) or "–"
+
+
+def _labels(chosen: Sequence[LabelledEpisode]) -> dict[int, str]:
+    """Episode → the policy's own name, unless several runs of one suite have it: runs of the three suites belong
+    together."""
+    holders = {(id(item.run), item.scores.suite, item.scores.policy) for item in chosen}
+    runs = Counter((suite, policy) for _, suite, policy in holders)
+    shared = {policy for (_, policy), count in runs.items() if count > 1}
+    return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item in chosen}
+
+
+def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
+    folder = item.run.folder
+    if folder not in plans:
+        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
+        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
+    return plans[folder].get(item.scores.scenario)
+
+
+def _record(item: LabelledEpisode) -> EpisodeRecord | None:
+    return next((record for _, record in load_episodes([item])), None)
+
+
+def _episode(
+    item: LabelledEpisode, label: str, scenario: Scenario, record: EpisodeRecord | None
+) -> SidewalkEpisode | None:
+    suite = item.scores.suite
+    kind = next((tag for tag in TAGS[suite] if tag in scenario.tags), None)
+    if kind is None or (suite == LONG and record is None):
+        return None
+    scores: Mapping[str, MetricResult] = item.scores.metrics
+    if not set(METRICS) <= set(scores):
+        if record is None:
+            return None
+        scores = score(record, list(METRICS))
+    values = {name: scores[name].value for name in METRICS if scores[name].valid}
+    place = next((place for place in PLACES if place in scenario.tags), PLACES[0])
+    episode = SidewalkEpisode(item, label, kind, place, values)
+    return replace(episode, drive=_drive(record)) if suite == LONG and record is not None else episode
+
+
+def _drive(record: EpisodeRecord) -> Drive:
+    counts = (count_failures(record, kinds) for kinds in (COLLISIONS, LANES, FREEZES))
+    return Drive(driven_m(record), record.duration, *counts)

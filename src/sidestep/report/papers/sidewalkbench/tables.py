@@ -1,0 +1,318 @@
+"""Tables 2, 5, 6 and 7 of the SidewalkBench paper for our runs, with intervals, and what it published beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sidestep.report.papers.sidewalkbench.episodes import (
+    BEHAVIOURS,
+    LONG,
+    PLACES,
+    REACTIVE,
+    UNIT,
+    Averages,
+    Drive,
+    PublishedModel,
+    SidewalkEpisode,
+    SidewalkRun,
+    published,
+)
+from sidestep.report.summary import LEAST_FOR_A_STAR
+from sidestep.report.table_model import (
+    HERE,
+    NONE,
+    Cell,
+    Column,
+    Estimate,
+    Row,
+    Section,
+    Table,
+    average_row,
+    count_rate,
+    mark_best,
+    mean,
+    printed_row,
+    rate,
+    ratio_of_sums,
+    share,
+)
+from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
+from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
+
+PLACE_TITLES = {
+    "town": "Towns (published: procedurally generated scenes)",
+    "real": "Drawn places (published: scanned places)",
+}
+BESIDE = (
+    "† Published elsewhere: printed in the SidewalkBench paper, measured in another simulator on other scenes, and not "
+    "by this project. All nine models see a camera's pictures only. Not comparable number by number."
+)
+
+
+Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
+
+
+def _rate(metric: str) -> Estimator:
+    return lambda episodes: rate(*_values(episodes, metric))
+
+
+def _mean(metric: str) -> Estimator:
+    return lambda episodes: mean(*_values(episodes, metric))
+
+
+def _share(metric: str) -> Estimator:
+    return lambda episodes: share(*_values(episodes, metric))
+
+
+def _values(episodes: Sequence[SidewalkEpisode], metric: str) -> tuple[list[float | None], list[str]]:
+    return [each.values.get(metric) for each in episodes], [each.cluster for each in episodes]
+
+
+UNIT_METRICS: dict[str, Estimator] = {
+    "SR": _rate("success"),
+    "SPL": _share("spl"),
+    "RC": _share("route_completion"),
+}
+
+
+def sidewalk_tables(run: SidewalkRun) -> list[Table]:
+    """Those of the suites that ran, in the paper's order."""
+    made = []
+    if run.has(REACTIVE):
+        made.append(behaviour_table(run))
+    if run.has(UNIT):
+        made.append(unit_table(run))
+    if run.has(REACTIVE):
+        made.append(people_table(run))
+    if run.has(LONG):
+        made.append(long_table(run))
+    return [replace(table, notes=(*table.notes, *_warnings(run), BESIDE)) for table in made]
+
+
+def behaviour_table(run: SidewalkRun) -> Table:
+    """Table 2: success by behaviour."""
+    columns = (*(Column(kind, kind.capitalize()) for kind in BEHAVIOURS), Column("all", "All eight"))
+    rows = _own_rows(run, REACTIVE, columns, _rate("success"), all_of=EIGHT)
+    theirs = [printed_row(model.name, model.success, columns) for model in published().models]
+    rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
+    notes = (
+        "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight ways with nobody on "
+        "them. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success is "
+        "to reach the goal, but in gesturing to stop for the person who raises a hand.",
+        _counted(run, REACTIVE),
+    )
+    title = "Success rate by behaviour (Table 2 of the SidewalkBench paper)"
+    sections = [Section("success", "Success rate", tuple(rows)), *_missed_events(run, columns)]
+    return Table("sidewalk_table2", title, columns, tuple(sections), notes)
+
+
+def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]:
+    """How many episodes ended before their event began; nothing where no episode says so."""
+    rows = []
+    for label in run.labels_of(REACTIVE):
+        cells = []
+        for column in columns:
+            kinds = EIGHT if column.name == "all" else (column.name,)
+            states = [each.item.scores.event for kind in kinds for each in run.choose(REACTIVE, label, kind)]
+            staged = [state for state in states if state]
+            found = (
+                Estimate(float(staged.count("missed")), None, None, len(staged), len(staged)) if staged else Estimate()
+            )
+            cells.append(Cell(found, decimals=0))
+        rows.append(Row(label, run.sees.get(label, NONE), HERE, tuple(cells), label in run.privileged))
+    if not any(cell.estimate.n for row in rows for cell in row.cells):
+        return []
+    return [Section("event_missed", "Episodes that ended before their event (number)", tuple(rows))]
+
+
+def unit_table(run: SidewalkRun) -> Table:
+    """Table 5: success, SPL and route completion by kind of sidewalk and place."""
+    columns = tuple(
+        Column(f"{kind}_{name.lower()}", name, kind.capitalize()) for kind in UNIT_KINDS for name in UNIT_METRICS
+    )
+    sections = []
+    for place in PLACES:
+        rows = []
+        for label in run.labels_of(UNIT, place):
+            parts = [run.choose(UNIT, label, kind, place) for kind in UNIT_KINDS]
+            estimates = [estimate(part) for part in parts for estimate in UNIT_METRICS.values()]
+            rows.append(_row(run, label, columns, estimates))
+        rows = mark_best(rows, columns)
+        theirs = [
+            printed_row(model.name, [number for kind in UNIT_KINDS for number in _unit(model, place)[kind]], columns)
+            for model in published().models
+        ]
+        sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
+    notes = (
+        "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
+        "with bootstrap intervals, Wilson's where all are 0 or 1), in clusters of episodes in one town or place. The "
+        "shortest path of SPL is the route up to the goal's circle, where a drive ends.",
+        _counted(run, UNIT),
+    )
+    title = "Lane keeping by kind of sidewalk (Table 5 of the SidewalkBench paper)"
+    return Table("sidewalk_table5", title, columns, tuple(sections), notes, side_by_side=True)
+
+
+def people_table(run: SidewalkRun) -> Table:
+    """Table 6: how people were treated, and what we measure beyond it."""
+    columns = tuple(Column(kind, kind.capitalize(), better="") for kind in EIGHT)
+    average = published().average
+    parts: list[tuple[str, str, str, Estimator]] = [
+        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _rate("pedestrian_contact")),
+        ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
+         _mean("success_pedestrian_distance")),
+        ("social_compliance", "Social compliance ↑ (ours)", "higher", _rate("social_compliance")),
+        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _share("wait_obedience")),
+        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _share("proceed_obedience")),
+    ]  # fmt: skip
+    sections = []
+    for name, title, better, estimate in parts:
+        judged = tuple(replace(column, better=better) for column in columns)
+        rows = _own_rows(run, REACTIVE, judged, estimate)
+        if name in Averages.model_fields:
+            rows += [*_printed_people(name, judged), printed_row("Average, as printed", getattr(average, name), judged)]
+        elif not any(cell.estimate.n for row in rows for cell in row.cells):
+            continue
+        sections.append(Section(name, title, tuple(rows)))
+    notes = (
+        "Collision rate: share of episodes in which anybody was touched (Wilson). Distance: least distance between the "
+        "centres of the robot and anybody, mean over the episodes that succeeded (bootstrap); the paper does not say "
+        "between which points. Social compliance: success, and nobody's intimate space (0.45 m between bodies) "
+        "entered. Obedience: share of the gestures made to the robot that it followed.",
+        _counted(run, REACTIVE),
+    )
+    title = "How people were treated (Table 6 of the SidewalkBench paper, and more)"
+    return Table("sidewalk_table6", title, columns, tuple(sections), notes)
+
+
+LONG_COLUMNS = (
+    Column("fc", "FC", unit="/100 m", better="lower"),
+    Column("c", "C", unit="/100 m", better="lower"),
+    Column("ol", "OL", unit="/100 m", better="lower"),
+    Column("f", "F", unit="/100 m", better="lower"),
+    Column("v", "V", unit="m/s"),
+    Column("rc", "RC"),
+    Column("km", "Driven", unit="km", better=""),
+)
+
+
+def long_table(run: SidewalkRun) -> Table:
+    """Table 7: failures per 100 m and mean velocity."""
+    sections = []
+    for place in PLACES:
+        labels = run.labels_of(LONG, place)
+        rows = [
+            _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, place=place))) for label in labels
+        ]
+        theirs = [
+            printed_row(model.name, model.long_town if place == "town" else model.long_real, LONG_COLUMNS)
+            for model in published().models
+        ]
+        own = mark_arriving(rows)
+        sections.append(Section(place, PLACE_TITLES[place], (*own, *mark_best(theirs, LONG_COLUMNS))))
+    notes = (
+        "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
+        "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % "
+        "limit) with the count. V: that way divided by the time. Intervals: episodes resampled (bootstrap); where "
+        "nothing was counted the upper limit is Poisson's. RC: mean route completion, of which metres over which the "
+        "robot was carried are no part; a policy whose route completion is clearly below the best one's (their "
+        "intervals do not meet) is never the best of a column.",
+        _counted(run, LONG),
+    )
+    title = "Long ways (Table 7 of the SidewalkBench paper)"
+    return Table("sidewalk_table7", title, LONG_COLUMNS, tuple(sections), notes, side_by_side=True)
+
+
+def mark_arriving(rows: Sequence[Row]) -> list[Row]:
+    """The best of each column among policies whose route completion is not clearly below the best one's (the intervals
+    meet): whoever drives in circles fails rarely per 100 m."""
+    place = [column.name for column in LONG_COLUMNS].index("rc")
+    found = {row.policy: row.cells[place].estimate for row in rows if not row.privileged}
+    reach = [(each.value, each.low) for each in found.values() if each.value is not None and each.low is not None]
+    least = max(reach)[1] if reach else 0.0
+    arriving = [row for row in rows if row.policy not in found or _reaches(found[row.policy], least)]
+    marked = {row.policy: row for row in mark_best(arriving, LONG_COLUMNS)}
+    return [marked.get(row.policy, row) for row in rows]
+
+
+def _reaches(estimate: Estimate, least: float) -> bool:
+    highest = estimate.value if estimate.high is None else estimate.high
+    return highest is None or highest >= least
+
+
+def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
+    """FC, C, OL, F, V, RC and the way driven, of one policy."""
+    drives: list[Drive] = [each.drive for each in episodes if each.drive is not None]
+    ways = [drive.way_m for drive in drives]
+    clusters = [each.cluster for each in episodes if each.drive is not None]
+    counts = (
+        [drive.failures for drive in drives],
+        [drive.collisions for drive in drives],
+        [drive.off_route for drive in drives],
+        [drive.freezes for drive in drives],
+    )
+    return [
+        *(count_rate(count, ways, clusters) for count in counts),
+        ratio_of_sums(ways, [drive.time_s for drive in drives]),
+        _share("route_completion")(episodes),
+        Estimate(sum(ways) / 1000.0, None, None, len(ways), len(ways)),
+    ]
+
+
+def _unit(model: PublishedModel, place: str) -> dict[str, tuple[float | None, float | None, float | None]]:
+    return model.unit_town if place == "town" else model.unit_real
+
+
+def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
+    """The models' rows of Table 6. Those that never succeed do not compete, as in the paper."""
+    never: list[Row] = []
+    others: list[Row] = []
+    for model in published().models:
+        row = printed_row(model.name, getattr(model, name), columns)
+        (others if any(model.success) else never).append(row)
+    return [*never, *mark_best(others, columns)]
+
+
+def _own_rows(
+    run: SidewalkRun,
+    suite: str,
+    columns: Sequence[Column],
+    estimator: Estimator,
+    all_of: Sequence[str] = (),
+) -> list[Row]:
+    """A row per policy, the best marked, and their average; ``all_of``: the kinds of the column ``all``."""
+    rows = []
+    for label in run.labels_of(suite):
+        estimates = []
+        for column in columns:
+            kinds = all_of if column.name == "all" else (column.name,)
+            episodes = [each for kind in kinds for each in run.choose(suite, label, kind)]
+            estimates.append(estimator(episodes))
+        rows.append(_row(run, label, columns, estimates))
+    return [*mark_best(rows, columns), *average_row(rows, columns)]
+
+
+def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Sequence[Estimate]) -> Row:
+    cells = tuple(Cell(found, column.decimals) for column, found in zip(columns, estimates, strict=True))
+    return Row(label, run.sees.get(label, NONE), HERE, cells, label in run.privileged)
+
+
+def _counted(run: SidewalkRun, suite: str) -> str:
+    """How many episodes the numbers are over."""
+    told = []
+    for place in PLACES:
+        counts = sorted({len(run.choose(suite, label, place=place)) for label in run.labels_of(suite, place)})
+        if counts:
+            where = {"town": "in generated towns", "real": "in drawn places"}[place]
+            told.append(f"{' or '.join(map(str, counts))} {where}")
+    return (
+        f"Episodes per policy: {', '.join(told)}. The best of a column is bold, among ours (over at least "
+        f"{LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves privileged policies out."
+    )
+
+
+def _warnings(run: SidewalkRun) -> list[str]:
+    if not run.missing:
+        return []
+    return [f"{run.missing} episodes could not be read or have no known kind; they are left out."]

@@ -1,0 +1,207 @@
+"""What the SocNavBench tables and plots need: the numbers that the paper prints, and of each of our episodes its
+scores in both dialects and its series, read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep.metrics import socnavbench_code
+from sidestep.metrics.score import score
+from sidestep.metrics.series import (
+    MAX_DISTANCE_M,
+    MAX_TIME_TO_COLLISION_S,
+    closest_pedestrian_distance,
+    time_to_collision,
+)
+from sidestep.metrics.sources import DEFAULT_DIALECT
+from sidestep.reading import read_mapping
+from sidestep.report.selection import LabelledEpisode, load_episodes
+from sidestep.types.base import Finite, FloatArray, Model, NonNegative
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+
+DATA = Path(__file__).parent / "data" / "socnavbench_published.yaml"
+
+Spread = tuple[Finite, NonNegative | None]
+"""Mean, and what the paper prints after ±; None where it prints nothing."""
+
+
+class Algorithm(Model):
+    """One algorithm's rows in Tables 2 to 4."""
+
+    name: str
+    success: int
+    failures: dict[str, int]
+    pedestrian_collisions: int
+    planning_time_avg: Spread
+    path_length: Spread
+    path_length_ratio: Spread
+    goal_traversal_ratio: Spread
+    path_irregularity: Spread
+    path_traversal_time: Spread
+    speed_avg: Spread
+    energy: Spread
+    acceleration_avg: Spread
+    jerk_avg: Spread
+
+    def spread(self, metric: str) -> Spread | None:
+        """Mean and spread of a metric, by our name for it; None if the paper has none."""
+        value = getattr(self, metric, None)
+        return value if isinstance(value, tuple) else None
+
+
+class Published(Model):
+    """The file as a whole. ``algorithms`` go by the names of our policies."""
+
+    citation: str
+    episodes: int
+    completed_by_all: int
+    notes: tuple[str, ...]
+    algorithms: dict[str, Algorithm]
+
+
+@cache
+def published() -> Published:
+    """The paper's numbers."""
+    return Published.parse(read_mapping(DATA), str(DATA))
+
+
+SUITE = "socnav"
+DIALECTS = (DEFAULT_DIALECT, socnavbench_code.NAME)
+ORACLE = "oracle"
+FAILURES = ("timeout", "pedestrian_collision", "environment_collision", "policy_error")
+METRICS = (
+    "success", *FAILURES, "completed", "pedestrian_collisions", "planning_time_avg", "path_length",
+    "path_length_ratio", "goal_traversal_ratio", "path_irregularity", "path_traversal_time", "speed_avg", "energy",
+    "acceleration_avg", "jerk_avg",
+)  # fmt: skip
+
+Key = tuple[str, int]
+"""Scenario and seed."""
+
+
+@dataclass(frozen=True, eq=False)
+class SocnavEpisode:
+    """One episode of one policy. ``label`` is the policy's name in the report, ``policy`` its own."""
+
+    label: str
+    policy: str
+    privileged: bool
+    scenario: str
+    seed: int
+    source: str
+    mode: str
+    options: dict[str, Any]
+    scores: dict[str, dict[str, MetricResult]]
+    """By dialect and metric."""
+    closest_distance: FloatArray
+    """Of every state with people, m, capped."""
+    time_to_collision: FloatArray
+    """Of every state with people, s, capped."""
+    planning_time: FloatArray
+    """Of every call of the policy, s."""
+
+    @property
+    def key(self) -> Key:
+        """What pairs it with other policies' episodes."""
+        return self.scenario, self.seed
+
+    @property
+    def completed(self) -> bool:
+        """Whether the goal was reached, with or without collisions with people."""
+        return self.scores[DEFAULT_DIALECT]["completed"].value == 1
+
+    def value(self, metric: str, dialect: str = DEFAULT_DIALECT) -> float | None:
+        """The metric's value, None where it has none."""
+        result = self.scores[dialect][metric]
+        return result.value if result.valid else None
+
+
+@dataclass(frozen=True, eq=False)
+class SocnavRun:
+    """All episodes of the suite in a report. ``missing`` counts records that could not be read."""
+
+    episodes: tuple[SocnavEpisode, ...]
+    missing: int = 0
+
+    @cached_property
+    def by_label(self) -> dict[str, list[SocnavEpisode]]:
+        """Policies in the order of the tables: the paper's, then others, then privileged ones."""
+        order = list(published().algorithms)
+        found: dict[str, list[SocnavEpisode]] = {}
+        for episode in sorted(
+            self.episodes,
+            key=lambda each: (each.privileged, order.index(each.policy) if each.policy in order else len(order)),
+        ):
+            found.setdefault(episode.label, []).append(episode)
+        return found
+
+    @cached_property
+    def setters(self) -> list[str]:
+        """The policies whose completion decides which episodes are compared: the paper's four as far as they ran;
+        without any of them all that are not privileged, or simply all."""
+        first = {label: episodes[0] for label, episodes in self.by_label.items()}
+        paper = [label for label, episode in first.items() if episode.policy in published().algorithms]
+        fair = [label for label, episode in first.items() if not episode.privileged]
+        return paper or fair or list(first)
+
+    @cached_property
+    def common(self) -> frozenset[Key]:
+        """Episodes that every one of ``setters`` completed."""
+        completed = [{each.key for each in self.by_label[label] if each.completed} for label in self.setters]
+        return frozenset(set.intersection(*completed)) if completed else frozenset()
+
+    def compared(self, label: str) -> list[SocnavEpisode]:
+        """The policy's episodes in ``common`` that it completed itself."""
+        return [each for each in self.by_label[label] if each.key in self.common and each.completed]
+
+    @property
+    def people(self) -> str:
+        """``recorded``, ``generated`` or ``mixed``."""
+        sources = {each.source for each in self.episodes}
+        return sources.pop() if len(sources) == 1 else "mixed"
+
+    @property
+    def circumstances(self) -> str:
+        """Mode and options of the suite that differ from one run to another, for people."""
+        facts = {"mode": {each.mode for each in self.episodes}}
+        for name in ("time", "reactivity", "dynamics"):
+            facts[name] = {str(each.options[name]) for each in self.episodes if name in each.options}
+        return ", ".join(f"{name} {' and '.join(sorted(values))}" for name, values in facts.items() if values)
+
+
+def read_socnav(episodes: Sequence[LabelledEpisode]) -> SocnavRun | None:
+    """The suite's episodes among ``episodes``, from their records; None if there are none."""
+    chosen = [item for item in episodes if item.scores.suite == SUITE]
+    read = tuple(digest(label, record) for label, record in load_episodes(chosen))
+    return SocnavRun(read, len(chosen) - len(read)) if read else None
+
+
+def digest(label: str, record: EpisodeRecord) -> SocnavEpisode:
+    """The episode without what tables and plots do not need."""
+    options = record.scenario.notes.get("options")
+    return SocnavEpisode(
+        label=label,
+        policy=record.policy.name,
+        privileged=record.policy.privileged,
+        scenario=record.scenario.name,
+        seed=record.seed,
+        source=record.source,
+        mode=record.mode,
+        options=options if isinstance(options, dict) else {},
+        scores={dialect: score(record, METRICS, dialect) for dialect in DIALECTS},
+        closest_distance=_known(closest_pedestrian_distance(record), MAX_DISTANCE_M),
+        time_to_collision=_known(time_to_collision(record), MAX_TIME_TO_COLLISION_S),
+        planning_time=_known(record.planning_time, np.inf),
+    )
+
+
+def _known(values: FloatArray, cap: float) -> FloatArray:
+    return np.minimum(values[np.isfinite(values)], cap)

@@ -1,0 +1,92 @@
+"""What a robot senses in the plane of the floor: the ranges of a planar lidar, and the pedestrians that a detector
+reports (all of them, or those in range, in view and not hidden).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidestep.exact import cos, sin
+from sidestep.kernels import layout
+from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
+from sidestep.kernels.visibility import visible_people
+from sidestep.types import LidarScan, Pedestrians
+from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.sensors import LidarSettings, PedestrianSensing
+
+
+class Lidar:
+    """Exact ranges to the nearest wall or body. The robot does not see itself."""
+
+    def __init__(self, settings: LidarSettings, segments: FloatArray) -> None:
+        self._settings = settings
+        self._segments = np.ascontiguousarray(segments, np.float32)
+        self._directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
+        self._scratch = np.zeros((0, 0))
+        self._columns = -1
+
+    def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float], own: int) -> LidarScan:
+        """The scan from ``pose``; ``own`` is the robot's column in ``agents``."""
+        ahead, left = self._settings.mount
+        c, s = cos(pose[2]), sin(pose[2])
+        x, y = pose[0] + ahead * c - left * s, pose[1] + ahead * s + left * c
+        ranges = np.empty(self._settings.rays, np.float32)
+        hits = np.empty(self._settings.rays, np.int32)
+        if self._columns != agents.shape[1]:
+            self._columns = agents.shape[1]
+            self._scratch = make_scratch(len(self._segments), self._columns)
+        cast_lidar(
+            x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
+            self._settings.max_range, self._segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
+            flags[layout.ACTIVE], own, self._scratch, ranges, hits,
+        )  # fmt: skip
+        return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
+
+
+class PedestrianDetector:
+    """Exact states of everybody in range, in the field of view and, if asked, not hidden."""
+
+    def __init__(self, settings: PedestrianSensing, person_id: IntArray, segments: FloatArray) -> None:
+        self._settings = settings
+        self._person_id = person_id
+        self._segments = np.ascontiguousarray(segments, np.float32)
+        self._sees_all = settings.range_m is None and settings.field_of_view is None and not settings.occlusion
+
+    def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float]) -> Pedestrians:
+        """Who is seen from ``pose`` (x, y, heading). ``agents`` and ``flags`` are one world's (rows, columns)."""
+        people = len(self._person_id)
+        present = flags[layout.ACTIVE, :people].astype(bool)
+        if not self._sees_all:
+            present = self._visible(agents, present, pose)
+        seen = np.flatnonzero(present)
+        rows = agents[:, seen].astype(np.float64)
+        return Pedestrians(
+            id=self._person_id[seen],
+            position=np.ascontiguousarray(rows[[layout.PX, layout.PY]].T),
+            velocity=np.ascontiguousarray(rows[[layout.VX, layout.VY]].T),
+            heading=rows[layout.HEADING],
+            radius=rows[layout.RADIUS],
+            group=flags[layout.GROUP, seen],
+            gesture=flags[layout.GESTURE, seen],
+            gaze=rows[layout.HEADING] + np.nan_to_num(rows[layout.HEAD_YAW]),
+        )
+
+    def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:
+        people = len(self._person_id)
+        mask = np.zeros(people, np.uint8)
+        visible_people(
+            pose[0],
+            pose[1],
+            pose[2],
+            self._settings.range_m if self._settings.range_m is not None else np.inf,
+            self._settings.field_of_view if self._settings.field_of_view is not None else 2 * np.pi,
+            self._settings.occlusion,
+            self._segments,
+            agents[layout.PX, :people],
+            agents[layout.PY, :people],
+            agents[layout.RADIUS, :people],
+            present.astype(np.int32),
+            -1,
+            mask,
+        )
+        return mask.astype(bool)

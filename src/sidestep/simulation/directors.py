@@ -1,0 +1,178 @@
+"""Directors: people who do something because of what they see, step by step.
+
+A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
+crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
+``BackgroundDirector`` moves people on a behaviour graph, ``EventDirector`` plays the act of one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from sidestep import exact
+from sidestep.crowd.behaviour.background import Background
+from sidestep.crowd.behaviour.network import Ground, Network, make_network
+from sidestep.crowd.behaviour.view import PeopleView
+from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
+from sidestep.crowd.people import People, join_people, make_people
+from sidestep.errors import BadInput
+from sidestep.kernels import layout
+from sidestep.kernels.dynamics import ROBOT_OMEGA
+from sidestep.kernels.world import RULE_DT
+from sidestep.scenes.free_space import free_mask
+from sidestep.simulation.seeds import generator_for
+from sidestep.types import CompiledScene, Event, Scenario
+from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.behaviour import BehaviourGraph
+
+if TYPE_CHECKING:
+    from sidestep.simulation.worlds import Worlds
+
+
+class Director(Protocol):
+    """Tells people what to do."""
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """Change the people of world ``b`` before its next step; the events (``trigger``) that this caused."""
+
+
+class Cast:
+    """Several directors of one world, one after the other; a later one has the last word."""
+
+    def __init__(self, directors: Sequence[Director]) -> None:
+        self._directors = tuple(directors)
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """All of them, in order."""
+        return [event for director in self._directors for event in director.direct(worlds, b)]
+
+
+def make_cast(makers: Sequence[Callable[[], Director]]) -> Callable[[], Director] | None:
+    """What makes the director of an episode out of what makes each of several; None if there are none."""
+    if not makers:
+        return None
+    return lambda: Cast([make() for make in makers])
+
+
+@lru_cache(maxsize=16)
+def background_network(
+    scene: CompiledScene, graph: BehaviourGraph, radius: float, lane_m: float, where: str
+) -> Network:
+    """The graph on the scene's ground, for people of ``radius``; remembered, as many scenarios share a town."""
+    walled = len(scene.wall_points) > 0
+    ground = Ground(
+        partial(free_mask, scene) if walled else None, np.ascontiguousarray(scene.segments, np.float64).reshape(-1, 4)
+    )
+    return make_network(graph, ground, radius, lane_m, where)
+
+
+class BackgroundDirector:
+    """Directs the people of one crowd part, who are in the columns ``first … last - 1``."""
+
+    def __init__(self, background: Background, first: int, last: int) -> None:
+        self.background = background
+        self._columns = slice(first, last)
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """Tell them what to do in the coming step. That is no event."""
+        who = self._columns
+        dt = float(worlds.rules[b, RULE_DT])
+        stage = PeopleView(
+            worlds.agents[b][:, who],
+            worlds.flags[b][:, who],
+            worlds.routes[b, who],
+            worlds.route_length[b, who],
+            float(worlds.clock[b]) * dt,
+            worlds.agents[b],
+            worlds.flags[b],
+            self._columns.start,
+        )
+        self.background.advance(stage, dt)
+        return []
+
+
+def write_scripts(
+    scenario: Scenario, scene: CompiledScene, seed: int, robots: FloatArray, where: str
+) -> tuple[Script, ...]:
+    """The scripts of a scenario's events, with everything drawn. ``robots`` (R, 3): x, y, radius at the start."""
+    scripts = []
+    for index, event in enumerate(scenario.events):
+        here = f"{where}: event {index} ({event.kind})"
+        ego = scenario.ego
+        way = ((ego.start[0], ego.start[1]), *ego.route, ego.goal)
+        setting = Setting(way, ego.start[2], scene.spec.regions, here, robot_radius=float(robots[0, 2]))
+        script = write_script(event, setting, generator_for(scenario.suite, scenario.name, seed, "event", index))
+        _check_positions(script, scene, robots, here)
+        scripts.append(script)
+    return tuple(scripts)
+
+
+def _check_positions(script: Script, scene: CompiledScene, robots: FloatArray, where: str) -> None:
+    places = np.array([(person.x, person.y) for person in script.people])
+    free = free_mask(scene, places, script.radius) if len(scene.wall_points) else np.ones(len(places), bool)
+    for k, (x, y) in enumerate(places):
+        if not free[k]:
+            raise BadInput(f"{where}: person {k} at ({x:.2f}, {y:.2f}) is inside a wall; move the event")
+        gaps = exact.hypot(robots[:, 0] - x, robots[:, 1] - y) - robots[:, 2]
+        if (gaps < script.radius).any():
+            raise BadInput(f"{where}: person {k} at ({x:.2f}, {y:.2f}) touches a robot's start; move the event")
+
+
+def add_event_people(crowd: People, part_of: IntArray, scripts: Sequence[Script], part: int) -> tuple[People, IntArray]:
+    """The crowd with the events' people after it, as of crowd part ``part``; every social group gets a number."""
+    if not scripts:
+        return crowd, part_of
+    performers = [person for script in scripts for person in script.people]
+    first = int(crowd.group.max(initial=-1)) + 1
+    added = make_people(
+        np.array([(person.x, person.y) for person in performers]),
+        np.zeros((len(performers), 1, 2)),
+        np.zeros(len(performers), np.int64),
+        np.array([person.speed for person in performers]),
+        np.array([script.radius for script in scripts for _ in script.people]),
+        group=np.array([first + k if p.together else -1 for k, script in enumerate(scripts) for p in script.people]),
+        heading=np.array([person.heading for person in performers]),
+    )
+    return join_people([crowd, added]), np.concatenate([part_of, np.full(len(performers), part)]).astype(np.intp)
+
+
+def event_directors(scripts: Sequence[Script], person_id: IntArray) -> list[Callable[[], Director]]:
+    """What makes the director of each event; their people are the last of ``person_id``."""
+    makers: list[Callable[[], Director]] = []
+    column = len(person_id) - sum(len(script.people) for script in scripts)
+    for script in scripts:
+        makers.append(_maker(script, column, f"person:{person_id[column]}"))
+        column += len(script.people)
+    return makers
+
+
+def _maker(script: Script, column: int, subject: str) -> Callable[[], Director]:
+    return lambda: EventDirector(script, column, subject)
+
+
+class EventDirector:
+    """Plays one event's act in one episode. It refers to robot 0."""
+
+    def __init__(self, script: Script, column: int, subject: str) -> None:
+        self._kind = script.kind
+        self._subject = subject
+        self._act = script.act()
+        self._people = [Actor(column + k, person.speed, script.radius) for k, person in enumerate(script.people)]
+        self._stage: EventScene | None = None
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """One step of the act; a ``trigger`` event, at the time of the state that triggered it, when it begins."""
+        agents = worlds.agents[b]
+        if self._stage is None:
+            radius = agents.item(layout.RADIUS, worlds.people)
+            self._stage = EventScene(self._people, radius, worlds.rules.item(b, RULE_DT))
+        stage = self._stage
+        time = worlds.clock.item(b) * stage.dt
+        stage.update(time, worlds.robot_state[b, 0, :ROBOT_OMEGA].tolist(), agents, worlds.flags[b])
+        if self._act.play(stage):
+            return [Event(time, "trigger", self._subject, text=self._kind)]
+        return []

@@ -1,0 +1,280 @@
+"""The three sidewalk suites after SidewalkBench (Sec. 3.3), and what they share: robot, rules, camera.
+
+``sidewalk-unit``: 10 to 20 m along a straight sidewalk, round a curve or over a crosswalk with nobody there; leaving
+the sidewalk or touching anything fails, 60 s are given. ``sidewalk-reactive`` (Table 2): eight things that people do
+because of the robot, on the same 100 straight routes as the static reference (crossing: on the crosswalks), so that
+only the people differ; conversing and queuing succeed when the robot goes round the whole group, gesturing when it
+stops within 3 m in front of the person. ``sidewalk-long``: hundreds of metres over several blocks, the other routes
+closed by barriers; a failure is counted and the robot is put on the nearest waypoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sidestep import exact
+from sidestep.suites.sidewalk.routes import (
+    LongRoute,
+    SidewalkRoute,
+    Split,
+    TownRoutes,
+    hand_made_long_routes,
+    hand_made_unit_routes,
+    split_of_place,
+    split_of_town,
+    town_routes,
+)
+from sidestep.types.base import Model
+from sidestep.types.behaviour import Behaviour, BehaviourGraph, BehaviourNode, BehaviourPlacement, Choice
+from sidestep.types.outcome import Outcome, Rules
+from sidestep.types.scenario import CrowdPart, RobotPlacement, Scenario
+from sidestep.types.scene import RegionKind
+from sidestep.types.sensors import Sensors
+
+GROUND: tuple[RegionKind, ...] = ("sidewalk", "crosswalk", "ramp", "walkable")
+"""Where a sidewalk robot may be."""
+STEP_S = 0.05
+TIME_LIMIT_S = 60.0
+NEAREST_GOAL_M = 1.0
+
+ENDS = (
+    Outcome.SUCCESS,
+    Outcome.TIMEOUT,
+    Outcome.POLICY_ERROR,
+    Outcome.OFF_ROUTE,
+    Outcome.ENVIRONMENT_COLLISION,
+    Outcome.PEDESTRIAN_COLLISION,
+    Outcome.VEHICLE_COLLISION,
+    Outcome.GROUP_INTRUSION,
+    Outcome.FROZEN,
+)
+
+
+class SidewalkOptions(Model):
+    """What can be chosen with ``--set``."""
+
+    robot: str = "delivery_robot"
+    """Name of a robot spec: delivery_robot, robot_dog, humanoid, …"""
+    weather: Literal["clear", "cloudy", "wet", "rain"] = "clear"
+    time_of_day: Literal["noon", "sunset", "night"] = "noon"
+    split: Literal["dev", "test", "all"] = "test"
+    """Which scenarios: ``dev`` to develop and tune on, ``test`` for tables, ``all``."""
+
+    def takes(self, split: Split) -> bool:
+        """Whether scenarios of a split are wanted."""
+        return self.split in (split, "all")
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What a scenario notes of the options: a scenario is the same whatever else was asked for."""
+        return self.model_dump(exclude={"split"})
+
+
+def placement(way: SidewalkRoute, options: SidewalkOptions) -> RobotPlacement:
+    """The robot at the start of the way, looking along it."""
+    start, following, goal = way.points[0], way.points[1], way.points[-1]
+    heading = exact.arctan2(following[1] - start[1], following[0] - start[0])
+    return RobotPlacement(
+        spec=options.robot,
+        dynamics="unicycle",
+        start=(start[0], start[1], heading),
+        goal=goal,
+        route=tuple(way.points[1:-1]),
+    )
+
+
+def rules(way: SidewalkRoute, **changes: Any) -> Rules:
+    """Leaving the sidewalk or touching anything ends it. The goal spans the sidewalk: whoever gets past it on the
+    sidewalk has reached it."""
+    values: dict[str, Any] = {
+        "step_s": STEP_S,
+        "time_limit_s": TIME_LIMIT_S,
+        "goal_radius_m": max(NEAREST_GOAL_M, round(way.width / 2, 2)),
+        "stay_on": GROUND,
+        "ends_on": ENDS,
+    }
+    return Rules(**(values | changes))
+
+
+def sensors(options: SidewalkOptions) -> dict[str, Any]:
+    """Camera weather, for policies that look."""
+    return {"camera": {"weather": options.weather, "time_of_day": options.time_of_day}}
+
+
+UNIT_KINDS = ("straight", "curve", "crosswalk")
+
+
+@dataclass(frozen=True)
+class SidewalkUnit:
+    """The suite under one choice of options. Scenarios of one town follow each other."""
+
+    options: SidewalkOptions = field(default_factory=SidewalkOptions)
+    name: str = "sidewalk-unit"
+    summary: str = "keep to the sidewalk: 10-20 m straight, round a curve, over a crosswalk; nobody there"
+
+    def with_options(self, options: dict[str, Any]) -> SidewalkUnit:
+        """The same suite, run differently."""
+        return SidewalkUnit(SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All of them, town by town, then those of the drawn places."""
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Scenario]:
+        for number, town in enumerate(town_routes().towns):
+            for kind in UNIT_KINDS if self.options.takes(split_of_town(number)) else ():
+                yield self._scenario(kind, town.town, getattr(town, kind), "town", split_of_town(number))
+        for kind, ways in hand_made_unit_routes().items():
+            for place, way in ways:
+                if self.options.takes(split_of_place(place)):
+                    yield self._scenario(kind, place, way, "real", split_of_place(place))
+
+    def _scenario(self, kind: str, place: str, way: SidewalkRoute, where: str, split: Split) -> Scenario:
+        return Scenario(
+            name=f"{kind}-{place.lower()}",
+            suite=self.name,
+            summary=f"{kind} in {place}",
+            scene=way.scene,
+            robots=(placement(way, self.options),),
+            rules=rules(way),
+            sensors=Sensors.parse(sensors(self.options), self.name),
+            tags=(kind, where, split),
+            notes={"options": self.options.notes},
+        )
+
+
+SIDEWALK_UNIT = SidewalkUnit()
+
+
+STATIC = "static"
+BEHAVIOURS = (
+    "obstructing", "conversing", "queuing", "frontal", "lateral", "overtaking", "crossing", "gesturing",
+)  # fmt: skip
+GROUPS = frozenset({"conversing", "queuing"})
+
+
+@dataclass(frozen=True)
+class SidewalkReactive:
+    """The suite under one choice of options. Scenarios of one town follow each other."""
+
+    options: SidewalkOptions = field(default_factory=SidewalkOptions)
+    name: str = "sidewalk-reactive"
+    summary: str = "eight behaviours of pedestrians towards the robot, and nobody as reference, once in every town"
+
+    def with_options(self, options: dict[str, Any]) -> SidewalkReactive:
+        """The same suite, run differently."""
+        parsed = SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}")
+        return SidewalkReactive(parsed)
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All of them, town by town."""
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Scenario]:
+        for number, town in enumerate(town_routes().towns):
+            for behaviour in (STATIC, *BEHAVIOURS) if self.options.takes(split_of_town(number)) else ():
+                yield self._scenario(behaviour, town, split_of_town(number))
+
+    def _scenario(self, behaviour: str, town: TownRoutes, split: Split) -> Scenario:
+        way = town.crosswalk if behaviour == "crossing" else town.straight
+        stops = behaviour == "gesturing"
+        return Scenario(
+            name=f"{behaviour}-{town.town.lower()}",
+            suite=self.name,
+            summary=f"{behaviour} in {town.town}",
+            scene=way.scene,
+            robots=(placement(way, self.options),),
+            events=() if behaviour == STATIC else (town.events[behaviour],),
+            rules=rules(
+                way,
+                avoid_groups=behaviour in GROUPS,
+                success="stop" if stops else "goal",
+                ends_on=(*ENDS, Outcome.DISOBEYED) if stops else ENDS,
+            ),
+            sensors=Sensors.parse(sensors(self.options), self.name),
+            tags=(behaviour, "town", split),
+            notes={"options": self.options.notes},
+        )
+
+
+SIDEWALK_REACTIVE = SidewalkReactive()
+
+
+FROZEN_AFTER_S = 10.0
+PERSON_RADIUS_M = 0.3
+NODE_EVERY, CLEAR_POINTS = 2, 5
+"""Points of the way between two nodes of the walkers' graph; nobody starts on the first ones."""
+SLOWEST_MPS, SPARE_S = 0.4, 60.0
+"""The time limit: the whole way at that speed, and some."""
+
+
+class LongOptions(SidewalkOptions):
+    """What can be chosen with ``--set``."""
+
+    people: bool = True
+    """Whether anybody on the way does something because of the robot."""
+    walkers: Annotated[int, Field(ge=0, le=200)] = 6
+    """People who walk up and down the same sidewalks and give way."""
+
+
+def walkers_on(way: SidewalkRoute, count: int) -> CrowdPart:
+    """People who walk along the way, both ways, and keep to their right."""
+    points = way.points[CLEAR_POINTS::NODE_EVERY]
+    nodes = tuple(BehaviourNode(at=point) for point in points)
+    graph = BehaviourGraph(nodes=nodes, edges=tuple((k, k + 1) for k in range(len(nodes) - 1)))
+    placement = BehaviourPlacement(
+        count=min(count, len(nodes) - 2), graph=graph, behaviour=Behaviour(after_walk=Choice(walk=1.0), meet=0.0)
+    )
+    return CrowdPart(model="orca", placement=placement, radius=PERSON_RADIUS_M)
+
+
+@dataclass(frozen=True)
+class SidewalkLong:
+    """The suite under one choice of options."""
+
+    options: LongOptions = field(default_factory=LongOptions)
+    name: str = "sidewalk-long"
+    summary: str = "hundreds of metres over several blocks past people; failures are counted, and the robot is put back"
+
+    def with_options(self, options: dict[str, Any]) -> SidewalkLong:
+        """The same suite, run differently."""
+        return SidewalkLong(LongOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All of them, town by town, then those of the drawn places."""
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Scenario]:
+        for number, town in enumerate(town_routes().towns):
+            if self.options.takes(split_of_town(number)):
+                yield self._scenario(town.town, town.long, "town", split_of_town(number))
+        for place, way in hand_made_long_routes():
+            if self.options.takes(split_of_place(place)):
+                yield self._scenario(place, way, "real", split_of_place(place))
+
+    def _scenario(self, place: str, way: LongRoute, where: str, split: Split) -> Scenario:
+        return Scenario(
+            name=f"long-{place.lower()}",
+            suite=self.name,
+            summary=f"{way.length:.0f} m through {place}",
+            scene=way.scene,
+            robots=(placement(way, self.options),),
+            events=way.events if self.options.people else (),
+            crowd=(walkers_on(way, self.options.walkers),) if self.options.walkers else (),
+            rules=rules(
+                way,
+                on_failure="reset",
+                frozen_after_s=FROZEN_AFTER_S,
+                time_limit_s=round(way.length / SLOWEST_MPS + SPARE_S),
+            ),
+            sensors=Sensors.parse(sensors(self.options), self.name),
+            tags=("long", where, split),
+            notes={"options": self.options.notes, "length_m": way.length},
+        )
+
+
+SIDEWALK_LONG = SidewalkLong()

@@ -1,0 +1,185 @@
+"""The mesh of Lantern Court: what a scanner would have brought home, modelled after its annotation."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import shapely
+
+from sidestep import exact
+from sidestep.scenes.walkways import steps
+from sidestep.types.base import FloatArray
+from sidestep.types.scene import OPEN, Region, SceneSpec
+
+LOW = -0.12  # m, of roads below sidewalks
+LOWERED = frozenset({"road", "crosswalk"})
+REACH = 150.0  # m: so far the earth reaches each way
+STOREY, WINDOW = 3.0, (1.1, 1.5)  # m
+Colour = tuple[float, float, float]
+COLOURS: dict[str, Colour] = {
+    "road": (0.30, 0.30, 0.32), "crosswalk": (0.30, 0.30, 0.32), "sidewalk": (0.68, 0.65, 0.60),
+    "plaza": (0.74, 0.62, 0.50),
+    "ramp": (0.80, 0.74, 0.45), "kerb": (0.80, 0.80, 0.78), "earth": (0.42, 0.50, 0.28), "paint": (0.93, 0.93, 0.90),
+    "wall 0": (0.80, 0.58, 0.45), "wall 1": (0.86, 0.80, 0.66), "wall 2": (0.62, 0.66, 0.70),
+    "wall 3": (0.70, 0.42, 0.36),
+    "roof": (0.45, 0.24, 0.20), "glass": (0.20, 0.27, 0.34), "door": (0.32, 0.22, 0.16), "wood": (0.45, 0.33, 0.22),
+    "metal": (0.22, 0.24, 0.25), "leaves": (0.24, 0.42, 0.20), "stone": (0.66, 0.65, 0.62), "lamp": (0.95, 0.90, 0.70),
+}  # fmt: skip
+
+
+class Model:
+    """Triangles by colour."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[FloatArray]] = {}
+
+    def add(self, colour: str, triangles: Any) -> None:
+        self._found.setdefault(colour, []).append(np.asarray(triangles, float).reshape(-1, 3, 3))
+
+    def quad(self, colour: str, a: Any, b: Any, c: Any, d: Any) -> None:
+        """Counter-clockwise as seen from outside."""
+        self.add(colour, [[a, b, c], [a, c, d]])
+
+    def flat(self, colour: str, polygon: Any, z: float) -> None:
+        plan = _plan(polygon)
+        self.add(colour, np.concatenate([plan, np.full((*plan.shape[:2], 1), z)], axis=2))
+
+    def prism(
+        self, colour: str, ring: FloatArray, z0: float, z1: float, top: float = 1.0, head: str | None = None
+    ) -> None:
+        """A ring raised; ``top`` shrinks its upper end about its middle."""
+        middle = ring.mean(axis=0)
+        upper = middle + (ring - middle) * top
+        for k in range(len(ring)):
+            a, b = ring[k - 1], ring[k]
+            c, d = upper[k], upper[k - 1]
+            self.quad(colour, (*a, z0), (*b, z0), (*c, z1), (*d, z1))
+        if top > 0:
+            self.flat(head or colour, shapely.Polygon(upper), z1)
+
+    def parts(self) -> dict[str, tuple[Colour, FloatArray]]:
+        """For ``glb.write_glb``."""
+        return {name: (COLOURS[name], np.concatenate(found)) for name, found in self._found.items()}
+
+
+def _plan(polygon: Any) -> FloatArray:
+    """Triangles ``(T, 3, 2)`` of a polygon, counter-clockwise."""
+    pieces = shapely.get_parts(shapely.constrained_delaunay_triangles(polygon))
+    corners = shapely.get_coordinates(pieces).reshape(-1, 4, 2)[:, :3]
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    turned = np.where((area < 0)[:, None, None], corners[:, ::-1], corners)
+    return np.asarray(turned[np.abs(area) > 1e-6])
+
+
+def model_place(scene: SceneSpec) -> Model:
+    """The whole mesh."""
+    model = Model()
+    polygons = [(region, shapely.Polygon(region.polygon, region.holes)) for region in scene.regions]
+    crosswalks = shapely.union_all([polygon for region, polygon in polygons if region.kind == "crosswalk"])
+    _add_ground(model, polygons, crosswalks)
+    rng = np.random.default_rng(5)
+    for region, polygon in polygons:
+        if region.kind == "building":
+            _add_house(model, polygon, region.height or 6.0, f"wall {int(rng.integers(4))}")
+        elif region.kind not in OPEN:
+            _add_thing(model, region, polygon)
+    return model
+
+
+def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: Any) -> None:
+    for region, polygon in polygons:
+        if region.kind == "ramp":
+            _add_ramp(model, polygon, crosswalks)
+        elif region.kind in OPEN:
+            colour = "plaza" if region.name == "plaza" else "earth" if region.kind == "grass" else region.kind
+            model.flat(colour, polygon, LOW if region.kind in LOWERED else 0.0)
+        if region.kind == "crosswalk":
+            _add_bars(model, polygon)
+    drawn = shapely.union_all([polygon for region, polygon in polygons if region.kind in OPEN])
+    for rest in shapely.get_parts(shapely.difference(shapely.box(-REACH, -REACH, REACH, REACH), drawn)):
+        if rest.area > 0.01:
+            model.flat("earth", rest, 0.0)
+    lowered = shapely.union_all([polygon for region, polygon in polygons if region.kind in LOWERED])
+    ramps = shapely.union_all([polygon for region, polygon in polygons if region.kind == "ramp"])
+    for polygon in shapely.get_parts(
+        shapely.geometry.polygon.orient(lowered) if lowered.geom_type == "Polygon" else lowered
+    ):
+        for ring in (polygon.exterior, *polygon.interiors):
+            points = shapely.get_coordinates(ring if ring.is_ccw == (ring is polygon.exterior) else ring.reverse())
+            for a, b in pairwise(points):
+                middle = shapely.Point((a + b) / 2)
+                if ramps.distance(middle) > 0.01:
+                    model.quad("kerb", (*b, LOW), (*a, LOW), (*a, 0.0), (*b, 0.0))
+
+
+def _add_ramp(model: Model, polygon: Any, crosswalks: Any) -> None:
+    """Slopes down to the crosswalk, with cheeks where the sidewalk beside it stays up."""
+
+    def heights(places: FloatArray) -> FloatArray:
+        return np.where(shapely.distance(crosswalks, shapely.points(places)) < 0.01, LOW, 0.0)
+
+    plan = _plan(polygon)
+    model.add("ramp", np.concatenate([plan, heights(plan)[..., None]], axis=2))
+    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)
+    for (a, b), (za, zb) in zip(pairwise(ring), pairwise(heights(ring)), strict=True):
+        if za != zb:
+            foot, head = (a, b) if za < zb else (b, a)
+            model.add("kerb", [[(*foot, LOW), (*head, 0.0), (*foot, 0.0)]])
+
+
+def _add_bars(model: Model, crosswalk: Any) -> None:
+    """White bars along the way of vehicles."""
+    ring = shapely.get_coordinates(crosswalk.minimum_rotated_rectangle.exterior)
+    long, short = (ring[1] - ring[0]), (ring[2] - ring[1])
+    if exact.hypot(*short) > exact.hypot(*long):
+        ring, long, short = ring[1:], short, -long
+    length = float(exact.hypot(*long))
+    for start in steps(0.35, length - 0.6, 1.0).tolist():
+        a, b = ring[0] + long * start / length, ring[0] + long * (start + 0.5) / length
+        bar = shapely.Polygon([a + short * 0.08, b + short * 0.08, b + short * 0.92, a + short * 0.92])
+        for part in shapely.get_parts(shapely.intersection(bar, crosswalk.buffer(-0.05))):
+            model.flat("paint", part, LOW + 0.012)
+
+
+def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
+    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    model.prism(wall, ring, 0.0, height, head="roof")
+    middle = ring.mean(axis=0)
+    model.prism("roof", middle + (ring - middle) * 1.04, height, height + 2.2, 0.35)
+    for k in range(len(ring)):
+        a, b = ring[k - 1], ring[k]
+        length = float(exact.hypot(*(b - a)))
+        along = (b - a) / max(length, 1e-9)
+        out = np.array([along[1], -along[0]]) * 0.04
+        count = int((length - 0.8) / 2.6)
+        for storey in range(int(height // STOREY)):
+            for n in range(count):
+                centre = a + along * length * (n + 0.5) / count + out
+                left, right = centre - along * WINDOW[0] / 2, centre + along * WINDOW[0] / 2
+                door = storey == 0 and n == count // 2
+                low = 0.02 if door else storey * STOREY + 0.95
+                high = 2.2 if door else low + WINDOW[1]
+                model.quad("door" if door else "glass", (*left, low), (*right, low), (*right, high), (*left, high))
+
+
+def _add_thing(model: Model, region: Region, polygon: Any) -> None:
+    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    middle, height = ring.mean(axis=0), region.height or 1.0
+    if region.name == "tree":
+        model.prism("wood", ring, 0.0, height * 0.45, 0.6)
+        turn = np.arange(7) * 2 * np.pi / 7
+        crown = middle + 1.7 * np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
+        model.prism("leaves", middle + (crown - middle) * 0.55, height * 0.35, height * 0.5, 1.8)
+        model.prism("leaves", crown, height * 0.5, height * 0.8, 0.85)
+        model.prism("leaves", middle + (crown - middle) * 0.85, height * 0.8, height, 0.3)
+    elif region.name == "lamp post":
+        model.prism("metal", ring, 0.0, height - 0.5, 0.6)
+        model.prism("lamp", middle + (ring - middle) * 1.6, height - 0.5, height, 0.7)
+    elif region.name == "basin":
+        model.prism("stone", ring, 0.0, height, 0.95)
+        model.prism("stone", middle + (ring - middle) * 0.15, height, height + 0.9, 0.8)
+    else:
+        model.prism("wood" if region.name == "bench" else "metal", ring, 0.0, height)
