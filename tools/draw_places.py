@@ -398,4 +398,5 @@ def _draw_long_routes(name: str, count: int) -> list[list[tuple[float, float]]]:
     return [[place.graph.nodes[node]["xy"] for node in route.nodes] for route in routes]
 
 
-main()
+if __name__ == "__main__":
+    main()
