@@ -18,8 +18,9 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
-from sidestep.runs.episode import EpisodeScores, EpisodeTask
+from sidestep.runs.episode import EpisodeTask
 from sidestep.runs.executors import WorkerProcesses
 from sidestep.runs.folder import (
     LOCK_FILE,

@@ -18,8 +18,8 @@ from sidestep import registry
 from sidestep.cli.listing import list_policies
 from sidestep.cli.run import parse_settings, tell_failures
 from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
 from sidestep.remote.guests import introduce
-from sidestep.runs.episode import EpisodeScores
 from sidestep.runs.folder import episode_path, open_folder
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark

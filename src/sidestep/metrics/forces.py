@@ -165,7 +165,6 @@ SOCIAL_FORCE_ON_PEOPLE = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_force_on_people,
-    dialects={},
 )
 SOCIAL_FORCE_ON_ROBOT = Metric(
     name="social_force_on_robot",
@@ -178,7 +177,6 @@ SOCIAL_FORCE_ON_ROBOT = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_force_on_robot,
-    dialects={},
 )
 OBSTACLE_FORCE_ON_ROBOT = Metric(
     name="obstacle_force_on_robot",
@@ -190,7 +188,6 @@ OBSTACLE_FORCE_ON_ROBOT = Metric(
     distance="surface",
     validity="Episodes with at least one step and one wall.",
     function=obstacle_force_on_robot,
-    dialects={},
 )
 _WALL_ON_PEOPLE = (
     f"{WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) with c the distance from a person's surface to the nearest "
@@ -205,7 +202,6 @@ OBSTACLE_FORCE_ON_PEOPLE_AVG = Metric(
     distance="surface",
     validity="Episodes with people in a scene with walls.",
     function=obstacle_force_on_people_avg,
-    dialects={},
 )
 OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
     name="obstacle_force_on_people_max",
@@ -216,7 +212,6 @@ OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
     distance="surface",
     validity="Episodes with people in a scene with walls.",
     function=obstacle_force_on_people_max,
-    dialects={},
 )
 SOCIAL_WORK = Metric(
     name="social_work",
@@ -228,7 +223,6 @@ SOCIAL_WORK = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_work,
-    dialects={},
 )
 
 
@@ -258,7 +252,6 @@ OBSTACLE_CLEARANCE_MIN = Metric(
     distance="surface",
     validity="Scenes with walls.",
     function=obstacle_clearance_min,
-    dialects={},
 )
 OBSTACLE_CLEARANCE_AVG = Metric(
     name="obstacle_clearance_avg",
@@ -269,5 +262,4 @@ OBSTACLE_CLEARANCE_AVG = Metric(
     distance="surface",
     validity="Scenes with walls.",
     function=obstacle_clearance_avg,
-    dialects={},
 )

@@ -113,7 +113,6 @@ def _statistic(
         direction=direction,
         definition=f"{_WORDS[statistic]} {quantity} over the steps: {formula}.",
         source=f"{published}{FRANCIS}, {symbol} {statistic}",
-        distance="none",
         validity=f"Episodes with {enough}.",
         function=make_motion_statistic(series, statistic, unit, f"the episode has less than {enough}"),
         dialects={
@@ -147,7 +146,6 @@ ENERGY = Metric(
     definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's "
     "unit is J·s, which the paper calls joule.",
     source=f"{SOCNAVBENCH}, energy expenditure",
-    distance="none",
     validity=_COMPLETED,
     function=energy,
     dialects={socnavbench_code.NAME: socnavbench_code.energy},
@@ -159,10 +157,8 @@ OSCILLATIONS = Metric(
     definition=f"How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the "
     f"other; slower turning in between does not matter. {_TURN}",
     source=SIDESTEP,
-    distance="none",
     validity=_COMPLETED,
     function=oscillations,
-    dialects={},
 )
 ANGULAR_SPEED_AVG = Metric(
     name="angular_speed_avg",
@@ -170,10 +166,8 @@ ANGULAR_SPEED_AVG = Metric(
     direction="lower",
     definition=f"Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}",
     source=f"{SIDESTEP}, beside {HUNAVSIM}'s cumulative heading changes",
-    distance="none",
     validity="Episodes with one step.",
     function=angular_speed_avg,
-    dialects={},
 )
 DIRECTION_REVERSALS = Metric(
     name="direction_reversals",
@@ -182,10 +176,8 @@ DIRECTION_REVERSALS = Metric(
     definition="How often the velocity along the heading goes from beyond "
     f"{TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it backwards or the other way round.",
     source=SIDESTEP,
-    distance="none",
     validity=f"{DRIVEN}; not those of holonomic robots.",
     function=direction_reversals,
-    dialects={},
 )
 BACKWARD_MOTION = Metric(
     name="backward_motion",
@@ -193,8 +185,6 @@ BACKWARD_MOTION = Metric(
     direction="lower",
     definition=f"Share of time in which the velocity along the heading is below -{TRAVEL_DEAD_BAND_MPS} m/s.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes with one step of a robot that is not holonomic.",
     function=backward_motion,
-    dialects={},
 )

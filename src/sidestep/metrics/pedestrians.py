@@ -119,7 +119,6 @@ AVERAGE_PEDESTRIAN_DISTANCE = Metric(
     distance="surface",
     validity=_SOMEBODY,
     function=average_pedestrian_distance,
-    dialects={},
 )
 MINIMUM_PEDESTRIAN_DISTANCE = Metric(
     name="minimum_pedestrian_distance",
@@ -130,7 +129,6 @@ MINIMUM_PEDESTRIAN_DISTANCE = Metric(
     distance="surface",
     validity=_SOMEBODY,
     function=minimum_pedestrian_distance,
-    dialects={},
 )
 MAXIMUM_PEDESTRIAN_DISTANCE = Metric(
     name="maximum_pedestrian_distance",
@@ -141,7 +139,6 @@ MAXIMUM_PEDESTRIAN_DISTANCE = Metric(
     distance="surface",
     validity=_SOMEBODY,
     function=maximum_pedestrian_distance,
-    dialects={},
 )
 TIME_TO_COLLISION_MIN = Metric(
     name="time_to_collision_min",
@@ -171,10 +168,8 @@ AVERAGE_PEDESTRIAN_SPEED = Metric(
     direction="higher",
     definition="Mean over all states and people present of their speed: how much the crowd is slowed down.",
     source=f"{KATYAL}; {HUNAVSIM}",
-    distance="none",
     validity=_SOMEBODY,
     function=average_pedestrian_speed,
-    dialects={},
 )
 MINIMUM_VEHICLE_DISTANCE = Metric(
     name="minimum_vehicle_distance",
@@ -187,5 +182,4 @@ MINIMUM_VEHICLE_DISTANCE = Metric(
     distance="surface",
     validity="Episodes with vehicles or other robots.",
     function=minimum_vehicle_distance,
-    dialects={},
 )

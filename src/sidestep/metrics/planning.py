@@ -34,10 +34,8 @@ PLANNING_TIME_AVG = Metric(
     direction="lower",
     definition="Mean wall-clock time of a call of the policy. Depends on the machine.",
     source=f"{SOCNAVBENCH}, average planning wait time",
-    distance="none",
     validity="Episodes in which the policy answered at least once.",
     function=planning_time_avg,
-    dialects={},
 )
 PLANNING_TIME_MAX = Metric(
     name="planning_time_max",
@@ -45,10 +43,8 @@ PLANNING_TIME_MAX = Metric(
     direction="lower",
     definition="Longest wall-clock time of a call of the policy. Depends on the machine.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes in which the policy answered at least once.",
     function=planning_time_max,
-    dialects={},
 )
 LIMITS_APPLIED = Metric(
     name="limits_applied",
@@ -56,8 +52,6 @@ LIMITS_APPLIED = Metric(
     direction="none",
     definition="Share of steps in which a limit of the robot (speed, turn rate, acceleration, …) changed the command.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes with at least one step.",
     function=limits_applied,
-    dialects={},
 )

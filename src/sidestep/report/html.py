@@ -229,7 +229,7 @@ def _provenance(run: ScoredRun) -> dict[str, Any]:
         file = load_run(run.folder)
         facts += [("Sidestep", file.package_version), ("Commit", file.commit or "unknown")]
         facts += [("Mode", file.plan.mode), ("Seeds", ", ".join(map(str, file.plan.seeds)))]
-        facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
+        facts += [("Complete", "yes" if file.complete else "no: some of its episodes have not been run")]
         facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
         policies = [
             {

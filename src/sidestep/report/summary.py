@@ -12,10 +12,9 @@ from sidestep import registry
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.rates import RATES
-from sidestep.metrics.score import HEADLINES, directions
+from sidestep.metrics.score import HEADLINES, EpisodeScores, directions
 from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.score import metric_scores, success_means
+from sidestep.runs.score import success_means
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -204,7 +203,7 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     policies = tuple(dict.fromkeys(episode.policy for episode in episodes))
     scenarios = tuple(dict.fromkeys(episode.scenario for episode in episodes))
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
-    table = aggregate(metric_scores(episodes), directions=directions())
+    table = aggregate(episodes, directions=directions())
     reasons = _reasons(episodes)
     candidates = contenders(table) & comparable(episodes) if len(suites) == 1 else set()
     columns = tuple(_column(name, units[name], table, reasons, candidates) for name in _ordered(units))
@@ -329,7 +328,7 @@ def format_number(value: float) -> str:
 def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
     touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
-    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(metric_scores(touched)), {}, set())
+    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(touched), {}, set())
     return replace(column, direction="higher")
 
 

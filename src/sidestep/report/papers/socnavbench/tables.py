@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep.metrics.aggregate import EpisodeScores as MetricScores
 from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.score import EpisodeScores
 from sidestep.report.papers.socnavbench.episodes import (
     DIALECTS,
     FAILURES,
@@ -201,8 +201,9 @@ def mark_best(run: SocnavRun, rows: Sequence[Row], columns: Sequence[Column]) ->
     not compete."""
     fair = [each for each in run.episodes if not each.privileged]
     scores = [
-        MetricScores(each.label, *each.key, Outcome.SUCCESS, {"success": each.scores[DIALECTS[0]]["success"]})
+        EpisodeScores("socnav", scenario, each.label, seed, Outcome.SUCCESS, "", {"success": success})
         for each in fair
+        for (scenario, seed), success in [(each.key, each.scores[DIALECTS[0]]["success"])]
     ]
     candidates = contenders(aggregate(scores)) if scores else set()
     marked = [list(row.cells) for row in rows]
