@@ -59,7 +59,7 @@ def test_results_are_long_form(tmp_path: Path) -> None:
     assert len(table) == sum(len(episode.metrics) for episode in result.episodes)
     rows = table.to_pylist()
     assert {(row["run"], row["source"]) for row in rows} == {("run", "generated")}
-    assert {row["error"] for row in rows} == {"", "RuntimeError: broken"}
+    assert {row["error"] for row in rows} == {"", "ZeroDivisionError: on purpose"}
     success = [row for row in rows if row["metric"] == "success"]
     assert [row["value"] for row in success] == [1.0] * 6 + [0.0] * 6
     assert all(row["reason"] for row in rows if not row["valid"])
