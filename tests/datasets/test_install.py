@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.datasets import find_dataset, load_dataset, load_tracks
-from sidestep.datasets import sources
+from sidestep.datasets import find_dataset, load_dataset, load_tracks, sources
 from sidestep.datasets.find import dataset_rows, installed_names
 from sidestep.datasets.install import add_dataset, get_dataset
 from sidestep.datasets.sources import DATASETS, Dataset
