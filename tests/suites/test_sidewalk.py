@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tools.choose_sidewalk_towns import choose_town
-from tools.sidewalk_people import leaves_passage
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
@@ -24,6 +22,8 @@ from sidestep.suites.sidewalk.scenarios import (
     UNIT_KINDS,
 )
 from sidestep.types import Outcome, Scenario, SceneSpec
+from tools.choose_sidewalk_towns import choose_town
+from tools.sidewalk_people import leaves_passage
 
 FIRST = town_names()[0].lower()
 SUITES = (SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG)

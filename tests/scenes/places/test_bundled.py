@@ -6,8 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import shapely
-from tools.choose_sidewalk_hand_made import choose_routes
-from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import FollowLane
@@ -21,6 +19,8 @@ from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_uni
 from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, placement, rules
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
+from tools.choose_sidewalk_hand_made import choose_routes
+from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 UNIT = [(kind, name, way) for kind, ways in hand_made_unit_routes().items() for name, way in ways]
 LONG = list(hand_made_long_routes())
