@@ -12,14 +12,13 @@ from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy, run_episodes
 from sidestep.suites.files import choose_options, load_suite
-from sidestep.suites.sidewalk.routes import town_routes
+from sidestep.suites.sidewalk.routes import UNIT_KINDS, town_routes
 from sidestep.suites.sidewalk.scenarios import (
     BEHAVIOURS,
     SIDEWALK_LONG,
     SIDEWALK_REACTIVE,
     SIDEWALK_UNIT,
     STATIC,
-    UNIT_KINDS,
 )
 from sidestep.types import Outcome, Scenario, SceneSpec
 from tools.choose_sidewalk_towns import choose_town

@@ -16,7 +16,7 @@ from sidestep.scenes.places.bundled import DATA, long_routes
 from sidestep.scenes.walkways import stations_of
 from sidestep.simulation import run_episode
 from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_unit_routes
-from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, placement, rules
+from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, make_rules, placement
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
 from tools.choose_sidewalk_hand_made import choose_routes
@@ -131,5 +131,5 @@ def test_the_choice_is_as_kept():
 def test_a_lane_follower_gets_there(kind):
     name, way = hand_made_unit_routes()[kind][-1]
     robot = placement(way, SidewalkOptions())
-    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=rules(way))
+    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=make_rules(way))
     assert run_episode(scenario, FollowLane()).outcome == Outcome.SUCCESS
