@@ -101,8 +101,8 @@ def place_of(error: BaseException) -> str:
         return ""
 
 
-def short_traceback(error: BaseException) -> str:
-    """The traceback of an error that a policy raised, from the policy's own code on, as Python prints it. Files are
+def short_traceback(error: BaseException, message: str) -> str:
+    """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files are
     named as seen from the working folder or by their last name: a record holds nobody's home folder."""
     if isinstance(error, GuestFailed):
         return error.traceback
@@ -114,7 +114,7 @@ def short_traceback(error: BaseException) -> str:
             return ""
         shown = [(_without_folder(each.filename), each.lineno, each.name, each.line) for each in frames[-MOST_FRAMES:]]
         lines = "".join(traceback.format_list(shown))
-        text = f"Traceback (most recent call last):\n{lines}{describe_error(error)}"
+        text = f"Traceback (most recent call last):\n{lines}{message}"
         return printable(text[-LONGEST_TRACEBACK:], LONGEST_TRACEBACK)
     except Exception:
         return ""

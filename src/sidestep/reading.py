@@ -200,12 +200,21 @@ def _line(where: str, event: Any) -> str:
     return f"{where}: line {event.start_mark.line + 1}"
 
 
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r:.80} is given twice")
+        found[key] = value
+    return found
+
+
 def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
     """The value of a JSON text. ``finite``: infinite numbers and NaN, which JSON does not have, are errors."""
     if len(text) > MOST_BYTES:
         raise BadInput(f"{where}: more than {MOST_BYTES / 1e6:g} MB of JSON, which is the most that is read")
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         raise BadInput(f"{where}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
     except RecursionError:

@@ -130,7 +130,7 @@ def test_results_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: py
     def no_space(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr("sidestep.runs.folder.atomic", no_space)
+    monkeypatch.setattr("sidestep.writing.atomic", no_space)
     with pytest.raises(BadInput, match=r"results\.parquet: cannot be written: Read-only file system; make the folder"):
         run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
 

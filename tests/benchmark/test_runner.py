@@ -54,8 +54,8 @@ def test_a_run_folder_holds_plan_records_and_results(tmp_path: Path) -> None:
 def test_results_are_long_form(tmp_path: Path) -> None:
     result = run(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run")
     table = pq.read_table(tmp_path / "run/results.parquet")
-    columns = "run, suite, scenario, policy, seed, outcome, digest, privileged, source, cluster, event, error, traceback"
-    assert table.column_names == f"{columns}, metric, value, valid, reason, unit".split(", ")
+    columns = "run suite scenario policy seed outcome digest privileged source cluster event error traceback"
+    assert table.column_names == f"{columns} metric value valid reason unit".split()
     assert len(table) == sum(len(episode.metrics) for episode in result.episodes)
     rows = table.to_pylist()
     assert {(row["run"], row["source"]) for row in rows} == {("run", "generated")}

@@ -104,6 +104,9 @@ def test_an_error_names_file_and_line_and_where_more_is(folder: Path, capsys: py
     log = episode_path(result.folder, "own.py:Fails", "bad", 0).with_suffix(".log")
     assert str(log) in said
     assert 'self.settings["missing"]  # line 23' in log.read_text()
+    line = 'File "own.py", line 23, in act\n    return self.settings["missing"]'
+    assert all(line in each.traceback for each in result.episodes)
+    assert str(folder) not in result.episodes[0].traceback, "no folder of anybody is kept"
 
 
 def test_of_an_error_of_many_lines_the_kind_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -309,8 +309,10 @@ def _debug(plan: Plan) -> RunResult:
     traceback and exit code 1."""
     from tempfile import TemporaryDirectory
 
+    from sidestep.cli.verb import prepare_kernels
     from sidestep.runs.runner import PolicyStopped, run_benchmark
 
+    prepare_kernels()
     say("debugging: policies run in this process, without a time limit; nothing is kept")
     with TemporaryDirectory(prefix="sidestep-debug-") as folder:
         try:

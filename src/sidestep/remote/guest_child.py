@@ -158,6 +158,7 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
     except BaseException as error:
         with suppress(BaseException):
             traceback.print_exc()  # into the log beside the record
-        message = describe_error(error) + place_of(error)
-        answer = {"type": "error", "message": message, "traceback": short_traceback(error)}
+        message = describe_error(error)
+        where = short_traceback(error, message)
+        answer = {"type": "error", "message": message + place_of(error), "traceback": where}
     return {**answer, "id": question["id"]}

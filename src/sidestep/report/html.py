@@ -186,7 +186,13 @@ def _render(
             sidewalk=sections.sidewalk,
             runs=[_provenance(run) for run in runs],
             errors=[
-                {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
+                {
+                    "policy": label,
+                    "scenario": record.scenario.name,
+                    "seed": record.seed,
+                    "text": record.error,
+                    "traceback": record.traceback,
+                }
                 for label, record in chosen
                 if record.error
             ],

@@ -34,7 +34,7 @@ from sidestep.runs.plan import Plan, extend
 from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
 from sidestep.types.result import MetricResult
 from sidestep.version import __version__
-from sidestep.writing import CannotWrite, atomic, sweep, write_whole
+from sidestep.writing import CannotWrite, sweep, whole_file, write_whole
 
 RUN_FORMAT = 2
 """2 added the hashes of code and files to the plan."""
@@ -310,14 +310,12 @@ def pack(scores: EpisodeScores) -> EpisodeScores:
 def save_results(episodes: Iterable[EpisodeScores], path: Path, dialect: str) -> None:
     """Write the table; a value that is not valid is null. The metadata names the dialect."""
     schema = SCHEMA.with_metadata({"sidestep.dialect": dialect})
-    try:
-        with atomic(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            waiting = iter(episodes)
-            while some := list(islice(waiting, EPISODES_AT_ONCE)):
-                rows = [row for each in some for row in _episode_rows(each, path.resolve().parent.name)]
-                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    except OSError as error:
-        raise CannotWrite(path, error) from error
+    run = path.resolve().parent.name
+    with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        waiting = iter(episodes)
+        while some := list(islice(waiting, EPISODES_AT_ONCE)):
+            rows = [row for each in some for row in _episode_rows(each, run)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
 def _episode_rows(episode: EpisodeScores, run: str) -> Iterator[dict[str, Any]]:

@@ -178,7 +178,8 @@ def _run(function: Callable[[Any], Any], argument: Any, look: Policy | None = No
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise  # somebody at the keyboard means the run
         spent = time.perf_counter() - start
-        return _Answer(None, spent, describe_error(error), traceback=short_traceback(error))
+        message = describe_error(error)
+        return _Answer(None, spent, message, traceback=short_traceback(error, message))
     seconds = time.perf_counter() - start
     return _Answer(value, seconds, intent=None if look is None else published(look))
 
