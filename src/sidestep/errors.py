@@ -102,8 +102,8 @@ def place_of(error: BaseException) -> str:
 
 
 def short_traceback(error: BaseException, message: str) -> str:
-    """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files are
-    named as seen from the working folder or by their last name: a record holds nobody's home folder."""
+    """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files
+    are named as seen from the working folder or by their last name: a record holds nobody's home folder."""
     if isinstance(error, GuestFailed):
         return error.traceback
     try:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sidestep.writing
 from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.metrics.score import EpisodeScores
@@ -127,10 +128,14 @@ def test_a_full_disk_ends_the_run_with_what_to_do(
 
 @pytest.mark.usefixtures("in_process")
 def test_results_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_space(*_: Any, **__: Any) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
+    written = sidestep.writing.atomic
 
-    monkeypatch.setattr("sidestep.writing.atomic", no_space)
+    def not_the_results(path: Path) -> Any:
+        if path.name == "results.parquet":
+            raise OSError(errno.EROFS, "Read-only file system")
+        return written(path)
+
+    monkeypatch.setattr("sidestep.writing.atomic", not_the_results)
     with pytest.raises(BadInput, match=r"results\.parquet: cannot be written: Read-only file system; make the folder"):
         run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
 
