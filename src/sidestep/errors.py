@@ -112,7 +112,7 @@ def short_traceback(error: BaseException, message: str) -> str:
             del frames[0]
         if not frames:
             return ""
-        shown = [(_without_folder(each.filename), each.lineno, each.name, each.line) for each in frames[-MOST_FRAMES:]]
+        shown = [(_without_folder(at.filename), at.lineno or 0, at.name, at.line) for at in frames[-MOST_FRAMES:]]
         lines = "".join(traceback.format_list(shown))
         text = f"Traceback (most recent call last):\n{lines}{message}"
         return printable(text[-LONGEST_TRACEBACK:], LONGEST_TRACEBACK)

@@ -86,7 +86,7 @@ def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
 
     walls = record.walls.astype(np.float64).reshape(-1, 2, 2)
     places = points(record.person_position[state, person].astype(np.float64))
-    found, distance = STRtree(linestrings(walls)).query_nearest(
+    found, distance = STRtree(np.atleast_1d(linestrings(walls))).query_nearest(
         places, max_distance=WALL_REACH_M, return_distance=True, all_matches=False
     )
     near = found[0]
@@ -233,16 +233,6 @@ _CLEARANCE_DEFINITION = (
 )
 
 
-def obstacle_clearance_min(record: EpisodeRecord) -> MetricResult:
-    """Minimum over states of the clearance."""
-    return smallest(obstacle_clearance(record), "m", _NO_WALLS_NEAR)
-
-
-def obstacle_clearance_avg(record: EpisodeRecord) -> MetricResult:
-    """Mean over states of the clearance."""
-    return average(obstacle_clearance(record), "m", _NO_WALLS_NEAR)
-
-
 OBSTACLE_CLEARANCE_MIN = Metric(
     name="obstacle_clearance_min",
     unit="m",
@@ -251,7 +241,7 @@ OBSTACLE_CLEARANCE_MIN = Metric(
     source=f"{FRANCIS}, CD min",
     distance="surface",
     validity="Scenes with walls.",
-    function=obstacle_clearance_min,
+    function=lambda record: smallest(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
 )
 OBSTACLE_CLEARANCE_AVG = Metric(
     name="obstacle_clearance_avg",
@@ -261,5 +251,5 @@ OBSTACLE_CLEARANCE_AVG = Metric(
     source=f"{FRANCIS}, CD avg",
     distance="surface",
     validity="Scenes with walls.",
-    function=obstacle_clearance_avg,
+    function=lambda record: average(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
 )

@@ -79,11 +79,6 @@ def oscillations(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(sign_changes(turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)), "count")
 
 
-def angular_speed_avg(record: EpisodeRecord) -> MetricResult:
-    """Time-weighted mean of the turn rate's modulus."""
-    return average(np.abs(turn_rate(record)[1:]), "rad/s", NO_STEPS, np.diff(record.time))
-
-
 def direction_reversals(record: EpisodeRecord) -> MetricResult:
     """Changes between driving forwards and backwards."""
     if record.robot.dynamics == "holonomic":
@@ -167,7 +162,7 @@ ANGULAR_SPEED_AVG = Metric(
     definition=f"Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}",
     source=f"{SIDESTEP}, beside {HUNAVSIM}'s cumulative heading changes",
     validity="Episodes with one step.",
-    function=angular_speed_avg,
+    function=lambda record: average(np.abs(turn_rate(record)[1:]), "rad/s", NO_STEPS, np.diff(record.time)),
 )
 DIRECTION_REVERSALS = Metric(
     name="direction_reversals",

@@ -35,11 +35,6 @@ def path_length(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(step_lengths(record).sum()), "m")
 
 
-def distance_driven(record: EpisodeRecord) -> MetricResult:
-    """Σ |p_k - p_(k-1)|, however the episode ended."""
-    return MetricResult(float(step_lengths(record).sum()), "m")
-
-
 def path_length_ratio(record: EpisodeRecord) -> MetricResult:
     """L / |p_0 - goal|."""
     straight = float(goal_distance(record)[0])
@@ -133,7 +128,7 @@ DISTANCE_DRIVEN = Metric(
     "route, it did not drive. The way over which failures per 100 m are counted.",
     source=SIDESTEP,
     validity="Always.",
-    function=distance_driven,
+    function=lambda record: MetricResult(float(step_lengths(record).sum()), "m"),
 )
 PATH_LENGTH_RATIO = Metric(
     name="path_length_ratio",

@@ -7,25 +7,8 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.series import NO_STEPS, average, largest
 from sidestep.metrics.sources import SIDESTEP, SOCNAVBENCH
-from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 
 _NEVER_ASKED = "the policy was never asked"
-
-
-def planning_time_avg(record: EpisodeRecord) -> MetricResult:
-    """Mean wall-clock time of a call of the policy."""
-    return average(record.planning_time, "s", _NEVER_ASKED)
-
-
-def planning_time_max(record: EpisodeRecord) -> MetricResult:
-    """Longest wall-clock time of a call of the policy."""
-    return largest(record.planning_time, "s", _NEVER_ASKED)
-
-
-def limits_applied(record: EpisodeRecord) -> MetricResult:
-    """Share of steps in which the command was cut to the robot's limits."""
-    return average((record.limited != 0).astype(np.float64), "ratio", NO_STEPS)
 
 
 PLANNING_TIME_AVG = Metric(
@@ -35,7 +18,7 @@ PLANNING_TIME_AVG = Metric(
     definition="Mean wall-clock time of a call of the policy. Depends on the machine.",
     source=f"{SOCNAVBENCH}, average planning wait time",
     validity="Episodes in which the policy answered at least once.",
-    function=planning_time_avg,
+    function=lambda record: average(record.planning_time, "s", _NEVER_ASKED),
 )
 PLANNING_TIME_MAX = Metric(
     name="planning_time_max",
@@ -44,7 +27,7 @@ PLANNING_TIME_MAX = Metric(
     definition="Longest wall-clock time of a call of the policy. Depends on the machine.",
     source=SIDESTEP,
     validity="Episodes in which the policy answered at least once.",
-    function=planning_time_max,
+    function=lambda record: largest(record.planning_time, "s", _NEVER_ASKED),
 )
 LIMITS_APPLIED = Metric(
     name="limits_applied",
@@ -53,5 +36,5 @@ LIMITS_APPLIED = Metric(
     definition="Share of steps in which a limit of the robot (speed, turn rate, acceleration, …) changed the command.",
     source=SIDESTEP,
     validity="Episodes with at least one step.",
-    function=limits_applied,
+    function=lambda record: average((record.limited != 0).astype(np.float64), "ratio", NO_STEPS),
 )

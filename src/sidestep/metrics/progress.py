@@ -142,16 +142,6 @@ def goal_traversal_ratio(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(distance[-1] / distance[0]), "ratio")
 
 
-def minimum_goal_distance(record: EpisodeRecord) -> MetricResult:
-    """min |p_k - goal|."""
-    return MetricResult(float(goal_distance(record).min()), "m")
-
-
-def final_goal_distance(record: EpisodeRecord) -> MetricResult:
-    """|p_T - goal|."""
-    return MetricResult(float(goal_distance(record)[-1]), "m")
-
-
 def failure_to_progress(record: EpisodeRecord) -> MetricResult:
     """Number of separate periods without enough progress."""
     if not record.steps:
@@ -243,7 +233,7 @@ MINIMUM_GOAL_DISTANCE = Metric(
     source=f"{SEAN}, minimum distance to target",
     distance="centre",
     validity="Always.",
-    function=minimum_goal_distance,
+    function=lambda record: MetricResult(float(goal_distance(record).min()), "m"),
 )
 FINAL_GOAL_DISTANCE = Metric(
     name="final_goal_distance",
@@ -253,7 +243,7 @@ FINAL_GOAL_DISTANCE = Metric(
     source=f"{SEAN}, final distance to target",
     distance="centre",
     validity="Always.",
-    function=final_goal_distance,
+    function=lambda record: MetricResult(float(goal_distance(record)[-1]), "m"),
 )
 FAILURE_TO_PROGRESS = Metric(
     name="failure_to_progress",

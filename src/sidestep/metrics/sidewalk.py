@@ -64,11 +64,6 @@ def make_rate(kinds: frozenset[Outcome]) -> Callable[[EpisodeRecord], MetricResu
     return rate
 
 
-def pedestrian_contact(record: EpisodeRecord) -> MetricResult:
-    """1 if the robot touched anybody."""
-    return indicator(count_failures(record, frozenset({Outcome.PEDESTRIAN_COLLISION})) > 0)
-
-
 def success_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
     """Least distance from the robot's centre to anybody's, in episodes that succeeded."""
     if record.outcome is not Outcome.SUCCESS:
@@ -141,7 +136,7 @@ PEDESTRIAN_CONTACT = Metric(
     source=f"{SIDEWALKBENCH}, pedestrian collision rate",
     distance="surface",
     validity="Always.",
-    function=pedestrian_contact,
+    function=lambda record: indicator(count_failures(record, frozenset({Outcome.PEDESTRIAN_COLLISION})) > 0),
 )
 SUCCESS_PEDESTRIAN_DISTANCE = Metric(
     name="success_pedestrian_distance",

@@ -269,7 +269,7 @@ def wilcoxon_p(difference: FloatArray, clusters: IntArray | None = None) -> floa
     from scipy.stats import rankdata, wilcoxon
 
     if len(difference) > EXACT_UP_TO:
-        return float(wilcoxon(difference, zero_method="pratt", method="asymptotic").pvalue)
+        return float(wilcoxon(np.asarray(difference, np.float64), zero_method="pratt", method="asymptotic").pvalue)
     doubled = np.rint(2 * rankdata(np.abs(difference))).astype(np.int64)  # whole numbers, ties or not
     return _flipped_sum_p(np.where(difference > 0, doubled, np.where(difference < 0, -doubled, 0)))
 

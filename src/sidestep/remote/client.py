@@ -245,7 +245,7 @@ def _answer(question: Message, kind: str, work: Callable[[Message], Message]) ->
 def _traceback(error: Exception) -> str:
     """The innermost calls of the policy, with the last names of their files."""
     calls = traceback.extract_tb(error.__traceback__)[2:][-10:]  # without the two of this file
-    shown = traceback.format_list([(os.path.basename(at.filename), at.lineno, at.name, at.line) for at in calls])
+    shown = traceback.format_list([(os.path.basename(at.filename), at.lineno or 0, at.name, at.line) for at in calls])
     lines = ["Traceback (most recent call last):\n", *shown, *traceback.format_exception_only(error)]
     return "".join(lines).rstrip()[-4000:] if shown else ""
 

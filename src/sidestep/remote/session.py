@@ -238,11 +238,9 @@ class RemotePolicy(IntroducedPolicy):
             ) from None
         self._policy: SessionPolicy | None = None
         self._failure = ""
-        self._connect()
-        if self._policy is None:
-            super().__init__(NOT_INTRODUCED)
-        else:
-            super().__init__(self._policy.session.policy)
+        policy = self._connect()
+        super().__init__(NOT_INTRODUCED if policy is None else policy.session.policy)
+        if policy is not None:
             self.settings = {"remote_name": self.name, **self.settings}
         self.name = "remote"
 
@@ -273,12 +271,12 @@ class RemotePolicy(IntroducedPolicy):
             self._policy = None
 
     def _connected(self) -> SessionPolicy:
-        self._connect()
-        if self._policy is None:
+        policy = self._connect()
+        if policy is None:
             raise ClientFailed(self._failure)
-        return self._policy
+        return policy
 
-    def _connect(self) -> None:
+    def _connect(self) -> SessionPolicy | None:
         if self._policy is None and not self._failure:
             try:
                 session = greet(self._address)
@@ -287,6 +285,7 @@ class RemotePolicy(IntroducedPolicy):
             else:
                 session.announce(None, None, [])
                 self._policy = SessionPolicy(session)
+        return self._policy
 
 
 def greet(address: Address) -> Session:
