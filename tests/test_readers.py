@@ -33,9 +33,9 @@ from sidestep.scenes.places.scan import read_triangles, write_glb
 from sidestep.simulation import build_world
 from sidestep.suites.files import load_suite
 from sidestep.types.tracks import Tracks
-from tests.benchmark.fake import fake_plan
 from tests.datasets.conftest import FILES, OPTIONS, write
 from tests.fuzz import damage, within
+from tests.runs.fake import fake_plan
 
 INPUT_S = 10.0
 """Time for one input, s; most take a few milliseconds."""

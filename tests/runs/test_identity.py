@@ -18,7 +18,7 @@ from sidestep.runs.folder import episode_path, load_run
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
 from sidestep.suites.files import load_suite
-from tests.benchmark.fake import fake_episode, fake_plan, write_policies
+from tests.runs.fake import fake_episode, fake_plan, write_policies
 
 pytestmark = pytest.mark.usefixtures("in_process", "unchanged_path")
 

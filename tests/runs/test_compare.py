@@ -19,7 +19,7 @@ from sidestep.runs.folder import load_results
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import ScoredRun, read_run, score_run, summarise
 from sidestep.types.result import MetricResult
-from tests.benchmark.fake import fake_episode, fake_plan
+from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -23,7 +23,7 @@ from sidestep.remote.guests import introduce
 from sidestep.runs.folder import episode_path, open_folder
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
-from tests.guests.test_misbehaviour import FILE, SCENARIOS, plan_of
+from tests.remote.test_misbehaviour import FILE, SCENARIOS, plan_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -151,7 +151,7 @@ def test_what_a_guest_has_started_ends_with_the_run(how: int, folder: Path) -> N
         "from sidestep.runs.plan import Plan, PolicyPlan\n"
         "from sidestep.runs.runner import run_benchmark\n"
         "from sidestep.cli.run import resumable\n"
-        "from tests.guests.test_misbehaviour import SCENARIOS\n"
+        "from tests.remote.test_misbehaviour import SCENARIOS\n"
         "if __name__ == '__main__':\n"
         f"    policy = PolicyPlan(name='own.py:Lingers', settings={{'told': {str(told)!r}}})\n"
         "    with resumable(Path('run')):\n"

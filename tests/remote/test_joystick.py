@@ -25,9 +25,9 @@ from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.types import Task
-from tests.serve import joystick_client
-from tests.serve.joystick_client import JoystickClient, one_position, ten_positions, velocity
-from tests.serve.worlds import Client, Served, run_host
+from tests.remote import joystick_client
+from tests.remote.joystick_client import JoystickClient, one_position, ten_positions, velocity
+from tests.remote.worlds import Client, Served, run_host
 
 
 def serve_joystick(

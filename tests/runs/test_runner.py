@@ -16,8 +16,8 @@ from sidestep.runs.folder import episode_path, load_results, load_run, safe_name
 from sidestep.runs.plan import Plan
 from sidestep.runs.runner import RunResult, run_benchmark
 from sidestep.runs.score import METRIC_KEYS, summarise_run
-from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_scenario
+from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

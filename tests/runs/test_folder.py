@@ -38,8 +38,8 @@ from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark, tasks_of
 from sidestep.runs.score import score_run
 from sidestep.types import EpisodeRecord, MetricResult
-from tests.benchmark.fake import fake_episode, fake_plan
-from tests.benchmark.test_plan import FakeSuite
+from tests.runs.fake import fake_episode, fake_plan
+from tests.runs.test_plan import FakeSuite
 
 
 def run(plan: Any, out: Path, workers: int = 1, **options: Any) -> Any:
