@@ -21,11 +21,10 @@ from sidestep.scenes.geojson import ECCENTRICITY2, SEMI_MAJOR, to_geojson
 from sidestep.scenes.places.bundled import DATA, LONG_ROUTES, bundled_place
 from sidestep.scenes.places.osm import osm_place
 from sidestep.scenes.places.place import draw_long_route
-from sidestep.scenes.places.scan import write_glb
 from sidestep.scenes.walkways import Route, left_of, points_at, stations_of, steps, unit
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SceneSpec
-from tools.lantern_court_mesh import model_place
+from tools.lantern_court_mesh import model_place, write_glb
 
 ORIGIN = (-30.0, 45.0)  # longitude, latitude, degrees
 Points = Sequence[tuple[float, float]]

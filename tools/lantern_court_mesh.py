@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,7 @@ import shapely
 
 from sidestep import exact
 from sidestep.scenes.walkways import steps
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import OPEN, Region, SceneSpec
 
 LOW = -0.12  # m, of roads below sidewalks
@@ -60,7 +63,7 @@ class Model:
             self.flat(head or colour, shapely.Polygon(upper), z1)
 
     def parts(self) -> dict[str, tuple[Colour, FloatArray]]:
-        """For ``glb.write_glb``."""
+        """For :func:`write_glb`."""
         return {name: (COLOURS[name], np.concatenate(found)) for name, found in self._found.items()}
 
 
@@ -183,3 +186,46 @@ def _add_thing(model: Model, region: Region, polygon: Any) -> None:
         model.prism("stone", middle + (ring - middle) * 0.15, height, height + 0.9, 0.8)
     else:
         model.prism("wood" if region.name == "bench" else "metal", ring, 0.0, height)
+
+
+def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], FloatArray]]) -> None:
+    """One mesh per part: name → (colour in sRGB 0 … 1, corners ``(T, 3, 3)``, m, z up).
+
+    Corners are shared by triangles of one plane only, so that edges stay sharp."""
+    accessors: list[dict[str, Any]] = []
+    views: list[dict[str, Any]] = []
+    meshes, materials, binary = [], [], b""
+    for number, (name, (colour, triangles)) in enumerate(parts.items()):
+        turned = np.round(triangles[..., [0, 2, 1]] * (1.0, 1.0, -1.0), 3)
+        normal = np.cross(turned[:, 1] - turned[:, 0], turned[:, 2] - turned[:, 0])
+        normal = np.round(normal / np.maximum(exact.norm(normal)[:, None], 1e-12), 2)
+        keys = np.concatenate([turned.reshape(-1, 3), normal.repeat(3, axis=0)], axis=1)
+        unique, order = np.unique(keys, axis=0, return_inverse=True)
+        points = unique[:, :3].astype(np.float32)
+        indices: IntArray = order.reshape(-1).astype(np.uint16 if len(points) < 65_536 else np.uint32)
+        for values, shape in ((points, "VEC3"), (indices, "SCALAR")):
+            raw = values.tobytes()
+            views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(raw)})
+            kind = {"f": 5126, "u": 5123 if values.dtype == np.uint16 else 5125}[values.dtype.kind]
+            accessors.append({"bufferView": len(views) - 1, "componentType": kind, "count": len(values), "type": shape})
+            binary += raw + b"\0" * (-len(raw) % 4)
+        accessors[-2].update(min=points.min(axis=0).tolist(), max=points.max(axis=0).tolist())
+        linear = [round(exact.exp(2.2 * exact.log(value)), 4) for value in colour]
+        materials.append(
+            {"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}}
+        )
+        primitive = {"attributes": {"POSITION": len(accessors) - 2}, "indices": len(accessors) - 1, "material": number}
+        meshes.append({"name": name, "primitives": [primitive]})
+    document = {
+        "asset": {"version": "2.0", "generator": "sidestep"},
+        "scene": 0,
+        "scenes": [{"nodes": list(range(len(meshes)))}],
+        "nodes": [{"name": mesh["name"], "mesh": k} for k, mesh in enumerate(meshes)],
+        "meshes": meshes, "materials": materials, "accessors": accessors, "bufferViews": views,
+        "buffers": [{"byteLength": len(binary)}],
+    }  # fmt: skip
+    text = json.dumps(document, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 4)
+    head = struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(binary))
+    chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(binary), b"BIN\0") + binary
+    path.write_bytes(head + chunks)

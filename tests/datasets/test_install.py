@@ -43,7 +43,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
     )
     monkeypatch.setitem(DATASETS, "small", dataset)
     catalogue.by_sha256.cache_clear()
-    monkeypatch.setattr(catalogue, "_ALL", (*catalogue._DATASETS, dataset))
+    monkeypatch.setattr(catalogue, "_DATASETS", (*catalogue._DATASETS, dataset))
     yield dataset
     catalogue.by_sha256.cache_clear()
 
