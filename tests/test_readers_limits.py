@@ -139,7 +139,10 @@ TRIANGLE: dict[str, Any] = {
         ({"nodes": [{"children": [0]}]}, "form a loop"),
         ({"nodes": [{"children": [k + 1]} for k in range(5000)] + [{"mesh": 0}]}, "nested more than 64"),
         ({"bufferViews": [{"buffer": 0, "byteLength": 36, "byteStride": 0}]}, "byteStride of 0"),
-        ({"accessors": [{"bufferView": 0, "componentType": 5126, "count": 10**9, "type": "VEC3"}]}, "corners of triangles"),
+        (
+            {"accessors": [{"bufferView": 0, "componentType": 5126, "count": 10**9, "type": "VEC3"}]},
+            "corners of triangles",
+        ),
         ({"accessors": [{"componentType": 5126, "count": 10**7, "type": "VEC3"}]}, "compressed"),
         ({"buffers": [{"uri": "/etc/passwd"}]}, "refers to another file"),
         ({"nodes": 3}, "damaged"),

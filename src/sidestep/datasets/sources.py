@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from sidestep.datasets.annotations import read_bytes
+from sidestep import reading
 
 BIWI_CITATION = "Pellegrini, Ess, Schindler, van Gool: You'll Never Walk Alone, ICCV 2009"
 UCY_CITATION = "Lerner, Chrysanthou, Lischinski: Crowds by Example, Computer Graphics Forum 26(3), 2007"
@@ -22,6 +22,7 @@ ZARA_SCALE = (
     "positions are about 17 % too large along the street (mean speed 1.40 and 1.36 m/s against 1.20 and 1.18): rows "
     "and columns of the image were exchanged before the homography; ucy-zara01 and ucy-zara02 have the right scale"
 )
+MOST_BYTES = 200_000_000
 NO_ADDRESS = "no public address is known to the project"
 
 
@@ -216,6 +217,11 @@ DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _DATASETS}
 def by_sha256() -> dict[str, Dataset]:
     """SHA-256 of a file → the recording it is."""
     return {dataset.sha256: dataset for dataset in _DATASETS}
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, or an error that says why not."""
+    return reading.read_bytes(path, "file with recorded tracks", MOST_BYTES)
 
 
 def sha256_of(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+from tools.lantern_court_mesh import write_glb
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
@@ -19,7 +20,6 @@ from sidestep.scenes.places import bundled_place, read_scan
 from sidestep.scenes.places.bundled import DATA
 from sidestep.scenes.places.scan import read_triangles, slice_solids
 from sidestep.types.scene import SceneSpec
-from tools.lantern_court_mesh import write_glb
 
 MESH, ANNOTATION = DATA / "lantern-court.glb", DATA / "lantern-court.geojson"
 
@@ -75,7 +75,10 @@ def test_node_transforms_are_obeyed(tmp_path):
 def test_nested_nodes_and_triangle_strips(tmp_path):
     """A shift inside a shift; a strip of four corners is two triangles."""
     file = write(tmp_path / "a.glb", floor(1.0))
-    edit(file, lambda d: (d["nodes"].append({"children": [0], "translation": [2, 0, 0]}), d["scenes"][0].update(nodes=[1])))
+    edit(
+        file,
+        lambda d: (d["nodes"].append({"children": [0], "translation": [2, 0, 0]}), d["scenes"][0].update(nodes=[1])),
+    )
     edit(file, lambda d: d["nodes"][0].update(translation=[1, 0, 0]))
     assert read_triangles(file)[..., 0].min() == 2.0
     edit(file, lambda d: d["meshes"][0]["primitives"][0].update(mode=5))
