@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import shapely
+from shapely.geometry.polygon import orient
 
 from sidestep import exact
-from sidestep.scenes.walkways import steps
+from sidestep.scenes.walkways import stations_between
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import OPEN, Region, SceneSpec
 
@@ -107,9 +108,7 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
             model.flat("earth", rest, 0.0)
     lowered = shapely.union_all([polygon for region, polygon in polygons if region.kind in LOWERED])
     ramps = shapely.union_all([polygon for region, polygon in polygons if region.kind == "ramp"])
-    for polygon in shapely.get_parts(
-        shapely.geometry.polygon.orient(lowered) if lowered.geom_type == "Polygon" else lowered
-    ):
+    for polygon in shapely.get_parts(orient(lowered) if isinstance(lowered, shapely.Polygon) else lowered):
         for ring in (polygon.exterior, *polygon.interiors):
             points = shapely.get_coordinates(ring if ring.is_ccw == (ring is polygon.exterior) else ring.reverse())
             for a, b in pairwise(points):
@@ -126,7 +125,7 @@ def _add_ramp(model: Model, polygon: Any, crosswalks: Any) -> None:
 
     plan = _plan(polygon)
     model.add("ramp", np.concatenate([plan, heights(plan)[..., None]], axis=2))
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)
+    ring = shapely.get_coordinates(orient(polygon).exterior)
     for (a, b), (za, zb) in zip(pairwise(ring), pairwise(heights(ring)), strict=True):
         if za != zb:
             foot, head = (a, b) if za < zb else (b, a)
@@ -140,7 +139,7 @@ def _add_bars(model: Model, crosswalk: Any) -> None:
     if exact.hypot(*short) > exact.hypot(*long):
         ring, long, short = ring[1:], short, -long
     length = float(exact.hypot(*long))
-    for start in steps(0.35, length - 0.6, 1.0).tolist():
+    for start in stations_between(0.35, length - 0.6, 1.0).tolist():
         a, b = ring[0] + long * start / length, ring[0] + long * (start + 0.5) / length
         bar = shapely.Polygon([a + short * 0.08, b + short * 0.08, b + short * 0.92, a + short * 0.92])
         for part in shapely.get_parts(shapely.intersection(bar, crosswalk.buffer(-0.05))):
@@ -148,7 +147,7 @@ def _add_bars(model: Model, crosswalk: Any) -> None:
 
 
 def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    ring = shapely.get_coordinates(orient(polygon).exterior)[:-1]
     model.prism(wall, ring, 0.0, height, head="roof")
     middle = ring.mean(axis=0)
     model.prism("roof", middle + (ring - middle) * 1.04, height, height + 2.2, 0.35)
@@ -169,7 +168,7 @@ def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
 
 
 def _add_thing(model: Model, region: Region, polygon: Any) -> None:
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    ring = shapely.get_coordinates(orient(polygon).exterior)[:-1]
     middle, height = ring.mean(axis=0), region.height or 1.0
     if region.name == "tree":
         model.prism("wood", ring, 0.0, height * 0.45, 0.6)

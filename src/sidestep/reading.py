@@ -250,7 +250,7 @@ def check_gltf(text: bytes, where: str) -> None:
     accessors lie in the file, and reading it needs no more memory than ``MOST_NODES`` and ``MOST_CORNERS`` allow."""
     document = parse_json(text, f"{where}: its glTF description")
     keys = ("buffers", "images", "bufferViews", "nodes", "accessors", "meshes")
-    found = [document.get(key, []) for key in keys] if isinstance(document, dict) else [None]
+    found: list[Any] = [document.get(key, []) for key in keys] if isinstance(document, dict) else [None]
     if not all(isinstance(items, list) and all(isinstance(item, dict) for item in items) for items in found):
         raise BadInput(f"{where}: its glTF description is damaged; export it again")
     buffers, images, views, nodes, accessors, meshes = found

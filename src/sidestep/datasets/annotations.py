@@ -133,8 +133,8 @@ def check_rate(path: Path, rate_hz: float | None) -> float:
     """Frames per second, or an error that says how to give them."""
     if rate_hz is None:
         raise BadInput(
-            f"{path}: frames per second unknown: the file does not state them and is no known recording; give them with "
-            "--rate-hz, with rate_hz in a scenario's placement, or with `# rate_hz: 25` in a file of the format plain"
+            f"{path}: frames per second unknown: the file does not state them and is no known recording; give "
+            "--rate-hz, rate_hz in a scenario's placement, or a line `# rate_hz: 25` in a file of the format plain"
         )
     if not (np.isfinite(rate_hz) and rate_hz > 0):
         raise BadInput(f"{path}: {rate_hz} frames per second is not a rate; rate_hz must be positive")

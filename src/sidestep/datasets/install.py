@@ -248,8 +248,9 @@ def fetch(address: str, path: Path, sha256: str, progress: Progress | None = Non
     try:
         pooch.retrieve(address, f"sha256:{sha256}", path.name, path.parent, downloader=downloader)
     except HTTPError as error:
-        kind = FileNotOnServer if error.response.status_code in (404, 410) else BadInput
-        raise kind(f"{address}: cannot be fetched: the server says {error.response.status_code}") from None
+        code = None if error.response is None else error.response.status_code
+        kind = FileNotOnServer if code in (404, 410) else BadInput
+        raise kind(f"{address}: cannot be fetched: the server says {code}") from None
     except OSError as error:
         raise BadInput(f"{address}: cannot be fetched: {error!s:.300}; try again") from None
     except ValueError:

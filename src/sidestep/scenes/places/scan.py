@@ -20,7 +20,7 @@ from sidestep.scenes.compile import FARTHEST, describe, region_polygon
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import grid
 from sidestep.scenes.places.grid import as_region
-from sidestep.scenes.places.place import WALKED, Place
+from sidestep.scenes.places.place import WALKABLE_KINDS, Place
 from sidestep.scenes.places.walk_graph import make_graph, walking_lines
 from sidestep.scenes.walkways import resample
 from sidestep.types.base import FloatArray
@@ -101,37 +101,37 @@ def slice_solids(triangles: FloatArray, ground: Any, low: float = LOW, high: flo
 
 def _between(polygon: FloatArray, level: float, sign: float) -> FloatArray:
     """The part of a convex polygon ``(K, 3)`` above (``sign`` 1) or below (−1) a level (Sutherland, Hodgman 1974)."""
-    kept: list[FloatArray] = []
+    part: list[FloatArray] = []
     for k, corner in enumerate(polygon):
         before = polygon[k - 1]
         here, there = sign * (corner[2] - level), sign * (before[2] - level)
         if (here >= 0) != (there >= 0):
-            kept.append(before + (corner - before) * (there / (there - here)))
+            part.append(before + (corner - before) * (there / (there - here)))
         if here >= 0:
-            kept.append(corner)
-    return np.array(kept).reshape(-1, 3)
+            part.append(corner)
+    return np.array(part).reshape(-1, 3)
 
 
 SMALLEST_EXTENT, LARGEST_EXTENT = 2.0, 5000.0  # m: the extent of a place
 OUTSIDE = 0.5  # m by which an annotation may reach beyond the mesh
 LEVEL = 0.4  # m between the sidewalks of the mesh and z = 0
-LARGE = 1.0  # m²: ways lead round larger solids; the robot itself keeps off smaller ones
+LARGE = 1.0  # m²: routes lead round larger solids; the robot itself keeps off smaller ones
 
 
 def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: bool = False) -> Place:
     """Mesh and annotation to a place; ``solids_from_mesh`` adds what the mesh has 0.15 to 1.5 m over the ground."""
-    file, drawn = Path(mesh), Path(annotation)
+    file, annotated = Path(mesh), Path(annotation)
     if file.suffix.lower() != ".glb":
         raise BadInput(f"{file}: a scanned place is a .glb mesh; export it as binary glTF")
     triangles = read_triangles(file)
     _check_scale(triangles, file)
-    scene = read_geojson(drawn)
-    _check_inside(scene, triangles, file, drawn)
-    place = place_from_annotation(scene, drawn.stem, str(drawn))
+    scene = read_geojson(annotated)
+    _check_inside(scene, triangles, file, annotated)
+    place = place_from_annotation(scene, annotated.stem, str(annotated))
     _check_level(place, triangles, file)
     regions = scene.regions
     if solids_from_mesh:
-        regions = (*regions, *slice_solids(triangles, place.walked))
+        regions = (*regions, *slice_solids(triangles, place.walkable_area))
     update = {"regions": regions, "mesh": str(file.resolve()), "source": scene.source or f"scan {file.name}"}
     return Place(place.name, scene.model_copy(update=update), place.graph)
 
@@ -139,7 +139,7 @@ def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: boo
 def place_from_annotation(scene: SceneSpec, name: str, where: str = "annotation") -> Place:
     """The graph of a scene that has no lines: through the middle of its sidewalks and crosswalks."""
     polygons = [(r, region_polygon(r, f"{where}: {describe(r, k)}")) for k, r in enumerate(scene.regions)]
-    walked = grid.joined([polygon for region, polygon in polygons if region.kind in WALKED])
+    walked = grid.joined([polygon for region, polygon in polygons if region.kind in WALKABLE_KINDS])
     if walked.area < 1.0:
         raise BadInput(f"{where}: has no sidewalk, crosswalk, ramp or walkable region; annotate where one walks")
     blocks = [polygon for region, polygon in polygons if region.kind in SOLID and polygon.area > LARGE]
@@ -159,7 +159,7 @@ def _check_scale(triangles: FloatArray, file: Path) -> None:
         )
 
 
-def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Path) -> None:
+def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, annotation: Path) -> None:
     (x0, y0), (x1, y1) = triangles.min(axis=(0, 1))[:2], triangles.max(axis=(0, 1))[:2]
     for index, region in enumerate(scene.regions):
         corners = np.asarray(region.polygon)
@@ -169,8 +169,8 @@ def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Pa
         )
         if max(beyond) > OUTSIDE:
             raise BadInput(
-                f"{drawn}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, which "
-                f"spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres, z up, in both files"
+                f"{annotation}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, "
+                f"which spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres in both files"
             )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.scenes.towns.pieces import ObjectRows
 from sidestep.scenes.towns.streets import Street
-from sidestep.scenes.walkways import left_of, steps
+from sidestep.scenes.walkways import left_of, stations_between
 from sidestep.types.base import BoolArray, FloatArray
 
 PASSAGE = 1.5  # m, free width beside things in the clear sidewalk
@@ -113,7 +113,7 @@ def _put(
 
 def _park_cars(street: Street, rows: ObjectRows, block: int, rng: np.random.Generator) -> None:
     for side in (0, 1):
-        stations = steps(street.start + 6, street.end - 6, CAR_SLOT)
+        stations = stations_between(street.start + 6, street.end - 6, CAR_SLOT)
         stations = stations + exact.uniform(rng, -0.3, 0.3, len(stations))
         there = (rng.random(len(stations)) < 0.5) & _away(street, stations, 5.5)
         places, along, _ = _put(street, side, stations, np.full(len(stations), street.road_half - 1.1))
@@ -156,7 +156,7 @@ def _bus_stop(
     places, along, _ = _put(street, side, station + 2.6, np.array([near + 0.4]))
     rows.add("sign post", places[0], along[0], (0.12, 0.12), 2.7, block)
     places, _, inward = _put(street, side, station, np.array([near + zones.verge + 0.35]))
-    rows.use("bus_stop", places[0], -inward[0], block)
+    rows.add_standing_point("bus_stop", places[0], -inward[0], block)
     return [float(station[0])]
 
 
@@ -165,7 +165,7 @@ def _fill_verge(
 ) -> None:
     """Lamp posts and trees at steady distances, other things in the slots between."""
     zones = street.zones[side]
-    stations = steps(street.start + 1.5, street.end - 1.5, SLOT)
+    stations = stations_between(street.start + 1.5, street.end - 1.5, SLOT)
     lamp_every, tree_every = int(rng.integers(7, 11)), int(rng.integers(2, 5))
     trees, phase = rng.random() < 0.75, int(rng.integers(0, 4))
     drawn, size, tall = (
@@ -186,7 +186,7 @@ def _fill_verge(
             name, long, wide, high = thing
             rows.add(name, places[k], along[k], (long, wide), high, block)
             if name in ("bench", "kiosk"):
-                rows.use(name, places[k] + inward[k] * (wide / 2 + 0.45), -inward[k], block)
+                rows.add_standing_point(name, places[k] + inward[k] * (wide / 2 + 0.45), -inward[k], block)
 
 
 def _pick(
@@ -210,7 +210,7 @@ def _fill_frontage(
     rng: np.random.Generator,
 ) -> None:
     zones = street.zones[side]
-    stations = steps(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
+    stations = stations_between(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
     drawn = rng.random(len(stations))
     free = _away(street, stations, 0.0, mouths, 6.0) & _away(street, stations, -9.0, [c.station for c in clutter], 2.5)
     distance = zones.offsets(street.road_half)[5] - zones.frontage / 2

@@ -190,7 +190,7 @@ def furnish_plaza(plaza: Plaza, rows: ObjectRows, block: int, rng: np.random.Gen
         for x in (-0.45, 0.0, 0.45):
             place = plaza.centre + along * half[0] * x + across * side * (half[1] - 1.6)
             rows.add("bench", place, along, (1.8, 0.5), 0.45, block)
-            rows.use("bench", place - across * side * 0.65, across * side, block)
+            rows.add_standing_point("bench", place - across * side * 0.65, across * side, block)
         for x in (-1, 1):
             corner = plaza.centre + along * x * (half[0] - 2.2) + across * side * (half[1] - 2.2)
             size = float(exact.uniform(rng, 0.3, 0.5))
@@ -200,4 +200,4 @@ def furnish_plaza(plaza: Plaza, rows: ObjectRows, block: int, rng: np.random.Gen
     side = 1 if rng.random() < 0.5 else -1
     kiosk = plaza.centre + along * side * half[0] * 0.22 + across * side * (half[1] - 3.6)
     rows.add("kiosk", kiosk, along, (2.4, 1.6), 1.1, block)
-    rows.use("kiosk", kiosk - across * side * 1.4, across * side, block)
+    rows.add_standing_point("kiosk", kiosk - across * side * 1.4, across * side, block)

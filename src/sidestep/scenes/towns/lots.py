@@ -13,7 +13,7 @@ from sidestep.scenes.towns.ground import Plaza, ring_line
 from sidestep.scenes.towns.network import HALF
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList
 from sidestep.scenes.towns.streets import Corner, Ring, Street, half_lines
-from sidestep.scenes.walkways import cut, dot, left_of, stations_of, steps, unit
+from sidestep.scenes.walkways import dot, left_of, section, stations_between, stations_of, unit
 from sidestep.types.base import FloatArray
 
 STOREY = 3.1  # m
@@ -49,7 +49,7 @@ def lay_lots(
         plaza = by_ring.get(index)
         park = bool(rng.random() < PARKS) and plaza is None and not ring.outer
         _add_frontage(streets, corners, ring, plaza, pieces)
-        inner = shapely.Polygon(ring_line(streets, corners, ring, 5))
+        inner: Any = shapely.Polygon(ring_line(streets, corners, ring, 5))
         if ring.outer:
             inner = shapely.difference(shapely.box(-HALF, -HALF, HALF, HALF), inner)
         alleys: list[Any] = []
@@ -67,7 +67,7 @@ def lay_lots(
         pieces.add("building", house.polygon, house.block, house.name, house.height)
         if np.isfinite(house.front).all():
             kind = "shop_window" if house.name in SHOPS else "door"
-            rows.use(kind, house.front - 0.7 * house.inward, house.inward, house.block)
+            rows.add_standing_point(kind, house.front - 0.7 * house.inward, house.inward, house.block)
 
 
 def _add_frontage(
@@ -136,12 +136,12 @@ def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: lis
         end = min(at + width, length)
         if length - end < 7.0:
             end = length
-        house = _house(cut(line, at, end, stations), setback, depth, tall, name, block)
+        house = _house(section(line, at, end, stations), setback, depth, tall, name, block)
         if house is not None:
             houses.append(house)
         if drawn < gap_share and end < length - 20.0:
             if manner == "mixed" and at > 20.0:
-                alleys.append(_lot(cut(line, end, end + gap, stations), depth)[0])
+                alleys.append(_lot(section(line, end, end + gap, stations), depth)[0])
             end += gap
         at = end
 
@@ -230,7 +230,7 @@ def _plant(inner: Any, park: bool, block: int, rng: np.random.Generator, rows: O
     """Trees on a shaken grid: close in parks, wide apart in back yards."""
     pitch, border = (8.0, 2.0) if park else (26.0, 24.0)
     x0, y0, x1, y1 = inner.bounds
-    xs, ys = np.meshgrid(steps(x0, x1, pitch), steps(y0, y1, pitch))
+    xs, ys = np.meshgrid(stations_between(x0, x1, pitch), stations_between(y0, y1, pitch))
     places = np.stack([xs.ravel(), ys.ravel()], axis=1)
     places = places + exact.uniform(rng, -0.3, 0.3, places.shape) * pitch
     sizes, heights = exact.uniform(rng, 0.3, 0.6, len(places)), exact.uniform(rng, 5.0, 9.0, len(places))

@@ -23,7 +23,7 @@ from sidestep.scenes.towns.network import HALF, Network, lay_network
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList
 from sidestep.scenes.towns.streets import CURVE_TURN, Corner, Street, junction_kinds, lay_rings, lay_streets
 from sidestep.scenes.towns.town import Block, Town
-from sidestep.scenes.towns.walk_graph import Walks, make_graph
+from sidestep.scenes.towns.walk_graph import WalkLines, make_graph
 from sidestep.types.base import FloatArray
 
 NAMES: tuple[str, ...] = (
@@ -81,12 +81,22 @@ def _make(seed: int) -> Town:
     _furnish_islands(network, rounds, junction_block, rows)
     lay_lots(streets, corners, rings, plazas, _stream(seed, 6), pieces, rows)
     rows.put_down(pieces)
-    walks = Walks(streets, corners, clutter)
+    walks = WalkLines(streets, corners, clutter)
     graph = make_graph(walks, rings, plazas, junction_block, crossing_block, plaza_block)
     name = NAMES[seed] if seed < len(NAMES) else f"town-{seed}"
     bounds = (-HALF, -HALF, HALF, HALF)
     return Town(
-        name, seed, GENERATOR_VERSION, bounds, blocks, graph, tuple(rows.used), streets, plazas, walks, pieces.finish()
+        name,
+        seed,
+        GENERATOR_VERSION,
+        bounds,
+        blocks,
+        graph,
+        tuple(rows.standing_points),
+        streets,
+        plazas,
+        walks,
+        pieces.finish(),
     )
 
 

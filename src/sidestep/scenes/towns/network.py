@@ -98,10 +98,10 @@ def _shaken_grid(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     return places, np.stack([unit(along_row), unit(along_column)], axis=2)
 
 
-def _leave_out(places: FloatArray, rng: np.random.Generator) -> nx.Graph:
+def _leave_out(places: FloatArray, rng: np.random.Generator) -> nx.Graph[GridNode]:
     """The grid without some inner stretches: still connected, no dead ends, no huge blocks."""
     rows, columns = places.shape[:2]
-    graph: nx.Graph = nx.Graph()
+    graph: nx.Graph[GridNode] = nx.Graph()
     graph.add_nodes_from((r, c) for r in range(rows) for c in range(columns))
     graph.add_edges_from(((r, c), (r, c + 1)) for r in range(rows) for c in range(columns - 1))
     graph.add_edges_from(((r, c), (r + 1, c)) for r in range(rows - 1) for c in range(columns))
@@ -127,7 +127,7 @@ def _leave_out(places: FloatArray, rng: np.random.Generator) -> nx.Graph:
     return graph
 
 
-def _paths(graph: nx.Graph, junctions: dict[GridNode, int]) -> list[list[GridNode]]:
+def _paths(graph: nx.Graph[GridNode], junctions: dict[GridNode, int]) -> list[list[GridNode]]:
     """Runs of nodes from one junction to the next, each once."""
     paths = []
     for node in junctions:

@@ -1,4 +1,4 @@
-"""The graph of walkable ways: sidewalks, crosswalks and ways over plazas, and the line to walk along each."""
+"""The graph of a town's walkways: sidewalks, crosswalks and paths over plazas, and the line to walk along each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sidestep.scenes.towns.furniture import Clutter, shift_at
 from sidestep.scenes.towns.ground import Plaza
 from sidestep.scenes.towns.streets import MIDDLE, Corner, Half, Ring, Street
-from sidestep.scenes.walkways import left_of, stations_of
+from sidestep.scenes.walkways import add_walkway, left_of
 from sidestep.types.base import FloatArray
 
 
@@ -29,7 +29,7 @@ Part = Stretch | int | tuple[tuple[float, float], ...]
 """A stretch, the number of a corner, or points."""
 
 
-class Walks:
+class WalkLines:
     """Makes the graph and the lines of its edges."""
 
     def __init__(
@@ -71,15 +71,15 @@ class Walks:
 
 
 def make_graph(
-    walks: Walks,
+    walks: WalkLines,
     rings: tuple[Ring, ...],
     plazas: tuple[Plaza, ...],
     junction_block: dict[int, int],
     crossing_block: dict[tuple[int, int], int],
     plaza_block: list[int],
-) -> nx.Graph:
+) -> nx.Graph[int]:
     """Nodes at both ends of every crosswalk and at the mouths of passages."""
-    graph: nx.Graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     streets = walks.streets
     on_half: dict[Half, list[tuple[float, int]]] = {}
     for number, street in enumerate(streets):
@@ -111,7 +111,7 @@ def _in_order(nodes: list[tuple[float, int]], side: int) -> list[tuple[float, in
     return sorted(nodes, reverse=side == 1)
 
 
-def _add_node(graph: nx.Graph, street: Street, number: int, side: int, station: float) -> int:
+def _add_node(graph: nx.Graph[int], street: Street, number: int, side: int, station: float) -> int:
     offset = street.zones[side].offsets(street.road_half)[MIDDLE] * (1 if side == 0 else -1)
     x, y = np.round(street.place(np.array([station]), np.array([offset]))[0][0], 3).tolist()
     node = int(graph.number_of_nodes())
@@ -120,16 +120,14 @@ def _add_node(graph: nx.Graph, street: Street, number: int, side: int, station: 
 
 
 def _join(
-    graph: nx.Graph, walks: Walks, a: int, b: int, parts: tuple[Part, ...], width: float, kind: str, block: int
+    graph: nx.Graph[int], walks: WalkLines, a: int, b: int, parts: tuple[Part, ...], width: float, kind: str, block: int
 ) -> None:
-    line = walks.line(parts, shifted=False)
-    length = round(float(stations_of(line)[-1]), 3)
-    graph.add_edge(a, b, line=line, width=width, kind=kind, length=length, block=block, parts=parts, start=a)
+    add_walkway(graph, a, b, walks.line(parts, shifted=False), width, kind, block=block, parts=parts)
 
 
 def _join_corner(
-    graph: nx.Graph,
-    walks: Walks,
+    graph: nx.Graph[int],
+    walks: WalkLines,
     half: Half,
     last: tuple[float, int],
     corner: int,
@@ -149,7 +147,7 @@ def _join_corner(
 
 
 def _join_plaza(
-    graph: nx.Graph, walks: Walks, plaza: Plaza, block: int, on_half: dict[Half, list[tuple[float, int]]]
+    graph: nx.Graph[int], walks: WalkLines, plaza: Plaza, block: int, on_half: dict[Half, list[tuple[float, int]]]
 ) -> None:
     """From street to street, on either side of the basin."""
     ends = []
