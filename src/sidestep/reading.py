@@ -13,6 +13,7 @@ import os
 import stat
 import struct
 from collections.abc import Hashable, Iterable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -170,6 +171,21 @@ def parse_mapping(text: str, where: str, expected: str = "keys and values") -> d
 def read_mapping(path: Path, what: str = "YAML file", expected: str = "keys and values") -> dict[str, Any]:
     """The keys and values of a YAML file with one document."""
     return parse_mapping(read_text(path, what), str(path), expected)
+
+
+def bundled_names(package: str) -> list[str]:
+    """Names of the YAML files in the folder of a package (or in a folder of it, ``package/folder``), sorted."""
+    return sorted(item.name.removesuffix(".yaml") for item in _folder(package).iterdir() if item.name.endswith(".yaml"))
+
+
+def read_bundled(package: str, name: str, expected: str = "keys and values") -> dict[str, Any]:
+    """The keys and values of a YAML file there."""
+    return parse_mapping(_folder(package).joinpath(f"{name}.yaml").read_text("utf-8"), f"bundled {name}", expected)
+
+
+def _folder(package: str) -> Any:
+    module, _, folder = package.partition("/")
+    return resources.files(module).joinpath(folder)
 
 
 def _check_events(events: Iterable[Any], where: str) -> None:

@@ -43,7 +43,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
     )
     monkeypatch.setitem(DATASETS, "small", dataset)
     catalogue.by_sha256.cache_clear()
-    monkeypatch.setattr(catalogue, "_DATASETS", (*catalogue._DATASETS, dataset))
     yield dataset
     catalogue.by_sha256.cache_clear()
 

@@ -45,17 +45,11 @@ from sidestep.types.command import (
     Position,
     Velocity,
     Waypoints,
-    checked_command,
 )
 from sidestep.types.observation import RobotState
 from sidestep.types.robot import RobotSpec
 
 _KIND: dict[type, int] = {kind: index for index, kind in enumerate(COMMAND_KINDS)}
-
-
-def check_command(command: object) -> None:
-    """Raise ``BadInput`` unless ``command`` is a command with usable numbers (``types.command.checked_command``)."""
-    checked_command(command)
 
 
 def encode_command(command: Command) -> tuple[int, float, float, float]:
@@ -123,8 +117,6 @@ def look_ahead(path: Sequence[Point], x: float, y: float, ahead: float) -> tuple
     share = ahead / lengths[segment]
     return ax + share * (bx - ax), ay + share * (by - ay), left
 
-
-__all__ = ["CommandConverter", "check_command", "encode_command"]
 
 ARRIVED_M = 0.05
 """Within this of the last waypoint a robot stands."""
