@@ -14,7 +14,6 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
-from tools.lantern_court_mesh import write_glb
 
 from sidestep.cli.run import parse_settings
 from sidestep.datasets import load_tracks
@@ -37,6 +36,7 @@ from sidestep.types.tracks import Tracks
 from tests.benchmark.fake import fake_plan
 from tests.datasets.conftest import FILES, OPTIONS, write
 from tests.fuzz import damage, within
+from tools.lantern_court_mesh import write_glb
 
 INPUT_S = 10.0
 """Time for one input, s; most take a few milliseconds."""

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from tools import choose_sidewalk_towns as choose
-from tools.choose_sidewalk_hand_made import crosswalk_routes, curve_routes, straight_routes
 
 from sidestep.scenes import free_space
 from sidestep.scenes.compile import compile_scene
@@ -26,6 +24,8 @@ from sidestep.suites.sidewalk.routes import town_routes
 from sidestep.suites.sidewalk.scenarios import SIDEWALK_LONG, SIDEWALK_REACTIVE, SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
+from tools import choose_sidewalk_towns as choose
+from tools.choose_sidewalk_hand_made import crosswalk_routes, curve_routes, straight_routes
 
 ROOT = Path(__file__).parents[2]
 TOWNS = (0, 41, 99, 7)

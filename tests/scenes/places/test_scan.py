@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from tools.lantern_court_mesh import write_glb
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
@@ -20,6 +19,7 @@ from sidestep.scenes.places import bundled_place, read_scan
 from sidestep.scenes.places.bundled import DATA
 from sidestep.scenes.places.scan import read_triangles, slice_solids
 from sidestep.types.scene import SceneSpec
+from tools.lantern_court_mesh import write_glb
 
 MESH, ANNOTATION = DATA / "lantern-court.glb", DATA / "lantern-court.geojson"
 
