@@ -176,7 +176,7 @@ class CommandConverter:
         self._steps_left = 0
 
     def to_native(self, command: Command, state: RobotState, fresh: bool | None = None) -> Pair:
-        """The native pair of this step. ``command`` has passed ``check_command``.
+        """The native pair of this step. ``command`` has passed ``checked_command``.
 
         ``fresh`` says whether the policy has just given the command or it is held from an earlier step:
         waypoints are in the frame of the robot where they were given. Left out, a command is fresh unless

@@ -21,20 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.errors import BadInput, UnknownName
-from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
-from sidestep.metrics.score import HEADLINES, directions
-from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.metrics.statistics import (
-    bootstrap_means,
-    holm,
-    number_clusters,
-    paired_proportion,
-    sign_flip_p,
-    wilcoxon_p,
-)
 from sidestep.runs.episode import EpisodeScores
 from sidestep.runs.score import ScoredRun, read_run
+from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.series import INDICATOR_UNIT
+from sidestep.metrics.statistics import bootstrap_means, number_clusters
+from sidestep.metrics.statistics import holm, paired_proportion, sign_flip_p, wilcoxon_p
+from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
+from sidestep.metrics.score import HEADLINES, directions
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 

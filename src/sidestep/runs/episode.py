@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sidestep import registry
-from sidestep.errors import BadInput, GuestFailed, RecordError
-from sidestep.records import load_record, save_record
-from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.runs.plan import Mode, PolicyPlan
+from sidestep.errors import BadInput, GuestFailed, RecordError
+from sidestep.remote.guests import GuestPolicy, Guests
+from sidestep.records import load_record, save_record
+from sidestep.writing import CannotWrite
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Task
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
-from sidestep.writing import CannotWrite
 
 RunEpisode = Callable[..., EpisodeRecord]
 """``sidestep.simulation.run_episode``, or something that stands in for it."""
@@ -214,8 +214,8 @@ def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
 def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:
     """The record's line in the results."""
     from sidestep.metrics.aggregate import cluster_of
-    from sidestep.metrics.interactions import event_state
     from sidestep.metrics.score import score
+    from sidestep.metrics.interactions import event_state
 
     return EpisodeScores(
         suite=record.scenario.suite,

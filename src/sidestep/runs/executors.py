@@ -8,21 +8,24 @@ that ended it is known; such a task is run once more alone before it counts as t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from sidestep.runs.episode import TaskResult, EpisodeTask
+from sidestep.errors import BadInput, MissingExtra
 import signal
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
-
-from sidestep.errors import BadInput, MissingExtra
+from typing import Any
 from sidestep.remote.guests import end_all
-from sidestep.runs.episode import EpisodeTask, TaskResult
+
 
 Work = Callable[[EpisodeTask], TaskResult]
 

@@ -12,28 +12,30 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
-
+from filelock import FileLock, Timeout
+from sidestep.runs.provenance import describe_machine, source_commit
+from sidestep.runs.plan import Plan, extend
+from sidestep.errors import BadInput
+from sidestep.reading import parse_json, read_text
+from sidestep.writing import CannotWrite, sweep, write_whole
+from sidestep.version import __version__
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
-
-from sidestep.errors import BadInput
-from sidestep.reading import parse_json, read_text
 from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.plan import Plan, extend
-from sidestep.runs.provenance import describe_machine, source_commit
+from sidestep.writing import CannotWrite, atomic
 from sidestep.types.result import MetricResult
-from sidestep.version import __version__
-from sidestep.writing import CannotWrite, atomic, sweep, write_whole
+
 
 RUN_FORMAT = 2
 """2 added the hashes of code and files to the plan."""

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from sidestep import registry
-from sidestep.errors import BadInput, did_you_mean
-from sidestep.interfaces import Suite
-from sidestep.remote.guest_messages import check_settings
-from sidestep.remote.guests import introduce
 from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.remote.guests import introduce
+from sidestep.remote.guest_messages import check_settings
+from sidestep.interfaces import Suite
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario
 

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
-import platform
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-
 from sidestep import registry
 from sidestep.errors import SidestepError
 from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.version import __version__
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from sidestep.runs.episode import TaskResult, EpisodeScores, EpisodeTask, MakePolicy, RunEpisode, as_failed, run_task
+from sidestep.runs.executors import Executor, Ray, Serial, run_with_retry
+from sidestep.runs.folder import RESULTS_FILE, RunFile, Skipped, episode_path, only_run, open_folder
+from sidestep.runs.plan import Plan
+from sidestep.runs.executors import WorkerProcesses
+from sidestep.runs.folder import pack, save_results
 from sidestep.errors import BadInput
 from sidestep.remote.guests import Guests
-from sidestep.runs.episode import EpisodeScores, EpisodeTask, MakePolicy, RunEpisode, TaskResult, as_failed, run_task
-from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, run_with_retry
-from sidestep.runs.folder import RESULTS_FILE, RunFile, Skipped, episode_path, only_run, open_folder, pack, save_results
-from sidestep.runs.plan import Plan
 
 Progress = Callable[[int, int, EpisodeTask, TaskResult], None]
 """Called after every episode with how many are done, how many there are, the task and its answer."""

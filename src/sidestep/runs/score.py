@@ -5,23 +5,26 @@ contract: other programs parse it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
+from sidestep.runs.episode import EpisodeScores, score_episode
+from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_run
+from sidestep.runs.folder import load_results, pack, save_results
 from sidestep.errors import BadInput, RecordError
-from sidestep.metrics.aggregate import EpisodeScores as MetricScores
-from sidestep.metrics.aggregate import aggregate, cluster_of
-from sidestep.metrics.outcome import STOP_TASK
-from sidestep.metrics.score import directions
+from sidestep.metrics.aggregate import cluster_of
 from sidestep.records import load_record
 from sidestep.records.format import PRIVILEGED_IN_1
-from sidestep.runs.episode import EpisodeScores, score_episode
-from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_results, load_run, pack, save_results
-from sidestep.runs.runner import RunResult
-from sidestep.types.outcome import Outcome
 from sidestep.types.scenario import Scenario
+from collections.abc import Iterable, Sequence
+from typing import Any
+from sidestep.runs.episode import EpisodeScores
+from sidestep.runs.runner import RunResult
+from sidestep.metrics.aggregate import EpisodeScores as MetricScores
+from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.outcome import STOP_TASK
+from sidestep.metrics.score import directions
+from sidestep.types.outcome import Outcome
 
 
 @dataclass(frozen=True)

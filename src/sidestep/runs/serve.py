@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
-
-from sidestep.remote.host import SidestepHost
-from sidestep.remote.joystick import JoystickHost
 from sidestep.runs.episode import EpisodeTask
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.runner import Progress, RunResult, run_benchmark, tasks_of
+from sidestep.remote.host import SidestepHost
+from sidestep.remote.joystick import JoystickHost
 
 
 class Host(Protocol):

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.errors import BadInput
-from sidestep.records import load_record
-from sidestep.registry import REMOTE
-from sidestep.remote.guests import Guests
-from sidestep.remote.wire import Address
 from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
 from sidestep.runs.executors import run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.runner import choose_executor, tasks_of
+from sidestep.errors import BadInput
+from sidestep.remote.guests import Guests
+from sidestep.remote.wire import Address
+from sidestep.records import load_record
+from sidestep.registry import REMOTE
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
