@@ -1,6 +1,6 @@
 """Run every published table again and write it into README.md and docs/: ``make results``.
 
-    python tools/results.py [--out out/results] [--only NAME …] [--tables-only]
+    python -m tools.results [--out out/results] [--only NAME …] [--tables-only]
 
 Each run of ``RUNS`` is one ``sidestep run`` into its own folder, so an interrupted call goes on where it was. Tables
 are written as Markdown files beside the runs, and from there between the marks ``<!-- begin NAME -->`` and
