@@ -17,7 +17,6 @@ from sidestep.render.camera_model import CameraPose
 from sidestep.render.figure import Figure, Motion
 from sidestep.render.mesh import Scene3D, Semantic
 from sidestep.render.raster import layout
-from sidestep.render.raster.layout import LAMP_COLUMNS
 from sidestep.render.raster.light import TONE_RANGE, TONES
 from sidestep.types.base import FloatArray, IntArray
 
@@ -329,16 +328,16 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
     faces = np.flatnonzero(glows[mesh.material] & ~np.isin(mesh.semantic, LIGHT_NOTHING))
     if not len(faces) or scene.indoor:
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
+        return np.zeros((0, layout.LAMP_COLUMNS), np.float32)
     middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)
     high = middles[:, 2] > LOWEST_STREET_LAMP
     if not high.any():
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
+        return np.zeros((0, layout.LAMP_COLUMNS), np.float32)
     middles, owner = middles[high], np.asarray(scene.static_id)[faces][high]
     cluster = _clusters(middles, owner)
     count = np.bincount(cluster)
     centre = np.stack([np.bincount(cluster, middles[:, axis]) / count for axis in range(3)], axis=1)
-    rows = np.zeros((len(centre), LAMP_COLUMNS), np.float32)
+    rows = np.zeros((len(centre), layout.LAMP_COLUMNS), np.float32)
     rows[:, :3] = centre - [0.0, 0.0, 0.1]
     rows[:, 5] = -1.0
     rows[:, 6:] = STREET_COS, *STREET_RGB, STREET_REACH
@@ -373,8 +372,8 @@ def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[
 def pack_lamps(found: FloatArray, given: Sequence[Lamp], pose: CameraPose, light: Light) -> FloatArray:
     """The lamps that matter from ``pose``: all that are given, then the scene's nearest; none by day."""
     if light.lamps <= 0.0 or not (len(found) or len(given)):
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
-    rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, LAMP_COLUMNS)
+        return np.zeros((0, layout.LAMP_COLUMNS), np.float32)
+    rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, layout.LAMP_COLUMNS)
     ahead = [pose.x + 8.0 * math.cos(pose.yaw), pose.y + 8.0 * math.sin(pose.yaw)]
     order = np.argsort(np.hypot(*(found[:, :2] - ahead).T), kind="stable") if len(found) else np.zeros(0, int)
     packed = np.concatenate([rows, found[order[:MOST_LAMPS]]])
