@@ -76,6 +76,8 @@ def test_the_variable_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_card_is_not_compared_as_llvmpipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_per_thread", SimpleNamespace(context=SimpleNamespace(info={"GL_RENDERER": "Mesa DG2"})))
+    monkeypatch.setattr(
+        context, "_per_thread", SimpleNamespace(context=SimpleNamespace(info={"GL_RENDERER": "Mesa DG2"}))
+    )
     with pytest.raises(SidestepError, match="not on llvmpipe"):
         street_peer((640, 480))

@@ -12,7 +12,7 @@ from tools.contact_sheet import Still, load_sheet
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
-from sidestep.render.people import GESTURES
+from sidestep.render.people.skeleton import GESTURES
 from sidestep.render.world_view import ROBOT_IDS
 from sidestep.robots import robot_names
 

@@ -58,11 +58,6 @@ class CameraModel:
             raise BadInput(f"camera: focal lengths and centre must be finite and positive, got {values}")
 
     @property
-    def fov_v_rad(self) -> float:
-        """Field of view from top to bottom of a centred picture."""
-        return 2 * math.atan(self.height / 2 / self.fy)
-
-    @property
     def matrix(self) -> FloatArray:
         """Intrinsics K (3, 3) float64, for x to the right, y down, z forward."""
         return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
@@ -102,7 +97,7 @@ class CameraPose:
 def pack_camera(
     camera: CameraModel, pose: CameraPose, supersample: int = 1, mirrored: bool = False, mirror_z: float = 0.0
 ) -> FloatArray:
-    """The numbers that the rasteriser wants (see ``raster_layout``).
+    """The numbers that the rasteriser wants (see ``raster.layout``).
 
     With ``supersample`` 2 the picture has twice the samples in both directions, and sample (2 i, 2 j) lies on the
     centre of pixel (i, j). ``mirrored`` looks at the world as mirrored in the plane z = ``mirror_z``, at half the

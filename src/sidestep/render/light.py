@@ -357,7 +357,7 @@ def _clusters(middles: FloatArray, owner: IntArray) -> IntArray:
 
 
 def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[Lamp]:
-    """The head lamps of a machine that stands on ground of height ``ground_z``: for ``render(…, lamps=…)``."""
+    """The head lamps of a robot or vehicle that stands on ground of height ``ground_z``: for ``render(…, lamps=…)``."""
     c, s = math.cos(motion.heading), math.sin(motion.heading)
     r, g, b = (value * figure.lamp_power for value in Lamp.rgb)
     return [

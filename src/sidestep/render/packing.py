@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput
-from sidestep.render.figure import COATS
+from sidestep.render.figure import SLOT_FINISH
 from sidestep.render.mesh import Instance, Material, Model, Scene3D, Semantic
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.layout import InstanceArrays, ModelArrays, StaticArrays, SurfaceArrays
@@ -177,13 +177,13 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
         np.concatenate(triangles).astype(np.int32),
         np.concatenate([np.zeros(0, np.int32), *(mesh.material for mesh in meshes)]),
         np.concatenate([np.zeros(0, np.uint8), *(mesh.semantic for mesh in meshes)]),
-        np.concatenate([np.zeros((0, 2), np.float32), *(_coats(model)[mesh.material] for model, mesh in owned)]),
+        np.concatenate([np.zeros((0, 2), np.float32), *(_finishes(model)[mesh.material] for model, mesh in owned)]),
     )
 
 
-def _coats(model: Model) -> FloatArray:
+def _finishes(model: Model) -> FloatArray:
     """(slots, 2) float32: gloss and glow."""
-    return np.array([COATS.get(slot, (0.0, 0.0)) for slot in model.slots], np.float32).reshape(-1, 2)
+    return np.array([SLOT_FINISH.get(slot, (0.0, 0.0)) for slot in model.slots], np.float32).reshape(-1, 2)
 
 
 def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -196,8 +196,8 @@ def _bone_spheres(model: Model, rows: int) -> FloatArray:
     for bone in range(model.bone_count):
         points = np.concatenate(
             [
-                mesh.vertices[((hangs == bone) & (weights > 0)).any(axis=1)]
-                for mesh, hangs, weights in zip(model.levels, model.bones, model.weights, strict=True)
+                mesh.vertices[((indices == bone) & (weights > 0)).any(axis=1)]
+                for mesh, indices, weights in zip(model.levels, model.bones, model.weights, strict=True)
             ]
         )
         if len(points):

@@ -49,7 +49,7 @@ ALL = frozenset(WANTS)
 BACK_ENDS = ("cpu", "gl", "auto")
 RENDERER_VARIABLE = "SIDESTEP_RENDERER"
 """Environment variable that says which back end draws."""
-NO_PICTURES = {name: np.zeros(1, dtype) for name, dtype in DTYPES.items()}
+NO_PICTURES: dict[str, NDArray[Any]] = {name: np.zeros(1, dtype) for name, dtype in DTYPES.items()}
 """For the pictures that are not asked for."""
 NO_MIRROR = L.MirrorArrays(np.zeros(2, np.uint32), np.ones(1, np.float32), 0)
 BLUR = 1 / 36  # of the height of a picture: how far rough wet ground draws out what it mirrors
@@ -227,15 +227,16 @@ class Renderer(AnyRenderer):
         size = width * height
         if self._mirrored is None:
             self._mirrored = self._target(width, height)
-            self._mirror_pictures = {"rgb": np.zeros(3 * size, np.uint8), "depth": np.zeros(size, np.float32)}
+            rgb, depth = np.zeros(3 * size, np.uint8), np.zeros(size, np.float32)
+            self._mirror_pictures: dict[str, NDArray[Any]] = {"rgb": rgb, "depth": depth}
             self._mirror_scratch = tuple(np.zeros(count, np.int32) for count in (3 * size, 3 * size, 3 * width))
             self._mirror = np.zeros(2 * size, np.uint32)
         camera = pack_camera(self.camera, pose, self.supersample, mirrored=True, mirror_z=plane)
-        rgb, depth = self._mirror_pictures["rgb"], self._mirror_pictures["depth"]
         want, in_roots = L.WANT_RGB | L.WANT_DEPTH, lights._replace(tones=self._roots)
         self._mirrored.draw(camera, want, self._shadows, instances, in_roots, _flat(self._mirror_pictures))
-        soften_mirror(rgb, width, height, max(1, round(height * BLUR)), self._mirror_scratch, self._mirror)
-        return lights._replace(mirror=L.MirrorArrays(self._mirror, depth, width))
+        radius = max(1, round(height * BLUR))
+        soften_mirror(self._mirror_pictures["rgb"], width, height, radius, self._mirror_scratch, self._mirror)
+        return lights._replace(mirror=L.MirrorArrays(self._mirror, self._mirror_pictures["depth"], width))
 
 
 def _flat(pictures: dict[str, NDArray[Any]]) -> L.Pictures:

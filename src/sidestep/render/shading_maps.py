@@ -29,7 +29,7 @@ class ShadowMap:
         self._static, self.size = static, size
         self._arrays: L.ShadowArrays | None = None
         self._key: tuple[float, ...] = ()
-        self._touched = np.zeros((1, 4), np.int32)
+        self._touched: IntArray = np.zeros((1, 4), np.int32)
         self._direction = np.array([0.0, 0.0, 1.0])
         self.drawn = 0
         """Boxes of ``touched`` that hold shadows of the last frame."""

@@ -180,8 +180,10 @@ def _make_scratch(width: int, height: int, bones: int) -> L.ThreadArrays:
     def row(dtype: type = np.float32) -> L.Array:
         return np.zeros(width, dtype)
 
-    triples = {name: L.Rgb(row(), row(), row()) for name in ("surface", "out", "lamp", "spare", "normal")}
-    rows = {name: row() for name in ("far", "sun", "sky", "shaded_sun", "through")}
+    triples: dict[str, Any] = {
+        name: L.Rgb(row(), row(), row()) for name in ("surface", "out", "lamp", "spare", "normal")
+    }
+    rows: dict[str, Any] = {name: row() for name in ("far", "sun", "sky", "shaded_sun", "through")}
     return L.ThreadArrays(
         bones=np.empty((bones, BONE_COLUMNS)),
         cross=np.empty(9),
@@ -193,5 +195,4 @@ def _make_scratch(width: int, height: int, bones: int) -> L.ThreadArrays:
         special=row(np.int32),
         runs=np.empty((width, 2), np.int32),
         **rows,
-        **triples,
     )

@@ -39,7 +39,7 @@ def cells(size: int, across: int, seed: int, jitter: float = 0.9) -> tuple[Float
     points = (corner + 0.5 + jitter * (rng.random((across * across, 2)) - 0.5)) % across
     pixel = (np.arange(size) + 0.5) * across / size
     where = np.stack(np.meshgrid(pixel, pixel, indexing="ij"), -1).reshape(-1, 2)
-    distance, index = cKDTree(points, boxsize=across).query(where, k=2)
+    distance, index = cKDTree(points, boxsize=(across, across)).query(where, k=2)
     value = rng.random(across * across)[index[:, 0]]
     shape = (size, size)
     return distance[:, 0].reshape(shape), distance[:, 1].reshape(shape), value.reshape(shape)

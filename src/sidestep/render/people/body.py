@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from sidestep.errors import UnknownName
 from sidestep.render.loft import Part, Ring, box, join_parts, limb, mirrored, tube
 from sidestep.render.mesh import Model, Semantic
+from sidestep.render.people.gait_kernels import TOE_LIFT
 from sidestep.render.people.head import make_head
 from sidestep.render.people.skeleton import (
     ANKLE_Z,
@@ -34,7 +34,7 @@ from sidestep.render.people.skeleton import (
     WRIST_Z,
     rest_joints,
 )
-from sidestep.render.people.wardrobe import ACCESSORY, BOTTOM, OUTFIT_NAMES, OUTFITS, SHOES, SKIN, SLOTS, TOP, Outfit
+from sidestep.render.people.wardrobe import ACCESSORY, BOTTOM, OUTFITS, SHOES, SKIN, SLOTS, TOP, Outfit
 from sidestep.types.base import FloatArray, IntArray
 
 TORSO_SEGMENTS = (10, 6, 4)
@@ -200,8 +200,6 @@ def _satchel_strap(outfit: Outfit, bag_y: float) -> list[Part]:
 ARM_SEGMENTS = (7, 4, 3)
 LEG_SEGMENTS = (7, 4, 3)
 SHOE_SEGMENTS = (8, 4, 4)
-HEEL_X, BALL_X, TOE_X, TOE_LIFT = -0.075, 0.125, 0.180, 0.020
-"""The sole in metres from the ankle, which the gait rolls over; the shoe below lies inside these points."""
 
 
 def make_arm(outfit: Outfit, level: int) -> list[Part]:
@@ -369,10 +367,3 @@ def person_joints() -> FloatArray:
     joints = np.stack([rest_joints(outfit.build.shoulder, outfit.build.hip) for outfit in OUTFITS])
     joints.setflags(write=False)
     return joints
-
-
-def find_outfit(name: str) -> int:
-    """Index of a model by its name."""
-    if name not in OUTFIT_NAMES:
-        raise UnknownName("outfit", name, OUTFIT_NAMES)
-    return OUTFIT_NAMES.index(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def bones_are_out(planes: Array, bones: Array, spheres: Array, count: int) -> bo
                 )
             if distance > -radius:
                 behind &= ~(1 << k)
-    return behind != 0
+    return bool(behind != 0)
 
 
 @kernel
@@ -92,7 +93,7 @@ def stretch(bone: Array) -> float:
 
 
 @kernel
-def choose_level(models: L.ModelArrays, model: int, pixels: float) -> int:
+def choose_level(models: L.ModelArrays, model: int, pixels: float) -> Any:
     """The coarsest level of detail that is fine enough for a model ``pixels`` high on the picture."""
     needed = pixels * pixels / PIXELS_PER_FACE
     level, levels = models.models[model, L.MODEL_LEVEL_END] - 1, models.levels

@@ -12,10 +12,11 @@ values at its new corners (M. Olano, T. Greer, 1997).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from sidestep.kernels.jit import atomic_add, inlined, kernel
+from sidestep.kernels.jit import atomic_add, inlined
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.layout import Array
 from sidestep.render.raster.light import mark_red
@@ -44,7 +45,7 @@ def _put(
 
 
 @inlined
-def _crosses(points: Array, a: int, b: int, c: int, cross: Array) -> float:
+def _crosses(points: Array, a: int, b: int, c: int, cross: Array) -> Any:
     """P⁻¹ but for the division by the determinant, which is returned."""
     ax, ay, az = points[a, 0], points[a, 1], points[a, 2]
     bx, by, bz = points[b, 0], points[b, 1], points[b, 2]
@@ -82,7 +83,7 @@ def _put_surface(
     floats[face, L.SOAKED] = soak if floats[face, L.NORMAL + 2] > UPRIGHT else -soak
 
 
-@kernel(forceinline=True)
+@inlined
 def prepare_face(
     view: L.View, two_sided: bool, a: int, b: int, c: int, face: int, frame: L.FrameArrays, thread: L.ThreadArrays
 ) -> bool:
@@ -160,7 +161,7 @@ def prepare_face(
     return True
 
 
-@kernel
+@inlined
 def prepare_chunk(
     view: L.View,
     light: Array,
@@ -212,7 +213,7 @@ def prepare_chunk(
     row[L.ROW], row[L.ROW_END] = top, bottom
 
 
-@kernel
+@inlined
 def prepare_instance(
     view: L.View,
     light: Array,

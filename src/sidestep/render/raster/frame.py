@@ -6,6 +6,8 @@ the tables, known from ``plan_frame``, so the picture does not depend on which t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sidestep.kernels.jit import atomic_add, kernel
@@ -137,7 +139,7 @@ def aim_shadow(camera: Array, shadow: L.ShadowArrays) -> None:
 
 
 @kernel
-def remember_boxes(frame: L.FrameArrays) -> int:
+def remember_boxes(frame: L.FrameArrays) -> Any:
     """Remember where this frame's shadows are; returns how many."""
     count = frame.counts[L.CASTERS]
     for c in range(count):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -296,4 +297,4 @@ class Line(NamedTuple):
     camera: Array
     row: int
     width: int
-    begin: int
+    begin: np.uint64

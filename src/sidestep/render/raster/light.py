@@ -43,7 +43,7 @@ def unpack_row(line: L.Line, seen: Array, faces: Array, far: Array) -> None:
         poke(far, x, UNIT / to_float(np.uint32(value >> np.uint64(32))))
 
 
-@kernel
+@inlined
 def lay_row(line: L.Line, faces: Array, floats: Array, thread: L.ThreadArrays) -> None:
     """Share of sun and sky, and plain colour of every pixel of a row. What is linear on the picture is divided by
     depth, so it is multiplied by it here. ``owner`` is the face of a pixel if there is more to do for that face (its
@@ -218,7 +218,7 @@ def _sheltered(shelter: Array, tx: np.float32, ty: np.float32) -> np.float32:
     return value if inside else ZERO
 
 
-@kernel
+@inlined
 def light_row(line: L.Line, light: Array, shelter: Array, sun: Array, thread: L.ThreadArrays) -> None:
     """Light that leaves a surface: its colour times sky and sun. Near the ground, what does not face up is darker, and
     so is what lies close to things that stand on it."""

@@ -5,6 +5,7 @@ material asks for; the other pictures are written from the same visibility buffe
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def _log2(x: np.float32) -> np.float32:
 
 
 @inlined
-def choose_picture_level(picture: Array, ux: np.float32, vx: np.float32, uy: np.float32, vy: np.float32) -> int:
+def choose_picture_level(picture: Array, ux: np.float32, vx: np.float32, uy: np.float32, vy: np.float32) -> Any:
     """The mip level for a pixel over which (u, v) change by (ux, vx) along the row and (uy, vy) along the column.
 
     The level is that of the mean of the longer and the shorter side, but no more than two levels finer than the longer
@@ -71,7 +72,7 @@ def choose_picture_level(picture: Array, ux: np.float32, vx: np.float32, uy: np.
     return min(max(level, np.int32(0)), np.int32(min(size, L.PICTURE_LEVELS - 1)))
 
 
-@kernel(forceinline=True)
+@inlined
 def lay_texels(
     texels: Array, offset: int, edge: np.int32, u: Along, v: Along, far: Array, begin: int, count: int, colour: L.Rgb
 ) -> None:
@@ -159,7 +160,7 @@ def fill_sky(line: L.Line, light: Array, noise: Array, begin: int, end: int, far
         poke(far, x, ZERO)
 
 
-@kernel(forceinline=True)
+@inlined
 def lay_picture(
     surfaces: L.SurfaceArrays, frame: L.FrameArrays, face: int, row: int, begin: int, end: int, far: Array, out: L.Rgb
 ) -> None:

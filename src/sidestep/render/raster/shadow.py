@@ -28,7 +28,7 @@ def _to_texel(view: Array, x: float, y: float, z: float) -> Corner:
     )
 
 
-@kernel(forceinline=True)
+@inlined
 def draw_shadow(a: Corner, b: Corner, c: Corner, row: int, row_end: int, size: int, shadow: Array) -> None:
     """One triangle, corners in texels and height, into the rows ``row`` … ``row_end`` of the map. One that faces the
     light is drawn lower by what its height changes over two texels, so that it does not shade itself."""

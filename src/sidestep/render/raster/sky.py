@@ -30,7 +30,7 @@ RIM = np.float32(1.0 / (DISC_COS - RIM_COS))
 
 
 @inlined
-def noise_at(noise: Array, x: np.float32, y: np.float32) -> np.float32:
+def noise_at(noise: Array, x: np.float32, y: np.float32) -> Any:
     """Bilinear value of a square table that repeats; its edge is a power of two."""
     mask = np.int32(noise.shape[0] - 1)
     line = np.int32(noise.shape[0])
@@ -52,7 +52,7 @@ def _field(light: Array, column: int) -> Any:
 
 
 @inlined
-def _gradient(light: Array, channel: int, share: np.float32, sun: np.float32) -> np.float32:
+def _gradient(light: Array, channel: int, share: np.float32, sun: np.float32) -> Any:
     """One colour of the sky between zenith and horizon, with the glow of the sun."""
     zenith = _field(light, L.ZENITH_RGB + channel)
     difference = _field(light, L.HORIZON_RGB + channel) - zenith

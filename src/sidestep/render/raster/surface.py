@@ -63,7 +63,7 @@ def _lay_normals(line: L.Line, frame: L.FrameArrays, normal: L.Rgb) -> None:
 
 
 @kernel
-def _misses_row(line: L.Line, lamp: Array) -> bool:
+def _misses_row(line: L.Line, lamp: Array) -> Any:
     """Whether a lamp cannot reach anything that the row shows: the plane of its rays, or all that is ahead."""
     camera, reach = line.camera, lamp[L.LAMP_REACH]
     dx, dy = lamp[L.LAMP_X] - camera[L.EYE], lamp[L.LAMP_Y] - camera[L.EYE + 1]

@@ -7,6 +7,7 @@ from the end that stays, and the planes come in one order, so no gap opens betwe
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from sidestep.render.raster import layout as L
 from sidestep.render.raster.intrinsics import peek, poke, to_bits
 from sidestep.render.raster.layout import Array
 
-Corner, Limits = tuple[int, int], tuple[np.float32, np.float32]
+Corner = tuple[int, int]
+Limits = tuple[np.float32, np.float32]
 BEHIND, OUTSIDE = 1, 2  # flags of a vertex: nearer than the near plane; too far off the picture for whole numbers
 BONE_COLUMNS = 18  # of the scratch: 12 of the matrix, then the sun's and the zenith's direction
 
@@ -44,7 +46,7 @@ def _project(camera: Array, k: np.uint64, x: float, y: float, z: float, frame: L
     poke(frame.flags, k, np.uint8(0 if near else OUTSIDE) if ahead else np.uint8(BEHIND))
 
 
-@kernel
+@inlined
 def move_chunk(camera: Array, row: Array, static: L.StaticArrays, lit: Array, frame: L.FrameArrays) -> None:
     """The vertices of one static chunk; ``lit`` (V, 2): the sun's and the sky's share, known before the frame."""
     chunk, vertices = static.chunks[row[L.SOURCE]], static.vertices
@@ -84,7 +86,7 @@ def move_bones(camera: Array, light: Array, bones: Array, count: int, scratch: A
             scratch[b, 15 + j] = bones[b, 2, j]
 
 
-@kernel
+@inlined
 def move_instance(
     camera: Array,
     light: Array,
@@ -122,7 +124,7 @@ PLANES = 5
 
 
 @inlined
-def _inside(camera: Array, plane: int, x: float, y: float, z: float) -> float:
+def _inside(camera: Array, plane: int, x: float, y: float, z: float) -> Any:
     """Signed distance, of any scale, from the near plane or from one of the four guards."""
     if plane == 0:
         return x - camera[L.NEAR]
@@ -235,11 +237,11 @@ def _edge(start: Corner, end: Corner, flipped: bool, row: int, row_end: int, lef
 
 
 @inlined
-def _corner(table: Array, index: int, column: int) -> Corner:
+def _corner(table: Array, index: int, column: int) -> Any:
     return np.int64(table[index, column]), np.int64(table[index, column + 1])
 
 
-@kernel(forceinline=True)
+@inlined
 def scan_face(ints: Array, polygons: Array, face: int, row: int, row_end: int, left: Array, right: Array) -> None:
     """Fill ``left`` and ``right`` (one past the last pixel) for the rows of one face."""
     flipped = ints[face, L.FLIPPED] != 0
@@ -272,7 +274,7 @@ def _fill_row(
         seen[index] = key if key > old else old
 
 
-@kernel(forceinline=True)
+@inlined
 def draw_face(frame: L.FrameArrays, face: int, width: int, band: int, band_end: int, left: Array, right: Array) -> None:
     """Put one face into the rows ``band`` … ``band_end`` of the visibility buffer (rows × width, flat)."""
     ints, planes = frame.ints, frame.depths

@@ -181,7 +181,7 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
 def house_line(court: Any) -> Any:
     """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as may be."""
     hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
-    closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
+    closed: Any = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
     closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
     for tolerance in (0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
         front = shapely.set_precision(shapely.simplify(closed, tolerance), SNAP)
