@@ -180,10 +180,9 @@ def _make_scratch(width: int, height: int, bones: int) -> L.ThreadArrays:
     def row(dtype: type = np.float32) -> L.Array:
         return np.zeros(width, dtype)
 
-    triples: dict[str, Any] = {
-        name: L.Rgb(row(), row(), row()) for name in ("surface", "out", "lamp", "spare", "normal")
-    }
     rows: dict[str, Any] = {name: row() for name in ("far", "sun", "sky", "shaded_sun", "through")}
+    for name in ("surface", "out", "lamp", "spare", "normal"):
+        rows[name] = L.Rgb(row(), row(), row())
     return L.ThreadArrays(
         bones=np.empty((bones, BONE_COLUMNS)),
         cross=np.empty(9),
