@@ -26,15 +26,7 @@ from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_
 
 @kernel
 def walk_orca(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of ORCA."""
     people = agents.shape[1]
@@ -46,15 +38,7 @@ def walk_orca(
 
 @kernel
 def walk_helbing(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of the Helbing social force model."""
     people = agents.shape[1]
@@ -67,15 +51,7 @@ def walk_helbing(
 
 @kernel
 def walk_moussaid(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of the Moussaïd social force model."""
     people = agents.shape[1]
@@ -88,15 +64,7 @@ def walk_moussaid(
 
 @kernel
 def begin_orca(
-    decided: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    shared: Any,
+    decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, shared: Any
 ) -> None:
     """Move everybody by the last step's decision, if any, wish anew, and sort people into ``shared``."""
     people = agents.shape[1]
@@ -158,15 +126,8 @@ CODES = {
     "social_force_moussaid": layout.MODEL_MOUSSAID,
     "social_force_helbing": layout.MODEL_HELBING,
 }
-WALKS = {
-    "orca": walk_orca,
-    "social_force_moussaid": walk_moussaid,
-    "social_force_helbing": walk_helbing,
-}
-PARTS = {
-    "social_force_moussaid": part_of_moussaid,
-    "social_force_helbing": part_of_helbing,
-}
+WALKS = {"orca": walk_orca, "social_force_moussaid": walk_moussaid, "social_force_helbing": walk_helbing}
+PARTS = {"social_force_moussaid": part_of_moussaid, "social_force_helbing": part_of_helbing}
 PEERS: dict[tuple[str, int], Callable[[Square], Peer]] = {
     **{("orca", people): peers.orca_peer for people in SIZES},
     **{("social_force_moussaid", people): peers.moussaid_peer for people in (50, 200)},

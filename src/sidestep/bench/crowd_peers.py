@@ -112,14 +112,7 @@ class _PyRvo:
         self._simulator.set_time_step(TIME_STEP)
         for position, velocity in zip(square.positions.tolist(), square.velocities().tolist(), strict=True):
             self._simulator.add_agent(
-                position,
-                NEIGHBOUR_DISTANCE,
-                NEIGHBOURS,
-                HORIZON,
-                PYRVO_HORIZON_WALLS,
-                RADIUS,
-                MAX_SPEED,
-                velocity,
+                position, NEIGHBOUR_DISTANCE, NEIGHBOURS, HORIZON, PYRVO_HORIZON_WALLS, RADIUS, MAX_SPEED, velocity
             )
 
     def positions(self) -> FloatArray:

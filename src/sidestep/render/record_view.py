@@ -37,7 +37,7 @@ TURN_S, SLIDE_S = 0.5, 0.6
 
 
 class ChaseCamera:
-    """The way of the chasing camera along the poses (T+1, 3) of a robot, ``step_s`` apart."""
+    """A camera that follows a robot along its poses (T+1, 3), ``step_s`` apart."""
 
     def __init__(self, path: FloatArray, step_s: float, walls: FloatArray) -> None:
         self._path = path
@@ -69,27 +69,27 @@ def high_walls(scene: SceneSpec, walls: FloatArray, indoor: bool) -> FloatArray:
 
 
 def _smooth_headings(headings: FloatArray, steps: float) -> FloatArray:
-    calm = np.array(headings, np.float64)
-    for step in range(1, len(calm)):
-        calm[step] = calm[step - 1] + (headings[step] - calm[step - 1]) / steps
-    return calm
+    smooth = np.array(headings, np.float64)
+    for step in range(1, len(smooth)):
+        smooth[step] = smooth[step - 1] + (headings[step] - smooth[step - 1]) / steps
+    return smooth
 
 
-def _free_distance_behind(places: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatArray:
-    """How far behind each place the camera may be, m."""
-    free = np.full(len(places), BACK_M)
+def _free_distance_behind(positions: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatArray:
+    """How far behind each position the camera may be, m."""
+    free = np.full(len(positions), BACK_M)
     along = -np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
     for x0, y0, x1, y1 in walls:
         ex, ey = x1 - x0, y1 - y0
         cross = along[:, 0] * ey - along[:, 1] * ex
         with np.errstate(divide="ignore", invalid="ignore"):
-            dx, dy = x0 - places[:, 0], y0 - places[:, 1]
+            dx, dy = x0 - positions[:, 0], y0 - positions[:, 1]
             ray = (dx * ey - dy * ex) / cross
             edge = (dx * along[:, 1] - dy * along[:, 0]) / cross
             hit = (np.abs(cross) > 1e-9) & (ray > 0) & (edge >= 0) & (edge <= 1)
         free = np.where(hit, np.minimum(free, ray - OFF_WALL_M), free)
-    kept: FloatArray = np.clip(free, NEAREST_M, BACK_M)
-    return kept
+    limited: FloatArray = np.clip(free, NEAREST_M, BACK_M)
+    return limited
 
 
 def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
@@ -102,7 +102,7 @@ def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
 
 
 Angle = Literal["first", "chase", "above"]
-"""From the robot's own camera, from behind and above it, or from high up over the whole way."""
+"""From the robot's own camera, from behind and above it, or from high up over the whole route."""
 
 OUTSIDE_VIEW = radians(72.0)
 """Field of view of cameras that no robot carries."""

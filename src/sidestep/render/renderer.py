@@ -38,12 +38,7 @@ from sidestep.render.shading_maps import GroundPlane, ShadowMap, Shelter
 from sidestep.render.target import Target, WorkerThreads
 from sidestep.types.base import FloatArray, IntArray
 
-WANTS = {
-    "rgb": L.WANT_RGB,
-    "depth": L.WANT_DEPTH,
-    "semantic": L.WANT_SEMANTIC,
-    "instance": L.WANT_INSTANCE,
-}
+WANTS = {"rgb": L.WANT_RGB, "depth": L.WANT_DEPTH, "semantic": L.WANT_SEMANTIC, "instance": L.WANT_INSTANCE}
 DTYPES: dict[str, type] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8, "instance": np.int32}
 ALL = frozenset(WANTS)
 BACK_ENDS = ("cpu", "gl", "auto")

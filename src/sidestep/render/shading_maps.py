@@ -123,10 +123,7 @@ class Shelter:
     def _draw_static(self, x: float, y: float) -> None:
         places = np.floor((self._points - (x, y)) * L.SHELTER_PER_METRE).astype(np.int64)
         inside = ((places >= 0) & (places < L.SHELTER_SIZE)).all(axis=1)
-        values = np.maximum(
-            _fade(places[inside & self._tall], *NEAR_TALL),
-            _fade(places[inside], *NEAR_ANY),
-        )
+        values = np.maximum(_fade(places[inside & self._tall], *NEAR_TALL), _fade(places[inside], *NEAR_ANY))
         self._arrays.static[:] = values
         self._arrays.plain[:] = values
         pack_shelter(

@@ -12,15 +12,7 @@ import numpy as np
 
 from sidestep.kernels.approx import PI, sincos64, wrap_angle
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.render.people.gait_kernels import (
-    RUN_FROM,
-    Array,
-    FootRoll,
-    Gait,
-    foot_position,
-    make_gait,
-    smooth,
-)
+from sidestep.render.people.gait_kernels import RUN_FROM, Array, FootRoll, Gait, foot_position, make_gait, smooth
 
 Vector = tuple[float, float, float]
 Foot = tuple[float, float, float, float, float]

@@ -13,7 +13,7 @@ import shapely
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
-from sidestep.render.scene.furniture import Thing
+from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import SNAP, Layout, join, minus, off_grid
 from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
 from sidestep.render.scene.street_furniture import add_tree
@@ -253,8 +253,8 @@ def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Gene
                 placed.append((x, y))
                 with builder.object():
                     trunk = disc(x, y, 0.16, 8)
-                    thing = Thing(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
-                    add_tree(builder, thing)
+                    piece = FurniturePiece(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
+                    add_tree(builder, piece)
 
 
 def _add_apron(builder: MeshBuilder, outer: Any) -> None:
