@@ -27,6 +27,7 @@ class Work(Protocol):
 
     def prepare(self) -> None:
         """What has to happen between two runs and is not timed; by default nothing."""
+        return
 
     def run(self) -> float:
         """The timed part, at most a fraction of a second long; returns how many units of work were done."""

@@ -69,9 +69,9 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
         trunk_ring(1.464, (0.060 + bulk / 2, 0.074 + bulk / 2, shoulder * 0.66 + bulk), 0, power=2.2),
         trunk_ring(1.492 + bulk * 1.5, (neck + 0.008, neck + 0.010, neck + 0.010), 1, power=2.0),
     ]
-    kept = [ring for ring in rings if ring is not None]
+    used = [ring for ring in rings if ring is not None]
     turn = 0.5 if level == 2 else 0.0  # four corners show more of a trunk than four edges
-    return [tube(kept, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]
+    return [tube(used, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]
 
 
 def _mix(seat: float, waist: float, z: float) -> float:

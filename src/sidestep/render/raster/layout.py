@@ -41,8 +41,8 @@ INSTANCE = 0  # -1: a static chunk
 SOURCE = 1  # row of chunks or of levels
 FIRST_VERTEX = 2  # in the vertex tables of the frame
 FIRST_FACE = 3  # in the face tables of the frame; the 0th face is the sky
-FACES = 4  # how many faces were kept
-ROW, ROW_END = 5, 6  # rows of the picture that the kept faces can touch
+FACES = 4  # number of faces that can be seen
+ROW, ROW_END = 5, 6  # rows of the picture that these faces can touch
 OBJECT_COLUMNS = 7
 
 # counts (COUNT_SIZE,) int64: of one frame
