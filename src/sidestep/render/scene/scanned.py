@@ -15,7 +15,7 @@ import shapely
 
 from sidestep.errors import BadInput
 from sidestep.reading import read_glb
-from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
+from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes, vertex_normals
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.scene import Region, SceneSpec
@@ -93,10 +93,9 @@ def _check_extent(file: Path, mesh: Mesh) -> None:
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     extent = float((high - low).max())
     if not SMALLEST <= extent <= LARGEST:
-        size = f"{extent:.3g} m"
         raise BadInput(
-            f"{file}: the place would be {size} across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. Is it in "
-            f"millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
+            f"{file}: the place would be {extent:.3g} m across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. "
+            "Is it in millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
         )
 
 
@@ -109,11 +108,6 @@ def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, seman
     corners = vertices[faces]
     area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(area, axis=1, keepdims=True)
-    normals = np.zeros_like(vertices)
-    for k in range(3):
-        np.add.at(normals, faces[:, k], area)
-    norm = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.where(norm > 1e-12, normals / np.maximum(norm, 1e-12), (0.0, 0.0, 1.0))
     labels = np.full(len(faces), int(semantic), np.uint8)
     if semantic == Semantic.OTHER:
         upward = (area[:, 2] / np.maximum(length[:, 0], 1e-12)) > np.cos(np.radians(30))
@@ -121,7 +115,7 @@ def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, seman
     return Mesh(
         np.nan_to_num(vertices).astype(np.float32),
         faces.astype(np.int32),
-        normals.astype(np.float32),
+        vertex_normals(vertices, faces).astype(np.float32),
         uv.astype(np.float32),
         np.full(len(faces), material, np.int32),
         labels,
@@ -140,10 +134,8 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
     factor = getattr(material, "baseColorFactor", None)
     painted = visual if material is None else material
     colour = np.clip(np.asarray(painted.main_color if factor is None else factor, np.float64)[:3] / 255.0, 0.0, 1.0)
-    linear = (
-        (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)
-    )  # glTF factors are linear
-    return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))
+    linear = colour**2.2 if factor is None else colour  # glTF factors are linear
+    return Material(f"colour {index}", linear.astype(np.float32).reshape(1, 1, 3), 1.0, True), np.zeros((count, 2))
 
 
 BUNDLED = "bundled:"
