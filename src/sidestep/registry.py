@@ -1,8 +1,8 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.road_users``, ``sidestep.drivers``) and
-touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.road_users``, ``sidestep.drivers``,
+``sidestep.looks``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "road_users", "drivers"]
+Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "road_users", "drivers", "looks"]
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -72,6 +72,13 @@ DRIVERS: dict[str, str] = {
     "follow_path": "sidestep.traffic.drivers:FollowPath",
 }
 
+LOOKS: dict[str, str] = {
+    "car": "sidestep.render.vehicles:car_look",
+    "van": "sidestep.render.vehicles:van_look",
+    "bicycle": "sidestep.render.vehicles:bicycle_look",
+}
+"""Functions from a spec and a number to the figure that cameras draw; the number varies the paint."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -83,7 +90,7 @@ def table(kind: Kind) -> dict[str, str]:
     else:
         bundled = {
             "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS,
-            "road_users": ROAD_USERS, "drivers": DRIVERS,
+            "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS,
         }  # fmt: skip
         known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
@@ -119,6 +126,7 @@ def kind_in_singular(kind: Kind) -> str:
         "cameras": "camera",
         "road_users": "kind of road user",
         "drivers": "driver",
+        "looks": "look",
     }
     return singular[kind]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import shapely
 
-from sidestep import exact
-from sidestep.errors import BadInput, describe_error, place_of
+from sidestep import exact, registry
+from sidestep.errors import BadInput, UnknownName, describe_error, place_of
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.world import BODY_ROWS, COVER, COVER_X, RULE_DT, mirror_cover
@@ -58,6 +58,9 @@ def load_specs(scenario: Scenario, base: Path | None) -> tuple[Scenario, tuple[R
         for place in scenario.robots
     )
     vehicles = tuple(load_vehicle(place.kind) if place.spec is None else place.spec for place in scenario.traffic)
+    for k, spec in enumerate(vehicles):
+        if spec.look and spec.look not in registry.names("looks"):
+            raise UnknownName("look", spec.look, registry.names("looks"), where=f"vehicle {k} ({spec.name})")
     traffic = tuple(
         place.model_copy(update={"spec": spec}) for place, spec in zip(scenario.traffic, vehicles, strict=True)
     )

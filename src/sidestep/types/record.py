@@ -336,6 +336,19 @@ class RoadUser(NamedTuple):
         """Whether it is traffic, not a robot."""
         return self.subject.startswith("vehicle:")
 
+    @property
+    def box(self) -> tuple[tuple[float, float], tuple[float, float, float]]:
+        """Middle in the body's frame, and half of length, width and height, m. A robot whose spec is unknown is 1 m
+        high."""
+        radius = self.footprint.enclosing_radius
+        x, y = zip(*(self.footprint.polygon or ((-radius, -radius), (radius, radius))), strict=True)
+        middle = (min(x) + max(x)) / 2, (min(y) + max(y)) / 2
+        return middle, (
+            (max(x) - min(x)) / 2,
+            (max(y) - min(y)) / 2,
+            0.5 if self.spec is None else self.spec.height / 2,
+        )
+
 
 def others(record: EpisodeRecord) -> tuple[RoadUser, ...]:
     """Who the columns of ``other_pose`` and ``other_radius`` are: the scenario's other robots, then its vehicles."""
