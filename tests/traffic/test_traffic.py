@@ -274,10 +274,10 @@ def test_cameras_draw_vehicles_as_vehicles() -> None:
 def test_bodies_by_hand() -> None:
     car = load_vehicle("car").footprint
     cover = cover_body(car)
-    assert (cover.count, cover.spacing, cover.x) == (4, 1.125, pytest.approx(-0.9 + 0.5625))
+    assert (cover.discs, cover.spacing, cover.x) == (4, 1.125, pytest.approx(-0.9 + 0.5625))
     assert cover.radius == pytest.approx((0.9**2 + 0.5625**2) ** 0.5)
     assert inner_radius(car) == pytest.approx(0.9)
-    assert cover_body(Footprint(radius=0.4)).count == 0
+    assert cover_body(Footprint(radius=0.4)).discs == 0
     ahead = Footprint(polygon=((1, -1), (2, -1), (2, 1), (1, 1)))
     assert inner_radius(ahead) == 0.0
 

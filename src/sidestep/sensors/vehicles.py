@@ -22,11 +22,12 @@ def outline_edges(footprints: Sequence[Footprint], poses: FloatArray) -> FloatAr
     """(E, 4) float32: x0, y0, x1, y1 of the edges of bodies at ``poses`` (K, 3), world frame."""
     edges = [np.zeros((0, 4))]
     for footprint, pose in zip(footprints, poses.tolist(), strict=True):
-        corners = footprint.polygon
-        if corners is None:
-            angles = 2.0 * np.pi / CIRCLE_CORNERS * np.arange(CIRCLE_CORNERS)
-            corners = footprint.enclosing_radius * np.stack([exact.cos(angles), exact.sin(angles)], axis=1)
-        placed = exact.rotate(np.asarray(corners, np.float64), pose[2]) + np.array(pose[:2])
+        if footprint.polygon is None:
+            turns = 2.0 * np.pi / CIRCLE_CORNERS * np.arange(CIRCLE_CORNERS)
+            corners = footprint.enclosing_radius * np.stack([exact.cos(turns), exact.sin(turns)], axis=1)
+        else:
+            corners = np.array(footprint.polygon, np.float64)
+        placed = exact.rotate(corners, pose[2]) + np.array(pose[:2])
         edges.append(np.concatenate([placed, np.roll(placed, -1, axis=0)], axis=1))
     return np.concatenate(edges).astype(np.float32)
 

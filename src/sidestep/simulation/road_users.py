@@ -82,7 +82,9 @@ def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: Compi
         row[[ROBOT_V, ROBOT_VX, ROBOT_VY]] = vehicle.speed, vehicle.speed * cosine, vehicle.speed * sine
     goals = [robot.goal for robot in robots] + [pose[:2] for pose in poses[len(robots) :]]
     body = np.zeros((len(poses), BODY_ROWS, 2))
-    radii, shares, discs = [], [robot.share for robot in robots] + [0.0] * len(traffic), []
+    shares = [robot.share for robot in robots] + [0.0] * len(traffic)
+    radii: list[float] = []
+    discs: list[tuple[float, float]] = []
     for k, spec in enumerate(specs):
         corners = spec.footprint.polygon or ()
         body[k, 0] = len(corners), spec.footprint.enclosing_radius
@@ -91,8 +93,8 @@ def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: Compi
         radii.append(inner_radius(spec.footprint) if is_covered else spec.footprint.enclosing_radius)
         if is_covered:
             cover = cover_body(spec.footprint)
-            body[k, COVER], body[k, COVER_X] = (cover.count, len(discs)), (cover.x, cover.spacing)
-            discs += [(cover.radius, spec.limits.max_speed)] * cover.count
+            body[k, COVER], body[k, COVER_X] = (cover.discs, len(discs)), (cover.x, cover.spacing)
+            discs += [(cover.radius, spec.limits.max_speed)] * cover.discs
     seen = np.array([*zip(radii, (spec.limits.max_speed for spec in specs), strict=True), *discs])
     agents, flags = _columns(state, body, seen)
     agents[layout.SHARE, : len(shares)] = shares
@@ -141,7 +143,7 @@ def _check_vehicles(
     scene: CompiledScene, where: str,
 ) -> None:  # fmt: skip
     bodies = [_outline(spec.footprint, pose) for spec, pose in zip(specs, poses, strict=True)]
-    walls = shapely.multilinestrings(shapely.linestrings(scene.segments.reshape(-1, 2, 2).astype(float)))
+    walls = shapely.MultiLineString(list(scene.segments.reshape(-1, 2, 2).astype(np.float64)))
     robots = len(specs) - len(traffic)
     for k, place in enumerate(traffic):
         here = f"{where}: vehicle {k} ({place.kind})"

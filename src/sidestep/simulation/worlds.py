@@ -34,6 +34,7 @@ class Worlds:
 
     people: int
     robots: int  # robots and vehicles, vehicles last
+    _agent_columns: int
     index: IntArray  # (B, 3) int32: which scene of the bank, which recording, which ground
     routes: FloatArray  # (B, N, W, 2) float32
 

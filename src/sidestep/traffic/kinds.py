@@ -34,7 +34,7 @@ def load_vehicle(kind: str) -> RobotSpec:
 class Cover(NamedTuple):
     """Equal discs in a row along the x axis of a body's frame that cover its bounding box."""
 
-    count: int
+    discs: int
     x: float  # of the first, m
     spacing: float  # m
     radius: float  # m
