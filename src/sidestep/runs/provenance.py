@@ -29,7 +29,7 @@ from importlib.metadata import PackageNotFoundError, version
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
     "crowd", "datasets", "exact.py", "guests", "kernels", "render", "robots", "scenes", "sensors", "simulation",
-    "types",
+    "traffic", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""
