@@ -10,7 +10,7 @@ from PIL import Image
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
-from sidestep.render.people import GESTURES
+from sidestep.render.people.skeleton import GESTURES
 from sidestep.render.world_view import ROBOT_IDS
 from sidestep.robots import robot_names
 from tools import contact_sheet

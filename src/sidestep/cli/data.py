@@ -70,8 +70,8 @@ def get(
     from sidestep.cli.verb import progress_bar
     from sidestep.datasets.install import get_dataset
 
-    with quiet_stdout(as_json), progress_bar(name, is_download=True) as move:
-        added = get_dataset(name, url, move)
+    with quiet_stdout(as_json), progress_bar(name, is_download=True) as progress:
+        added = get_dataset(name, url, progress)
     _report_added(added, as_json)
 
 

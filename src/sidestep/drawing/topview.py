@@ -124,7 +124,7 @@ class TopView:
         goal_radius: float = 0.3,
         route: FloatArray | None = None,
         others: FloatArray | None = None,
-        other_radii: FloatArray | None = None,
+        other_footprints: Sequence[Footprint] = (),
         collisions: FloatArray | None = None,
         ringed: BoolArray | None = None,
         personal_space: bool = False,
@@ -137,8 +137,8 @@ class TopView:
         ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (arrows when given),
         ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to
         newest; ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are
-        further machines' poses. ``collisions (C, 3)``: place and seconds since the contact began. ``ringed (N,)``:
-        people with a red ring.
+        poses of other robots and vehicles. ``collisions (C, 3)``: place and seconds since the contact began.
+        ``ringed (N,)``: people with a red ring.
         """
         image = self.background.copy()
         count = len(people)
@@ -153,9 +153,8 @@ class TopView:
         self._draw_rings(people, radii, ringed)
         for x, y, _ in contacts:
             self._draw_contact_mark(x, y)
-        if others is not None and other_radii is not None:
-            for pose, radius in zip(others, other_radii, strict=True):
-                draw_machine(self._canvas, self.view, pose, Footprint(radius=float(radius)), palette.OTHER_MACHINE)
+        for pose, footprint in zip(() if others is None else others, other_footprints, strict=True):
+            draw_machine(self._canvas, self.view, pose, footprint, palette.OTHER_MACHINE)
         draw_machine(self._canvas, self.view, robot_pose, robot_footprint, palette.ROBOT)
         for x, y, age in contacts:
             self._draw_flash(x, y, age)

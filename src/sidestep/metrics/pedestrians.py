@@ -150,9 +150,8 @@ MINIMUM_VEHICLE_DISTANCE = Metric(
     name="minimum_vehicle_distance",
     unit="m",
     direction="higher",
-    definition="Minimum over all states of the distance from the robot's surface to the enclosing circle of "
-    "the nearest vehicle or "
-    "other robot.",
+    definition="Minimum over all states of the distance from the robot's surface to the outline of the nearest vehicle "
+    "or the enclosing circle of the nearest other robot.",
     source=SIDESTEP,
     distance="surface",
     validity="Episodes with vehicles or other robots.",

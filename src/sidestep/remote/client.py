@@ -287,6 +287,7 @@ def observation_of(message: Message) -> SimpleNamespace:
     seen = SimpleNamespace(time=message["time"], robot=Robot(**message["robot"]), signals=message.get("signals"))
     seen.goal = tuple(message["goal"]) if "goal" in message else None
     seen.pedestrians = _fields(message["pedestrians"], People) if "pedestrians" in message else None
+    seen.vehicles = _fields(message["vehicles"], SimpleNamespace) if "vehicles" in message else None
     seen.history = tuple(_fields(one, People) for one in message["history"]) if "history" in message else None
     seen.lidar = _fields(message["lidar"], SimpleNamespace) if "lidar" in message else None
     for name in ("rgb", "depth", "semantic"):

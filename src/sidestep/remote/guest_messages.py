@@ -18,7 +18,7 @@ from sidestep.errors import BadInput, printable
 from sidestep.remote.messages import SCENE_ARRAYS, observation_message, pack_array
 from sidestep.remote.messages import task_message as remote_task_message
 from sidestep.remote.wire import Garbled, Message
-from sidestep.types import CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task
+from sidestep.types import CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task, Vehicles
 from sidestep.types.observation import Future, LidarScan, PointScan
 from sidestep.types.record import MOST_PLAN_POINTS
 from sidestep.types.sensors import CameraSettings
@@ -141,6 +141,7 @@ class ObservationReceiver:
             robot=RobotState(**message["robot"]),
             goal=None if goal is None else (goal[0], goal[1]),
             pedestrians=None if people is None else _people_of(people),
+            vehicles=_vehicles_of(message["vehicles"]) if "vehicles" in message else None,
             lidar=None if scan is None else LidarScan(**{**scan, "ranges": unpack_array(scan["ranges"])}),
             history=self._past(message) if "history" in message else None,
             **{name: unpack_array(message[name]) for name in PICTURES if name in message},
@@ -158,6 +159,11 @@ class ObservationReceiver:
 
 def _people_of(message: Message) -> Pedestrians:
     return Pedestrians(**{name: unpack_array(value) for name, value in message.items()})
+
+
+def _vehicles_of(message: Message) -> Vehicles:
+    arrays = {name: unpack_array(value) for name, value in message.items() if name != "kind"}
+    return Vehicles(kind=tuple(message["kind"]), **arrays)
 
 
 def _points_of(message: Message) -> PointScan:

@@ -9,7 +9,17 @@ import numpy as np
 
 from sidestep.errors import did_you_mean
 from sidestep.remote.wire import Garbled, Message, Refused
-from sidestep.types import Command, Drive, HolonomicVelocity, Observation, Pedestrians, Position, Task, Velocity
+from sidestep.types import (
+    Command,
+    Drive,
+    HolonomicVelocity,
+    Observation,
+    Pedestrians,
+    Position,
+    Task,
+    Vehicles,
+    Velocity,
+)
 from sidestep.types import Waypoints as WaypointsCommand
 from sidestep.types.command import MOST_WAYPOINTS
 from sidestep.types.observation import NEEDS, PointScan
@@ -134,6 +144,10 @@ def observation_message(observation: Observation, binary: bool) -> Message:
         message["goal"] = [float(value) for value in observation.goal]
     if observation.pedestrians is not None:
         message["pedestrians"] = _pedestrians(observation.pedestrians, binary)
+    if observation.vehicles is not None:
+        fields = {name: getattr(observation.vehicles, name) for name in Vehicles.__slots__ if name != "kind"}
+        message["vehicles"] = {name: pack_array(value, binary) for name, value in fields.items()}
+        message["vehicles"]["kind"] = list(observation.vehicles.kind)
     if observation.history is not None:
         message["history"] = [_pedestrians(people, binary) for people in observation.history]
     if observation.lidar is not None:

@@ -21,7 +21,7 @@ from sidestep.report.film import check_film, film_steps, write_film
 from sidestep.report.topview import EpisodeView
 from sidestep.robots import load_robot
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.robot import RobotSpec
 from sidestep.types.sensors import CameraSettings
 
@@ -99,10 +99,11 @@ _DEPTH_COLOURS, _SEMANTIC_COLOURS = _depth_table(), _semantic_table()
 def other_robots(record: EpisodeRecord) -> tuple[RobotSpec, ...]:
     """Specs in the order of ``record.other_pose``, up to the first that cannot be found any more."""
     specs: list[RobotSpec] = []
-    for placement in record.scenario.robots[1 : 1 + len(record.other_radius)]:
+    robots = record.scenario.robots[1:]
+    for k, user in enumerate(others(record)):
         try:
-            specs.append(load_robot(placement.spec))
-        except BadInput:  # a file of the suite, which need not lie beside the record
+            specs.append(user.spec or load_robot(robots[k].spec))
+        except (BadInput, IndexError):  # a file of the suite need not lie beside the record; foreign logs name no robot
             break
     return tuple(specs)
 

@@ -1,8 +1,8 @@
 """A record as an MCAP file of ROS 2 messages, for Foxglove, RViz and ``ros2 bag``. Topics: ``/tf``, ``/tf_static``,
-``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where the policy had a lidar, ``/scan``; where it
-published them, ``/plan`` and ``/forecasts``; where people are directed, ``/gestures``. Frames: ``map`` = ``odom`` =
-the record's world, ``base_link`` = the robot, ``laser`` = its scanner. Time 0 is the start of the episode. Needs
-the extra ``export``.
+``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where there are other robots or vehicles,
+``/vehicles``; where the policy had a lidar, ``/scan``; where it published them, ``/plan`` and ``/forecasts``; where
+people are directed, ``/gestures``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot,
+``laser`` = its scanner. Time 0 is the start of the episode. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidestep.metrics.series import present
 from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.types.base import BoolArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.writing import atomic
 
 FIELDS: dict[str, str] = {
@@ -85,7 +85,7 @@ def full_name(name: str) -> str:
 
 Message = dict[str, Any]
 PERSON_HEIGHT_M = 1.7
-CYLINDER, LINE_STRIP, LINE_LIST, TEXT = 3, 4, 5, 9
+CUBE, CYLINDER, LINE_STRIP, LINE_LIST, TEXT = 1, 3, 4, 5, 9
 ADD, DELETE = 0, 2
 TYPES = {
     "/tf": "tf2_msgs/TFMessage",
@@ -93,6 +93,7 @@ TYPES = {
     "/odom": "nav_msgs/Odometry",
     "/goal_pose": "geometry_msgs/PoseStamped",
     "/people": "visualization_msgs/MarkerArray",
+    "/vehicles": "visualization_msgs/MarkerArray",
     "/walls": "visualization_msgs/MarkerArray",
     "/scan": "sensor_msgs/LaserScan",
     "/plan": "nav_msgs/Path",
@@ -137,6 +138,8 @@ def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
         yield time, "/tf", {"transforms": [_transform(time, "odom", "base_link", pose)]}
         yield time, "/odom", _odometry(time, pose, record.robot_velocity[step].tolist())
         yield time, "/people", {"markers": _people(record, int(step), time, there)}
+        if len(record.other_radius):
+            yield time, "/vehicles", {"markers": _vehicles(record, int(step), time)}
         if record.person_gesture.size:
             yield time, "/gestures", {"markers": _gestures(record, int(step), time, there)}
         if step in published:
@@ -237,6 +240,31 @@ def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> 
         )
     gone = np.flatnonzero(there[max(step - 1, 0)] & ~there[step])
     return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
+
+
+def _vehicles(record: EpisodeRecord, step: int, time: float) -> list[Message]:
+    """A box for every other robot and vehicle, named after it."""
+    red, green, blue = (part / 255 for part in palette.OTHER_MACHINE)
+    markers = []
+    for k, user in enumerate(others(record)):
+        centre, half = user.box
+        x, y, heading = record.other_pose[step, k].tolist()
+        x, y = (
+            x + centre[0] * cos(heading) - centre[1] * sin(heading),
+            y + centre[0] * sin(heading) + centre[1] * cos(heading),
+        )
+        markers.append(
+            _marker(
+                time,
+                user.subject.partition(":")[0],
+                int(user.subject.partition(":")[2]),
+                type=CUBE,
+                pose=_pose((x, y, heading), half[2]),
+                scale=_vector(*(2 * value for value in half)),
+                color={"r": red, "g": green, "b": blue, "a": 1.0},
+            )
+        )
+    return markers
 
 
 def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:

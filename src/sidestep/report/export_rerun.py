@@ -1,8 +1,8 @@
 """A record as a Rerun recording (``.rrd``): open it with ``rerun FILE``.
 
-Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/plan`` and
-``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the series
-of the viewer; ``events`` is a text log. Needs the extra ``export``.
+Entities: ``world/robot``, ``world/vehicles/…`` and ``world/people`` move on the time line ``episode``; ``world/plan``
+and ``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the
+series of the viewer; ``events`` is a text log. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord, Plans
+from sidestep.types.record import EpisodeRecord, Plans, others
 from sidestep.writing import atomic
 
 TIMELINE = "episode"
@@ -41,6 +41,7 @@ def export_rerun(record: EpisodeRecord, path: Path) -> None:
             stream.save(str(temporary))
             _still(rerun, stream, record)
             _robot(rerun, stream, record)
+            _others(rerun, stream, record)
             _people(rerun, stream, record)
             _plans(rerun, stream, record)
             _scans(rerun, stream, record)
@@ -77,15 +78,28 @@ def _still(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
 
 
 def _robot(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
-    x, y, heading = record.robot_pose.T
+    stream.send_columns("world/robot", _time(rerun, record.time), _moved(rerun, record.robot_pose))
+    path = np.column_stack([record.robot_pose[:, :2], np.full(len(record.time), 0.02)])
+    way = rerun.LineStrips3D([path], colors=palette.ROBOT, radii=0.02)
+    stream.log("world/robot_path", way, static=True)
+
+
+def _moved(rerun: Any, pose: FloatArray) -> Any:
+    x, y, heading = pose.T
     nought = np.zeros_like(x)
-    moved = rerun.Transform3D.columns(
+    return rerun.Transform3D.columns(
         translation=np.column_stack([x, y, nought]),
         quaternion=np.column_stack([nought, nought, np.sin(heading / 2), np.cos(heading / 2)]),
     )
-    stream.send_columns("world/robot", _time(rerun, record.time), moved)
-    way = rerun.LineStrips3D([np.column_stack([x, y, nought + 0.02])], colors=palette.ROBOT, radii=0.02)
-    stream.log("world/robot_path", way, static=True)
+
+
+def _others(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    """Other robots and vehicles as boxes."""
+    for k, user in enumerate(others(record)):
+        name, (centre, half) = f"world/vehicles/{user.subject.replace(':', '_')}", user.box
+        body = rerun.Boxes3D(half_sizes=[half], centers=[(*centre, half[2])], colors=palette.OTHER_MACHINE)
+        stream.log(name, body, static=True)
+        stream.send_columns(name, _time(rerun, record.time), _moved(rerun, record.other_pose[:, k]))
 
 
 def _people(rerun: Any, stream: Any, record: EpisodeRecord) -> None:

@@ -13,7 +13,7 @@ from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.report.episode_log import contacts_of, step_at
 from sidestep.report.film import film_steps, write_film
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import SceneSpec
 
 TRAIL_S = 2.5  # how long a person's trail lasts
@@ -51,6 +51,7 @@ class EpisodeView:
         touched = {contact.subject for contact in contacts_of(record)}
         self._ringed = np.array([ring_touched and f"person:{number}" in touched for number in record.person_id], bool)
         self._contacts = np.array([(c.x, c.y, c.time) for c in contacts_of(record)]).reshape(-1, 3)
+        self._other_footprints = [user.footprint for user in others(record)]
         self._trail_every = max(1, round(1 / (TRAIL_POINTS_PER_S * record.step_s)))
 
     def frame(self, step: int) -> Picture:
@@ -79,7 +80,7 @@ class EpisodeView:
             goal_radius=record.scenario.rules.goal_radius_m,
             route=np.array(record.scenario.ego.route) if record.scenario.ego.route else None,
             others=record.other_pose[step],
-            other_radii=record.other_radius,
+            other_footprints=self._other_footprints,
             collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
             ringed=self._ringed,
             personal_space=self.personal_space,

@@ -40,7 +40,7 @@ class Recorder:
         self._group = np.zeros((steps + 1, n), np.int32)
         reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
         self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
-        directed = world.direct is not None
+        directed = world.directs_people
         self._intents = IntentLog(world.person_id)
         self._gesture = np.zeros((steps + 1, n), np.uint8) if directed else None
         self._head_yaw = np.zeros((steps + 1, n), np.float32) if directed else None

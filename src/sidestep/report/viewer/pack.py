@@ -19,7 +19,7 @@ from sidestep.report.episode_log import contacts_of, episode_log, has_lidar
 from sidestep.report.topview import view_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import SceneSpec
 
 LONGEST = 5
@@ -243,6 +243,10 @@ def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str
         "person": record.person_id[who].tolist(),
         "colour": who.tolist(),
         "other_radius": record.other_radius.tolist(),
+        "other_body": [
+            {**user.footprint.model_dump(), "height": user.spec.height if user.spec else None}
+            for user in others(record)
+        ],
         "robot": _poses(record.robot_pose[frames][:, None]),
         "people": _poses(_people(record, frames, who)),
         "others": _poses(record.other_pose[frames]),
