@@ -14,6 +14,8 @@ length.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sidestep.interfaces import Metric
@@ -86,7 +88,8 @@ def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
 
     walls = record.walls.astype(np.float64).reshape(-1, 2, 2)
     places = points(record.person_position[state, person].astype(np.float64))
-    found, distance = STRtree(np.atleast_1d(linestrings(walls))).query_nearest(
+    lines: Any = linestrings(walls)  # an array, since there are several
+    found, distance = STRtree(lines).query_nearest(
         places, max_distance=WALL_REACH_M, return_distance=True, all_matches=False
     )
     near = found[0]
