@@ -103,7 +103,7 @@ def place_of(error: BaseException) -> str:
 
 def short_traceback(error: BaseException, message: str) -> str:
     """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files
-    are named as seen from the working folder or by their last name: a record holds nobody's home folder."""
+    are named by their last names, installed ones from their package on: a record holds nobody's home folder."""
     if isinstance(error, GuestFailed):
         return error.traceback
     try:
@@ -125,7 +125,7 @@ def _is_policy(file: str) -> bool:
 
 
 def _without_folder(file: str) -> str:
-    for folder in (PACKAGE.parent, Path.cwd(), *(each for each in Path(file).parents if each.name in INSTALLED)):
+    for folder in (PACKAGE.parent, *(each for each in Path(file).parents if each.name in INSTALLED)):
         if Path(file).is_relative_to(folder):
             return Path(file).relative_to(folder).as_posix()
     return file if file.startswith("<") else Path(file).name

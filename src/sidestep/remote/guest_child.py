@@ -28,6 +28,8 @@ from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 
 PR_SET_PDEATHSIG = 1
+OUTPUT_KEPT = 4096
+"""Characters of a traceback that are printed: more of the output is not kept."""
 TASK_LIMIT = 2**30
 """Bytes of a message from the benchmark, which is trusted here."""
 
@@ -157,7 +159,7 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
         answer = work(question)
     except BaseException as error:
         with suppress(BaseException):
-            traceback.print_exc()  # into the log beside the record
+            print(traceback.format_exc()[-OUTPUT_KEPT:], file=sys.stderr)  # into the log beside the record
         message = describe_error(error)
         where = short_traceback(error, message)
         answer = {"type": "error", "message": message + place_of(error), "traceback": where}
