@@ -1,7 +1,8 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.report_sections``) and touch none of our
+files.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
+Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "report_sections"]
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -63,6 +64,12 @@ DATASETS: dict[str, str] = {
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:make_camera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
+REPORT_SECTIONS: dict[str, str] = {
+    "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
+    "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+}
+"""Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -72,7 +79,14 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}[kind])
+        tables = {
+            "policies": POLICIES,
+            "suites": SUITES,
+            "datasets": DATASETS,
+            "cameras": CAMERAS,
+            "report_sections": REPORT_SECTIONS,
+        }
+        known = dict(tables[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -104,6 +118,7 @@ def kind_in_singular(kind: Kind) -> str:
         "suites": "suite",
         "datasets": "dataset format",
         "cameras": "camera",
+        "report_sections": "section of reports",
     }
     return singular[kind]
 

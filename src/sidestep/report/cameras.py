@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from PIL import Image
@@ -17,13 +17,14 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import Angle, RecordView
 from sidestep.render.renderer import Images
-from sidestep.report.film import check_film, film_steps, write_film
+from sidestep.report.film import check_film, film_steps, read_about, write_film
 from sidestep.report.topview import EpisodeView
 from sidestep.robots import load_robot
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.robot import RobotSpec
-from sidestep.types.sensors import CameraSettings
+from sidestep.types.sensors import CameraSettings, merge_camera_settings
+from sidestep.writing import whole_file
 
 PANELS = ("rgb", "depth", "semantic", "instance")
 FAR_M = 20.0
@@ -271,11 +272,8 @@ def save_picture(picture: Picture, path: Path, quality: int = 90) -> None:
     """Into a file; the format is chosen by its name."""
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise BadInput(f"{path}: a still is a .png or .jpg file; rename it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(path, quality=quality, optimize=True)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
+    with whole_file(path) as temporary:
+        Image.fromarray(picture).save(temporary, path.suffix[1:].replace("jpg", "jpeg"), quality=quality, optimize=True)
 
 
 def draw_film(
@@ -303,3 +301,45 @@ def draw_film(
                 progress(done, len(steps))
 
     write_film(frames(), path, fps, montage.size, about)
+
+
+class FilmJob(NamedTuple):
+    """A film to be made, unless ``target`` is there already and says that it is ``about`` the same."""
+
+    target: Path
+    label: str
+    """For the progress bar."""
+    about: str
+    load: Callable[[], EpisodeRecord | None]
+    """Reads the record; None if it cannot be read."""
+
+
+def make_films(
+    jobs: Sequence[FilmJob],
+    cameras: Sequence[str],
+    pictures: Sequence[str],
+    size: tuple[int, int],
+    progress: Callable[[int, int, str], None] | None = None,
+) -> list[bool]:
+    """Whether each film is there now. ``progress`` hears (frames done, frames in all as far as known, which film)."""
+    present = [read_about(job.target) == job.about for job in jobs]
+    missing = [k for k, found in enumerate(present) if not found]
+    done = 0
+    for left, k in zip(range(len(missing), 0, -1), missing, strict=True):
+        job = jobs[k]
+        record = job.load()
+        if record is None:
+            continue
+        frames = int(record.duration * FPS) + FPS // 2 + 1
+
+        def tell(now: int, of: int, before: int = done, rest: int = frames * left, label: str = job.label) -> None:
+            if progress is not None:
+                progress(before + now, before + max(rest, of), label)
+
+        changes = {"width": size[0], "height": size[1]}
+        settings = merge_camera_settings(record.scenario.sensors.camera, changes, "size of films")
+        draw_film(
+            record, job.target, cameras=cameras, panels=pictures, settings=settings, about=job.about, progress=tell
+        )
+        present[k], done = True, done + frames
+    return present
