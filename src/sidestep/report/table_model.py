@@ -198,7 +198,8 @@ class Cell:
     @property
     def counted(self) -> str:
         """``7 of 12`` where some episodes have no value."""
-        return f"{self.estimate.n} of {self.estimate.of}" if 0 < self.estimate.n < self.estimate.of else ""
+        text = f"{self.estimate.n} of {self.estimate.of}"
+        return text if 0 < self.estimate.n < self.estimate.of and self.written != text else ""
 
 
 @dataclass(frozen=True)

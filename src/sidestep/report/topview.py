@@ -1,4 +1,4 @@
-"""Top-view stills, film strips and videos of an episode record."""
+"""Top-view stills and film strips of an episode record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sidestep.drawing import TopView, palette
 from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.report.episode_log import contacts_of, step_at
-from sidestep.report.film import film_steps, write_film
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scene import SceneSpec
 
@@ -36,15 +35,11 @@ class EpisodeView:
         size: Size = (640, 640),
         *,
         bounds: Bounds | None = None,
-        velocities: bool = False,
-        personal_space: bool = False,
         ring_touched: bool = False,
         label: str | None = None,
     ) -> None:
         self.record = record
         self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
-        self.velocities = velocities
-        self.personal_space = personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
         self.top = TopView(inline, record.walls, bounds or view_of(record), size)
@@ -69,7 +64,6 @@ class EpisodeView:
             people=record.person_position[step],
             headings=record.person_heading[step],
             radii=record.person_radius,
-            velocities=record.person_velocity[step] if self.velocities else None,
             groups=record.person_group[step],
             people_trails=record.person_position[self._recent(step, TRAIL_S)],
             robot_trail=record.robot_pose[self._recent(step, np.inf), :2],
@@ -82,7 +76,6 @@ class EpisodeView:
             other_radii=record.other_radius,
             collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
             ringed=self._ringed,
-            personal_space=self.personal_space,
             time=now,
             label=f"{self.label} · {outcome.replace('_', ' ')}" if last else self.label,
             label_colour=palette.OUTCOMES[outcome] if last else palette.ROBOT,
@@ -107,14 +100,6 @@ def view_of(record: EpisodeRecord) -> Bounds:
     return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
 
 
-def draw_frame(record: EpisodeRecord, step: int, size: Size = (640, 640)) -> Picture:
-    """State ``step`` as an 8-bit picture (H, W, 3).
-
-    For many frames of one record keep an :class:`EpisodeView`.
-    """
-    return EpisodeView(record, size).frame(step)
-
-
 def draw_png(
     record: EpisodeRecord,
     path: Path | str | None = None,
@@ -122,11 +107,9 @@ def draw_png(
     size: Size = (900, 900),
     *,
     bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
 ) -> Picture:
     """The picture at ``time`` (s; None: the end), written to ``path`` if given."""
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
+    view = EpisodeView(record, size, bounds=bounds)
     picture = view.frame(record.steps if time is None else step_at(record, time))
     if path is not None:
         Image.fromarray(picture).save(path, optimize=True)
@@ -153,24 +136,3 @@ def draw_strip(
     if path is not None:
         Image.fromarray(strip).save(path, optimize=True)
     return strip
-
-
-def draw_video(
-    record: EpisodeRecord,
-    path: Path | str,
-    fps: int = 20,
-    size: Size = (640, 640),
-    speed: float = 1.0,
-    *,
-    bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
-) -> None:
-    """A film of the episode, ``speed`` times as fast as it was: MP4 (H.264), or a GIF if ``path`` ends so.
-
-    MP4 needs even sizes and the extra ``video``.
-    """
-    if fps <= 0 or speed <= 0:
-        raise BadInput(f"a video needs fps and speed above zero, got {fps} and {speed}")
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
-    write_film((view.frame(step) for step in film_steps(record, fps, speed)), path, fps, size)

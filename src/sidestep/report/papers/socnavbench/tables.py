@@ -218,7 +218,7 @@ def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
 def _warnings(run: SocnavRun) -> list[str]:
     found = []
     if any(each.privileged for each in run.episodes):
-        found.append("Privileged policies stand last: they know what no other policy does, such as the future.")
+        found.append("Policies called privileged stand last: they know what no other policy does, such as the future.")
     if run.missing:
         found.append(f"{run.missing} records could not be read or are not the ones scored; they are left out.")
     return found
