@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs results golden clean
+.PHONY: setup demo test test-full bench lint format docs results sheet golden clean
 
 setup: $(STAMP)
 
@@ -64,7 +64,10 @@ golden: $(STAMP)
 	$(BIN)/python -m tests.simulation.golden --write
 
 results: $(STAMP)
-	$(BIN)/python tools/results.py
+	$(BIN)/python -m tools.results
+
+sheet: $(STAMP)
+	$(BIN)/python -m tools.contact_sheet docs/images/contact_sheet.jpg
 
 clean:
 	rm -rf $(VENV) out runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import cos, isfinite, pi, sin
 
 import numpy as np
+from shapely import MultiPoint, Polygon
 
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Bounds, Canvas, Picture, Viewport, fit_text, paint_trail, text_mask, write
@@ -271,19 +272,7 @@ def _star(x: float, y: float, size: float) -> list[tuple[float, float]]:
 
 
 def _hull(points: FloatArray) -> list[tuple[float, float]]:
-    """Corners of the convex hull in order (Andrew's monotone chain, 1979); of points in a row the ends."""
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    if len(ordered) <= 2:
-        return ordered
-    hull: list[tuple[float, float]] = []
-    for chain in (ordered, ordered[::-1]):
-        first = len(hull)
-        for x, y in chain:
-            while len(hull) - first >= 2:
-                (ax, ay), (bx, by) = hull[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
-                    break
-                hull.pop()
-            hull.append((x, y))
-        hull.pop()  # it opens the other chain
-    return hull
+    """Corners of the convex hull in order; of points in a row the ends."""
+    hull = MultiPoint(points).convex_hull
+    ring = hull.exterior.coords[:-1] if isinstance(hull, Polygon) else hull.coords
+    return [(float(x), float(y)) for x, y in ring]

@@ -9,10 +9,4 @@ from sidestep.report.html import write_report
 from sidestep.report.table_writer import write_tables
 from sidestep.report.topview import EpisodeView, draw_png, draw_strip
 
-__all__ = [
-    "EpisodeView",
-    "draw_png",
-    "draw_strip",
-    "write_report",
-    "write_tables",
-]
+__all__ = ["EpisodeView", "draw_png", "draw_strip", "write_report", "write_tables"]

@@ -146,6 +146,7 @@ class Montage:
         self._top = None
         if "top" in self.cameras:
             self._top = EpisodeView(record, (min(self._width, body) if self._seen else self._width, body), label="")
+        self._titled = title
         self._bar = self._title() if title else None
         self._last: tuple[int, Picture] | None = None
 
@@ -155,7 +156,7 @@ class Montage:
         columns = len(self.pictures) if self._in_row else len(self._seen)
         width = columns * self._width + (self._top.top.view.size[0] if self._top else 0)
         body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
-        return width, body + (BAR_PX if self._bar is not None else 0)
+        return width, body + (BAR_PX if self._titled else 0)
 
     def frame(self, step: int) -> Picture:
         """The picture (H, W, 3) of a state; not to be changed."""
@@ -196,7 +197,7 @@ class Montage:
 
     def _title(self) -> Picture:
         """The bar without the time."""
-        record, width = self.record, self._bar_width()
+        record, (width, _) = self.record, self.size
         bar = np.empty((BAR_PX, width, 3), np.uint8)
         bar[:] = BAR_COLOUR
         outcome = str(record.outcome)
@@ -209,10 +210,6 @@ class Montage:
         light = palette.mix(palette.OUTCOMES[outcome], palette.WHITE, 0.35)
         write(bar, fit_text(ending, LETTERS_PX, max(room - x, 0)), x, y, LETTERS_PX, light)
         return bar
-
-    def _bar_width(self) -> int:
-        columns = len(self.pictures) if self._in_row else len(self._seen)
-        return columns * self._width + (self._top.top.view.size[0] if self._top else 0)
 
     def _clock(self, step: int) -> str:
         return f"{self.record.time[step]:.1f} / {self.record.duration:.1f} s"

@@ -185,11 +185,7 @@ def _people(runs: Sequence[ScoredRun]) -> str:
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:
-    facts: list[tuple[str, Any]] = [
-        ("Suite", run.suite),
-        ("People", run.source),
-        ("Metric dialect", run.dialect),
-    ]
+    facts: list[tuple[str, Any]] = [("Suite", run.suite), ("People", run.source), ("Metric dialect", run.dialect)]
     policies: list[dict[str, Any]] = []
     skipped: Sequence[Any] = ()
     if (run.folder / RUN_FILE).is_file():
@@ -199,11 +195,7 @@ def _provenance(run: ScoredRun) -> dict[str, Any]:
         facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
         facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
         policies = [
-            {
-                "name": policy.name,
-                "settings": json.dumps(policy.settings, sort_keys=True),
-                "version": policy.version,
-            }
+            {"name": policy.name, "settings": json.dumps(policy.settings, sort_keys=True), "version": policy.version}
             for policy in file.plan.policies
         ]
         skipped = file.skipped

@@ -94,7 +94,8 @@ def jitter(count: int, width: float) -> FloatArray:
 def thinned(values: FloatArray, most: int) -> FloatArray:
     """``values`` in order, at most so many, taken evenly."""
     ordered = np.sort(values)
-    return ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), most)).astype(int)]
+    chosen: FloatArray = ordered[np.linspace(0, len(ordered) - 1, min(len(ordered), most)).astype(int)]
+    return chosen
 
 
 def inline_svg(figure: Figure, name: str, title: str) -> Markup:

@@ -192,7 +192,8 @@ def html(table: Table, anchor: str = "") -> Markup:
     """The table for a page with ``report.css``; ``anchor``: its id."""
     from sidestep.report.viewer.page import templates
 
-    return Markup(templates().get_template("table.html.j2").module.table(table, anchor))
+    macros: Any = templates().get_template("table.html.j2").module
+    return Markup(macros.table(table, anchor))
 
 
 FOLD_AT = 24

@@ -314,10 +314,7 @@ def _pack_scene(record: EpisodeRecord, view: Bounds) -> dict[str, Any]:
     heights = {np.array(r.polygon).tobytes(): r.height for r in spec.regions if r.height} if spec else {}
     layers = []
     for layer in ground.layers:
-        entry: dict[str, Any] = {
-            "kind": layer.kind,
-            "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)],
-        }
+        entry: dict[str, Any] = {"kind": layer.kind, "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)]}
         if layer.kind == "crosswalk":
             entry["stripes"] = [_flat(bar) for bar in crossing_stripes(layer.ring)]
         if layer.solid:

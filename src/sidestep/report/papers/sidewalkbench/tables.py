@@ -79,47 +79,29 @@ def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Co
 Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
 
 
-def _rate(metric: str) -> Estimator:
-    return lambda episodes: rate(*_values(episodes, metric))
-
-
-def _mean(metric: str) -> Estimator:
-    return lambda episodes: mean(*_values(episodes, metric))
-
-
-def _share(metric: str) -> Estimator:
-    return lambda episodes: share(*_values(episodes, metric))
-
-
-def _values(episodes: Sequence[SidewalkEpisode], metric: str) -> tuple[list[float | None], list[str]]:
-    return [each.values.get(metric) for each in episodes], [each.cluster for each in episodes]
+def _of(metric: str, estimate: Callable[..., Estimate]) -> Estimator:
+    """``rate``, ``mean`` or ``share`` of a metric, in clusters of episodes in one town or place."""
+    return lambda episodes: estimate([each.values.get(metric) for each in episodes], [e.cluster for e in episodes])
 
 
 UNIT_METRICS: dict[str, Estimator] = {
-    "SR": _rate("success"),
-    "SPL": _share("spl"),
-    "RC": _share("route_completion"),
+    "SR": _of("success", rate),
+    "SPL": _of("spl", share),
+    "RC": _of("route_completion", share),
 }
 
 
 def sidewalk_tables(run: SidewalkRun) -> list[Table]:
     """Those of the suites that ran, in the paper's order."""
-    made = []
-    if run.has(REACTIVE):
-        made.append(behaviour_table(run))
-    if run.has(UNIT):
-        made.append(unit_table(run))
-    if run.has(REACTIVE):
-        made.append(people_table(run))
-    if run.has(LONG):
-        made.append(long_table(run))
+    makers = ((REACTIVE, behaviour_table), (UNIT, unit_table), (REACTIVE, people_table), (LONG, long_table))
+    made = [make(run) for suite, make in makers if run.has(suite)]
     return [replace(table, notes=(*table.notes, *_warnings(run), PUBLISHED_NOTE)) for table in made]
 
 
 def behaviour_table(run: SidewalkRun) -> Table:
     """Table 2: success by behaviour."""
     columns = (*(_column(kind, kind.capitalize()) for kind in BEHAVIOURS), _column("all", "All eight"))
-    rows = _own_rows(run, REACTIVE, columns, _rate("success"), all_of=REACTIVE_BEHAVIOURS)
+    rows = _own_rows(run, REACTIVE, columns, _of("success", rate), all_of=REACTIVE_BEHAVIOURS)
     theirs = [printed_row(model.name, model.success, columns) for model in published().models]
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
@@ -185,12 +167,12 @@ def people_table(run: SidewalkRun) -> Table:
     columns = tuple(_column(kind, kind.capitalize(), better="none") for kind in REACTIVE_BEHAVIOURS)
     average = published().average
     parts: list[tuple[str, str, Direction, Estimator]] = [
-        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _rate("pedestrian_contact")),
+        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact", rate)),
         ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
-         _mean("success_pedestrian_distance")),
-        ("social_compliance", "Social compliance ↑ (ours)", "higher", _rate("social_compliance")),
-        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _share("wait_obedience")),
-        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _share("proceed_obedience")),
+         _of("success_pedestrian_distance", mean)),
+        ("social_compliance", "Social compliance ↑ (ours)", "higher", _of("social_compliance", rate)),
+        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _of("wait_obedience", share)),
+        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _of("proceed_obedience", share)),
     ]  # fmt: skip
     sections = []
     for name, title, better, estimate in parts:
@@ -269,7 +251,7 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
     return [
         *(count_rate(count, distances_m, clusters) for count in counts),
         ratio_of_sums(distances_m, [drive.time_s for drive in drives]),
-        _share("route_completion")(episodes),
+        _of("route_completion", share)(episodes),
         Estimate(sum(distances_m) / 1000.0, n=len(drives), of=len(drives)),
     ]
 
@@ -285,11 +267,7 @@ def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
 
 
 def _own_rows(
-    run: SidewalkRun,
-    suite: str,
-    columns: Sequence[Column],
-    estimator: Estimator,
-    all_of: Sequence[str] = (),
+    run: SidewalkRun, suite: str, columns: Sequence[Column], estimator: Estimator, all_of: Sequence[str] = ()
 ) -> list[Row]:
     """A row per policy, the best marked, and their average; ``all_of``: the kinds of the column ``all``."""
     rows = []

@@ -59,16 +59,10 @@ PLOTS = (
         "People (Fig. 6): every moment of the episodes",
         (
             Panel(
-                "Closest pedestrian distance (m)",
-                lambda each: each.closest_distance,
-                per_step=True,
-                cap=MAX_DISTANCE_M,
+                "Closest pedestrian distance (m)", lambda each: each.closest_distance, per_step=True, cap=MAX_DISTANCE_M
             ),
             Panel(
-                "Time to collision (s)",
-                lambda each: each.time_to_collision,
-                per_step=True,
-                cap=MAX_TIME_TO_COLLISION_S,
+                "Time to collision (s)", lambda each: each.time_to_collision, per_step=True, cap=MAX_TIME_TO_COLLISION_S
             ),
         ),
     ),
