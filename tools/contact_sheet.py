@@ -165,7 +165,7 @@ def write_sheet(path: Path, size: tuple[int, int] = STILL_SIZE, progress: Progre
         pictures.append(coloured(draw(still, size), still.picture))
     page = lay_out(pictures, [caption(still) for still in sheet.stills], round(sheet.columns))
     with whole_file(path) as temporary:
-        temporary.write_bytes(_png(page) if suffix == ".png" else _small_jpeg(page))
+        temporary.write_bytes(_encoded(page, suffix))
     return [still.title for still in sheet.stills]
 
 
@@ -265,18 +265,14 @@ def lay_out(pictures: list[Picture], captions: list[str], columns: int) -> Pictu
     return page
 
 
-def _png(page: Picture) -> bytes:
-    data = BytesIO()
-    Image.fromarray(page).save(data, "PNG", optimize=True)
-    return data.getvalue()
-
-
-def _small_jpeg(page: Picture) -> bytes:
-    """The best quality that fits into ``MOST_BYTES``."""
+def _encoded(page: Picture, suffix: str) -> bytes:
+    """PNG, or JPEG of the best quality that fits into ``MOST_BYTES``."""
     for quality in QUALITIES:
         data = BytesIO()
-        Image.fromarray(page).save(data, "JPEG", quality=quality, optimize=True, progressive=True)
-        if data.tell() <= MOST_BYTES:
+        Image.fromarray(page).save(
+            data, "PNG" if suffix == ".png" else "JPEG", quality=quality, optimize=True, progressive=True
+        )
+        if suffix == ".png" or data.tell() <= MOST_BYTES:
             break
     return data.getvalue()
 

@@ -77,7 +77,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise BadInput(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
     finally:
         if temporary.is_file():
             temporary.unlink()

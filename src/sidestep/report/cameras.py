@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from PIL import Image
@@ -26,19 +26,35 @@ from sidestep.types.robot import RobotSpec
 from sidestep.types.sensors import CameraSettings, merge_camera_settings
 from sidestep.writing import whole_file
 
+Camera = Literal["first", "chase", "above", "top"]
+"""An angle of a camera in the scene, or ``top``: the plan."""
+CAMERAS: tuple[Camera, ...] = get_args(Camera)
 PANELS = ("rgb", "depth", "semantic", "instance")
 FAR_M = 20.0
 """Depth pictures run from near (light) to this (dark), m."""
 
 
-def check_panels(panels: tuple[str, ...]) -> tuple[str, ...]:
-    """``panels``, each of them known."""
-    for panel in panels:
-        if panel not in PANELS:
-            raise BadInput(f"no picture is called {panel!r}{did_you_mean(panel, PANELS)}")
-    if not panels:
-        raise BadInput(f"ask for at least one picture of {', '.join(PANELS)}")
-    return panels
+Name = TypeVar("Name", bound=str)
+
+
+def _check_names(kind: str, given: Sequence[str], known: Sequence[Name]) -> tuple[Name, ...]:
+    """``given`` without repetitions, each of them known."""
+    for name in given:
+        if name not in known:
+            raise BadInput(f"no {kind} is called {name!r}{did_you_mean(name, known)}")
+    if not given:
+        raise BadInput(f"ask for at least one {kind} of {', '.join(known)}")
+    return tuple(known[known.index(name)] for name in dict.fromkeys(given))  # type: ignore[arg-type]
+
+
+def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
+    """Pictures of a camera, checked."""
+    return _check_names("picture", panels, PANELS)
+
+
+def check_cameras(cameras: Sequence[str]) -> tuple[Camera, ...]:
+    """Cameras, checked."""
+    return _check_names("camera", cameras, CAMERAS)
 
 
 def coloured(images: Images, panel: str) -> Picture:
@@ -108,10 +124,6 @@ def other_robots(record: EpisodeRecord) -> tuple[RobotSpec, ...]:
     return tuple(specs)
 
 
-Camera = Literal["first", "chase", "above", "top"]
-"""An angle of a camera in the scene, or ``top``: the plan."""
-CAMERAS: tuple[Camera, ...] = get_args(Camera)
-
 BAR_PX, LETTERS_PX, PAD_PX = 28, 14, 8
 BAR_COLOUR = palette.INK
 TAG_PX = 12
@@ -135,7 +147,7 @@ class Montage:
         title: bool = True,
     ) -> None:
         self.record, self.cameras = record, check_cameras(cameras)
-        self.pictures = check_panels(tuple(dict.fromkeys(pictures)))
+        self.pictures = check_panels(pictures)
         settings = settings or record.scenario.sensors.camera
         self._width, self._height = settings.picture_size
         self._seen: list[Angle] = [camera for camera in self.cameras if camera != "top"]
@@ -222,20 +234,6 @@ class Montage:
         picture[BAR_PX - 2 : BAR_PX, :done] = palette.GOAL
 
 
-def check_cameras(cameras: Sequence[str]) -> tuple[Camera, ...]:
-    """``cameras`` without repetitions, each of them known."""
-    known: list[Camera] = []
-    for name in cameras:
-        found = next((camera for camera in CAMERAS if camera == name), None)
-        if found is None:
-            raise BadInput(f"no camera is called {name!r}{did_you_mean(name, CAMERAS)}")
-        if found not in known:
-            known.append(found)
-    if not known:
-        raise BadInput(f"ask for at least one camera of {', '.join(CAMERAS)}")
-    return tuple(known)
-
-
 def _tag(picture: Picture, words: str) -> None:
     """Small words in the lower left corner, on a shade."""
     if picture.shape[1] < TAG_FROM_PX:
@@ -289,7 +287,7 @@ def draw_film(
         raise BadInput(f"a film needs fps above zero, got {fps}")
     check_film(path)
     montage = Montage(record, cameras, panels, settings)
-    steps = film_steps(record, fps, 1.0)
+    steps = film_steps(record, fps)
 
     def frames() -> Iterator[Picture]:
         for done, step in enumerate(steps, start=1):

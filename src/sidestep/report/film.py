@@ -80,10 +80,10 @@ def read_about(path: Path) -> str:
         return ""
 
 
-def film_steps(record: EpisodeRecord, fps: int, speed: float) -> list[int]:
+def film_steps(record: EpisodeRecord, fps: int) -> list[int]:
     """The state to show in each frame; the last state stays for half a second."""
-    count = int(np.ceil(record.duration * fps / speed)) + 1
-    times = np.minimum(np.arange(count) * speed / fps, record.duration)
+    count = int(np.ceil(record.duration * fps)) + 1
+    times = np.minimum(np.arange(count) / fps, record.duration)
     steps = np.searchsorted(record.time, times + 1e-9, side="right") - 1
     return [*steps.tolist(), *[record.steps] * (fps // 2)]
 

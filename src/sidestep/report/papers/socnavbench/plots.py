@@ -53,53 +53,23 @@ def _per_episode(metric: str, dialect: str = PAPER) -> Callable[[SocnavEpisode],
     return values
 
 
+CLOSEST = Panel("Closest pedestrian distance (m)", lambda each: each.closest_distance, "", True, cap=MAX_DISTANCE_M)
+COLLISION = Panel("Time to collision (s)", lambda each: each.time_to_collision, "", True, cap=MAX_TIME_TO_COLLISION_S)
+ENERGY = Panel("∫ v² dt (J·s), paper", _per_episode("energy"))
+ENERGY_OF_CODE = Panel("Σ v² (J), socnavbench-code", _per_episode("energy", CODE), "energy")
+PLANNING = Panel(
+    "Wall clock (s)", lambda each: each.planning_time[each.planning_time > 0], "planning_time_avg", True, True
+)
+RATIO = Panel("Path ÷ straight line", _per_episode("path_length_ratio"), "path_length_ratio")
+LENGTH = Panel("Path (m)", _per_episode("path_length"), "path_length")
+TIME = Panel("Simulated time (s)", _per_episode("path_traversal_time"), "path_traversal_time")
 PLOTS = (
-    Plot(
-        "fig6",
-        "People (Fig. 6): every moment of the episodes",
-        (
-            Panel(
-                "Closest pedestrian distance (m)", lambda each: each.closest_distance, per_step=True, cap=MAX_DISTANCE_M
-            ),
-            Panel(
-                "Time to collision (s)", lambda each: each.time_to_collision, per_step=True, cap=MAX_TIME_TO_COLLISION_S
-            ),
-        ),
-    ),
-    Plot(
-        "fig7",
-        "Energy per episode (Fig. 7)",
-        (
-            Panel("∫ v² dt (J·s), paper", _per_episode("energy")),
-            Panel("Σ v² (J), socnavbench-code", _per_episode("energy", CODE), "energy"),
-        ),
-    ),
-    Plot(
-        "fig8",
-        "Planning time per step (Fig. 8)",
-        (
-            Panel(
-                "Wall clock (s)",
-                lambda each: each.planning_time[each.planning_time > 0],
-                "planning_time_avg",
-                per_step=True,
-                logarithmic=True,
-            ),
-        ),
-    ),
-    Plot(
-        "fig9",
-        "Path length ratio per episode (Fig. 9)",
-        (Panel("Path ÷ straight line", _per_episode("path_length_ratio"), "path_length_ratio"),),
-    ),
-    Plot(
-        "fig10", "Path length per episode (Fig. 10)", (Panel("Path (m)", _per_episode("path_length"), "path_length"),)
-    ),
-    Plot(
-        "fig11",
-        "Traversal time per episode (Fig. 11)",
-        (Panel("Simulated time (s)", _per_episode("path_traversal_time"), "path_traversal_time"),),
-    ),
+    Plot("fig6", "People (Fig. 6): every moment of the episodes", (CLOSEST, COLLISION)),
+    Plot("fig7", "Energy per episode (Fig. 7)", (ENERGY, ENERGY_OF_CODE)),
+    Plot("fig8", "Planning time per step (Fig. 8)", (PLANNING,)),
+    Plot("fig9", "Path length ratio per episode (Fig. 9)", (RATIO,)),
+    Plot("fig10", "Path length per episode (Fig. 10)", (LENGTH,)),
+    Plot("fig11", "Traversal time per episode (Fig. 11)", (TIME,)),
 )
 
 

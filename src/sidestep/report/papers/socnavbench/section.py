@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from sidestep.drawing.canvas import Bounds, Picture
+from sidestep.drawing.canvas import Picture
 from sidestep.errors import UnknownName
 from sidestep.report.papers import Photograph, ReportSection, SectionContent
 from sidestep.report.papers.socnavbench.episodes import SUITE, Key, SocnavRun, published, read_socnav
@@ -92,31 +93,16 @@ def choose_episode(run: SocnavRun, scenario: str | None = None) -> Key:
 
 
 def stack_strips(rows: Sequence[tuple[str, EpisodeRecord]], moments: int = MOMENTS) -> Picture:
-    """One strip per (policy label, record), below each other, all with the same view."""
-    bounds = _view_of_all([record for _, record in rows])
-    size = _size(bounds)
+    """One strip per (policy label, record), below each other; all have the same view, and pictures of its shape."""
+    views = np.array([view_of(record) for _, record in rows])
+    (x0, y0), (x1, y1) = views[:, :2].min(axis=0).tolist(), views[:, 2:].max(axis=0).tolist()
+    scale = LONGEST_SIDE_PX / max(x1 - x0, y1 - y0)
+    size = max(LEAST_SIDE_PX, round((x1 - x0) * scale)), max(LEAST_SIDE_PX, round((y1 - y0) * scale))
+    look: dict[str, Any] = {"size": size, "bounds": (x0, y0, x1, y1), "ring_touched": True}
     strips = [
-        draw_strip(record, _moments(record, moments), size=size, bounds=bounds, ring_touched=True, label=label)
+        draw_strip(record, np.linspace(0.0, record.duration, moments).tolist(), label=label, **look)
         for label, record in rows
     ]
     gap = np.full((GAP_PX, strips[0].shape[1], 3), 255, dtype=np.uint8)
     stacked: Picture = np.concatenate(list(chain.from_iterable((gap, strip) for strip in strips))[1:], axis=0)
     return stacked
-
-
-def _moments(record: EpisodeRecord, count: int) -> list[float]:
-    return [float(time) for time in np.linspace(0.0, record.duration, count)]
-
-
-def _view_of_all(records: Sequence[EpisodeRecord]) -> Bounds:
-    views = np.array([view_of(record) for record in records])
-    x0, y0 = views[:, :2].min(axis=0)
-    x1, y1 = views[:, 2:].max(axis=0)
-    return float(x0), float(y0), float(x1), float(y1)
-
-
-def _size(bounds: Bounds) -> tuple[int, int]:
-    """Pixels in the shape of the view, so that a long corridor does not leave empty space."""
-    width, height = bounds[2] - bounds[0], bounds[3] - bounds[1]
-    scale = LONGEST_SIDE_PX / max(width, height)
-    return max(LEAST_SIDE_PX, round(width * scale)), max(LEAST_SIDE_PX, round(height * scale))
