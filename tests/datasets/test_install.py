@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.datasets import find_dataset, load_dataset, load_tracks
-from sidestep.datasets import sources as catalogue
+from sidestep.datasets import find_dataset, load_dataset, load_tracks, sources
 from sidestep.datasets.find import dataset_rows, installed_names
 from sidestep.datasets.install import add_dataset, get_dataset
 from sidestep.datasets.sources import DATASETS, Dataset
@@ -31,7 +30,7 @@ def sha256(text: str) -> str:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    """A recording in the catalogue whose file is the small obsmat."""
+    """A listed recording whose file is the small obsmat."""
     dataset = dataclasses.replace(
         DATASETS["eth-biwi"],
         name="small",
@@ -42,10 +41,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
         companions=(("groups.txt", sha256("1 2\n")),),
     )
     monkeypatch.setitem(DATASETS, "small", dataset)
-    catalogue.by_sha256.cache_clear()
-    monkeypatch.setattr(catalogue, "_ALL", (*catalogue._DATASETS, dataset))
+    sources.by_sha256.cache_clear()
+    monkeypatch.setattr(sources, "_DATASETS", (*sources._DATASETS, dataset))
     yield dataset
-    catalogue.by_sha256.cache_clear()
+    sources.by_sha256.cache_clear()
 
 
 def test_nothing_is_installed_at_first(user_data: Path) -> None:
@@ -259,8 +258,8 @@ def test_refused_downloads_leave_nothing(
         get_dataset("smal")
 
 
-def test_the_catalogue_is_in_order() -> None:
-    assert len(catalogue.by_sha256()) == len(DATASETS)
+def test_the_list_is_in_order() -> None:
+    assert len(sources.by_sha256()) == len(DATASETS)
     for name, dataset in DATASETS.items():
         assert dataset.name == name
         assert len(dataset.sha256) == 64

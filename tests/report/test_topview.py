@@ -97,6 +97,12 @@ def test_step_outside_the_record_is_an_error(record: EpisodeRecord) -> None:
         EpisodeView(record, (64, 64)).frame(161)
 
 
+def test_options_change_the_picture(record: EpisodeRecord) -> None:
+    plain = EpisodeView(record, (300, 300)).frame(40)
+    for option in ("velocities", "personal_space"):
+        assert not np.array_equal(plain, EpisodeView(record, (300, 300), **{option: True}).frame(40))
+
+
 def test_polygon_footprint_is_drawn_to_scale(build) -> None:  # type: ignore[no-untyped-def]
     long = Footprint(polygon=((-0.8, -0.2), (0.8, -0.2), (0.8, 0.2), (-0.8, 0.2)))
     record = build(footprint=long)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from tools import choose_sidewalk_towns as choose
 
 from sidestep.scenes import free_space
 from sidestep.scenes.compile import compile_scene
@@ -26,6 +25,7 @@ from sidestep.suites.sidewalk.routes import town_routes
 from sidestep.suites.sidewalk.scenarios import SIDEWALK_LONG, SIDEWALK_REACTIVE, SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
+from tools import choose_sidewalk_towns as choose
 
 ROOT = Path(__file__).parents[2]
 TOWNS = (0, 41, 99, 7)

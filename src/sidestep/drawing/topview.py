@@ -5,7 +5,7 @@ coordinates; knows neither records nor environments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import cos, isfinite, pi, sin
+from math import atan2, cos, hypot, isfinite, pi, sin
 
 import numpy as np
 from shapely import MultiPoint, Polygon
@@ -63,6 +63,18 @@ def draw_machine(
     canvas.shape(_placed(wedge, x, y, heading, view), palette.WHITE)
 
 
+def draw_arrow(canvas: Canvas, x: float, y: float, dx: float, dy: float, colour: Colour, line: float) -> None:
+    """An arrow from (x, y) by (dx, dy), px; nothing when it would be shorter than its head."""
+    length, head = hypot(dx, dy), 5.0 * line
+    if length < head:
+        return
+    angle = atan2(dy, dx)
+    neck = (x + dx * (1 - head / length), y + dy * (1 - head / length))
+    canvas.shape([(x, y), neck], colour, 0.9, radius=0.8 * line)
+    sides = [(neck[0] - s * sin(angle) * head * 0.5, neck[1] + s * cos(angle) * head * 0.5) for s in (1, -1)]
+    canvas.shape([(x + dx, y + dy), *sides], colour, 0.9)
+
+
 def _placed(points: FloatArray, x: float, y: float, heading: float, view: Viewport) -> list[tuple[float, float]]:
     c, s = cos(heading), sin(heading)
     world = np.stack([x + points[:, 0] * c - points[:, 1] * s, y + points[:, 0] * s + points[:, 1] * c], axis=1)
@@ -72,6 +84,8 @@ def _placed(points: FloatArray, x: float, y: float, heading: float, view: Viewpo
 FLASH_S = 0.8
 """How long a contact is shown as a spreading ring; after that a red dot stays."""
 
+PERSONAL_SPACE_M = 1.2
+"""Hall's personal distance, measured from the body's surface (Hall 1966)."""
 NOBODY = np.zeros((0, 2))
 
 
@@ -101,6 +115,7 @@ class TopView:
         people: FloatArray = NOBODY,
         headings: FloatArray | None = None,
         radii: FloatArray | None = None,
+        velocities: FloatArray | None = None,
         groups: IntArray | None = None,
         people_trails: FloatArray | None = None,
         robot_trail: FloatArray | None = None,
@@ -113,16 +128,18 @@ class TopView:
         other_radii: FloatArray | None = None,
         collisions: FloatArray | None = None,
         ringed: BoolArray | None = None,
+        personal_space: bool = False,
         time: float | None = None,
         label: str = "",
         label_colour: Colour = palette.QUIET_INK,
     ) -> Picture:
         """One picture (H, W, 3). World coordinates in metres and radians; absent people are NaN.
 
-        ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)``
-        and ``robot_trail (K, 2)`` run from oldest to newest; ``robot_trail_speed (K,)`` (0 … 1 of the top speed)
-        colours the robot's. ``others (M, 3)`` are poses of further robots. ``collisions (C, 3)``: point of contact and
-        seconds since it began. ``ringed (N,)``: people with a red ring.
+        ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (arrows when given),
+        ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to newest;
+        ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are poses of further
+        robots. ``collisions (C, 3)``: point of contact and seconds since it began. ``ringed (N,)``: people with a red
+        ring.
         """
         image = self.background.copy()
         count = len(people)
@@ -133,7 +150,7 @@ class TopView:
         self._canvas.paint(image)
         self._paint_trails(image, people_trails, robot_trail, robot_trail_speed)
         self._draw_groups(people, radii, groups)
-        self._draw_people(people, headings, radii)
+        self._draw_people(people, headings, radii, velocities, personal_space)
         self._draw_rings(people, radii, ringed)
         for x, y, _ in contacts:
             self._draw_contact_mark(x, y)
@@ -206,11 +223,27 @@ class TopView:
             self._canvas.shape(corners, colour, 0.2, radius=grown)
             self._canvas.shape(corners, palette.mix(colour, palette.INK, 0.2), 0.55, radius=grown, stroke=self._line)
 
-    def _draw_people(self, people: FloatArray, headings: FloatArray, radii: FloatArray) -> None:
+    def _draw_people(
+        self,
+        people: FloatArray,
+        headings: FloatArray,
+        radii: FloatArray,
+        velocities: FloatArray | None,
+        personal_space: bool,
+    ) -> None:
+        scale = self.view.scale
         for index in np.flatnonzero(np.isfinite(people).all(axis=1)):
             x, y = self._pixel(*people[index])
-            radius = float(radii[index]) * self.view.scale
-            draw_person(self._canvas, x, y, float(headings[index]), radius, palette.person_colour(int(index)))
+            radius = float(radii[index]) * scale
+            colour = palette.person_colour(int(index))
+            if personal_space:
+                reach = radius + PERSONAL_SPACE_M * scale
+                self._canvas.disc(x, y, reach, colour, 0.05)
+                self._canvas.ring(x, y, reach, colour, 0.45, stroke=self._line)
+            draw_person(self._canvas, x, y, float(headings[index]), radius, colour)
+            if velocities is not None and np.isfinite(velocities[index]).all():
+                vx, vy = (float(value) for value in velocities[index] * scale * 0.6)
+                draw_arrow(self._canvas, x, y, vx, -vy, palette.mix(colour, palette.INK, 0.45), self._line)
 
     def _draw_rings(self, people: FloatArray, radii: FloatArray, ringed: BoolArray | None) -> None:
         for index in () if ringed is None else np.flatnonzero(ringed & np.isfinite(people).all(axis=1)):

@@ -35,11 +35,14 @@ class EpisodeView:
         size: Size = (640, 640),
         *,
         bounds: Bounds | None = None,
+        velocities: bool = False,
+        personal_space: bool = False,
         ring_touched: bool = False,
         label: str | None = None,
     ) -> None:
         self.record = record
         self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
+        self.velocities, self.personal_space = velocities, personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
         self.top = TopView(inline, record.walls, bounds or view_of(record), size)
@@ -64,6 +67,7 @@ class EpisodeView:
             people=record.person_position[step],
             headings=record.person_heading[step],
             radii=record.person_radius,
+            velocities=record.person_velocity[step] if self.velocities else None,
             groups=record.person_group[step],
             people_trails=record.person_position[self._recent(step, TRAIL_S)],
             robot_trail=record.robot_pose[self._recent(step, np.inf), :2],
@@ -76,6 +80,7 @@ class EpisodeView:
             other_radii=record.other_radius,
             collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
             ringed=self._ringed,
+            personal_space=self.personal_space,
             time=now,
             label=f"{self.label} · {outcome.replace('_', ' ')}" if last else self.label,
             label_colour=palette.OUTCOMES[outcome] if last else palette.ROBOT,

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Configurable, Suite
@@ -49,6 +49,20 @@ class FileSuite:
     def scenarios(self) -> tuple[Scenario, ...]:
         """All scenarios, files by name, then in the file's order."""
         return self.items
+
+
+@dataclass(frozen=True)
+class OptionSuite:
+    """A suite that can be run in several ways: ``options`` is a model with one field per choice."""
+
+    options: Model
+    name: str
+    summary: str
+
+    def with_options(self, options: dict[str, Any]) -> Self:
+        """The same suite, run differently; ``BadInput`` for an option that does not exist."""
+        chosen = type(self.options).parse({**self.options.model_dump(), **options}, f"options of suite {self.name}")
+        return replace(self, options=chosen)
 
 
 def load_suite(reference: str | Path) -> Suite:

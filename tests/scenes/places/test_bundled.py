@@ -6,8 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import shapely
-from tools.choose_sidewalk_hand_made import choose_routes
-from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import FollowLane
@@ -18,9 +16,11 @@ from sidestep.scenes.places.bundled import DATA, long_routes
 from sidestep.scenes.walkways import stations_of
 from sidestep.simulation import run_episode
 from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_unit_routes
-from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, placement, rules
+from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, make_rules, placement
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
+from tools.choose_sidewalk_hand_made import choose_routes
+from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 UNIT = [(kind, name, way) for kind, ways in hand_made_unit_routes().items() for name, way in ways]
 LONG = list(hand_made_long_routes())
@@ -131,5 +131,5 @@ def test_the_choice_is_as_kept():
 def test_a_lane_follower_gets_there(kind):
     name, way = hand_made_unit_routes()[kind][-1]
     robot = placement(way, SidewalkOptions())
-    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=rules(way))
+    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=make_rules(way))
     assert run_episode(scenario, FollowLane()).outcome == Outcome.SUCCESS

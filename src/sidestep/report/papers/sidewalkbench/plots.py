@@ -29,7 +29,7 @@ from sidestep.report.papers.sidewalkbench.episodes import (
 from sidestep.report.papers.sidewalkbench.tables import UNIT_METRICS, behaviour_table, long_estimates
 from sidestep.report.plots import INK, QUIET, STYLE, Colours, Illustration, jitter, new_figure, tidy
 from sidestep.report.table_model import Estimate
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
 SETTING_NAMES = {"town": "towns", "real": "drawn places"}
 PUBLISHED_NOTE = "○ published elsewhere: nine models, other simulator and scenes"

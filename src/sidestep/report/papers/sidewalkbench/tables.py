@@ -41,8 +41,8 @@ from sidestep.report.table_model import (
     share,
     within_reach,
 )
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
 
 SETTING_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",
