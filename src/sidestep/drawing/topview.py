@@ -152,8 +152,9 @@ class TopView:
         self._draw_groups(people, radii, groups)
         self._draw_people(people, headings, radii, velocities, personal_space)
         self._draw_rings(people, radii, ringed)
-        for x, y, _ in contacts:
-            self._draw_contact_mark(x, y)
+        for x, y in self.view.pixels(contacts[:, :2]):
+            self._canvas.disc(x, y, 3.6 * self._line, palette.WHITE, 0.9)
+            self._canvas.disc(x, y, 2.6 * self._line, palette.COLLISION)
         if others is not None and other_radii is not None:
             for pose, radius in zip(others, other_radii, strict=True):
                 draw_machine(self._canvas, self.view, pose, Footprint(radius=float(radius)), palette.OTHER_MACHINE)
@@ -250,11 +251,6 @@ class TopView:
             x, y = self._pixel(*people[index])
             radius = float(radii[index]) * self.view.scale + 1.5 * self._line
             self._canvas.ring(x, y, radius, palette.COLLISION, stroke=2.5 * self._line)
-
-    def _draw_contact_mark(self, x: float, y: float) -> None:
-        px, py = self._pixel(x, y)
-        self._canvas.disc(px, py, 3.6 * self._line, palette.WHITE, 0.9)
-        self._canvas.disc(px, py, 2.6 * self._line, palette.COLLISION)
 
     def _draw_flash(self, x: float, y: float, age: float) -> None:
         if not 0 <= age < FLASH_S:

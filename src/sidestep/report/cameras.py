@@ -177,35 +177,23 @@ class Montage:
         return self._last[1]
 
     def _compose(self, step: int) -> Picture:
-        width, height = self.size
-        picture = np.empty((height, width, 3), np.uint8)
-        above = 0
-        if self._bar is not None:
-            above = BAR_PX
-            picture[:above] = self._bar
-            self._write_time(picture, step)
-        x = 0
-        for camera in self.cameras:
-            if camera == "top":
-                assert self._top is not None
-                plan = self._top.frame(step)
-                picture[above:, x : x + plan.shape[1]] = plan
-                x += plan.shape[1]
-            else:
-                self._place(picture[above:, x:], step, camera)
-                x += self._width
-        return picture
+        columns = [
+            self._top.frame(step) if camera == "top" and self._top else self._column(step, camera)
+            for camera in self.cameras
+        ]
+        above = [] if self._bar is None else [self._with_time(self._bar.copy(), step)]
+        return np.vstack([*above, np.hstack(columns)])
 
-    def _place(self, room: Picture, step: int, camera: Angle) -> None:
+    def _column(self, step: int, camera: Camera) -> Picture:
+        """All pictures of a camera."""
         assert self._view is not None
+        assert camera != "top"
         images = self._view.images(step, self.pictures, camera)
-        for k, panel in enumerate(self.pictures):
-            column, row = (k, 0) if self._in_row else (0, k)
-            left, top = column * self._width, row * self._height
-            part = room[top : top + self._height, left : left + self._width]
-            part[:] = coloured(images, panel)
+        parts = [np.array(coloured(images, panel)) for panel in self.pictures]
+        for part, panel in zip(parts, self.pictures, strict=True):
             if self._bar is not None and (len(self.cameras) > 1 or len(self.pictures) > 1):
                 _tag(part, camera if panel == "rgb" else f"{camera} · {panel}")
+        return np.hstack(parts) if self._in_row else np.vstack(parts)
 
     def _title(self) -> Picture:
         """The bar without the time."""
@@ -226,12 +214,12 @@ class Montage:
     def _clock(self, step: int) -> str:
         return f"{self.record.time[step]:.1f} / {self.record.duration:.1f} s"
 
-    def _write_time(self, picture: Picture, step: int) -> None:
+    def _with_time(self, bar: Picture, step: int) -> Picture:
         clock = self._clock(step)
-        x = picture.shape[1] - PAD_PX - text_mask(clock, LETTERS_PX).shape[1]
-        write(picture, clock, x, (BAR_PX - round(LETTERS_PX * 1.4)) // 2, LETTERS_PX, palette.WHITE)
-        done = round(picture.shape[1] * step / max(self.record.steps, 1))
-        picture[BAR_PX - 2 : BAR_PX, :done] = palette.GOAL
+        x = bar.shape[1] - PAD_PX - text_mask(clock, LETTERS_PX).shape[1]
+        write(bar, clock, x, (BAR_PX - round(LETTERS_PX * 1.4)) // 2, LETTERS_PX, palette.WHITE)
+        bar[-2:, : round(bar.shape[1] * step / max(self.record.steps, 1))] = palette.GOAL
+        return bar
 
 
 def _tag(picture: Picture, words: str) -> None:

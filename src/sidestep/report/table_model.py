@@ -123,12 +123,10 @@ class NumberFormat:
 
     def text(self, value: float, sd: float | None = None) -> str:
         """``1.15 ± 0.23 ms``; the sign of a negative number is a minus, not a hyphen."""
-        parts = [self._digits(number * self.factor) for number in (value, sd) if number is not None]
+        shown = [number * self.factor for number in (value, sd) if number is not None]
+        parts = [significant(number) if self.decimals is None else f"{number:.{self.decimals}f}" for number in shown]
         plus = "+" if self.sign and value > 0 else ""
         return f"{plus}{' ± '.join(parts)}{self.unit and f' {self.unit}'}".replace("-", "−")
-
-    def _digits(self, value: float) -> str:
-        return significant(value) if self.decimals is None else f"{value:.{self.decimals}f}"
 
 
 def significant(value: float) -> str:

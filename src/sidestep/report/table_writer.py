@@ -86,7 +86,8 @@ def latex(table: Table) -> str:
     if any(column.group for column in columns):
         groups = groupby(columns, key=lambda each: each.group)
         lines += _group_line(heads, [(name, len(list(same))) for name, same in groups])
-    lines.append(_ampersands(["Policy", *table.keys, *(_below_group(column) for column in columns)]))
+    titles = [column.heading.removeprefix(column.group).lstrip() for column in columns]
+    lines.append(" & ".join(map(tex, ["Policy", *table.keys, *titles])) + r" \\")
     for section in [_joined(table)] if table.side_by_side else table.sections:
         lines.append(r"\midrule")
         if not table.side_by_side and len(table.sections) > 1:
@@ -99,10 +100,6 @@ def latex(table: Table) -> str:
         people = rf"\footnotesize People: {tex(table.people)}."
         lines += [r"\midrule", rf"\multicolumn{{{heads + len(columns)}}}{{l}}{{{people}}} \\"]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _below_group(column: Column) -> str:
-    return column.heading.removeprefix(f"{column.group} ") if column.group else column.heading
 
 
 def _group_line(first: int, groups: Sequence[tuple[str, int]]) -> list[str]:
@@ -135,10 +132,6 @@ def _latex_row(row: Row) -> Iterator[str]:
     if any(cell.interval for cell in row.cells):
         below = [rf"{{\tiny {tex(cell.interval)}}}" if cell.interval else "" for cell in row.cells]
         yield " & ".join(["", *("" for _ in row.keys), *below]) + r" \\"
-
-
-def _ampersands(cells: Sequence[str]) -> str:
-    return " & ".join(map(tex, cells)) + r" \\"
 
 
 def tex(text: str) -> str:

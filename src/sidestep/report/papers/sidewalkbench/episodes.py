@@ -238,9 +238,7 @@ def _episode(
     values = {name: scores[name].value for name in METRICS if scores[name].valid}
     setting = next((tag for tag in SETTINGS if tag in scenario.tags), SETTINGS[0])
     episode = SidewalkEpisode(item, label, kind, setting, values)
-    return replace(episode, drive=_drive(record)) if suite == LONG and record is not None else episode
-
-
-def _drive(record: EpisodeRecord) -> Drive:
+    if suite != LONG or record is None:
+        return episode
     counts = (count_failures(record, kinds) for kinds in (COLLISIONS, LANES, FREEZES))
-    return Drive(driven_m(record), record.duration, *counts)
+    return replace(episode, drive=Drive(driven_m(record), record.duration, *counts))

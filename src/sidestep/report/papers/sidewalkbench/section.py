@@ -72,18 +72,15 @@ def choose_sidewalk_films(run: SidewalkRun, policies: Sequence[str] = ()) -> lis
         for kind in kinds if suite != LONG else ():
             for label in policies or run.labels:
                 own = run.choose(suite, label, kind)
-                chosen = [found for found in (_success(own), _typical_failure(own)) if found]
+                successes = [each for each in own if not each.item.failed]
+                chosen = [found for found in (successes, _typical_failure(own)) if found]
                 films += [Film(kind, label, median_episode(group).item, len(group), len(own)) for group in chosen]
     return films
 
 
-def _success(episodes: Sequence[SidewalkEpisode]) -> list[SidewalkEpisode]:
-    return [each for each in episodes if each.item.scores.outcome == Outcome.SUCCESS]
-
-
 def _typical_failure(episodes: Sequence[SidewalkEpisode]) -> list[SidewalkEpisode]:
     """All that failed in the commonest way; of equally common ways the gravest."""
-    counts = Counter(each.item.scores.outcome for each in episodes if each.item.scores.outcome != Outcome.SUCCESS)
+    counts = Counter(each.item.scores.outcome for each in episodes if each.item.failed)
     if not counts:
         return []
     commonest = max(counts, key=lambda outcome: (counts[outcome], -SEVERITY.index(Outcome(outcome))))

@@ -95,7 +95,9 @@ def sidewalk_tables(run: SidewalkRun) -> list[Table]:
     """Those of the suites that ran, in the paper's order."""
     makers = ((REACTIVE, behaviour_table), (UNIT, unit_table), (REACTIVE, people_table), (LONG, long_table))
     made = [make(run) for suite, make in makers if run.has(suite)]
-    return [replace(table, notes=(*table.notes, *_warnings(run), PUBLISHED_NOTE)) for table in made]
+    missing = f"{run.missing} episodes could not be read or have no known kind; they are left out."
+    warnings = [missing] if run.missing else []
+    return [replace(table, notes=(*table.notes, *warnings, PUBLISHED_NOTE)) for table in made]
 
 
 def behaviour_table(run: SidewalkRun) -> Table:
@@ -298,9 +300,3 @@ def _counted(run: SidewalkRun, suite: str) -> str:
         f"Episodes per policy: {', '.join(told)}. The best of a column is bold (on a page: ★), among ours (over at "
         f"least {LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves out privileged ones."
     )
-
-
-def _warnings(run: SidewalkRun) -> list[str]:
-    if not run.missing:
-        return []
-    return [f"{run.missing} episodes could not be read or have no known kind; they are left out."]
