@@ -44,7 +44,7 @@ def _check_names(kind: str, given: Sequence[str], known: Sequence[Name]) -> tupl
             raise BadInput(f"no {kind} is called {name!r}{did_you_mean(name, known)}")
     if not given:
         raise BadInput(f"ask for at least one {kind} of {', '.join(known)}")
-    return tuple(known[known.index(name)] for name in dict.fromkeys(given))  # type: ignore[arg-type]
+    return tuple(known[known.index(name)] for name in dict.fromkeys(given))
 
 
 def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
