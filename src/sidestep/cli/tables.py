@@ -88,28 +88,36 @@ def _written(text: str) -> Cell:
 
 
 TABLE_COLUMNS: dict[str, tuple[str, ...]] = {
-    "scenarios": ("name", "suite", "summary", "source", "time_limit_s"),
+    "policies": ("name", "needs", "summary"),
+    "scenarios": ("name", "suite", "summary"),
     "robots": ("name", "dynamics", "radius_m", "max_speed_mps", "summary"),
     "metrics": ("name", "unit", "direction", "definition"),
 }
 """Columns that fit a screen, of lists that have more."""
+UNIT_ENDINGS = {"_s": " (s)", "_mps": " (m/s)", "_m": " (m)"}
+SHORT = 16
+"""Columns whose cells are at most so long, and names, are never wrapped."""
 
 
 def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
     """A table of what ``sidestep list`` found."""
-    from rich.markup import escape
+    from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     if not rows:
         _console().print(f"no {kind}")
         return
-    shown = TABLE_COLUMNS.get(kind, tuple(rows[0]))
-    table = Table(title=kind)
-    for key in shown:
-        table.add_column(key.replace("_", " "), overflow="fold", no_wrap=key == "name")
-    for row in rows:
-        cells = (row[key] for key in shown)
-        table.add_row(*(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    columns = []
+    for key in TABLE_COLUMNS.get(kind, tuple(rows[0])):
+        cells = [", ".join(map(str, row[key])) if isinstance(row[key], list) else str(row[key]) for row in rows]
+        ending = next((ending for ending in UNIT_ENDINGS if key.endswith(ending)), "")
+        heading = key.removesuffix(ending).replace("_", " ") + UNIT_ENDINGS.get(ending, "")
+        table.add_column(heading, overflow="fold", no_wrap=key == "name" or max(map(len, cells)) <= SHORT)
+        columns.append([Text(cell) for cell in cells])
+    for line in zip(*columns, strict=True):
+        table.add_row(*line)
     _console().print(table)
 
 
