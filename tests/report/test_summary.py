@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sidestep.metrics.outcome import STOP_TASK
+from sidestep.metrics.score import EpisodeScores
 from sidestep.report.chapters import write_chapter
 from sidestep.report.plots import distribution_plot, tradeoff_plot
 from sidestep.report.selection import film_rank
@@ -22,7 +23,6 @@ from sidestep.report.summary import (
 )
 from sidestep.report.table_model import significant
 from sidestep.report.table_writer import latex, tex
-from sidestep.runs.episode import EpisodeScores
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 

@@ -154,7 +154,13 @@ def _render(
         sections=sections,
         runs=[_provenance(run) for run in runs],
         errors=[
-            {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
+            {
+                "policy": label,
+                "scenario": record.scenario.name,
+                "seed": record.seed,
+                "text": record.error,
+                "traceback": record.traceback,
+            }
             for label, record in chosen
             if record.error
         ],
@@ -192,7 +198,7 @@ def _provenance(run: ScoredRun) -> dict[str, Any]:
         file = load_run(run.folder)
         facts += [("Sidestep", file.package_version), ("Commit", file.commit or "unknown")]
         facts += [("Mode", file.plan.mode), ("Seeds", ", ".join(map(str, file.plan.seeds)))]
-        facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
+        facts += [("Complete", "yes" if file.complete else "no: some of its episodes have not been run")]
         facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
         policies = [
             {"name": policy.name, "settings": json.dumps(policy.settings, sort_keys=True), "version": policy.version}

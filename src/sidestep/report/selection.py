@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidestep.errors import RecordError
+from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
-from sidestep.runs.episode import EpisodeScores
 from sidestep.runs.folder import RUN_FILE, episode_path, safe_name
 from sidestep.runs.score import ScoredRun, record_paths
 from sidestep.types.outcome import PRECEDENCE, Outcome

@@ -11,7 +11,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.aggregate import Summary as MetricSummary
 from sidestep.metrics.rates import RATES
-from sidestep.metrics.score import HEADLINES, directions
+from sidestep.metrics.score import HEADLINES, EpisodeScores, directions
 from sidestep.metrics.series import INDICATOR_UNIT
 from sidestep.report.table_model import (
     ARROWS,
@@ -27,8 +27,7 @@ from sidestep.report.table_model import (
     mark_best,
     within_reach,
 )
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.score import metric_scores, success_means
+from sidestep.runs.score import success_means
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -223,7 +222,7 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     """Aggregate the episodes of one suite over scenarios and seeds, per policy."""
     suites = dict.fromkeys(episode.suite for episode in episodes)
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
-    table = aggregate(metric_scores(episodes), directions=directions())
+    table = aggregate(episodes, directions=directions())
     reasons = _reasons(episodes)
     candidates = contenders(table) & comparable(episodes) if len(suites) == 1 else set()
     columns = []
@@ -306,7 +305,7 @@ def contenders(table: ResultTable, by: str = "success") -> set[str]:
 def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
     touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
-    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(metric_scores(touched)))
+    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(touched))
     return replace(column, better="higher", mark=ARROWS["higher"])
 
 

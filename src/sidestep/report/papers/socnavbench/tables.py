@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sidestep.interfaces import Direction
-from sidestep.metrics.aggregate import EpisodeScores as MetricScores
 from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.score import EpisodeScores
 from sidestep.report.papers.socnavbench.episodes import (
     DIALECTS,
     FAILURES,
@@ -182,8 +182,9 @@ def _mark_best(run: SocnavRun, rows: Sequence[Row], columns: Sequence[Column]) -
     """The best of our means in each column, dialect by dialect; clearly less successful policies do not compete, and a
     total only if it is over all episodes."""
     scores = [
-        MetricScores(each.label, *each.key, Outcome.SUCCESS, {"success": each.scores[DIALECTS[0]]["success"]})
+        EpisodeScores("socnav", scenario, each.label, seed, Outcome.SUCCESS, "", {"success": success})
         for each in run.episodes
+        for (scenario, seed), success in [(each.key, each.scores[DIALECTS[0]]["success"])]
         if not each.privileged
     ]
     candidates = contenders(aggregate(scores)) if scores else set()
