@@ -259,6 +259,28 @@ def test_the_lidar_of_a_record_is_that_of_the_episode() -> None:
         assert np.array_equal(seen.lidar.ranges, scan.ranges)
 
 
+def test_a_scanner_hits_vehicles() -> None:
+    """One channel at bumper height, straight ahead: the side of the car is 4.1 m away."""
+
+    class Scanning(Watcher):
+        needs: ClassVar[frozenset[str]] = frozenset({"points"})
+
+    policy = Scanning()
+    scanner = {
+        "channels": 1,
+        "elevation_min": 0,
+        "elevation_max": 0,
+        "rays": 9,
+        "angle_min": -0.1,
+        "field_of_view": 0.2,
+    }
+    sensors = {"lidar3d": {**scanner, "mount": [0, 0, 0.6]}}
+    run_episode(road([ACROSS], sensors=sensors, rules={"time_limit_s": 0.2}), policy, act_limit_s=None)
+    points = policy.seen[0].points
+    assert points is not None
+    assert points.ranges[0, 4] == pytest.approx(4.1, abs=0.1)
+
+
 def test_cameras_draw_vehicles_as_vehicles() -> None:
     traffic = [{"kind": "car", "start": [9, -2.5, pi]}, {"kind": "bicycle", "start": [5, 1.5, pi / 2]}]
     record = run_episode(road(traffic, rules={"time_limit_s": 0.3}), Stop())
