@@ -32,7 +32,7 @@ def run_python(code: str, environment: dict[str, str]) -> str:
 def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     code = (
         "import json; from sidestep import registry\n"
-        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'road_users', 'drivers', 'looks')\n"
+        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'road_users', 'drivers', 'looks', 'report_sections')\n"
         "print(json.dumps({kind: [n for n in registry.names(kind) if n.startswith('example_')] for kind in kinds}))"
     )
     assert json.loads(run_python(code, installed)) == {
@@ -43,6 +43,7 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
         "road_users": ["example_cargo_bike"],
         "drivers": ["example_stop_and_go"],
         "looks": ["example_cargo_bike"],
+        "report_sections": ["example_section"],
     }
 
 
@@ -57,6 +58,12 @@ def test_the_plug_ins_policy_runs_in_its_suite_and_is_scored_by_its_metric(
     policy = json.loads(done.stdout)["policies"]["example_creep"]
     assert policy["outcomes"]["success"] == policy["episodes"] == 1
     assert policy["metrics"]["example_steps"]["mean"] == 18  # 0.7 m at 0.4 m/s in steps of 0.1 s
+    page = tmp_path / "report.html"
+    command = [sys.executable, "-m", "sidestep", "report", str(out), "--out", str(page)]
+    done = subprocess.run(command, env=installed, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for part in ('<a href="#example">Example</a>', "As in the example", 'id="example-summary"'):
+        assert part in page.read_text(encoding="utf-8")
 
 
 def test_the_plug_ins_format_is_detected(installed: dict[str, str], tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
 ``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.road_users``, ``sidestep.drivers``,
-``sidestep.looks``) and touch none of our files.
+``sidestep.looks``, ``sidestep.report_sections``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "road_users", "drivers", "looks"]
+Kind = Literal[
+    "policies", "metrics", "suites", "datasets", "cameras", "road_users", "drivers", "looks", "report_sections"
+]  # fmt: skip
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -61,7 +63,7 @@ DATASETS: dict[str, str] = {
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
-CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:make_camera"}
+CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
@@ -79,6 +81,12 @@ LOOKS: dict[str, str] = {
 }
 """Functions from a spec and a number to the figure that cameras draw; the number varies the paint."""
 
+REPORT_SECTIONS: dict[str, str] = {
+    "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
+    "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+}
+"""Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -90,7 +98,7 @@ def table(kind: Kind) -> dict[str, str]:
     else:
         bundled = {
             "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS,
-            "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS,
+            "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS, "report_sections": REPORT_SECTIONS,
         }  # fmt: skip
         known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
@@ -127,6 +135,7 @@ def kind_in_singular(kind: Kind) -> str:
         "road_users": "kind of road user",
         "drivers": "driver",
         "looks": "look",
+        "report_sections": "section of reports",
     }
     return singular[kind]
 

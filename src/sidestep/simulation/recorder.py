@@ -81,6 +81,7 @@ class Recorder:
         outcome: Outcome,
         events: list[Event],
         mode: Literal["sync", "async", "latency"],
+        traceback: str = "",
     ) -> EpisodeRecord:
         """The record of the episode so far."""
         world, k = self._world, self._steps
@@ -125,5 +126,6 @@ class Recorder:
             other_radius=np.array([world.robots[r].footprint.enclosing_radius for r in others]),
             shortest_path_m=shortest_path_length(world, self._robot),
             error=errors[0] if errors else "",
+            traceback=traceback,
             package_version=__version__,
         )

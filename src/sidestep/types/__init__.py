@@ -8,7 +8,7 @@ from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, 
 from sidestep.types.observation import LidarScan, Observation, Pedestrians, PointScan, RobotState, Task, Vehicles
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
-from sidestep.types.result import MetricResult
+from sidestep.types.result import EpisodeEnd, MetricResult
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
 from sidestep.types.scenario import CrowdPart, Person, RobotPlacement, Scenario, VehiclePlacement
 from sidestep.types.scene import CompiledScene, Region, SceneSpec
@@ -19,6 +19,7 @@ __all__ = [
     "CompiledScene",
     "CrowdPart",
     "Drive",
+    "EpisodeEnd",
     "EpisodeRecord",
     "Event",
     "Footprint",

@@ -217,6 +217,7 @@ class EpisodeRecord:
     plans: Plans = field(default_factory=Plans)
     shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
+    traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
     package_version: str = ""
     format_version: int = FORMAT_VERSION
 
