@@ -46,21 +46,28 @@ class Lidar3D:
     """Scans one world from one robot, step by step."""
 
     def __init__(
-        self, scene: CompiledScene, robot: RobotSpec, settings: Lidar3DSettings, person_id: IntArray, scenario: str
+        self,
+        scene: CompiledScene,
+        robot: RobotSpec,
+        settings: Lidar3DSettings,
+        person_id: IntArray,
+        scenario: str,
+        others: tuple[RobotSpec, ...] = (),
     ) -> None:
+        """``others``: the specs of other robots and vehicles, whose poses ``follow`` and ``sense`` then get."""
         self._settings = settings
-        self._live = LiveWorld(scene, robot, person_id, scenario)
+        self._live = LiveWorld(scene, robot, person_id, scenario, others)
         self._origin = settings.mount or (0.0, 0.0, robot.camera_height or STANDARD_HEIGHT_M)
         self._scanner = DepthScanner(settings)
         self._renderer = self._scanner.renderer(self._live.view.scene)
 
-    def follow(self, robot: RobotState, people: Pedestrians, time_s: float) -> None:
+    def follow(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> None:
         """The world has moved on; nobody looks yet."""
-        self._live.follow(robot, people, time_s)
+        self._live.follow(robot, people, time_s, *others)
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> PointScan:
+    def sense(self, robot: RobotState, people: Pedestrians, time_s: float, *others: FloatArray) -> PointScan:
         """A scan of this moment: all rays at once."""
-        self._live.follow(robot, people, time_s)
+        self._live.follow(robot, people, time_s, *others)
         ahead, left, up = self._origin
         c, s = cos(robot.heading), sin(robot.heading)
         x, y = robot.x + ahead * c - left * s, robot.y + ahead * s + left * c

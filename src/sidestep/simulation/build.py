@@ -107,6 +107,8 @@ class WorldBuilder:
         scenario, specs = load_specs(scenario.model_copy(update={"scene": spec}), base)
         self.scenario = with_robot_camera(scenario, specs[0])
         self._road_users = make_road_users(scenario, specs, self._scene, self._where)
+        if scenario.traffic:  # drivers that do not fit are an error now, not in the first episode
+            TrafficDirector(scenario, self._scene, 0, self._road_users.body, self._where)
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
         self._replays = {
             index: load_replay(part.placement, scenario.rules, self._where, base)

@@ -128,8 +128,8 @@ class Observer:
         self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
         self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
         self._feed: PictureFeed | None = None
+        others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
         if needs & PICTURES:
-            others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
             self._feed = PictureFeed(
                 world.scene, world.robots[robot], needs & PICTURES, world.scenario, world.person_id, others
             )
@@ -138,7 +138,7 @@ class Observer:
             from sidestep.render.lidar3d import Lidar3D  # only for those who look: it brings the renderer along
 
             self._lidar3d = Lidar3D(
-                world.scene, world.robots[robot], sensors.lidar3d, world.person_id, world.scenario.name
+                world.scene, world.robots[robot], sensors.lidar3d, world.person_id, world.scenario.name, others
             )
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 
@@ -171,7 +171,8 @@ class Observer:
         if self._feed is not None:
             self._feed.watch(step, robot, everybody, *self._machines(worlds, b))
         if self._lidar3d is not None:
-            self._lidar3d.follow(robot, everybody, step * self._world.scenario.rules.step_s)
+            time_s = step * self._world.scenario.rules.step_s
+            self._lidar3d.follow(robot, everybody, time_s, *self._machines(worlds, b))
 
     def _machines(self, worlds: Worlds, b: int) -> tuple[FloatArray, ...]:
         """The poses (K, 3) of the other machines; nothing where there are none, as cameras without them expect."""
@@ -203,7 +204,7 @@ class Observer:
                 pictures, taken = self._feed.seen(int(worlds.clock[b]), robot, everybody, *self._machines(worlds, b))
                 seen = {**pictures, "picture_time": taken}
             if self._lidar3d is not None:
-                seen["points"] = self._lidar3d.sense(robot, everybody, time_s)
+                seen["points"] = self._lidar3d.sense(robot, everybody, time_s, *self._machines(worlds, b))
         observation = Observation(
             time=time_s,
             robot=robot,
