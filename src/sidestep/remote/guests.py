@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidestep.errors import BadInput, GuestFailed, printable
+from sidestep.interfaces import Policy
 from sidestep.remote.guest_messages import ObservationSender, check_settings, command_of, plans_of, task_message
 from sidestep.remote.messages import Introduction, read_introduction
 from sidestep.remote.wire import (
@@ -74,8 +75,6 @@ class GuestIntroduction:
 
     policy: Introduction
     privileged: bool = False
-    ends_episodes: bool = False
-    """Whether it wants to be told how an episode ended."""
 
 
 @dataclass(eq=False)
@@ -198,7 +197,7 @@ class GuestProcess:
             policy = read_introduction({**answer, "name": "guest"})
         except Refused as error:
             raise GuestRefused(printable(f"policy {self.reference!r}: {error}")) from None
-        return GuestIntroduction(policy, answer.get("privileged") is True, answer.get("ends_episodes") is True)
+        return GuestIntroduction(policy, answer.get("privileged") is True)
 
     def _receive(self, deadline: float) -> Message:
         while True:
@@ -310,23 +309,21 @@ END_S = 5.0
 """Time for ``end_episode``, s."""
 
 
-class GuestPolicy:
+class GuestPolicy(Policy):
     """The policy of one episode in a guest's process, which makes a new object for it."""
 
     summary = "a policy in a process of its own"
-    citation = ""
 
     def __init__(self, process: GuestProcess, act_limit_s: float | None = None) -> None:
         said = process.introduced
         self.process = process
         self.name = process.reference
-        self.needs = said.policy.needs
+        self.needs = said.policy.needs  # type: ignore[misc]  # of this object
         self.settings = said.policy.settings
         self.version = said.policy.version
         self.camera = said.policy.camera
-        self.privileged = said.privileged
-        if said.policy.dynamics is not None:
-            self.dynamics = said.policy.dynamics
+        self.privileged = said.privileged  # type: ignore[misc]
+        self.dynamics = said.policy.dynamics  # type: ignore[misc]
         self._act_s = (ANSWER_S if act_limit_s is None else act_limit_s) + GRACE_S
         self._sender = ObservationSender()
         self.forecast: Any = None
@@ -346,14 +343,14 @@ class GuestPolicy:
             raise GuestFailed(f"the policy's process had to be ended: {error}") from None
 
     @property
-    def plan(self) -> Any:
+    def plan(self) -> Any:  # type: ignore[override]
         """What the guest publishes now; ``forecast`` and ``plan_step_s`` come with it."""
         plan, self.forecast, self.plan_step_s = plans_of(self.process.ask({"type": "plans"}, "plans", self._act_s))
         return plan
 
     def end_episode(self, scores: Any) -> None:
-        """Tell the guest how the episode ended, if it wants to know. It gets a copy and has ``END_S``."""
-        if not self.process.introduced.ends_episodes or not self.process.is_usable:
+        """Tell the guest how the episode ended. It gets a copy and has ``END_S``."""
+        if not self.process.is_usable:
             return
         metrics = {
             name: [result.value if result.valid else None, result.unit, result.reason]

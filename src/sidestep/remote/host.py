@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.remote.messages import Introduction, read_introduction
 from sidestep.remote.session import ClientFailed, Session, SessionPolicy
 from sidestep.remote.wire import (
@@ -36,7 +37,7 @@ RECONNECT_S = 30.0
 PAUSE_S = 0.2
 
 
-class GonePolicy:
+class GonePolicy(Policy):
     """Stands in for a policy that died and did not come back: fails at once, so that the episode is counted."""
 
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -23,6 +23,7 @@ from math import isfinite
 from typing import Any
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.remote.host import PAUSE_S, RECONNECT_S, GonePolicy
 from sidestep.remote.joystick_state import Contacts, Frame, metadata, power_off, state
 from sidestep.remote.session import ANSWER_S, RESET_S, ClientFailed
@@ -245,14 +246,14 @@ class JoystickHost:
         return self.is_there
 
 
-class JoystickPolicy:
+class JoystickPolicy(Policy):
     """One episode with a SocNavBench client."""
 
     needs = frozenset({"goal", "pedestrians", "map"})
 
     def __init__(self, host: JoystickHost, task: EpisodeTask) -> None:
         self.settings = {"protocol": "socnavbench"}
-        self.dynamics = host.dynamics
+        self.dynamics = host.dynamics  # type: ignore[misc]  # of this object
         self._host, self._wires, self._episode = host, host.wires, task
         self._limit = ANSWER_S if task.act_limit_s is None else task.act_limit_s
         self.first_answer_s = max(RESET_S, self._limit)

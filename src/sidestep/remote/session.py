@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from sidestep.errors import BadInput, SidestepError
+from sidestep.interfaces import Policy
 from sidestep.remote.messages import Introduction, observation_message, read_command, read_introduction, task_message
 from sidestep.remote.wire import (
     HELLO_S,
@@ -162,20 +163,18 @@ class Session:
         return ClientFailed(f"{error}; its connection was closed")
 
 
-class SessionPolicy:
+class SessionPolicy(Policy):
     """A policy for one episode, at the other end of a session."""
 
     summary = "a policy in another process"
-    citation = ""
 
     def __init__(self, session: Session, about: Message | None = None, act_limit_s: float | None = None) -> None:
         self.session = session
         self.name = session.policy.name
-        self.needs = session.policy.needs
+        self.needs = session.policy.needs  # type: ignore[misc]  # of this object
         self.settings: dict[str, Any] = session.policy.settings
         self.version = session.policy.version
-        if session.policy.dynamics is not None:
-            self.dynamics = session.policy.dynamics
+        self.dynamics = session.policy.dynamics  # type: ignore[misc]
         self.camera = session.policy.camera
         self._about = {"name": None, "suite": None, "scenario_seed": None} | (about or {})
         self._limit = act_limit_s
@@ -198,7 +197,7 @@ TOKEN_VARIABLE = "SIDESTEP_TOKEN"
 NOT_INTRODUCED = Introduction("", frozenset())
 
 
-class RemotePolicy:
+class RemotePolicy(Policy):
     """Connects to a policy server (``sidestep.remote.client.serve_policy``), once per episode.
 
     Whether anybody listens is found out when the policy is planned (``check_reachable``). Later, in the middle of a
@@ -208,7 +207,6 @@ class RemotePolicy:
 
     name = "remote"
     summary = "a policy that another process serves"
-    citation = ""
 
     def __init__(self, address: str) -> None:
         try:
@@ -230,28 +228,28 @@ class RemotePolicy:
         self.close()
 
     @property
-    def needs(self) -> frozenset[str]:
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
         """As the policy declares them."""
         return self._introduced().needs
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:  # type: ignore[override]
         """As the policy declares them, with its own name."""
         policy = self._introduced()
         return {"remote_name": policy.name, **policy.settings} if policy is not NOT_INTRODUCED else {}
 
     @property
-    def version(self) -> str:
+    def version(self) -> str:  # type: ignore[override]
         """As the policy declares it."""
         return self._introduced().version
 
     @property
-    def dynamics(self) -> str | None:
+    def dynamics(self) -> str | None:  # type: ignore[override]
         """As the policy declares them."""
         return self._introduced().dynamics
 
     @property
-    def camera(self) -> dict[str, Any] | str | None:
+    def camera(self) -> dict[str, Any] | str | None:  # type: ignore[override]
         """As the policy declares it."""
         return self._introduced().camera
 

@@ -13,11 +13,12 @@ from sidestep import registry
 from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.remote.guests import GuestPolicy, Guests
+from sidestep.interfaces import Policy, describe_policy
 from sidestep.records import load_record, save_record
 from sidestep.writing import CannotWrite
 from sidestep.types.command import Command
 from sidestep.types.observation import Observation, Task
-from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
 
@@ -83,7 +84,7 @@ class TaskResult:
 
 
 @dataclass(frozen=True)
-class FailedPolicy:
+class FailedPolicy(Policy):
     """Stands in for a policy that killed its process: fails at once with the reason, so that a record is
     made."""
 
@@ -110,7 +111,7 @@ def run_task(
     guests: Guests | None = None,
 ) -> TaskResult:
     """Make sure that the task's record is there, and score it. A record that is already there and whole is
-    kept. A policy with a method ``end_episode`` is told the scores.
+    kept. The policy is told the scores.
 
     ``guests`` keeps the process of a guest for the next task; without it, it is ended here. A stand-in for the
     simulator has policies of its own kind, which run in this process.
@@ -129,11 +130,11 @@ def run_task(
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
         scores = score_episode(record, task.dialect)
-        if callable(tell := getattr(policy, "end_episode", None)):
-            with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
-                tell(scores)
-        if isinstance(policy, GuestPolicy):
+        with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
+            policy.end_episode(scores)
+        with suppress(Exception):
             policy.close()
+        if isinstance(policy, GuestPolicy):
             keep_output(policy, task.path, failed=bool(record.error))
     return TaskResult(scores, simulated=True)
 
@@ -170,11 +171,11 @@ def _described(scenario: Scenario) -> str:
     return "\n".join([scenario.model_dump_json(include=parts), *robots])
 
 
-def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Policy:
     if task.failure:
         return FailedPolicy(task.failure)
     if make_policy is not None and (made := make_policy(task)) is not None:
-        return made
+        return registry.as_policy(made)
     name, settings = task.policy.name, task.policy.settings
     if guests is None or not registry.is_guest(name):
         return registry.make_policy(name, settings)
@@ -184,13 +185,14 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
         return FailedPolicy(str(error))
 
 
-def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = None) -> EpisodeRecord:
+def simulate(task: EpisodeTask, policy: Policy, run_episode: RunEpisode | None = None) -> EpisodeRecord:
     """The episode, fresh."""
     if run_episode is None:
         from sidestep.simulation import run_episode as standard
 
         run_episode = standard
-    info = describe_policy(policy, task.policy)
+    planned = task.policy
+    info = describe_policy(policy, planned.name, planned.settings, planned.version, planned.privileged)
     return run_episode(
         task.scenario,
         policy,
@@ -201,14 +203,6 @@ def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = No
         act_limit_s=task.act_limit_s,
         base=task.base,
     )
-
-
-def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
-    """Name, settings really used, needs and version, for the record."""
-    own = getattr(policy, "settings", None)
-    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
-    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
-    return replace(info, privileged=info.privileged or planned.privileged)
 
 
 def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:

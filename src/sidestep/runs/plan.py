@@ -135,10 +135,9 @@ def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
         guest = introduce(name, settings)
         return _planned(name, settings, guest.policy, guest.privileged)
     policy = registry.make_policy(name, settings)
-    if callable(check := getattr(policy, "check_reachable", None)):
-        check()
-    registry.check_policy(policy, name)
-    return _planned(name, settings, policy, bool(getattr(policy, "privileged", False)))
+    policy.check_reachable()
+    registry.check_needs(policy.needs, name)
+    return _planned(name, settings, policy, bool(policy.privileged))
 
 
 def _planned(name: str, settings: dict[str, Any], policy: Any, privileged: bool) -> PolicyPlan:
@@ -146,7 +145,7 @@ def _planned(name: str, settings: dict[str, Any], policy: Any, privileged: bool)
     return PolicyPlan(
         name=name,
         settings=settings,
-        version=_version_of(name, getattr(policy, "version", None)),
+        version=_version_of(name, policy.version),
         files=setting_files(settings),
         privileged=privileged or "future" in policy.needs,
     )

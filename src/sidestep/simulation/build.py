@@ -25,6 +25,7 @@ from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
+from sidestep.sensors.camera import with_robot_camera
 from sidestep.simulation.directors import (
     BackgroundDirector,
     Director,
@@ -34,7 +35,6 @@ from sidestep.simulation.directors import (
     make_cast,
     write_scripts,
 )
-from sidestep.simulation.pictures import with_robot_camera
 from sidestep.simulation.replay import load_replay
 from sidestep.simulation.rules import CompiledRules, compile_rules
 from sidestep.simulation.seeds import generator_for

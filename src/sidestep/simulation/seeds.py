@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-Purpose = Literal["placement", "policy", "sensor", "event", "behaviour"]
-_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor", "event", "behaviour")
+Purpose = Literal["placement", "policy", "sensor", "event", "behaviour", "crowd_model"]
+_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor", "event", "behaviour", "crowd_model")
 
 
 def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:
