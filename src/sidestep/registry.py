@@ -214,6 +214,8 @@ def known_needs() -> frozenset[str]:
 
 def check_needs(needs: Iterable[str], policy: str) -> None:
     """``BadInput`` unless every need of ``policy`` can be served."""
+    if isinstance(needs, str) or not isinstance(needs, Iterable):
+        raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
     for need in sorted(str(need) for need in needs):
         if need == "signals" and need not in names("sensors"):
             raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
@@ -239,12 +241,14 @@ class AdaptedPolicy(Policy):
                 raise BadInput(
                     f"policy {reference!r} has no method {method!r}; a policy has `needs`, `reset` and `act`"
                 )
-        if getattr(wrapped, "needs", None) is None:
+        needs = getattr(wrapped, "needs", None)
+        if needs is None:
             raise BadInput(
                 f"policy {reference!r} does not say what it `needs`, a set of names such as {{'goal', 'pedestrians'}}"
             )
+        check_needs(needs, reference)
         self.wrapped = wrapped
-        self.needs = frozenset(wrapped.needs)  # type: ignore[misc]  # of this object
+        self.needs = frozenset(needs)  # type: ignore[misc]  # of this object
         self.name = str(declared(wrapped, "name") or type(wrapped).__name__)
         self.version = str(declared(wrapped, "version") or "")
         settings = declared(wrapped, "settings")

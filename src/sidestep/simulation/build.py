@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep import exact, registry
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
-from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
+from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.spawn import Spawner
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, UnknownName, plug_in_errors
+from sidestep.interfaces import CrowdModel
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import HORIZON_PEOPLE
@@ -28,6 +29,7 @@ from sidestep.scenes.load import resolve_scene
 from sidestep.sensors.camera import with_robot_camera
 from sidestep.simulation.directors import (
     BackgroundDirector,
+    CrowdModelDirector,
     Director,
     add_event_people,
     background_network,
@@ -75,17 +77,13 @@ class World:
     rules: CompiledRules
     replay: FloatArray | None  # (T, N, 4) float32: x, y, vx, vy; NaN when absent or not replayed
     parameters: tuple[FloatArray, FloatArray, FloatArray]  # ORCA, Helbing, Moussaïd
+    person_model: tuple[str, ...]  # (N,) name of the crowd model of each person
     direct: Callable[[], Director] | None = None  # makes the director of one episode; None: nobody is directed
 
     @property
     def people(self) -> int:
         """Number of people, present or yet to come."""
         return len(self.person_id)
-
-    @property
-    def person_model(self) -> tuple[str, ...]:
-        """Name of the crowd model of each person."""
-        return tuple(MODEL_NAMES[int(code)] for code in self.flags[layout.MODEL, : self.people])
 
 
 @lru_cache(maxsize=64)
@@ -113,7 +111,11 @@ class WorldBuilder:
         self.scenario = with_robot_camera(self.scenario, self._robots[0])
         for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
             _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
+        check_extra_sensors(scenario.sensors.extra, self._where)
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
+        self._model_names = (*(part.model for part in scenario.crowd), "script")  # last: the people of events
+        made = {index: plug_in_model(part, self._where) for index, part in enumerate(scenario.crowd)}
+        self._plug_ins = {index: make for index, make in made.items() if make is not None}
         self._replays = {
             index: load_replay(part.placement, scenario.rules, self._where, base)
             for index, part in enumerate(scenario.crowd)
@@ -180,7 +182,14 @@ class WorldBuilder:
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
-            direct=make_cast([*self._directors(seed, part_of, first_paths), *event_directors(scripts, person_id)]),
+            person_model=tuple(self._model_names[part] for part in part_of),
+            direct=make_cast(
+                [
+                    *self._directors(seed, part_of, first_paths),
+                    *self._plug_in_directors(seed, part_of, person_id),
+                    *event_directors(scripts, person_id),
+                ]
+            ),
         )
 
     def _directors(
@@ -188,6 +197,22 @@ class WorldBuilder:
     ) -> list[Callable[[], Director]]:
         """What makes the directors of an episode under ``seed``."""
         return [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
+
+    def _plug_in_directors(self, seed: int, part_of: IntArray, person_id: IntArray) -> list[Callable[[], Director]]:
+        """What makes the directors of the crowd parts with a plug-in model."""
+        return [
+            partial(self._plug_in, seed, index, make, np.flatnonzero(part_of == index), person_id)
+            for index, make in self._plug_ins.items()
+        ]
+
+    def _plug_in(
+        self, seed: int, index: int, make: Callable[[], CrowdModel], columns: IntArray, person_id: IntArray
+    ) -> Director:
+        name, model = self._model_names[index], make()
+        with plug_in_errors("crowd model", name, ()):
+            model.begin(generator_for(self.scenario.suite, self.scenario.name, seed, "crowd_model", index))
+        first = int(columns[0]) if len(columns) else 0
+        return CrowdModelDirector(name, model, first, person_id[columns], self._scene.segments)
 
     def _background(self, seed: int, index: int, part_of: IntArray, first: FirstPaths) -> Callable[[], Director]:
         """What makes the director of the background people of part ``index``."""
@@ -288,6 +313,16 @@ class WorldBuilder:
             agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
             agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
         return replay, person_id
+
+
+def check_extra_sensors(extra: Iterable[str], where: str) -> None:
+    """``BadInput`` unless every sensor that has settings in ``sensors.extra`` is an installed plug-in."""
+    for name in extra:
+        if name in registry.SENSORS:
+            raise BadInput(f"{where}: sensors.extra is for plug-ins; the settings of {name!r} are elsewhere in sensors")
+        if name not in registry.names("sensors"):
+            known = [known for known in registry.names("sensors") if known not in registry.SENSORS]
+            raise UnknownName("plug-in sensor", name, known, where)
 
 
 def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledScene, where: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.crowd.events import WRITERS
+from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.records import load_record, save_record
@@ -46,7 +46,7 @@ def event(kind: str) -> dict[str, Any]:
 
 
 def test_every_kind_is_tried_here() -> None:
-    assert set(EVENTS) == set(WRITERS)
+    assert set(EVENTS) == set(registry.EVENTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
