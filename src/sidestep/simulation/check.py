@@ -14,7 +14,7 @@ import numpy as np
 
 from sidestep.errors import BadInput, SidestepError, describe_error, place_of
 from sidestep.interfaces import Policy
-from sidestep.registry import as_policy
+from sidestep.registry import AdaptedPolicy, as_policy
 from sidestep.robots import DYNAMICS_CODES, CommandConverter
 from sidestep.sensors.camera import with_policy_camera
 from sidestep.simulation.build import World, build_world
@@ -67,13 +67,13 @@ def check_policy(
 
 
 def _check_members(policy: Policy, label: str) -> None:
-    for method, argument in ((policy.reset, "task"), (policy.act, "observation")):
+    own: Any = policy.wrapped if isinstance(policy, AdaptedPolicy) else policy
+    for name, method, argument in (("reset", own.reset, "task"), ("act", own.act, "observation")):
         try:
             inspect.signature(method).bind(None)
         except ValueError:  # compiled code may have none
             continue
         except TypeError as error:
-            name = method.__name__
             raise BadInput(
                 f"{label}: {name} is called with one argument ({error}); write {name}(self, {argument})"
             ) from None

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from sidestep.simulation.worlds import Worlds
 
 
+FASTEST_MPS = 1e3
+"""Velocities of a plug-in model beyond this are an error; below, the person's own limit counts."""
+
+
 class Director(Protocol):
     """Tells people what to do."""
 
@@ -141,11 +145,12 @@ class CrowdModelDirector:
     def _velocities(self, view: CrowdView) -> FloatArray:
         with plug_in_errors("crowd model", self._name, ()):
             found = np.array(self._model.velocities(view), np.float64)
-        if found.shape != view.position.shape or not np.isfinite(found).all():
+        if found.shape != view.position.shape:
             raise BadInput(
-                f"crowd model {self._name!r} must return finite velocities of shape {view.position.shape}, got shape "
-                f"{found.shape}{'' if np.isfinite(found).all() else ' with numbers that are not finite'}"
+                f"crowd model {self._name!r} must return velocities of shape {view.position.shape}, not {found.shape}"
             )
+        if not (np.abs(found) < FASTEST_MPS).all():
+            raise BadInput(f"crowd model {self._name!r} returned velocities that are not finite or no person's")
         speed = exact.hypot(found[:, 0], found[:, 1])
         limited: FloatArray = found * np.minimum(1.0, view.max_speed / np.maximum(speed, 1e-9))[:, None]
         return limited
