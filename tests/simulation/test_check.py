@@ -1,4 +1,4 @@
-"""``check_policy`` passes all that is registered and names what is wrong with a policy; ``as_policy`` takes all forms."""
+"""``check_policy`` passes what is registered and names what is wrong with a policy; ``as_policy`` takes all forms."""
 
 from __future__ import annotations
 
