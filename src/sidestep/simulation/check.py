@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, fields, is_dataclass
 from math import isfinite
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,12 +16,10 @@ import numpy as np
 from sidestep.errors import BadInput, SidestepError, describe_error, place_of
 from sidestep.interfaces import Policy
 from sidestep.registry import AdaptedPolicy, as_policy
-from sidestep.robots import DYNAMICS_CODES, CommandConverter
+from sidestep.robots import DYNAMICS_CODES
 from sidestep.sensors.camera import with_policy_camera
-from sidestep.simulation.build import World, build_world
 from sidestep.simulation.loop import with_policy_dynamics
-from sidestep.simulation.observe import Observer, robot_state
-from sidestep.simulation.worlds import Worlds
+from sidestep.simulation.session import Session
 from sidestep.types import Command, Scenario
 from sidestep.types.command import Waypoints, checked_command
 
@@ -37,15 +36,20 @@ CORRIDOR: dict[str, Any] = {
 
 
 def check_policy(
-    policy: Any, scenario: Scenario | None = None, *, settings: Mapping[str, Any] | None = None, steps: int = 20
+    policy: Any,
+    scenario: Scenario | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    steps: int = 20,
+    base: Path | None = None,
 ) -> None:
     """Raise ``BadInput``, with what to do about it, unless ``policy`` keeps the contract of ``sidestep.Policy``.
 
-    ``policy``: a name, a class (made with ``settings``) or an object. It is asked ``steps`` times in ``scenario``, by
-    default a corridor with two people, twice from the same seed. Checked are: that all it needs is provided; the
-    signatures of ``reset`` and ``act``; that every answer is a command with usable numbers; that it does not write to
-    what it gets; that both runs give the same commands; that its settings are plain data; the shapes of ``plan`` and
-    ``forecast``.
+    ``policy``: a name, a class (made with ``settings``) or an object. It is asked ``steps`` times in ``scenario``
+    (relative file names start from ``base``), by default a corridor with two people, twice from the same seed. Checked
+    are: that all it needs is provided; the signatures of ``reset`` and ``act``; that every answer is a command with
+    usable numbers; that it does not write to what it gets; that both runs give the same commands; that its settings are
+    plain data; the shapes of ``plan`` and ``forecast``.
     """
     made = as_policy(policy, settings)
     label = f"policy {(made.name or type(made).__name__)!r}"
@@ -53,9 +57,9 @@ def check_policy(
     described = with_policy_camera(
         with_policy_dynamics(scenario or Scenario.parse(CORRIDOR, "check_policy"), made), made
     )
-    world = build_world(described, SEED)
-    first, again = _drive(made, world, steps, label), _drive(made, world, steps, label)
-    for number, (one, other) in enumerate(zip(first, again, strict=True)):
+    session = Session(described, needs=made.needs, name=label, base=base)
+    first, again = _drive(made, session, steps, label), _drive(made, session, steps, label)
+    for number, (one, other) in enumerate(zip(first, again, strict=False)):
         if type(one) is not type(other) or not np.array_equal(_numbers(one), _numbers(other)):
             raise BadInput(
                 f"{label}: answer {number} was {one} after the first reset and {other} after the second, with the same "
@@ -87,26 +91,20 @@ def _check_members(policy: Policy, label: str) -> None:
         raise BadInput(f"{label}: dynamics are {policy.dynamics!r}; known are {', '.join(DYNAMICS_CODES)}")
 
 
-def _drive(policy: Policy, world: World, steps: int, label: str) -> list[Command]:
+def _drive(policy: Policy, session: Session, steps: int, label: str) -> list[Command]:
     """The commands of the first ``steps`` decisions of an episode."""
-    rules = world.scenario.rules
-    worlds, observer = Worlds([world]), Observer(world, frozenset(policy.needs))
-    converter = CommandConverter(world.robots[0], rules.step_s, rules.control_every)
-    _guarded(policy.reset, observer.task(), f"{label}: reset")
+    session.reset(SEED)
+    _guarded(policy.reset, session.task, f"{label}: reset")
     commands: list[Command] = []
-    for step in range(steps * rules.control_every):
-        observer.watch(worlds, 0)
-        fresh = step % rules.control_every == 0
-        if fresh:
-            where = f"{label}: act, asked for the {len(commands) + 1}. time,"
-            answer = _guarded(policy.act, observer.observe(worlds, 0), where)
-            try:
-                commands.append(checked_command(answer))
-            except BadInput as error:
-                raise BadInput(f"{where} gave no usable command: {error}") from None
-            _check_published(policy, where)
-        worlds.command[0, 0] = converter.to_native(commands[-1], robot_state(worlds, 0), fresh=fresh)
-        worlds.step()
+    while len(commands) < steps and not session.done:
+        where = f"{label}: act, asked for the {len(commands) + 1}. time,"
+        answer = _guarded(policy.act, session.observation, where)
+        try:
+            commands.append(checked_command(answer))
+        except BadInput as error:
+            raise BadInput(f"{where} gave no usable command: {error}") from None
+        _check_published(policy, where)
+        session.step(commands[-1])
     return commands
 
 
