@@ -257,12 +257,12 @@ class AdaptedPolicy(Policy):
             setattr(self, member, declared(wrapped, member))
 
     @property
-    def plan(self) -> Any:  # type: ignore[override]
+    def plan(self) -> Any:
         """As the object publishes it."""
         return declared(self.wrapped, "plan")
 
     @property
-    def forecast(self) -> Any:  # type: ignore[override]
+    def forecast(self) -> Any:
         """As the object publishes it."""
         return declared(self.wrapped, "forecast")
 

@@ -315,7 +315,7 @@ class Oracle(Policy):
         return exact.matmul(points, turn.T)
 
     @property
-    def plan(self) -> FloatArray:  # type: ignore[override]
+    def plan(self) -> FloatArray:
         """(H, 2) the rest of the way and its end, every ``plan_step_s``, m."""
         legs = np.arange(len(self._way))
         first = self._time / self._leg_s + 1.0

@@ -343,7 +343,7 @@ class GuestPolicy(Policy):
             raise GuestFailed(f"the policy's process had to be ended: {error}") from None
 
     @property
-    def plan(self) -> Any:  # type: ignore[override]
+    def plan(self) -> Any:
         """What the guest publishes now; ``forecast`` and ``plan_step_s`` come with it."""
         plan, self.forecast, self.plan_step_s = plans_of(self.process.ask({"type": "plans"}, "plans", self._act_s))
         return plan

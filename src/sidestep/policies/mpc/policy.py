@@ -189,13 +189,13 @@ class Mpc(Policy):
         return command
 
     @property
-    def plan(self) -> FloatArray:  # type: ignore[override]
+    def plan(self) -> FloatArray:
         """(H, 2) the motion, every ``plan_step_s``, m."""
         states = self._planner.motion.states
         return np.stack([exact.interp(_PLAN_TIMES, TIMES, states[:, c]) for c in (0, 1)], axis=1)
 
     @property
-    def forecast(self) -> tuple[list[int], FloatArray]:  # type: ignore[override]
+    def forecast(self) -> tuple[list[int], FloatArray]:
         """Ids of the people in sight and (M, H, 2) where they are expected; who may go either way is there twice."""
         place, velocity = self._crowd[:, None, :2], self._crowd[:, None, 2:4]
         return self._people.ids, place + _PLAN_TIMES[None, :, None] * velocity

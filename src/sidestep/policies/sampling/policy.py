@@ -76,7 +76,7 @@ class Sampling(Policy):
         return self._follow(self._plan, robot)
 
     @property
-    def plan(self) -> FloatArray | None:  # type: ignore[override]
+    def plan(self) -> FloatArray | None:
         """(H, 2) what is left of the spline, every ``plan_step_s``, m; None while it has none."""
         if self._plan is None:
             return None

@@ -62,7 +62,7 @@ class FollowLane(Policy):
         return self._command
 
     @property
-    def plan(self) -> FloatArray | None:  # type: ignore[override]
+    def plan(self) -> FloatArray | None:
         """(H, 2) the way chosen last, every ``plan_step_s``, m."""
         return self._planner.path()
 
