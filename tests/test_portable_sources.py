@@ -20,7 +20,7 @@ from tests.ulp import MATH, NUMPY
 ROOT = Path(sidestep.__file__).parent
 PACKAGES = (
     "scenes", "simulation", "crowd", "policies", "suites", "robots", "sensors", "kernels", "datasets", "types",
-    "guests",
+    "guests", "traffic",
 )  # fmt: skip
 DRAWS = frozenset(
     {

@@ -33,9 +33,9 @@ from sidestep.scenes.places.scan import read_triangles
 from sidestep.simulation import build_world
 from sidestep.suites.files import load_suite
 from sidestep.types.tracks import Tracks
-from tests.benchmark.fake import fake_plan
 from tests.datasets.conftest import FILES, OPTIONS, write
 from tests.fuzz import damage, within
+from tests.runs.fake import fake_plan
 from tools.lantern_court_mesh import write_glb
 
 INPUT_S = 10.0

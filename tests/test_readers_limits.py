@@ -14,9 +14,10 @@ from PIL import Image
 import sidestep
 from sidestep.crowd.synthetic import load_statistics
 from sidestep.datasets import load_dataset
-from sidestep.errors import SidestepError
+from sidestep.errors import BadInput, SidestepError
 from sidestep.policies.trivial import Stop
 from sidestep.policies.visual.model_files import load_spec
+from sidestep.reading import parse_json
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
@@ -280,6 +281,11 @@ def test_more_people_than_there_is_room_for(tmp_path: Path) -> None:
     document = {"name": "a", "scene": walls, "robots": [{"start": [0, 0, 0], "goal": [3, 0]}]}
     path.write_text(json.dumps(document | {"crowd": [{"placement": circle}]}))
     refused(lambda: worlds(path), "no room left for one more person", seconds=10.0)
+
+
+def test_a_key_that_json_gives_twice_is_an_error() -> None:
+    with pytest.raises(BadInput, match=r"a.json: not valid JSON: key 'x' is given twice"):
+        parse_json('{"a": [{"x": 1, "x": 2}]}', "a.json")
 
 
 def test_yaml_is_loaded_in_one_place_only() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.command import Command
 from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord, PolicyInfo
-from sidestep.types.result import MetricResult
+from sidestep.types.result import EpisodeEnd, MetricResult
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 from sidestep.types.scene import CompiledScene
@@ -72,8 +72,8 @@ class Policy(ABC):
     def act(self, observation: Observation) -> Command:
         """What to do until asked again."""
 
-    def end_episode(self, scores: Any) -> None:  # noqa: B027
-        """The episode is over; ``scores`` has ``outcome``, ``error`` and ``metrics`` (name → ``MetricResult``)."""
+    def end_episode(self, end: EpisodeEnd) -> None:  # noqa: B027
+        """The episode is over; ``end`` has ``outcome``, ``error`` and ``metrics`` (name → ``MetricResult``)."""
 
     def check_reachable(self) -> None:  # noqa: B027
         """Raise ``BadInput`` when something outside this process is missing, before a run is planned."""
@@ -112,7 +112,7 @@ class SensorContext:
     scenario: Scenario
     person_id: IntArray  # (N,) everybody's number
     others: tuple[RobotSpec, ...] = ()
-    """The other robots."""
+    """The other robots, then the vehicles."""
     seed: int = 0
     """For sensors with noise: the only randomness they may use."""
 
@@ -128,8 +128,9 @@ class SensorView:
     flags: IntArray  # (FLAG_ROWS, M) int32
     own: int
     """The column of the robot that carries the sensor."""
-    others: FloatArray  # (K, 3) x, y, heading of the other robots
+    others: FloatArray  # (K, 3) x, y, heading of the other robots and the vehicles
     look: Callable[[], Pedestrians]
+    vehicles: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (V, ROBOT_ROWS) states of the vehicles
 
     @cached_property
     def everybody(self) -> Pedestrians:
@@ -172,7 +173,7 @@ class CrowdView:
     max_speed: FloatArray  # (M,)
     radius: FloatArray  # (M,)
     group: IntArray  # (M,) walking group, -1 alone
-    others_position: FloatArray  # (K, 2) people of other models and, where these people see robots, robots
+    others_position: FloatArray  # (K, 2) people of other parts; where these people see robots, robots and vehicles too
     others_velocity: FloatArray  # (K, 2)
     others_radius: FloatArray  # (K,)
     walls: FloatArray  # (W, 4) x0, y0, x1, y1
@@ -217,12 +218,12 @@ class Metric:
     """Formula in words and symbols."""
     source: str
     """Who defined it."""
-    distance: Literal["surface", "centre", "none"]
-    """Whether distances between bodies are surface to surface or centre to centre."""
     validity: str
     """When there is a value."""
     function: Callable[[EpisodeRecord], MetricResult]
-    dialects: dict[str, Callable[[EpisodeRecord], MetricResult]]
+    distance: Literal["surface", "centre", "none"] = "none"
+    """Whether distances between bodies are surface to surface or centre to centre."""
+    dialects: dict[str, Callable[[EpisodeRecord], MetricResult]] = field(default_factory=dict)
     """Other published definitions under their dialect's name."""
 
     def __call__(self, record: EpisodeRecord, dialect: str = "paper") -> MetricResult:

@@ -19,10 +19,13 @@ from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.interfaces import Policy
-from sidestep.types import Command, Observation, Task
+from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.types.observation import TASK_NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "sensors", "events", "crowd_models"]
+Kind = Literal[
+    "policies", "metrics", "suites", "datasets", "cameras", "sensors", "events", "crowd_models", "road_users",
+    "drivers", "looks", "report_sections",
+]  # fmt: skip
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -68,6 +71,7 @@ CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 SENSORS: dict[str, str] = {
     "pedestrians": "sidestep.sensors.planar:PedestrianSensor",
     "history": "sidestep.sensors.planar:PedestrianSensor",
+    "vehicles": "sidestep.sensors.vehicles:VehicleSensor",
     "lidar": "sidestep.sensors.planar:PlanarLidar",
     "points": "sidestep.render.lidar3d:Lidar3D",
     "rgb": "sidestep.sensors.camera:CameraSensor",
@@ -108,6 +112,27 @@ CROWD_MODELS: dict[str, str] = {
 }
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
+ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
+"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.traffic.load_vehicle`` loads every kind."""
+
+DRIVERS: dict[str, str] = {
+    "parked": "sidestep.traffic.drivers:Parked",
+    "follow_path": "sidestep.traffic.drivers:FollowPath",
+}
+
+LOOKS: dict[str, str] = {
+    "car": "sidestep.render.vehicles:car_look",
+    "van": "sidestep.render.vehicles:van_look",
+    "bicycle": "sidestep.render.vehicles:bicycle_look",
+}
+"""Functions from a spec and a number to the figure that cameras draw; the number varies the paint."""
+
+REPORT_SECTIONS: dict[str, str] = {
+    "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
+    "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+}
+"""Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -119,7 +144,8 @@ def table(kind: Kind) -> dict[str, str]:
     else:
         bundled: dict[Kind, dict[str, str]] = {
             "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
-            "events": EVENTS, "crowd_models": CROWD_MODELS,
+            "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
+            "looks": LOOKS, "report_sections": REPORT_SECTIONS,
         }  # fmt: skip
         known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
@@ -156,6 +182,10 @@ def kind_in_singular(kind: Kind) -> str:
         "sensors": "sensor",
         "events": "event",
         "crowd_models": "crowd model",
+        "road_users": "kind of road user",
+        "drivers": "driver",
+        "looks": "look",
+        "report_sections": "section of reports",
     }
     return singular[kind]
 
@@ -280,9 +310,9 @@ class AdaptedPolicy(Policy):
         command: Command = self.wrapped.act(observation)
         return command
 
-    def end_episode(self, scores: Any) -> None:
+    def end_episode(self, end: EpisodeEnd) -> None:
         """Tell the object, if it has a method for it."""
-        self._tell("end_episode", scores)
+        self._tell("end_episode", end)
 
     def check_reachable(self) -> None:
         """Ask the object, if it has a method for it."""

@@ -32,13 +32,20 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path``; ``CannotWrite`` says why not and what to do."""
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """As ``atomic``; ``CannotWrite`` says why a file cannot be written and what to do."""
     try:
         with atomic(path) as temporary:
-            temporary.write_bytes(data)
+            yield temporary
     except OSError as error:
         raise CannotWrite(path, error) from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path``; ``CannotWrite`` says why not and what to do."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
 
 
 class CannotWrite(BadInput):

@@ -25,6 +25,7 @@ from sidestep.types.base import FloatArray
 from sidestep.types.observation import Future, seal
 from sidestep.types.sensors import PedestrianSensing
 
+_POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
 ROUTE_SPARE_M = 0.15
 """Room that a route keeps from walls beyond the robot's radius, where there is that much."""
 
@@ -65,12 +66,15 @@ def _path_to_goal(world: World, robot: int, spare: float) -> FloatArray | None:
 
 
 def future_of(world: World) -> Future:
-    """Run a copy of the world, in which the robots stand and nobody sees them, to the time limit.
+    """Run a copy of the world, in which the robots stand and nobody sees them, to the time limit. Vehicles drive.
 
     Exact for replayed people and for all who do not see the robot; for the others, what they would do without it.
     """
     flags = world.flags.copy()
-    flags[layout.SEES_ROBOT] = 0
+    if world.scenario.traffic:  # people see vehicles as they see robots: take the robots away instead
+        flags[layout.ACTIVE, world.people : world.people + len(world.scenario.robots)] = 0
+    else:
+        flags[layout.SEES_ROBOT] = 0
     worlds = Worlds([replace(world, flags=flags)], threads=1)
     people, steps = world.people, world.scenario.rules.max_steps
     position = np.full((steps + 1, people, 2), np.nan, np.float32)
@@ -164,7 +168,8 @@ class Observer:
             agents=agents,
             flags=flags,
             own=worlds.people + self._robot,
-            others=worlds.robot_state[b, self._others][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] if self._others else _NONE,
+            others=worlds.robot_state[b, self._others][:, _POSE] if self._others else _NONE,
+            vehicles=worlds.robot_state[b, len(self._world.scenario.robots) :],
             look=lambda: self._everybody.sense(agents, flags, (robot.x, robot.y, robot.heading)),
         )
 

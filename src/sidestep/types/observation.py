@@ -17,7 +17,7 @@ TASK_NEEDS: frozenset[str] = frozenset({"map", "route", "goal", "future"})
 """Needs that the task serves; sensors serve the others."""
 
 NEEDS: frozenset[str] = TASK_NEEDS | {
-    "pedestrians", "history", "lidar", "points", "rgb", "depth", "semantic", "signals",
+    "pedestrians", "history", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "signals",
 }  # fmt: skip
 """What a policy may declare in ``needs`` without plug-ins (``registry.known_needs`` has theirs too). The robot's own
 state and the time are always there."""
@@ -60,6 +60,22 @@ class Pedestrians:
     group: IntArray  # (N,) walking group, -1 alone
     gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor cannot tell
     gaze: FloatArray | None = None  # (N,) rad, world frame: where the head points; None where the sensor cannot tell
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vehicles:
+    """Vehicles that the sensor reports, as boxes, world frame."""
+
+    id: IntArray  # (K,) the vehicle's place in the scenario's traffic
+    kind: tuple[str, ...]  # (K,) car, van, bicycle, ...
+    position: FloatArray  # (K, 2) m, middle of the box
+    velocity: FloatArray  # (K, 2) m/s, of the middle
+    heading: FloatArray  # (K,) rad
+    length: FloatArray  # (K,) m, along the heading
+    width: FloatArray  # (K,) m
 
     def __len__(self) -> int:
         return len(self.id)
@@ -111,6 +127,7 @@ class Observation:
     robot: RobotState
     goal: tuple[float, float] | None = None
     pedestrians: Pedestrians | None = None
+    vehicles: Vehicles | None = None
     lidar: LidarScan | None = None
     history: tuple[Pedestrians, ...] | None = None
     """The last seconds of ``pedestrians``, oldest first, one per control step."""
@@ -176,4 +193,4 @@ def sealed(value: Any) -> Any:
     return value
 
 
-_PARTS = (Pedestrians, LidarScan, PointScan, Future)
+_PARTS = (Pedestrians, Vehicles, LidarScan, PointScan, Future)

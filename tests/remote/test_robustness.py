@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sidestep.remote.client import run_client
 from sidestep.remote.messages import read_command
 from sidestep.remote.wire import POLICY_LIMIT, Address, Closed, Connection, Garbled, TimedOut, connect, decode
-from tests.serve.worlds import Ahead, serve_to
+from tests.remote.worlds import Ahead, serve_to
 
 HELLO = {"type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "pedestrians"]}
 

@@ -18,7 +18,7 @@ from sidestep.runs.folder import episode_path, load_run
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
 from sidestep.suites.files import load_suite
-from tests.benchmark.fake import fake_episode, fake_plan, write_policies
+from tests.runs.fake import fake_episode, fake_plan, write_policies
 
 pytestmark = pytest.mark.usefixtures("in_process", "unchanged_path")
 
@@ -190,34 +190,19 @@ def test_another_simulator_needs_every_policy_again(tmp_path: Path) -> None:
     assert load_run(out).plan.simulator == new.simulator
 
 
-def test_an_unfinished_policy_does_not_go_on_with_other_code(tmp_path: Path) -> None:
-    """Though the new command does not name it: the folder's plan is run as a whole."""
+def test_a_policy_that_a_command_does_not_name_does_not_go_on(tmp_path: Path) -> None:
+    """Neither with other code nor in scenarios that the command adds; what it has done stays in the table."""
     out = tmp_path / "run"
     plan = plan_of(tmp_path, "1.0")
-    run(plan, out)
+    run(plan.model_copy(update={"scenarios": plan.scenarios[:2]}), out)
     own, steady = plan.policies
-    others = plan_of(tmp_path, "2.0").model_copy(update={"policies": (steady,)})
-    assert len(run(others, out).episodes) == 12, "all its records are there: nothing of it runs"
     episode_path(out, own.name, "s1", 0).unlink()
-    with pytest.raises(BadInput, match=r"own.py:Own, which is not finished"):
-        run(others, out)
-
-
-def test_neither_does_a_finished_one_in_scenarios_that_another_command_adds(tmp_path: Path) -> None:
-    out, weights = tmp_path / "run", tmp_path / "weights.onnx"
-    weights.write_bytes(b"old")
-    plan = plan_of(tmp_path, "1.0", weights=str(weights))
-    _, steady = plan.policies
-    run(plan.model_copy(update={"scenarios": plan.scenarios[:1]}), out)
-    weights.write_bytes(b"new")
-    with pytest.raises(BadInput, match=r"weights.onnx of .*own.py:Own, which is not finished: changed"):
-        run(plan.model_copy(update={"policies": (steady,)}), out)
-    weights.write_bytes(b"old")
-    others = plan_of(tmp_path, "2.0", weights=str(weights)).model_copy(update={"policies": (steady,)})
-    with pytest.raises(BadInput, match=r"code of .*own.py:Own, which is not finished"):
-        run(others, out)
-    with pytest.raises(BadInput, match=r"code of .*own.py:Own, which is not finished"):
-        run(others.model_copy(update={"scenarios": plan.scenarios[:1], "seeds": (0, 1, 2, 3, 4)}), out)
+    others = plan_of(tmp_path, "2.0").model_copy(update={"policies": (steady,)})
+    found = [(each.policy, each.scenario) for each in run(others, out).episodes if each.seed == 0]
+    assert found == [(own.name, "s0"), *((steady.name, scenario.name) for scenario in plan.scenarios)]
+    assert not episode_path(out, own.name, "s1", 0).exists()
+    with pytest.raises(BadInput, match=r"code of .*own.py:Own: version"):
+        run(plan_of(tmp_path, "2.0"), out)
 
 
 def test_weights_that_a_setting_names_are_noticed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.worlds import SUITE
+from tests.remote.worlds import SUITE
 
 
 @pytest.fixture

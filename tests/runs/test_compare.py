@@ -12,15 +12,14 @@ import pytest
 from scipy.stats import rankdata, wilcoxon
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.metrics.score import HEADLINES
+from sidestep.metrics.score import HEADLINES, EpisodeScores
 from sidestep.metrics.statistics import tango_interval, wilcoxon_p
 from sidestep.runs.compare import Entry, compare_pair, compare_runs
-from sidestep.runs.episode import EpisodeScores
 from sidestep.runs.folder import load_results
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import ScoredRun, read_run, score_run, summarise
 from sidestep.types.result import MetricResult
-from tests.benchmark.fake import fake_episode, fake_plan
+from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sidestep import registry
-from sidestep.remote.host import SidestepHost
+from sidestep.remote.host import Host, SidestepHost
 from sidestep.runs.episode import EpisodeTask
 from sidestep.runs.plan import Mode, make_plan
-from sidestep.runs.runner import RunResult
-from sidestep.runs.serve import Host, serve_plan
+from sidestep.runs.runner import RunResult, serve_plan
 from sidestep.suites.files import load_suite
 from sidestep.types import HolonomicVelocity, Velocity
 
@@ -59,8 +58,8 @@ class Ahead:
         scale = 1.0 / max((dx * dx + dy * dy) ** 0.5, 1e-6)
         return HolonomicVelocity(dx * scale, dy * scale)
 
-    def end(self, result: Any) -> None:
-        self.results.append(result)
+    def end_episode(self, end: Any) -> None:
+        self.results.append({"type": "result", **vars(end)})
 
 
 class Turning:

@@ -15,8 +15,8 @@ from sidestep.runs.folder import episode_path
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.verify import Verification, first_divergence, verify_run
 from sidestep.types import Event, Outcome, PolicyInfo, Rules
-from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_record, example_scenario, save_as_format_1
+from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

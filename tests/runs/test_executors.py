@@ -16,7 +16,7 @@ from sidestep.runs.episode import EpisodeTask, TaskResult, as_failed, run_task
 from sidestep.runs.executors import Ray, Serial, WorkerDied, WorkerProcesses, run_with_retry
 from sidestep.runs.plan import Plan
 from sidestep.runs.runner import choose_executor, run_benchmark, tasks_of
-from tests.benchmark.fake import fake_episode, fake_plan
+from tests.runs.fake import fake_episode, fake_plan
 
 WORK = partial(run_task, run_episode=fake_episode)
 

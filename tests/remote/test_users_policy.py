@@ -18,12 +18,12 @@ from sidestep import registry
 from sidestep.cli.listing import list_policies
 from sidestep.cli.run import parse_settings, tell_failures
 from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
 from sidestep.remote.guests import introduce
-from sidestep.runs.episode import EpisodeScores
 from sidestep.runs.folder import episode_path, open_folder
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
-from tests.guests.test_misbehaviour import FILE, SCENARIOS, plan_of
+from tests.remote.test_misbehaviour import FILE, SCENARIOS, plan_of
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -104,6 +104,9 @@ def test_an_error_names_file_and_line_and_where_more_is(folder: Path, capsys: py
     log = episode_path(result.folder, "own.py:Fails", "bad", 0).with_suffix(".log")
     assert str(log) in said
     assert 'self.settings["missing"]  # line 23' in log.read_text()
+    line = 'File "own.py", line 23, in act\n    return self.settings["missing"]'
+    assert all(line in each.traceback for each in result.episodes)
+    assert str(folder) not in result.episodes[0].traceback, "no folder of anybody is kept"
 
 
 def test_of_an_error_of_many_lines_the_kind_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +151,7 @@ def test_what_a_guest_has_started_ends_with_the_run(how: int, folder: Path) -> N
         "from sidestep.runs.plan import Plan, PolicyPlan\n"
         "from sidestep.runs.runner import run_benchmark\n"
         "from sidestep.cli.run import resumable\n"
-        "from tests.guests.test_misbehaviour import SCENARIOS\n"
+        "from tests.remote.test_misbehaviour import SCENARIOS\n"
         "if __name__ == '__main__':\n"
         f"    policy = PolicyPlan(name='own.py:Lingers', settings={{'told': {str(told)!r}}})\n"
         "    with resumable(Path('run')):\n"

@@ -20,20 +20,23 @@ from sidestep.records import load_record
 from sidestep.remote.joystick import JoystickHost, JoystickSockets
 from sidestep.remote.joystick_state import NEVER_S, Frame, traversible
 from sidestep.robots import load_robot
+from sidestep.runs.episode import why_not_built
 from sidestep.runs.verify import verify_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.types import Task
-from tests.serve import joystick_client
-from tests.serve.joystick_client import JoystickClient, one_position, ten_positions, velocity
-from tests.serve.worlds import Client, Served, run_host
+from tests.remote import joystick_client
+from tests.remote.joystick_client import JoystickClient, one_position, ten_positions, velocity
+from tests.remote.worlds import Client, Served, run_host
 
 
 def serve_joystick(
     client: JoystickClient | Any, prefix: Path, suite: Path, out: Path, dynamics: str = "holonomic", **options: Any
 ) -> Served:
     said: list[str] = []
-    host = JoystickHost(str(prefix), name="theirs", dynamics=dynamics, reconnect_s=1.0, say=said.append)
+    host = JoystickHost(
+        str(prefix), name="theirs", dynamics=dynamics, why_not=why_not_built, reconnect_s=1.0, say=said.append
+    )
     running = Client(client.run if isinstance(client, JoystickClient) else client)
     result = run_host(host, suite, out, **options)
     return Served(result, said, running.join())

@@ -22,7 +22,7 @@ from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
-from tests.serve.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
+from tests.remote.worlds import Ahead, Client, Turning, made_here, run_host, serve_to
 
 
 @contextmanager

@@ -26,8 +26,8 @@ from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import score_run
 from sidestep.suites.files import load_suite
-from tests.serve.joystick_client import JoystickClient, one_position
-from tests.serve.worlds import Ahead, Client, made_here, run_host, serve_to
+from tests.remote.joystick_client import JoystickClient, one_position
+from tests.remote.worlds import Ahead, Client, made_here, run_host, serve_to
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "remote"

@@ -16,8 +16,8 @@ from sidestep.runs.folder import episode_path, load_results, load_run, safe_name
 from sidestep.runs.plan import Plan
 from sidestep.runs.runner import RunResult, run_benchmark
 from sidestep.runs.score import METRIC_KEYS, summarise_run
-from tests.benchmark.fake import fake_episode, fake_plan
 from tests.records.example import example_scenario
+from tests.runs.fake import fake_episode, fake_plan
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -54,10 +54,12 @@ def test_a_run_folder_holds_plan_records_and_results(tmp_path: Path) -> None:
 def test_results_are_long_form(tmp_path: Path) -> None:
     result = run(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run")
     table = pq.read_table(tmp_path / "run/results.parquet")
-    columns = "suite, scenario, policy, seed, outcome, digest, privileged, source, cluster, event"
-    assert table.column_names == f"{columns}, metric, value, valid, reason, unit".split(", ")
+    columns = "run suite scenario policy seed outcome digest privileged source cluster event error traceback"
+    assert table.column_names == f"{columns} metric value valid reason unit".split()
     assert len(table) == sum(len(episode.metrics) for episode in result.episodes)
     rows = table.to_pylist()
+    assert {(row["run"], row["source"]) for row in rows} == {("run", "generated")}
+    assert {row["error"] for row in rows} == {"", "ZeroDivisionError: on purpose"}
     success = [row for row in rows if row["metric"] == "success"]
     assert [row["value"] for row in success] == [1.0] * 6 + [0.0] * 6
     assert all(row["reason"] for row in rows if not row["valid"])
@@ -147,9 +149,30 @@ def test_a_run_is_extended(tmp_path: Path) -> None:
     result = run(fake_plan(tmp_path, "Steady", scenarios=3, seeds=2, settings=settings), tmp_path / "run")
     assert len(result.episodes) == 6
     assert len(asked(tmp_path)) == 6
+    assert load_run(tmp_path / "run").complete
     less = run(fake_plan(tmp_path, "Chatty", scenarios=1, seeds=1, settings=settings), tmp_path / "run")
-    assert len(less.episodes) == 12, "the folder's plan is scenarios × policies × seeds, all of it"
+    assert [(each.scenario, each.seed) for each in less.episodes] == [("s0", 0)] * 2, "of both policies"
     assert len(load_run(tmp_path / "run").plan.policies) == 2
+    assert not load_run(tmp_path / "run").complete, "one policy has not run everything"
+    assert len(load_results(tmp_path / "run/results.parquet")[0]) == 7, "the table holds all there is"
+
+
+def test_a_command_runs_the_episodes_that_it_names(tmp_path: Path) -> None:
+    """As with another --limit: fewer after an interruption, more later; nothing else is touched."""
+    settings = {"folder": str(tmp_path)}
+    whole = fake_plan(tmp_path, "Steady", scenarios=5, seeds=1, settings=settings)
+    run(fake_plan(tmp_path, "Steady", scenarios=4, seeds=1, settings=settings), tmp_path / "run")
+    for name in ("s1", "s3"):
+        episode_path(tmp_path / "run", whole.policies[0].name, name, 0).unlink()
+    asked_before = len(asked(tmp_path))
+    few = run(whole.model_copy(update={"scenarios": whole.scenarios[:2]}), tmp_path / "run")
+    assert asked(tmp_path)[asked_before:] == ["s1 0"]
+    assert [each.scenario for each in few.episodes] == ["s0", "s1"]
+    assert [each.scenario for each in load_results(tmp_path / "run/results.parquet")[0]] == ["s0", "s1", "s2"]
+    all_of_them = run(whole, tmp_path / "run")
+    assert asked(tmp_path)[asked_before + 1 :] == ["s3 0", "s4 0"]
+    assert [each.scenario for each in all_of_them.episodes] == ["s0", "s1", "s2", "s3", "s4"]
+    assert load_run(tmp_path / "run").complete
 
 
 @pytest.mark.parametrize(
@@ -189,7 +212,10 @@ def test_scenarios_that_cannot_be_built_are_skipped_and_told(tmp_path: Path) -> 
     assert [entry["scenario"] for entry in kept] == ["bad", "bad"]
     assert "inside a wall" in kept[0]["reason"]
     mended = plan.model_copy(update={"scenarios": items[:1]})
-    assert len(run(mended, tmp_path / "run").skipped) == 2, "the folder's plan still has it"
+    assert run(mended, tmp_path / "run").skipped == (), "this command does not name it"
+    kept = json.loads((tmp_path / "run/run.json").read_text())
+    assert len(kept["skipped"]) == 2, "the folder still does"
+    assert kept["complete"]
 
 
 def test_an_episode_of_another_seed_in_the_place_of_a_record_is_not_taken(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sidestep.runs.episode import EpisodeTask, run_task
 from sidestep.runs.folder import load_results
 from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
-from tests.benchmark.test_plan import FakeSuite
+from tests.runs.test_plan import FakeSuite
 from tests.simulation.scenarios import make, room
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and resource limits of POSIX")

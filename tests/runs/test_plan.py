@@ -11,8 +11,8 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.runs.plan import Plan, extend, make_plan
 from sidestep.types import Scenario
-from tests.benchmark.fake import write_policies
 from tests.records.example import example_scenario
+from tests.runs.fake import write_policies
 
 
 @dataclass

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sidestep.writing
 from sidestep import registry
 from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
-from sidestep.runs.episode import EpisodeScores, EpisodeTask
+from sidestep.runs.episode import EpisodeTask
 from sidestep.runs.executors import WorkerProcesses
 from sidestep.runs.folder import (
     LOCK_FILE,
@@ -36,8 +38,8 @@ from sidestep.runs.plan import make_plan
 from sidestep.runs.runner import run_benchmark, tasks_of
 from sidestep.runs.score import score_run
 from sidestep.types import EpisodeRecord, MetricResult
-from tests.benchmark.fake import fake_episode, fake_plan
-from tests.benchmark.test_plan import FakeSuite
+from tests.runs.fake import fake_episode, fake_plan
+from tests.runs.test_plan import FakeSuite
 
 
 def run(plan: Any, out: Path, workers: int = 1, **options: Any) -> Any:
@@ -126,10 +128,14 @@ def test_a_full_disk_ends_the_run_with_what_to_do(
 
 @pytest.mark.usefixtures("in_process")
 def test_results_that_cannot_be_written_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_space(*_: Any, **__: Any) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
+    written = sidestep.writing.atomic
 
-    monkeypatch.setattr("sidestep.runs.folder.atomic", no_space)
+    def not_the_results(path: Path) -> Any:
+        if path.name == "results.parquet":
+            raise OSError(errno.EROFS, "Read-only file system")
+        return written(path)
+
+    monkeypatch.setattr("sidestep.writing.atomic", not_the_results)
     with pytest.raises(BadInput, match=r"results\.parquet: cannot be written: Read-only file system; make the folder"):
         run(fake_plan(tmp_path, "Steady"), tmp_path / "run")
 
