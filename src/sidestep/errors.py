@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 LONGEST_TEXT = 2000
@@ -35,6 +36,20 @@ class UnknownName(BadInput):
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         place = f"{where}: " if where else ""
         super().__init__(f"{place}unknown {kind} {name!r:.80}{did_you_mean(name[:80], known)}")
+
+
+@contextmanager
+def plug_in_errors(kind: str, name: str, bundled: Container[str], doing: str = "asked") -> Iterator[None]:
+    """What a plug-in raises becomes a ``BadInput`` that names it; our own errors, and those of what is ``bundled``,
+    pass as they are."""
+    try:
+        yield
+    except SidestepError:
+        raise
+    except Exception as error:
+        if name in bundled:
+            raise
+        raise BadInput(f"{kind} {name!r}, {doing}, failed: {describe_error(error)}{place_of(error)}") from error
 
 
 class RecordError(BadInput):

@@ -221,6 +221,15 @@ def _line(where: str, event: Any) -> str:
     return f"{where}: line {event.start_mark.line + 1}"
 
 
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r:.80} is given twice")
+        found[key] = value
+    return found
+
+
 def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
     """The value of a JSON text. ``finite``: infinite numbers and NaN, which JSON does not have, are errors."""
     if len(text) > MOST_BYTES:
@@ -235,15 +244,6 @@ def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
         raise BadInput(f"{where}: not valid JSON: {error!s:.120}") from None
     check_values(value, where, finite=finite)
     return value
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"key {key!r:.80} is given twice")
-        found[key] = value
-    return found
 
 
 def read_json(path: Path, what: str = "JSON file", *, finite: bool = True) -> Any:

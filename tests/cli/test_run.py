@@ -54,7 +54,8 @@ def test_a_table_for_people(suite: str, call: Call) -> None:
     result = call("run", suite, "--policy", "straight", "--limit", 1)
     assert result.exit_code == 0, result.output
     assert "straight" in result.stdout
-    assert "time to goal" in result.stdout
+    assert "Time" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     [folder] = Path("runs").iterdir()
     assert folder.name.startswith("small-20")
     assert folder.name.endswith("-1")

@@ -41,7 +41,7 @@ def list_(
     if as_json:
         print_json({kind.value: rows})
         return
-    from sidestep.cli.tables import print_rows
+    from sidestep.report.terminal import print_rows
 
     print_rows(kind.value, rows)
 
@@ -96,11 +96,13 @@ def list_policies() -> list[dict[str, Any]]:
 
 
 def _policy_row(name: str, policy: Any) -> dict[str, Any]:
+    from sidestep.registry import declared
+
     return {
         "name": name,
         "needs": sorted(policy.needs),
-        "summary": printable(str(getattr(policy, "summary", "") or _first_line(policy))),
-        "citation": printable(str(getattr(policy, "citation", ""))),
+        "summary": printable(str(declared(policy, "summary") or _first_line(policy))),
+        "citation": printable(str(declared(policy, "citation"))),
     }
 
 

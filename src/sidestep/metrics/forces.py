@@ -88,7 +88,7 @@ def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
 
     walls = record.walls.astype(np.float64).reshape(-1, 2, 2)
     places = points(record.person_position[state, person].astype(np.float64))
-    lines: Any = linestrings(walls)  # an array, since there are several
+    lines: Any = linestrings(walls)
     found, distance = STRtree(lines).query_nearest(
         places, max_distance=WALL_REACH_M, return_distance=True, all_matches=False
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -270,8 +269,8 @@ def wilcoxon_p(difference: FloatArray, clusters: IntArray | None = None) -> floa
     from scipy.stats import rankdata, wilcoxon
 
     if len(difference) > EXACT_UP_TO:
-        method: Any = "asymptotic"  # which the stubs do not know for one axis
-        return float(wilcoxon(difference, zero_method="pratt", method=method).pvalue)
+        tested = wilcoxon(difference, zero_method="pratt", method="asymptotic")  # type: ignore[call-overload]
+        return float(tested.pvalue)
     doubled = np.rint(2 * rankdata(np.abs(difference))).astype(np.int64)  # whole numbers, ties or not
     return _flipped_sum_p(np.where(difference > 0, doubled, np.where(difference < 0, -doubled, 0)))
 

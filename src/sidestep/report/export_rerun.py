@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from sidestep.drawing import palette
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
 from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
 from sidestep.types.record import EpisodeRecord, Plans, others
-from sidestep.writing import atomic
+from sidestep.writing import whole_file
 
 TIMELINE = "episode"
 PERSON_HEIGHT_M = 1.7
@@ -34,23 +34,14 @@ def export_rerun(record: EpisodeRecord, path: Path) -> None:
         import rerun
     except ImportError:
         raise MissingExtra("writing a Rerun recording", "export") from None
-    try:
-        with atomic(path) as temporary:
-            temporary.touch()
-            stream = rerun.RecordingStream("sidestep", recording_id=record.digest)
-            stream.save(str(temporary))
-            _still(rerun, stream, record)
-            _robot(rerun, stream, record)
-            _others(rerun, stream, record)
-            _people(rerun, stream, record)
-            _plans(rerun, stream, record)
-            _scans(rerun, stream, record)
-            _curves(rerun, stream, record)
-            _events(rerun, stream, record)
-            stream.flush()
-            stream.disconnect()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+    with whole_file(path) as temporary:
+        temporary.touch()
+        stream = rerun.RecordingStream("sidestep", recording_id=record.digest)
+        stream.save(str(temporary))
+        for part in (_still, _robot, _others, _people, _plans, _scans, _curves, _events):
+            part(rerun, stream, record)
+        stream.flush()
+        stream.disconnect()
 
 
 def _time(rerun: Any, seconds: FloatArray) -> list[Any]:

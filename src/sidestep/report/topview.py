@@ -1,4 +1,4 @@
-"""Top-view stills, film strips and videos of an episode record."""
+"""Top-view stills and film strips of an episode record, and of a scene alone."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sidestep.drawing import TopView, palette
 from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.report.episode_log import contacts_of, step_at
-from sidestep.report.film import film_steps, write_film
 from sidestep.types.record import EpisodeRecord, others
-from sidestep.types.scene import SceneSpec
+from sidestep.types.scene import CompiledScene, SceneSpec
 
 TRAIL_S = 2.5  # how long a person's trail lasts
 TRAIL_POINTS_PER_S = 10
+SCENE_PX = 1000  # the longer side of a picture of a scene
 GAP_PX = 6  # between the pictures of a film strip
 
 Size = tuple[int, int]
@@ -43,8 +43,7 @@ class EpisodeView:
     ) -> None:
         self.record = record
         self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
-        self.velocities = velocities
-        self.personal_space = personal_space
+        self.velocities, self.personal_space = velocities, personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
         self.top = TopView(inline, record.walls, bounds or view_of(record), size)
@@ -108,14 +107,6 @@ def view_of(record: EpisodeRecord) -> Bounds:
     return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
 
 
-def draw_frame(record: EpisodeRecord, step: int, size: Size = (640, 640)) -> Picture:
-    """State ``step`` as an 8-bit picture (H, W, 3).
-
-    For many frames of one record keep an :class:`EpisodeView`.
-    """
-    return EpisodeView(record, size).frame(step)
-
-
 def draw_png(
     record: EpisodeRecord,
     path: Path | str | None = None,
@@ -123,11 +114,9 @@ def draw_png(
     size: Size = (900, 900),
     *,
     bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
 ) -> Picture:
     """The picture at ``time`` (s; None: the end), written to ``path`` if given."""
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
+    view = EpisodeView(record, size, bounds=bounds)
     picture = view.frame(record.steps if time is None else step_at(record, time))
     if path is not None:
         Image.fromarray(picture).save(path, optimize=True)
@@ -156,22 +145,26 @@ def draw_strip(
     return strip
 
 
-def draw_video(
-    record: EpisodeRecord,
-    path: Path | str,
-    fps: int = 20,
-    size: Size = (640, 640),
-    speed: float = 1.0,
-    *,
-    bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
-) -> None:
-    """A film of the episode, ``speed`` times as fast as it was: MP4 (H.264), or a GIF if ``path`` ends so.
+def draw_scene(scene: CompiledScene, path: Path, size: Size | None = None, axes: bool = False) -> Picture:
+    """A scene alone from above, written to ``path``; with ``axes`` in metres, to read coordinates from."""
+    corners = [point for region in scene.spec.regions for point in region.polygon]
+    points = np.array([*corners, *scene.wall_points.tolist()]).reshape(-1, 2)
+    x0, y0, x1, y1 = bounds = bounds_around(points, margin=1.0)
+    if size is None:
+        longer = SCENE_PX / max(x1 - x0, y1 - y0)
+        size = max(64, 2 * round((x1 - x0) * longer / 2)), max(64, 2 * round((y1 - y0) * longer / 2))
+    view = TopView(scene.spec, scene.segments, bounds, size)
+    picture: Picture = view.background
+    if not axes:
+        Image.fromarray(picture).save(path)
+        return picture
+    from matplotlib.figure import Figure
 
-    MP4 needs even sizes and the extra ``video``.
-    """
-    if fps <= 0 or speed <= 0:
-        raise BadInput(f"a video needs fps and speed above zero, got {fps} and {speed}")
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
-    write_film((view.frame(step) for step in film_steps(record, fps, speed)), path, fps, size)
+    left, low, right, high = view.view.shown
+    figure = Figure(figsize=(size[0] / 100 + 1.0, size[1] / 100 + 0.8), layout="constrained")
+    shown = figure.add_subplot()
+    shown.imshow(picture, extent=(left, right, low, high), interpolation="antialiased")
+    shown.set(xlabel="x (m)", ylabel="y (m)", title=scene.spec.name)
+    shown.grid(color="0.5", alpha=0.25, linewidth=0.5)
+    figure.savefig(path, dpi=120)
+    return picture
