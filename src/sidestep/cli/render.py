@@ -1,4 +1,4 @@
-"""``sidestep render``: what a camera sees of a scenario."""
+"""``sidestep render``: a camera picture of a scenario."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
 def render(
     suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
     scenario: Annotated[str, typer.Argument(help="Name of the scenario.")],
-    out: Annotated[Path, typer.Option(help="PNG or JPEG file.")],
-    time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
-    policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
+    out: Annotated[Path, typer.Option(help="PNG or JPEG file to write.")],
+    time: Annotated[float, typer.Option(min=0.0, help="Time of the picture in seconds.")] = 0.0,
+    policy: Annotated[str, typer.Option(help="Policy that drives until that time.")] = "stop",
     renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="first, chase, above or top (the plan); repeatable or with commas, side by side."),
+        typer.Option(help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas."),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of each picture, pixels.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
+    ] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="rgb, depth, semantic or instance; repeatable or with commas.")
+        list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
     ] = None,
-    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="The weather.")] = "clear",
-    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="The time of day.")] = "noon",
+    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="Weather.")] = "clear",
+    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="Time of day.")] = "noon",
     as_json: AsJson = False,
 ) -> None:
-    """Draw a moment of SCENARIO of SUITE as a camera sees it."""
+    """Draw SCENARIO of SUITE at one time, as a camera sees it."""
     from sidestep.cli.cameras import sized, split_names
     from sidestep.report.cameras import draw_still
 
@@ -59,7 +61,7 @@ def render(
 
 
 def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
-    """The scenario, and the folder that its files start from."""
+    """The scenario, and the folder that its relative paths start from."""
     from sidestep.errors import UnknownName
     from sidestep.suites.files import load_suite
 
