@@ -26,8 +26,8 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare policies and runs episode by episode: paired differences with intervals and corrected p-values."""
-    from sidestep.cli.tables import print_comparison
     from sidestep.metrics.score import HEADLINES, load_metrics
+    from sidestep.report.terminal import print_comparison
     from sidestep.runs.compare import compare_runs
 
     if metric and every:

@@ -47,18 +47,6 @@ OutFolder = Annotated[
 ]
 
 
-def new_folder(suite: str) -> Path:
-    """runs/<suite>-<date>-<n> with the first free n."""
-    from datetime import date
-
-    from sidestep.runs.folder import safe_name
-
-    stem, number = f"{safe_name(suite)}-{date.today().isoformat()}", 1
-    while (Path("runs") / f"{stem}-{number}").exists():
-        number += 1
-    return Path("runs") / f"{stem}-{number}"
-
-
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM, which schedulers send, into a message on how to resume the run."""
@@ -78,7 +66,7 @@ def resumable(folder: Path) -> Iterator[None]:
 
 def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
     """Print the summary and the failures; a run with skipped episodes exits with ``BAD_INPUT``."""
-    from sidestep.cli.tables import print_summary
+    from sidestep.report.terminal import print_summary
 
     if as_json:
         print_json(summary)
@@ -234,6 +222,7 @@ def run(
 ) -> None:
     """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
     from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
+    from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
     from sidestep.suites.files import choose_options, load_suite, option_names
@@ -292,8 +281,9 @@ def tell_people(suite: Suite, plan: Plan) -> None:
 
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
-    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.runs.runner import run_benchmark
+    from sidestep.simulation.prepare import prepare_kernels
 
     with resumable(folder):
         prepare_kernels()
@@ -313,8 +303,8 @@ def _debug(plan: Plan) -> RunResult:
     code 1."""
     from tempfile import TemporaryDirectory
 
-    from sidestep.cli.verb import prepare_kernels
     from sidestep.runs.runner import PolicyStopped, run_benchmark
+    from sidestep.simulation.prepare import prepare_kernels
 
     prepare_kernels()
     say("debugging: policies run in this process, without a time limit; nothing is kept")
