@@ -24,9 +24,7 @@ def film_to_webp(source: Path, target: Path, every: int = 2, quality: int = 45) 
         else:
             durations[-1] += length
     first, *rest = pictures
-    first.save(
-        target, "WEBP", save_all=True, append_images=rest, duration=durations, loop=0, quality=quality, method=4
-    )
+    first.save(target, "WEBP", save_all=True, append_images=rest, duration=durations, loop=0, quality=quality, method=4)
     size = target.stat().st_size
     if size > LARGEST_BYTES:
         raise SystemExit(f"{target}: {size} bytes are more than {LARGEST_BYTES}; choose a lower --quality")

@@ -12,6 +12,7 @@ import importlib
 import inspect
 import io
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,6 +43,10 @@ FUNCTIONS = {
 """Functions below the top level that scripts use; those that a version does not have are left out."""
 
 TYPES = {
+    "Runs and sessions": {
+        "sidestep.api": ("Run", "Document", "DrivenEpisode"),
+        "sidestep.simulation.session": ("Session",),
+    },
     "Policies": {"sidestep.interfaces": ("Policy",)},
     "What a policy gets": {
         "sidestep.types.observation": (
@@ -70,6 +75,8 @@ UNSTATED: dict[str, str] = {
     "RobotState.vx": "Velocity in the world frame, m/s",
     "RobotState.vy": "Velocity in the world frame, m/s",
     "RobotState.omega": "Turn rate, rad/s",
+    "Session.world": "World as arrays",
+    "Session.worlds": "The batch that holds this one world",
     "Policy.needs": "Inputs that the policy gets, by name",
     "LidarScan.angle_min": "Angle of the first ray, rad",
     "LidarScan.angle_increment": "Angle between two rays, rad",
@@ -189,9 +196,18 @@ class Field:
 
 def api_page() -> str:
     """The whole page, Markdown."""
-    lines = [INTRODUCTION, "## Top level", "", "What `import sidestep` offers.", ""]
-    lines += _functions("sidestep", [name for name in sidestep.__all__ if not name.startswith("_")])
-    lines += ["## Single steps", "", "Functions of the modules, for scripts that need one step of a run only.", ""]
+    public = [name for name in sidestep.__all__ if not name.startswith("_")]
+    classes = ", ".join(f"`{name}`" for name in public if inspect.isclass(getattr(sidestep, name)))
+    lines = [
+        INTRODUCTION,
+        "## Top level",
+        "",
+        f"`import sidestep` offers the functions below and the types {classes}.",
+        "",
+    ]
+    functions = [name for name in public if not inspect.isclass(getattr(sidestep, name))]
+    lines += _functions("sidestep", sorted(functions, key=lambda name: name != "run"))
+    lines += ["## Single steps", "", "For scripts that need one part of a run only.", ""]
     for name, functions in FUNCTIONS.items():
         module = importlib.import_module(name)
         lines += _functions(name, [function for function in functions if hasattr(module, function)])
@@ -289,30 +305,39 @@ def _functions(module: str, names: list[str]) -> list[str]:
     lines = []
     for name in names:
         thing: Any = getattr(importlib.import_module(module), name)
-        if not callable(thing):
-            continue
-        signature = "(…)" if inspect.isclass(thing) else _signature(thing)
         text = _markdown(inspect.getdoc(thing) or "", paragraphs=True)
-        lines += [f"### `{module}.{name}`", "", "```python", f"{name}{signature}", "```", "", text, ""]
-        if inspect.isclass(thing):
-            home = importlib.import_module(thing.__module__)
-            known = {each for modules in TYPES.values() for classes in modules.values() for each in classes}
-            if name in known:
-                lines += [f"Its members are [below](#{name.lower()}).", ""]
-            else:
-                lines += _members(home, thing.__name__)
+        lines += [f"### `{module}.{name}`", "", "```python", f"{name}{_signature(thing)}", "```", "", text, ""]
     return lines
 
 
 def _signature(function: Any) -> str:
-    """One parameter per line where the whole does not fit into 100 characters."""
-    signature = inspect.signature(function)
-    text = str(signature).replace("'", "").replace("~", "").replace("pathlib.", "").replace("typing.", "")
-    if len(text) < 90:
-        return text
-    head, _, result = text.rpartition(" -> ")
-    parts = re.split(r", (?![^\[(]*[\])])", head[1:-1])
-    return "(\n    " + ",\n    ".join(parts) + f",\n) -> {result}"
+    """Parameters and result as written; one parameter per line where they do not fit into one."""
+    [node] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(node, ast.FunctionDef)
+    parts = _parameters(node.args)
+    result = ast.unparse(node.returns) if node.returns else "None"
+    line = f"({', '.join(parts)}) -> {result}"
+    return line if len(line) < 90 else "(\n" + "".join(f"    {part},\n" for part in parts) + f") -> {result}"
+
+
+def _parameters(arguments: ast.arguments, names_only: bool = False) -> list[str]:
+    def written(argument: ast.arg, default: ast.expr | None, star: str = "") -> str:
+        if names_only:
+            return star + argument.arg
+        kind = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+        return f"{star}{argument.arg}{kind}" + (f" = {ast.unparse(default)}" if default else "")
+
+    plain = arguments.posonlyargs + arguments.args
+    missing = len(plain) - len(arguments.defaults)
+    parts = [written(each, arguments.defaults[k - missing] if k >= missing else None) for k, each in enumerate(plain)]
+    if arguments.vararg:
+        parts.append(written(arguments.vararg, None, "*"))
+    elif arguments.kwonlyargs and not names_only:
+        parts.append("*")
+    parts += [written(each, default) for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    if arguments.kwarg:
+        parts.append(written(arguments.kwarg, None, "**"))
+    return [part for part in parts if part != "self"]
 
 
 def _class(module: ModuleType, name: str) -> list[str]:
