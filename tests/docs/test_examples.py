@@ -45,7 +45,8 @@ WITH_EXAMPLES = {
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,
     "docs/suites/socnav_reactivity.md": 3,
-    "README.md": 1,
+    "README.md": 2,
+    "docs/index.md": 2,
 }
 """Page → how many examples it has at least."""
 

@@ -1,4 +1,4 @@
-"""``sidestep render``: what a camera sees of a scenario, or a scene alone from above."""
+"""``sidestep render``: a camera picture of a scenario, or a scene alone from above."""
 
 from __future__ import annotations
 
@@ -26,25 +26,27 @@ def render(
         str | None, typer.Argument(metavar="SCENARIO", help="Name of the scenario. Left out: draw the scene alone.")
     ] = None,
     *,
-    out: Annotated[Path, typer.Option(help="PNG or JPEG file.")],
-    time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
-    policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
+    out: Annotated[Path, typer.Option(help="PNG or JPEG file to write.")],
+    time: Annotated[float, typer.Option(min=0.0, help="Time of the picture in seconds.")] = 0.0,
+    policy: Annotated[str, typer.Option(help="Policy that drives until that time.")] = "stop",
     renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="first, chase, above or top (the plan); repeatable or with commas, side by side."),
+        typer.Option(help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas."),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of each picture, pixels.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
+    ] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="rgb, depth, semantic or instance; repeatable or with commas.")
+        list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
     ] = None,
-    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="The weather.")] = "clear",
-    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="The time of day.")] = "noon",
+    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="Weather.")] = "clear",
+    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="Time of day.")] = "noon",
     axes: Annotated[bool, typer.Option("--axes", help="Draw axes in metres around a scene.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a moment of a scenario as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm)
+    """Draw a scenario at one time as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm)
     from above."""
     if scenario is None:
         _draw_scene(suite, out, size, axes, as_json)
@@ -95,7 +97,7 @@ def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json
 
 
 def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
-    """The scenario, and the folder that its files start from."""
+    """The scenario, and the folder that its relative paths start from."""
     from sidestep.errors import UnknownName
     from sidestep.suites.files import load_suite
 
