@@ -123,9 +123,8 @@ WALLS = [
     "plaster_rose",
     "plaster_grey",
     "plaster_sage",
-    "sandstone",
-    "concrete",
 ]
+WALLS += ["sandstone", "concrete"]
 
 
 @dataclass(frozen=True)
