@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs site results golden clean
+.PHONY: setup demo test test-full bench lint format docs site results sheet golden clean
 
 setup: $(STAMP)
 
@@ -69,6 +69,9 @@ golden: $(STAMP)
 
 results: $(STAMP)
 	$(BIN)/python -m tools.results
+
+sheet: $(STAMP)
+	$(BIN)/python -m tools.contact_sheet docs/images/contact_sheet.jpg
 
 clean:
 	rm -rf $(VENV) out runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

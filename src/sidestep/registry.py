@@ -1,7 +1,8 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.road_users``, ``sidestep.drivers``,
+``sidestep.looks``, ``sidestep.report_sections``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
+Kind = Literal[
+    "policies", "metrics", "suites", "datasets", "cameras", "road_users", "drivers", "looks", "report_sections"
+]  # fmt: skip
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -63,6 +66,27 @@ DATASETS: dict[str, str] = {
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
+ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
+"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.traffic.load_vehicle`` loads every kind."""
+
+DRIVERS: dict[str, str] = {
+    "parked": "sidestep.traffic.drivers:Parked",
+    "follow_path": "sidestep.traffic.drivers:FollowPath",
+}
+
+LOOKS: dict[str, str] = {
+    "car": "sidestep.render.vehicles:car_look",
+    "van": "sidestep.render.vehicles:van_look",
+    "bicycle": "sidestep.render.vehicles:bicycle_look",
+}
+"""Functions from a spec and a number to the figure that cameras draw; the number varies the paint."""
+
+REPORT_SECTIONS: dict[str, str] = {
+    "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
+    "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+}
+"""Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -72,7 +96,11 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}[kind])
+        bundled = {
+            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS,
+            "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS, "report_sections": REPORT_SECTIONS,
+        }  # fmt: skip
+        known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -104,6 +132,10 @@ def kind_in_singular(kind: Kind) -> str:
         "suites": "suite",
         "datasets": "dataset format",
         "cameras": "camera",
+        "road_users": "kind of road user",
+        "drivers": "driver",
+        "looks": "look",
+        "report_sections": "section of reports",
     }
     return singular[kind]
 

@@ -109,7 +109,6 @@ WAIT_OBEDIENCE = Metric(
     distance="centre",
     validity="Episodes in which somebody made the gesture to the robot.",
     function=wait_obedience,
-    dialects={},
 )
 PROCEED_OBEDIENCE = Metric(
     name="proceed_obedience",
@@ -122,7 +121,6 @@ PROCEED_OBEDIENCE = Metric(
     distance="centre",
     validity="Episodes in which somebody made the gesture.",
     function=proceed_obedience,
-    dialects={},
 )
 
 
@@ -178,7 +176,6 @@ EVENT_HAPPENED = Metric(
     distance="centre",
     validity="Episodes whose scenario stages an event.",
     function=event_happened,
-    dialects={},
 )
 
 
@@ -226,7 +223,6 @@ COMPANION_SHARE = Metric(
     distance="surface",
     validity=_WITH_COMPANION,
     function=companion_share,
-    dialects={},
 )
 COMPANION_DISTANCE = Metric(
     name="companion_distance",
@@ -238,5 +234,4 @@ COMPANION_DISTANCE = Metric(
     distance="surface",
     validity=_WITH_COMPANION,
     function=companion_distance,
-    dialects={},
 )

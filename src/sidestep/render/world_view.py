@@ -47,7 +47,7 @@ class WorldView:
         self, scene: SceneSpec, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
     ) -> None:
         self.robots = tuple(robots)
-        self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
+        self.figures: tuple[Figure, ...] = tuple(robot_figure(spec, k) for k, spec in enumerate(robots))
         self.looks: Looks = dress_people(scenario, person_id)
         people = person_models()
         models = (*people, *(figure.model for figure in self.figures))

@@ -17,18 +17,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.score import ScoredRun, read_run
 from sidestep.errors import BadInput, UnknownName
-from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.metrics.statistics import bootstrap_means, number_clusters
-from sidestep.metrics.statistics import holm, paired_proportion, sign_flip_p, wilcoxon_p
 from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
-from sidestep.metrics.score import HEADLINES, directions
+from sidestep.metrics.score import HEADLINES, EpisodeScores, by_policy, common_source, directions
+from sidestep.metrics.series import INDICATOR_UNIT
+from sidestep.metrics.statistics import (
+    bootstrap_means,
+    holm,
+    number_clusters,
+    paired_proportion,
+    sign_flip_p,
+    wilcoxon_p,
+)
+from sidestep.runs.score import ScoredRun, read_run
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 
@@ -44,6 +49,7 @@ SIGNIFICANT = 0.05
 
 Key = tuple[str, str, int]
 """Suite, scenario, seed."""
+Pair = tuple[EpisodeScores, EpisodeScores]
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,7 @@ class Entry:
     @property
     def source(self) -> str:
         """Where the people of its episodes come from."""
-        sources = {episode.source for episode in self.episodes.values()}
-        return sources.pop() if len(sources) == 1 else "mixed"
+        return common_source(episode.source for episode in self.episodes.values())
 
     @property
     def privileged(self) -> bool:
@@ -130,25 +135,25 @@ def _only(entry: Entry, suite: str) -> Entry:
 
 def _check_people(a: Entry, b: Entry) -> None:
     for key in a.episodes.keys() & b.episodes.keys():
-        ours, theirs = a.episodes[key].source, b.episodes[key].source
-        if ours != theirs:
+        source_a, source_b = a.episodes[key].source, b.episodes[key].source
+        if source_a != source_b:
             raise BadInput(
-                f"{a.label} has {ours} people and {b.label} {theirs} people in {key[1]!r}: these are not the same "
+                f"{a.label} has {source_a} people and {b.label} {source_b} people in {key[1]!r}: these are different "
                 "episodes; compare runs with the same people (sidestep data list shows which recordings are installed)"
             )
 
 
 def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
     """Every policy of every run; named after the policy, or policy@run where that is not enough."""
-    found: list[tuple[ScoredRun, str, dict[Key, EpisodeScores]]] = []
-    for run in runs:
-        by_policy: dict[str, dict[Key, EpisodeScores]] = {}
-        for episode in run.episodes:
-            by_policy.setdefault(episode.policy, {})[episode.suite, episode.scenario, episode.seed] = episode
-        found += [(run, policy, episodes) for policy, episodes in by_policy.items()]
+    found = [(run, policy, episodes) for run in runs for policy, episodes in by_policy(run.episodes).items()]
     times = Counter(policy for _, policy, _ in found)
     return [
-        Entry(policy if times[policy] == 1 else f"{policy}@{run.folder}", str(run.folder), policy, episodes)
+        Entry(
+            policy if times[policy] == 1 else f"{policy}@{run.folder}",
+            str(run.folder),
+            policy,
+            {(each.suite, each.scenario, each.seed): each for each in episodes},
+        )
         for run, policy, episodes in found
     ]
 
@@ -156,8 +161,8 @@ def label_entries(runs: Sequence[ScoredRun]) -> list[Entry]:
 def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> dict[str, Any]:
     """The metrics of two entries over their common episodes, all of one suite."""
     common = [key for key in a.episodes if key in b.episodes]
-    ours, theirs = [a.episodes[key] for key in common], [b.episodes[key] for key in common]
-    names = [name for name in ours[0].metrics if name in theirs[0].metrics]
+    pairs = [(a.episodes[key], b.episodes[key]) for key in common]
+    names = [name for name in pairs[0][0].metrics if name in pairs[0][1].metrics]
     if metrics is not None:
         names = [name for name in metrics if name in names] or names
     better = directions()
@@ -166,84 +171,87 @@ def compare_pair(a: Entry, b: Entry, metrics: Sequence[str] | None = None) -> di
         "b": b.label,
         "suite": common[0][0],
         "episodes": len(common),
-        "outcomes_a": dict(Counter(episode.outcome for episode in ours)),
-        "outcomes_b": dict(Counter(episode.outcome for episode in theirs)),
-        "metrics": {name: _compare_metric(name, ours, theirs, better.get(name, "none")) for name in names},
+        "outcomes_a": dict(Counter(first.outcome for first, _ in pairs)),
+        "outcomes_b": dict(Counter(second.outcome for _, second in pairs)),
+        "metrics": {name: _compare_metric(name, pairs, better.get(name, "none")) for name in names},
     }
 
 
-def _compare_metric(
-    name: str, ours: list[EpisodeScores], theirs: list[EpisodeScores], direction: str
-) -> dict[str, Any]:
-    if name in RATES:
-        return _compare_rate(name, ours, theirs, direction)
-    results = [
-        (x.metrics[name], y.metrics[name], x.cluster)
-        for x, y in zip(ours, theirs, strict=True)
-        if name in x.metrics and name in y.metrics and (name not in WHERE_BOTH_SUCCEED or _both_succeed(x, y))
-    ]
-    unit = next((x.metrics[name].unit for x in ours if name in x.metrics), "")
-    known = [(x.value, y.value, cluster) for x, y, cluster in results if x.valid and y.valid]
-    values = np.array([(x, y) for x, y, _ in known]).reshape(-1, 2)
-    clusters = number_clusters([cluster for _, _, cluster in known])
-    difference = values[:, 1] - values[:, 0]
-    n = len(difference)
-    low, high, p = _judge(difference, clusters, unit)
+def _compare_metric(name: str, pairs: list[Pair], direction: str) -> dict[str, Any]:
+    """The entry of a metric; ``better`` comes with the correction."""
+    compared = _compare_rate(name, pairs) if name in RATES else _compare_means(name, pairs)
+    unit = next((first.metrics[name].unit for first, _ in pairs if name in first.metrics), "")
+    where = "both succeed" if name in WHERE_BOTH_SUCCEED else "all"
     return {
-        "n": n,
-        "clusters": _count(clusters, n),
-        "lost": len(ours) - n,
-        "mean_a": float(values[:, 0].mean()) if n else None,
-        "mean_b": float(values[:, 1].mean()) if n else None,
-        "difference": float(difference.mean()) if n else None,
-        "low": low,
-        "high": high,
-        "p": p,
+        "n": compared.n,
+        "clusters": compared.clusters,
+        "lost": len(pairs) - compared.n,
+        "mean_a": compared.mean_a,
+        "mean_b": compared.mean_b,
+        "difference": compared.difference,
+        "low": compared.low,
+        "high": compared.high,
+        "p": compared.p,
         "unit": unit,
         "direction": direction,
         "better": None,
-        "where": "both succeed" if name in WHERE_BOTH_SUCCEED else "all",
+        "where": where,
     }
 
 
-def _compare_rate(name: str, ours: list[EpisodeScores], theirs: list[EpisodeScores], direction: str) -> dict[str, Any]:
+class _Compared(NamedTuple):
+    """A metric over ``n`` pairs in ``clusters``: both means, the difference, its interval and p."""
+
+    n: int = 0
+    clusters: int = 0
+    mean_a: float | None = None
+    mean_b: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+def _compare_means(name: str, pairs: list[Pair]) -> _Compared:
+    known = [
+        (first, second)
+        for first, second in pairs
+        if all(name in each.metrics and each.metrics[name].valid for each in (first, second))
+        and (name not in WHERE_BOTH_SUCCEED or first.outcome == second.outcome == Outcome.SUCCESS)
+    ]
+    if not known:
+        return _Compared()
+    values = np.array([[each.metrics[name].value for each in pair] for pair in known])
+    clusters = number_clusters([first.cluster for first, _ in known])
+    difference = values[:, 1] - values[:, 0]
+    n = len(difference)
+    low, high, p = _judge(difference, clusters, known[0][0].metrics[name].unit)
+    means = (float(values[:, 0].mean()), float(values[:, 1].mean()), float(difference.mean()))
+    return _Compared(n, _count(clusters, n), *means, low, high, p)
+
+
+def _compare_rate(name: str, pairs: list[Pair]) -> _Compared:
     """Events per 100 m: the sums over all pairs are divided, so that the numbers are those of the tables. No value
     where one side drove too little for a rate."""
     parts = (RATES[name], DISTANCE)
     known = [
-        (x, y)
-        for x, y in zip(ours, theirs, strict=True)
-        if all(part in each.metrics and each.metrics[part].valid for each in (x, y) for part in parts)
+        pair
+        for pair in pairs
+        if all(part in each.metrics and each.metrics[part].valid for each in pair for part in parts)
     ]
     counts, metres = (
         np.array([[each.metrics[part].value for each in pair] for pair in known]).reshape(-1, 2).T for part in parts
     )
-    clusters = number_clusters([x.cluster for x, _ in known])
+    clusters = number_clusters([first.cluster for first, _ in known])
     found = compare_rates(counts, metres, clusters) if known else None
-    n = len(known) if found else 0
-    return {
-        "n": n,
-        "clusters": _count(clusters, n) if found else 0,
-        "lost": len(ours) - n,
-        "mean_a": found.first if found else None,
-        "mean_b": found.second if found else None,
-        "difference": found.second - found.first if found else None,
-        "low": found.low if found else None,
-        "high": found.high if found else None,
-        "p": found.p if found else None,
-        "unit": ours[0].metrics[name].unit,
-        "direction": direction,
-        "better": None,
-        "where": "all",
-    }
+    if found is None:
+        return _Compared()
+    n, difference = len(known), found.second - found.first
+    return _Compared(n, _count(clusters, n), found.first, found.second, difference, found.low, found.high, found.p)
 
 
 def _count(clusters: IntArray | None, n: int) -> int:
     return n if clusters is None else int(clusters.max()) + 1
-
-
-def _both_succeed(a: EpisodeScores, b: EpisodeScores) -> bool:
-    return a.outcome == b.outcome == Outcome.SUCCESS.value
 
 
 def _judge(
@@ -251,8 +259,6 @@ def _judge(
 ) -> tuple[float | None, float | None, float | None]:
     """95 % interval of the mean difference and p; no interval for fewer than two pairs."""
     n = len(difference)
-    if n == 0:
-        return None, None, None
     if unit == INDICATOR_UNIT:
         low, high = paired_proportion(difference, clusters=clusters)
         return (low if n > 1 else None), (high if n > 1 else None), sign_flip_p(difference, clusters)

@@ -3,23 +3,24 @@ cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sidestep import registry
-from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.errors import BadInput, GuestFailed, RecordError
-from sidestep.remote.guests import GuestPolicy, Guests
+from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records import load_record, save_record
-from sidestep.writing import CannotWrite
-from sidestep.types.command import Command
-from sidestep.types.observation import Observation, Task
+from sidestep.remote.guests import GuestPolicy, Guests
+from sidestep.remote.host import RemoteEpisode
+from sidestep.remote.session import FailedPolicy
+from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.types.record import EpisodeRecord, PolicyInfo
-from sidestep.types.result import MetricResult
+from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
+from sidestep.writing import CannotWrite
 
 RunEpisode = Callable[..., EpisodeRecord]
 """``sidestep.simulation.run_episode``, or something that stands in for it."""
@@ -41,6 +42,8 @@ class EpisodeTask:
     dialect: str = "paper"
     failure: str = ""
     """Not empty: the policy took its process down, and this is to be recorded as its error."""
+    only_score: bool = False
+    """Score the record if it is there and whole; never simulate."""
 
     @property
     def label(self) -> str:
@@ -49,30 +52,8 @@ class EpisodeTask:
 
 
 @dataclass(frozen=True)
-class EpisodeScores:
-    """One episode's line in the results: how it ended and what every metric says."""
-
-    suite: str
-    scenario: str
-    policy: str
-    seed: int
-    outcome: str
-    digest: str
-    metrics: Mapping[str, MetricResult]
-    error: str = ""
-    privileged: bool = False
-    """As the record says of the policy: it is never ranked with the others."""
-    source: str = "generated"
-    """Whether the people were recorded, generated or mixed."""
-    cluster: str = ""
-    """Episodes with the same non-empty cluster share a crowd window or a town and are not independent."""
-    event: str = ""
-    """``happened`` or ``missed`` where the scenario stages an event, else empty."""
-
-
-@dataclass(frozen=True)
 class TaskResult:
-    """What a task came to: scores, or the reason why there is no episode."""
+    """What a task came to: scores, or the reason why there is no episode; neither where nothing was to be simulated."""
 
     scores: EpisodeScores | None = None
     skipped: str = ""
@@ -80,23 +61,6 @@ class TaskResult:
     """False when a record from before was used."""
     stopped: str = ""
     """Not empty: why the record cannot be saved, as when the disk is full. The run has to end."""
-
-
-@dataclass(frozen=True)
-class FailedPolicy:
-    """Stands in for a policy that killed its process: fails at once with the reason, so that a record is
-    made."""
-
-    needs: ClassVar[frozenset[str]] = frozenset()
-    reason: str = field(default="")
-
-    def reset(self, task: Task) -> None:
-        """Fail."""
-        raise GuestFailed(self.reason)
-
-    def act(self, observation: Observation) -> Command:
-        """Never reached: ``reset`` has failed."""
-        raise GuestFailed(self.reason)
 
 
 MakePolicy = Callable[[EpisodeTask], Any]
@@ -108,19 +72,21 @@ def run_task(
     run_episode: RunEpisode | None = None,
     make_policy: MakePolicy | None = None,
     guests: Guests | None = None,
+    in_process: bool = False,
 ) -> TaskResult:
-    """Make sure that the task's record is there, and score it. A record that is already there and whole is
-    kept. A policy with a method ``end_episode`` is told the scores.
+    """Make sure that the task's record is there, and score it. A record that is already there and whole is kept.
 
-    ``guests`` keeps the process of a guest for the next task; without it, it is ended here. A stand-in for the
-    simulator has policies of its own kind, which run in this process.
+    ``guests`` keeps the process of a guest for the next task; without it, it is ended here. With ``in_process``, and
+    where ``run_episode`` stands in for the simulator, every policy runs in this process.
     """
-    kept = existing_record(task)
-    if kept is not None:
-        return TaskResult(score_episode(kept, task.dialect))
+    existing = existing_record(task)
+    if existing is not None:
+        return TaskResult(score_episode(existing, task.dialect))
+    if task.only_score:
+        return TaskResult()
     with nullcontext(guests) if guests is not None else Guests() as house:
         try:
-            policy = _policy_of(task, make_policy, house if run_episode is None else None)
+            policy = _policy_of(task, make_policy, None if in_process or run_episode is not None else house)
             record = simulate(task, policy, run_episode)
         except BadInput as error:
             return TaskResult(skipped=str(error))
@@ -129,9 +95,9 @@ def run_task(
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
         scores = score_episode(record, task.dialect)
-        if callable(tell := getattr(policy, "end_episode", None)):
+        if callable(end_episode := getattr(policy, "end_episode", None)):
             with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
-                tell(scores)
+                end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
         if isinstance(policy, GuestPolicy):
             policy.close()
             keep_output(policy, task.path, failed=bool(record.error))
@@ -175,7 +141,7 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
         return FailedPolicy(task.failure)
     if make_policy is not None and (made := make_policy(task)) is not None:
         return made
-    name, settings = task.policy.name, task.policy.settings
+    name, settings = task.policy.made_from, task.policy.settings
     if guests is None or not registry.is_guest(name):
         return registry.make_policy(name, settings)
     try:
@@ -190,12 +156,14 @@ def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = No
         from sidestep.simulation import run_episode as standard
 
         run_episode = standard
-    info = describe_policy(policy, task.policy)
+    planned, own = task.policy, getattr(policy, "settings", None)
+    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
+    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
     return run_episode(
         task.scenario,
         policy,
         seed=task.seed,
-        policy_info=info,
+        policy_info=replace(info, privileged=info.privileged or planned.privileged),
         mode=task.mode,
         latency_s=task.latency_s,
         act_limit_s=task.act_limit_s,
@@ -203,34 +171,15 @@ def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = No
     )
 
 
-def describe_policy(policy: Any, planned: PolicyPlan) -> PolicyInfo:
-    """Name, settings really used, needs and version, for the record."""
-    own = getattr(policy, "settings", None)
-    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
-    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
-    return replace(info, privileged=info.privileged or planned.privileged)
+def why_not_built(episode: RemoteEpisode) -> str:
+    """Why an episode's scenario cannot be built; empty if it can."""
+    from sidestep.simulation import build_world
 
-
-def score_episode(record: EpisodeRecord, dialect: str, metrics: list[str] | None = None) -> EpisodeScores:
-    """The record's line in the results."""
-    from sidestep.metrics.aggregate import cluster_of
-    from sidestep.metrics.score import score
-    from sidestep.metrics.interactions import event_state
-
-    return EpisodeScores(
-        suite=record.scenario.suite,
-        scenario=record.scenario.name,
-        policy=record.policy.name,
-        seed=record.seed,
-        outcome=record.outcome.value,
-        digest=record.digest,
-        metrics=score(record, metrics, dialect),
-        error=record.error,
-        privileged=record.policy.privileged,
-        source=record.source,
-        cluster=cluster_of(record.scenario),
-        event=event_state(record),
-    )
+    try:
+        build_world(episode.scenario, episode.seed, episode.base)
+    except BadInput as error:
+        return str(error)
+    return ""
 
 
 def as_failed(task: EpisodeTask, reason: str) -> EpisodeTask:

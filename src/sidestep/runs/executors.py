@@ -8,31 +8,28 @@ that ended it is known; such a task is run once more alone before it counts as t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
-from sidestep.runs.episode import TaskResult, EpisodeTask
-from sidestep.errors import BadInput, MissingExtra
 import signal
 import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
-from typing import Any
-from sidestep.remote.guests import end_all
+from typing import Any, Protocol
 
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.remote.guests import describe_exit, end_all
+from sidestep.runs.episode import EpisodeTask, TaskResult
 
 Work = Callable[[EpisodeTask], TaskResult]
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The process that ran a task ended before it answered."""
+    """The process that ran a task ended before it had a result."""
 
     reason: str
 
@@ -44,7 +41,7 @@ class Executor(Protocol):
     """Runs tasks."""
 
     def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
-        """Every task with its answer, as they come."""
+        """Every task with its result, as they come."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,14 @@ def _import_ray() -> Any:
 
 
 def _fetch(ray: Any, reference: Any) -> TaskResult | WorkerDied:
-    """The answer; Ray's own errors about lost workers mean that the process died, a task's error is
+    """The result; Ray's own errors about lost workers mean that the process died, a task's error is
     raised."""
     lost = (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError)
     try:
-        answer: TaskResult = ray.get(reference)
+        result: TaskResult = ray.get(reference)
     except lost as error:
         return WorkerDied(f"Ray lost the worker: {type(error).__name__}")
-    return answer
+    return result
 
 
 def run_with_retry(
@@ -110,31 +107,31 @@ def run_with_retry(
     tasks: Sequence[EpisodeTask],
     as_failed: Callable[[EpisodeTask, str], EpisodeTask],
 ) -> Generator[tuple[EpisodeTask, TaskResult], None, None]:
-    """Every task with a definite answer.
+    """Every task with a definite result.
 
     A task whose process died runs once more with nothing beside it (it may have been a neighbour that took
     the memory). If its process dies again the policy is at fault, and the episode is recorded as its failure;
     if even that kills the process, the scenario cannot be built and is skipped.
     """
     suspects: list[EpisodeTask] = []
-    for task, answer in executor.run(work, tasks):
-        if isinstance(answer, WorkerDied):
+    for task, result in executor.run(work, tasks):
+        if isinstance(result, WorkerDied):
             suspects.append(task)
         else:
-            yield task, answer
+            yield task, result
     for task in suspects:
-        answer = _only(executor, work, task)
-        if isinstance(answer, WorkerDied):
-            reason = answer.reason
-            answer = _only(executor, work, as_failed(task, reason))
-            if isinstance(answer, WorkerDied):
-                answer = TaskResult(skipped=f"building the scenario ended the process: {reason}")
-        yield task, answer
+        result = _only(executor, work, task)
+        if isinstance(result, WorkerDied):
+            reason = result.reason
+            result = _only(executor, work, as_failed(task, reason))
+            if isinstance(result, WorkerDied):
+                result = TaskResult(skipped=f"building the scenario ended the process: {reason}")
+        yield task, result
 
 
 def _only(executor: Executor, work: Work, task: EpisodeTask) -> TaskResult | WorkerDied:
-    [(_, answer)] = executor.run(work, [task])
-    return answer
+    [(_, result)] = executor.run(work, [task])
+    return result
 
 
 ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -157,13 +154,13 @@ class WorkerProcesses:
                 while waiting and len(workers) < self.count:
                     workers.append(_Worker(work, waiting.popleft(), several))
                 for worker in _ready(workers):
-                    task, answer = worker.task, worker.take()
+                    task, result = worker.task, worker.take()
                     if worker.is_spent or not waiting:
                         worker.stop()
                         workers.remove(worker)
                     else:
                         worker.give(waiting.popleft())
-                    yield task, answer
+                    yield task, result
         finally:
             for worker in workers:
                 worker.stop()
@@ -195,7 +192,7 @@ class _Worker:
         self.give(self.task)
 
     def give(self, task: EpisodeTask) -> None:
-        """Send the next task. That the process has just died is noticed when its answer is taken."""
+        """Send the next task. That the process has just died is noticed when its result is taken."""
         self.task = task
         try:
             self.pipe.send(task)
@@ -203,27 +200,22 @@ class _Worker:
             self.is_spent = True
 
     def take(self) -> TaskResult | WorkerDied:
-        """The answer, or how the process ended. An error inside our own code is raised here."""
+        """The result, or how the process ended. An error inside our own code is raised here."""
         try:
             if not self.pipe.poll():
                 raise EOFError
-            answer, self.is_spent = self.pipe.recv()
+            result, self.is_spent = self.pipe.recv()
         except (EOFError, OSError):
             self.is_spent = True
             return WorkerDied(self._ending())
-        if isinstance(answer, _Raised):
-            raise RuntimeError(f"{self.task.label}: error inside Sidestep\n{answer.text}")
-        return answer  # type: ignore[no-any-return]
+        if isinstance(result, _Raised):
+            raise RuntimeError(f"{self.task.label}: error inside Sidestep\n{result.text}")
+        return result  # type: ignore[no-any-return]
 
     def _ending(self) -> str:
         self.process.join(timeout=5)
         code = self.process.exitcode
-        if code is None:
-            return "it closed its connection"
-        if code >= 0:
-            return f"exit code {code}"
-        name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
-        return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
+        return "it closed its connection" if code is None else describe_exit(code)
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -241,7 +233,7 @@ class _Raised:
 
 
 def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
-    """The worker's life: a task in, an answer and whether to be replaced out, until the pipe closes."""
+    """The worker's life: a task in, an result and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()
@@ -268,12 +260,12 @@ def _run_tasks(pipe: Connection[Any, Any], work: Work) -> None:
         except EOFError:
             return
         try:
-            answer: Any = work(task)
+            result: Any = work(task)
         except Exception:
-            answer = _Raised(traceback.format_exc())
+            result = _Raised(traceback.format_exc())
         is_spent = _has_left_threads(threads)
         try:
-            pipe.send((answer, is_spent))
+            pipe.send((result, is_spent))
         except BrokenPipeError:
             return
         if is_spent:

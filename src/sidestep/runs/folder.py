@@ -12,30 +12,29 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
-from filelock import FileLock, Timeout
-from sidestep.runs.provenance import describe_machine, source_commit
-from sidestep.runs.plan import Plan, extend
-from sidestep.errors import BadInput
-from sidestep.reading import parse_json, read_text
-from sidestep.writing import CannotWrite, sweep, write_whole
-from sidestep.version import __version__
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
+from sys import intern
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sidestep.runs.episode import EpisodeScores
-from sidestep.writing import CannotWrite, atomic
-from sidestep.types.result import MetricResult
+from filelock import FileLock, Timeout
 
+from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
+from sidestep.reading import parse_json, read_text
+from sidestep.runs.plan import Plan, extend
+from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
+from sidestep.types.result import MetricResult
+from sidestep.version import __version__
+from sidestep.writing import CannotWrite, sweep, whole_file, write_whole
 
 RUN_FORMAT = 2
 """2 added the hashes of code and files to the plan."""
@@ -45,7 +44,6 @@ EPISODES = "episodes"
 LOCK_FILE = ".lock"
 OWNER_FILE = "running.json"
 """While a run is under way: process, host and start of it."""
-PACKAGE = Path(__file__).resolve().parents[1]
 IN_PACKAGE = "sidestep:"
 """Opens the base of a bundled suite in ``run.json``."""
 
@@ -143,10 +141,11 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
     try:
         if (folder / RUN_FILE).exists():
             before = load_run(folder)
-            extended, outdated = extend(before.plan, plan, replaced, _unfinished(folder, before.plan, plan))
+            extended, outdated = extend(before.plan, plan, replaced)
             for policy in outdated:  # before the plan says that they are of the new code
                 shutil.rmtree(folder / EPISODES / safe_name(policy), ignore_errors=True)
-            run = replace(before, plan=extended, complete=False, skipped=())
+            skipped = tuple(entry for entry in before.skipped if entry.policy not in outdated)
+            run = replace(before, plan=extended, complete=False, skipped=skipped)
             if outdated:
                 run = replace(run, commit=source_commit(), machine=describe_machine(), package_version=__version__)
         else:
@@ -164,19 +163,6 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _unfinished(folder: Path, old: Plan, new: Plan) -> set[str]:
-    """Policies of the old plan that lack records, also of scenarios and seeds that the new one adds."""
-    scenarios = {scenario.name for plan in (old, new) for scenario in plan.scenarios}
-    seeds = {*old.seeds, *new.seeds}
-    return {
-        policy.name
-        for policy in old.policies
-        if not all(
-            episode_path(folder, policy.name, scenario, seed).exists() for scenario in scenarios for seed in seeds
-        )
-    }
 
 
 def load_run(folder: Path) -> RunFile:
@@ -242,29 +228,29 @@ def _resolve_base(base: str | None, folder: Path) -> Path | None:
     return Path(os.path.normpath(folder / base))
 
 
+EPISODE_COLUMNS: dict[str, pa.DataType] = {
+    **dict.fromkeys(("suite", "scenario", "policy"), pa.string()),
+    "seed": pa.int64(),
+    **dict.fromkeys(("outcome", "digest"), pa.string()),
+    "privileged": pa.bool_(),
+    **dict.fromkeys(("source", "cluster", "event", "error", "traceback"), pa.string()),
+}
+"""Columns that are fields of ``EpisodeScores``."""
 SCHEMA = pa.schema(
-    [
-        ("suite", pa.string()),
-        ("scenario", pa.string()),
-        ("policy", pa.string()),
-        ("seed", pa.int64()),
-        ("outcome", pa.string()),
-        ("digest", pa.string()),
-        ("privileged", pa.bool_()),
-        ("source", pa.string()),
-        ("cluster", pa.string()),
-        ("event", pa.string()),
-        ("metric", pa.string()),
-        ("value", pa.float64()),
-        ("valid", pa.bool_()),
-        ("reason", pa.string()),
-        ("unit", pa.string()),
-    ]
+    {
+        "run": pa.string(),
+        **EPISODE_COLUMNS,
+        "metric": pa.string(),
+        "value": pa.float64(),
+        "valid": pa.bool_(),
+        "reason": pa.string(),
+        "unit": pa.string(),
+    }
 )
-EPISODE_COLUMNS = (
-    "suite", "scenario", "policy", "seed", "outcome", "digest", "privileged", "source", "cluster", "event",
-)  # fmt: skip
-LATER_COLUMNS = {"privileged": False, "source": "generated", "cluster": "", "event": ""}
+"""``run`` is the name of the run folder when the table was written, to tell apart the rows of several tables."""
+LATER_COLUMNS = {
+    "run": "", "privileged": False, "source": "generated", "cluster": "", "event": "", "error": "", "traceback": "",
+}  # fmt: skip
 """Columns that tables of older versions lack, and what stands for them."""
 EPISODES_AT_ONCE = 200
 """As rows of Python objects, which take a hundred times the space of the file."""
@@ -275,23 +261,23 @@ class PackedMetrics(Mapping[str, MetricResult]):
     """An episode's results as an array: a tenth of the memory of a dictionary, so that runs of many thousand episodes
     keep theirs. Names, units and reasons are shared by all episodes that have the same."""
 
-    __slots__ = ("_kinds", "_places", "_values")
+    __slots__ = ("_index", "_kinds", "_values")
 
     def __init__(self, metrics: Mapping[str, MetricResult]) -> None:
-        self._places = _places(tuple(metrics))
+        self._index = _index_of(tuple(metrics))
         self._values = np.array([result.value for result in metrics.values()], dtype=np.float64)
         self._kinds = _shared(tuple(_kind(each.unit, each.valid, each.reason) for each in metrics.values()))
 
     def __getitem__(self, name: str) -> MetricResult:
-        place = self._places[name]
-        unit, valid, reason = self._kinds[place]
-        return MetricResult(float(self._values[place]), unit) if valid else MetricResult.invalid(unit, reason)
+        index = self._index[name]
+        unit, valid, reason = self._kinds[index]
+        return MetricResult(float(self._values[index]), unit) if valid else MetricResult.invalid(unit, reason)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._index)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._index)
 
     def __reduce__(self) -> tuple[type[PackedMetrics], tuple[dict[str, MetricResult]]]:
         return PackedMetrics, (dict(self),)
@@ -302,8 +288,8 @@ ResultKind = tuple[str, bool, str]
 
 
 @lru_cache(maxsize=64)
-def _places(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(names)}
+def _index_of(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}
 
 
 @lru_cache(maxsize=4096)
@@ -318,23 +304,22 @@ def _shared(kinds: tuple[ResultKind, ...]) -> tuple[ResultKind, ...]:
 
 def pack(scores: EpisodeScores) -> EpisodeScores:
     """The same scores in little memory."""
-    return replace(scores, metrics=PackedMetrics(scores.metrics))
+    return replace(scores, metrics=PackedMetrics(scores.metrics), traceback=intern(scores.traceback))
 
 
 def save_results(episodes: Iterable[EpisodeScores], path: Path, dialect: str) -> None:
     """Write the table; a value that is not valid is null. The metadata names the dialect."""
     schema = SCHEMA.with_metadata({"sidestep.dialect": dialect})
-    try:
-        with atomic(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-            waiting = iter(episodes)
-            while some := list(islice(waiting, EPISODES_AT_ONCE)):
-                writer.write_table(pa.Table.from_pylist([row for each in some for row in _episode_rows(each)], schema=schema))
-    except OSError as error:
-        raise CannotWrite(path, error) from error
+    run = path.resolve().parent.name
+    with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        waiting = iter(episodes)
+        while some := list(islice(waiting, EPISODES_AT_ONCE)):
+            rows = [row for each in some for row in _episode_rows(each, run)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
-def _episode_rows(episode: EpisodeScores) -> Iterator[dict[str, Any]]:
-    shared = {name: getattr(episode, name) for name in EPISODE_COLUMNS}
+def _episode_rows(episode: EpisodeScores, run: str) -> Iterator[dict[str, Any]]:
+    shared = {"run": run} | {name: getattr(episode, name) for name in EPISODE_COLUMNS}
     for metric, result in episode.metrics.items():
         yield shared | {
             "metric": metric,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from sidestep import registry
-from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
+from sidestep import reading, registry
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.remote.guests import introduce
-from sidestep.remote.guest_messages import check_settings
 from sidestep.interfaces import Suite
+from sidestep.remote.guest_messages import check_settings
+from sidestep.remote.guests import introduce
+from sidestep.remote.session import RemotePolicy
+from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario
 
@@ -23,10 +25,12 @@ Mode = Literal["sync", "async", "latency"]
 
 
 class PolicyPlan(Model):
-    """A policy as it was named, with the settings that it was given. ``version`` changes when its code
+    """A policy under its name in the run, with the settings that it was given. ``version`` changes when its code
     does."""
 
     name: str
+    reference: str = ""
+    """What it is made from, where ``name`` is a label; empty: the name itself."""
     settings: dict[str, Any] = Field(default_factory=dict)
     version: str = ""
     files: dict[str, str] = Field(default_factory=dict)
@@ -35,9 +39,14 @@ class PolicyPlan(Model):
     """Also of an episode in which the policy could not be asked, because it took its process down."""
 
     @property
+    def made_from(self) -> str:
+        """Name in the registry, ``path/to/file.py:Class``, ``package.module:Class`` or ``remote:ADDRESS``."""
+        return self.reference or self.name
+
+    @property
     def is_bundled(self) -> bool:
         """Whether it is one of ours: anything else may take the process down with it."""
-        return self.name in registry.POLICIES
+        return self.made_from in registry.POLICIES
 
 
 class Plan(Model):
@@ -77,18 +86,23 @@ def make_plan(
     mode: Mode = "sync",
     latency_s: float | None = None,
     act_limit_s: float | None = 10.0,
+    in_process: bool = False,
 ) -> Plan:
-    """A checked plan: scenarios chosen by name pattern and number, each policy made once to see that it can
-    be. A ``PolicyPlan`` is taken as it is."""
+    """A checked plan: scenarios chosen by name pattern and number, each policy made once to see that it can be, with
+    ``in_process`` not in a process of its own. A policy is named by its reference or ``LABEL=REFERENCE``, and
+    ``settings`` are under its label; a ``PolicyPlan`` is taken as it is."""
     if latency_s is not None and mode != "latency":
         raise BadInput(f"a latency is only charged in mode latency, not in mode {mode}")
     if not policies:
         raise BadInput("no policy given; name at least one with --policy")
-    chosen = tuple(each for n, each in enumerate(policies) if each not in policies[:n])
+    given = settings or {}
     planned = tuple(
-        each if isinstance(each, PolicyPlan) else _plan_policy(each, dict((settings or {}).get(each, {})))
-        for each in chosen
+        each if isinstance(each, PolicyPlan) else _plan_policy(*split_label(each), given, in_process)
+        for n, each in enumerate(policies)
+        if each not in policies[:n]
     )
+    if repeated := _repeated(policy.name for policy in planned):
+        raise BadInput(f"two policies are called {repeated!r}; give them labels: --policy a={repeated} --policy b=…")
     scenarios, base = _choose(suite, scenario_glob, limit), getattr(suite, "base", None)
     fields = {
         "suite": suite.name,
@@ -127,26 +141,42 @@ def _repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _plan_policy(name: str, settings: dict[str, Any]) -> PolicyPlan:
+LABEL = re.compile(r"([\w.+-]{1,64})=(.+)", re.DOTALL)
+
+
+def split_label(policy: str) -> tuple[str, str]:
+    """Label and reference of ``LABEL=REFERENCE``; without a label the reference is both."""
+    match = LABEL.fullmatch(policy)
+    if match is None or reading.is_file(Path(policy.rpartition(":")[0])):  # a file whose name has an equals sign
+        return policy, policy
+    label, reference = match.groups()
+    if label != reference and label in registry.POLICIES:
+        raise BadInput(f"--policy {policy}: {label!r} is the name of a bundled policy; choose another label")
+    return label, reference
+
+
+def _plan_policy(
+    label: str, reference: str, settings_of: Mapping[str, Mapping[str, Any]], in_process: bool
+) -> PolicyPlan:
     """The policy is made once to see that it can be: somebody else's code not here, but in a process of its own."""
-    check_settings(name, settings)
+    settings = dict(settings_of.get(label, {}))
+    check_settings(label, settings)
     settings = json.loads(json.dumps(settings))  # as a run folder keeps them and a guest gets them: keys are text
-    if registry.is_guest(name):
-        guest = introduce(name, settings)
-        return _planned(name, settings, guest.policy, guest.privileged)
-    policy = registry.make_policy(name, settings)
-    if callable(check := getattr(policy, "check_reachable", None)):
-        check()
-    registry.check_policy(policy, name)
-    return _planned(name, settings, policy, bool(getattr(policy, "privileged", False)))
-
-
-def _planned(name: str, settings: dict[str, Any], policy: Any, privileged: bool) -> PolicyPlan:
-    """The plan of a policy, or of a guest that has introduced itself."""
+    policy: Any
+    if registry.is_guest(reference) and not in_process:
+        guest = introduce(reference, settings)
+        policy, privileged = guest.policy, guest.privileged
+    else:
+        policy = registry.make_policy(reference, settings)
+        if isinstance(policy, RemotePolicy):
+            policy.check_reachable()
+        registry.check_policy(policy, reference)
+        privileged = bool(getattr(policy, "privileged", False))
     return PolicyPlan(
-        name=name,
+        name=label,
+        reference="" if reference == label else reference,
         settings=settings,
-        version=_version_of(name, getattr(policy, "version", None)),
+        version=_version_of(reference, getattr(policy, "version", None)),
         files=setting_files(settings),
         privileged=privileged or "future" in policy.needs,
     )
@@ -158,14 +188,12 @@ def _version_of(name: str, stated: Any) -> str:
     return code if name in registry.POLICIES or not stated else f"{stated} {code}".strip()
 
 
-def extend(
-    old: Plan, new: Plan, replaced: Iterable[str] = (), unfinished: Iterable[str] = ()
-) -> tuple[Plan, list[str]]:
+def extend(old: Plan, new: Plan, replaced: Iterable[str] = ()) -> tuple[Plan, list[str]]:
     """The plan that holds both, and those of the policies ``replaced`` whose records no longer belong to it.
 
     BadInput says what differs when they contradict each other. What differs about a policy that is ``replaced`` is
     allowed, and anything if all are: then nothing of the old run is left. Policies of the old plan that the new one
-    does not name have to be as they were only if they are ``unfinished``.
+    does not name are not run, so they may have changed.
     """
     wanted = set(replaced)
     absent = sorted(wanted - {policy.name for policy in new.policies})
@@ -173,7 +201,7 @@ def extend(
         raise BadInput(f"--replace {absent[0]}: it is run again, so name it with --policy too")
     kept = [policy for policy in old.policies if policy.name not in wanted]
     common = list(_contradictions(old, new)) if old.policies else []
-    own = {policy.name: list(_policy_differences(policy, old, new, set(unfinished))) for policy in old.policies}
+    own = {policy.name: list(_policy_differences(policy, old, new)) for policy in old.policies}
     refused = [*(common if kept else ()), *(line for policy in kept for line in own[policy.name])]
     if refused:
         listed = "\n  ".join(refused)
@@ -225,15 +253,15 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
                 yield f"scenario {scenario.name!r}: {', '.join(changed)} changed"
 
 
-def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set[str]) -> Iterable[str]:
+def _policy_differences(known: PolicyPlan, old: Plan, new: Plan) -> Iterable[str]:
     """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change has
     been told."""
     is_told = known.is_bundled and old.simulator != new.simulator
     again = next((policy for policy in new.policies if policy.name == known.name), None)
     if again is None:
-        if known.name in unfinished:
-            yield from _changed_meanwhile(known, is_told)
         return
+    if known.made_from != again.made_from:
+        yield f"policy {known.name}: {known.made_from} there, {again.made_from} now"
     if _as_text(known.settings) != _as_text(again.settings):
         yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
     for key, was in known.files.items():
@@ -241,17 +269,6 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan, unfinished: set
             yield f"file {again.settings[key]} of {known.name}: changed"
     if known.version != again.version and not is_told:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
-
-
-def _changed_meanwhile(known: PolicyPlan, is_told: bool) -> Iterable[str]:
-    """What differs for a policy that is not named again, but has episodes to run."""
-    code = policy_version(known.name)
-    if known.version and not known.version.endswith(code) and not is_told:
-        yield f"code of {known.name}, which is not finished: version {known.version} there, {code} now"
-    now = setting_files(known.settings)
-    for key, was in known.files.items():
-        if now.get(key) != was:
-            yield f"file {known.settings[key]} of {known.name}, which is not finished: changed"
 
 
 def _as_text(settings: dict[str, Any]) -> str:

@@ -10,26 +10,27 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
+import platform
 import re
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
 from sidestep import registry
 from sidestep.errors import SidestepError
 from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.version import __version__
-import os
-import platform
-import subprocess
-from importlib.metadata import PackageNotFoundError, version
-
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "crowd", "datasets", "exact.py", "guests", "kernels", "render", "robots", "scenes", "sensors", "simulation",
-    "types",
+    "crowd", "datasets", "exact.py", "kernels", "prediction", "remote/guest_child.py", "remote/guest_messages.py",
+    "remote/guests.py", "remote/messages.py", "remote/wire.py", "render", "robots", "scenes", "sensors", "simulation",
+    "traffic", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""
@@ -40,6 +41,8 @@ COMPANION = re.compile(
 COMPANION_BYTES = 1 << 20
 """Only in the beginning of a file are other files named."""
 HASH_DIGITS = 16
+DATASET = "dataset:"
+"""Opens the name of an installed recording."""
 
 
 @cache
@@ -177,12 +180,12 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
     found: dict[str, str] = {}
     for scenario in scenarios:
         for name in _names_of_files(scenario):
-            path = (base or Path()) / Path(name).expanduser()
-            if name not in found and path.is_file():
-                found[name] = hash_files([path, *_companions(path)], path.parent)
-        for name in _names_of_recordings(scenario):
-            if name not in found and (recording := _recording(name)) is not None:
-                found[name] = hash_files([recording], recording.parent)
+            if name in found:
+                continue
+            is_dataset = name.startswith(DATASET)
+            path = _recording(name) if is_dataset else (base or Path()) / Path(name).expanduser()
+            if path is not None and path.is_file():
+                found[name] = hash_files([path, *(() if is_dataset else _companions(path))], path.parent)
     return dict(sorted(found.items()))
 
 
@@ -192,17 +195,10 @@ def _names_of_files(scenario: Scenario) -> Iterator[str]:
     elif scenario.scene.mesh is not None:
         yield scenario.scene.mesh
     yield from (robot.spec for robot in scenario.robots if isinstance(robot.spec, str))
-    placements = (part.placement for part in scenario.crowd)
-    yield from (each.path for each in placements if isinstance(each, ReplayPlacement) and each.path is not None)
-
-
-def _names_of_recordings(scenario: Scenario) -> Iterator[str]:
-    placements = (part.placement for part in scenario.crowd)
-    yield from (
-        f"dataset:{each.dataset}"
-        for each in placements
-        if isinstance(each, ReplayPlacement) and each.dataset is not None
-    )
+    for placement in (part.placement for part in scenario.crowd):
+        if isinstance(placement, ReplayPlacement):
+            yield from (placement.path,) if placement.path is not None else ()
+            yield from (f"{DATASET}{placement.dataset}",) if placement.dataset is not None else ()
 
 
 @cache
@@ -211,7 +207,7 @@ def _recording(name: str) -> Path | None:
     from sidestep.datasets.find import locate
 
     try:
-        return Path(locate(name.removeprefix("dataset:"))[0])
+        return Path(locate(name.removeprefix(DATASET))[0])
     except SidestepError:
         return None
 
@@ -303,12 +299,11 @@ def _processor() -> str:
 
 def source_commit() -> str | None:
     """The commit of Sidestep's own source, ``-dirty`` when changed; None outside a checkout of it."""
-    package = Path(__file__).resolve().parents[1]
     try:
-        if _run_git(package, "ls-files", "--error-unmatch", "version.py") is None:
+        if _run_git(PACKAGE, "ls-files", "--error-unmatch", "version.py") is None:
             return None  # installed into someone else's repository
-        commit = _run_git(package, "rev-parse", "HEAD")
-        changed = _run_git(package, "status", "--porcelain", "--untracked-files=no", "--", ".")
+        commit = _run_git(PACKAGE, "rev-parse", "HEAD")
+        changed = _run_git(PACKAGE, "status", "--porcelain", "--untracked-files=no", "--", ".")
     except (OSError, subprocess.TimeoutExpired):
         return None
     return None if commit is None else commit + ("-dirty" if changed else "")

@@ -5,26 +5,21 @@ contract: other programs parse it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from sidestep.runs.episode import EpisodeScores, score_episode
-from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_run
-from sidestep.runs.folder import load_results, pack, save_results
-from sidestep.errors import BadInput, RecordError
-from sidestep.metrics.aggregate import cluster_of
-from sidestep.records import load_record
-from sidestep.records.format import PRIVILEGED_IN_1
-from sidestep.types.scenario import Scenario
-from collections.abc import Iterable, Sequence
 from typing import Any
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.runner import RunResult
-from sidestep.metrics.aggregate import EpisodeScores as MetricScores
+
+from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.aggregate import aggregate
 from sidestep.metrics.outcome import STOP_TASK
-from sidestep.metrics.score import directions
+from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, directions, score_episode
+from sidestep.records import load_record
+from sidestep.records.format import PRIVILEGED_IN_1
+from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_results, load_run, pack, save_results
+from sidestep.runs.runner import RunResult
 from sidestep.types.outcome import Outcome
+from sidestep.types.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -58,21 +53,19 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
     records: ``results.parquet``, or ``results.<dialect>.parquet`` for another dialect."""
     episodes: list[EpisodeScores] = []
     unreadable: list[str] = []
-    sources: set[str] = set()
     for path in record_paths(folder):
         try:
             record = load_record(path)
         except RecordError as error:
             unreadable.append(str(error))
             continue
-        sources.add(record.source)
-        episodes.append(pack(score_episode(record, dialect, list(metrics) if metrics else None)))
+        episodes.append(pack(score_episode(record, dialect, metrics or None)))
     if not episodes:
         raise RecordError(unreadable[0])
     episodes = _in_plan_order(folder, episodes)
     if metrics is None and folder.is_dir() and (folder / RUN_FILE).is_file():
         save_results(episodes, results_path(folder, dialect), dialect)
-    source = sources.pop() if len(sources) == 1 else "mixed"
+    source = common_source(episode.source for episode in episodes)
     suites = list(dict.fromkeys(episode.suite for episode in episodes))
     return ScoredRun(folder, "+".join(suites), source, dialect, tuple(episodes), tuple(unreadable))
 
@@ -92,8 +85,8 @@ def read_run(folder: Path) -> ScoredRun:
         raise BadInput(f"{folder}: the run has no episodes")
     known = {scenario.name: scenario for scenario in plan.scenarios}
     episodes = [each if each.cluster else _with_missing_columns(each, known.get(each.scenario)) for each in episodes]
-    sources = {scenario.source for scenario in plan.scenarios}
-    return ScoredRun(folder, plan.suite, sources.pop() if len(sources) == 1 else "mixed", dialect, tuple(episodes))
+    source = common_source(scenario.source for scenario in plan.scenarios)
+    return ScoredRun(folder, plan.suite, source, dialect, tuple(episodes))
 
 
 def _with_missing_columns(episode: EpisodeScores, scenario: Scenario | None) -> EpisodeScores:
@@ -108,8 +101,8 @@ def _in_plan_order(folder: Path, episodes: list[EpisodeScores]) -> list[EpisodeS
     if not (folder / RUN_FILE).is_file():
         return episodes
     plan = load_run(folder).plan
-    policies = {policy.name: place for place, policy in enumerate(plan.policies)}
-    scenarios = {scenario.name: place for place, scenario in enumerate(plan.scenarios)}
+    policies = {policy.name: index for index, policy in enumerate(plan.policies)}
+    scenarios = {scenario.name: index for index, scenario in enumerate(plan.scenarios)}
     return sorted(
         episodes,
         key=lambda each: (
@@ -148,45 +141,32 @@ def summarise(run: ScoredRun) -> dict[str, Any]:
 
 def summarise_policies(episodes: Sequence[EpisodeScores]) -> dict[str, Any]:
     """Policy → its entry of the summary."""
-    table = aggregate(metric_scores(episodes), directions=directions()).as_dict()
     policies = {}
-    for policy, entry in table.items():
+    for policy, found in aggregate(episodes, directions=directions()).policies.items():
         metrics = {}
-        for metric, figures in entry["metrics"].items():
-            keys = METRIC_KEYS if figures["count"] is None else (*METRIC_KEYS, *RATE_KEYS)
-            metrics[metric] = {key: figures[key] for key in keys}
+        for metric, figures in found.metrics.items():
+            keys = METRIC_KEYS if figures.count is None else (*METRIC_KEYS, *RATE_KEYS)
+            metrics[metric] = {key: getattr(figures, key) for key in keys}
         policies[policy] = {
-            "episodes": entry["episodes"],
-            "outcomes": entry["outcomes"],
+            "episodes": found.episodes,
+            "outcomes": found.outcomes,
             "metrics": metrics,
-            "privileged": entry["privileged"],
-            "events": entry["events"],
+            "privileged": found.privileged,
+            "events": found.events,
         }
     return policies
 
 
-def metric_scores(episodes: Iterable[EpisodeScores]) -> list[MetricScores]:
-    """Episodes as the metrics aggregate them."""
-    return [
-        MetricScores(
-            each.policy, each.scenario, each.seed, Outcome(each.outcome), each.metrics, each.cluster, each.privileged,
-            each.event,
-        )
-        for each in episodes
-    ]  # fmt: skip
-
-
 def success_means(episodes: Iterable[EpisodeScores]) -> str:
     """What success is in these episodes: ``goal``, ``stop`` or ``goal or stop``; empty where nothing says so."""
-    told = [each.metrics["spl"].reason == STOP_TASK for each in episodes if "spl" in each.metrics]
-    return " or ".join(word for word, stops in (("goal", False), ("stop", True)) if stops in told)
+    stop_tasks = [each.metrics["spl"].reason == STOP_TASK for each in episodes if "spl" in each.metrics]
+    return " or ".join(word for word, stops in (("goal", False), ("stop", True)) if stops in stop_tasks)
 
 
 def summarise_run(result: RunResult) -> dict[str, Any]:
     """The summary of a run that has just ended. A policy all of whose episodes were skipped is there with
     none."""
-    sources = {scenario.source for scenario in result.plan.scenarios}
-    source = sources.pop() if len(sources) == 1 else "mixed"
+    source = common_source(scenario.source for scenario in result.plan.scenarios)
     document = summarise(ScoredRun(result.folder, result.plan.suite, source, result.dialect, result.episodes))
     nothing = {
         "episodes": 0,

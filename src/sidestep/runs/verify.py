@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sidestep.errors import BadInput
+from sidestep.records import load_record
+from sidestep.registry import REMOTE
+from sidestep.remote.guests import Guests
+from sidestep.remote.wire import Address
 from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
 from sidestep.runs.executors import run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.runner import choose_executor, tasks_of
-from sidestep.errors import BadInput
-from sidestep.remote.guests import Guests
-from sidestep.remote.wire import Address
-from sidestep.records import load_record
-from sidestep.registry import REMOTE
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
 COMPONENTS: dict[str, tuple[str, ...]] = {
@@ -42,17 +42,6 @@ class Difference:
     was: float | str | None
     is_: float | str | None
 
-    def as_json(self) -> dict[str, Any]:
-        """With the key names of the command line's contract."""
-        return {
-            "scenario": self.scenario,
-            "policy": self.policy,
-            "step": self.step,
-            "quantity": self.quantity,
-            "was": self.was,
-            "is": self.is_,
-        }
-
 
 @dataclass(frozen=True)
 class Verification:
@@ -64,12 +53,10 @@ class Verification:
 
     def as_json(self) -> dict[str, Any]:
         """The document of ``sidestep verify --json``."""
-        first = self.first_difference
-        return {
-            "checked": self.checked,
-            "equal": self.equal,
-            "first_difference": None if first is None else first.as_json(),
-        }
+        document = asdict(self)
+        if self.first_difference is not None:
+            document["first_difference"]["is"] = document["first_difference"].pop("is_")
+        return document
 
 
 def verify_run(
@@ -84,7 +71,7 @@ def verify_run(
     plan = load_run(folder).plan
     if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
         raise BadInput(f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal")
-    served = next((policy.name for policy in plan.policies if _was_served(policy.name)), None)
+    served = next((policy.name for policy in plan.policies if _was_served(policy.made_from)), None)
     if served is not None:
         raise BadInput(
             f"{folder}: {served!r} came over a socket to `sidestep serve`, so its episodes cannot be run again from "
@@ -101,14 +88,15 @@ def verify_run(
     with tempfile.TemporaryDirectory(prefix="sidestep-verify-") as again, guests:
         moved = {Path(again) / f"{i}.parquet": task for i, task in enumerate(tasks)}
         fresh = [replace(task, path=path) for path, task in moved.items()]
-        for done, (task, answer) in enumerate(run_with_retry(choose_executor(plan, workers), work, fresh, as_failed), start=1):
-            if answer.stopped:
-                raise BadInput(answer.stopped)
+        results = run_with_retry(choose_executor(plan, workers), work, fresh, as_failed)
+        for done, (task, result) in enumerate(results, start=1):
+            if result.stopped:
+                raise BadInput(result.stopped)
             record = load_record(moved[task.path].path)
-            if answer.scores is not None and _digest_again(record, task, answer.scores.digest) == record.digest:
+            if result.scores is not None and _digest_again(record, task, result.scores.digest) == record.digest:
                 equal += 1
             else:
-                differences[task.path] = _difference(record, task, answer.skipped)
+                differences[task.path] = _difference(record, task, result.skipped)
             if progress is not None:
                 progress(done, len(tasks), task)
     first = next((differences[path] for path in moved if path in differences), None)
@@ -182,21 +170,21 @@ def _in_array(record: EpisodeRecord, name: str, was: Any, is_: Any) -> list[Dive
     differs = (was[:length] != is_[:length]) & ~((was[:length] != was[:length]) & (is_[:length] != is_[:length]))
     if not differs.any():
         return []
-    place = tuple(int(i) for i in np.argwhere(differs)[0])
-    step = 0 if is_static else place[0]
-    return [(step, _quantity(record, name, place), _number(was[place]), _number(is_[place]))]
+    index = tuple(int(i) for i in np.argwhere(differs)[0])
+    step = 0 if is_static else index[0]
+    return [(step, _quantity(record, name, index), _number(was[index]), _number(is_[index]))]
 
 
-def _quantity(record: EpisodeRecord, name: str, place: tuple[int, ...]) -> str:
+def _quantity(record: EpisodeRecord, name: str, index: tuple[int, ...]) -> str:
     """``robot_pose.x``, ``person_position[12].y`` (12 is the person's number), ``limited``."""
     if name in COMPONENTS:
-        return f"{name}.{COMPONENTS[name][place[1]]}"
-    axis = f".{('x', 'y', 'heading')[place[2]]}" if len(place) == 3 else ""
+        return f"{name}.{COMPONENTS[name][index[1]]}"
+    axis = f".{('x', 'y', 'heading')[index[2]]}" if len(index) == 3 else ""
     if name.startswith("person_"):
-        column = place[0] if len(place) == 1 else place[1]
-        return f"{name}[{record.person_id[column]}]{axis}"
-    index = "" if len(place) == 1 else f"[{place[1]}]"
-    return f"{name}{index}{axis}"
+        person = index[0] if len(index) == 1 else index[1]
+        return f"{name}[{record.person_id[person]}]{axis}"
+    column = "" if len(index) == 1 else f"[{index[1]}]"
+    return f"{name}{column}{axis}"
 
 
 def _in_events(old: EpisodeRecord, new: EpisodeRecord) -> list[Divergence]:

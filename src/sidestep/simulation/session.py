@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.robots import CommandConverter, check_command
+from sidestep.robots import CommandConverter
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import Observer, check_needs, robot_state
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Observation, Outcome, PolicyInfo, Scenario, Task
+from sidestep.types.command import checked_command
 
 DEFAULT_NEEDS = frozenset({"goal", "pedestrians"})
 
@@ -65,7 +66,7 @@ class Session:
         """Carry out ``command`` for one control step; the observation after it, and whether the episode is over."""
         if self.done:
             raise BadInput(f"the episode is over ({self.outcome}); call reset() to begin another")
-        check_command(command)
+        checked_command(command)
         for held in range(self.world.scenario.rules.control_every):
             if held:
                 self._observer.watch(self.worlds, 0)

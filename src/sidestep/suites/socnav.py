@@ -203,6 +203,13 @@ class Socnav(OptionSuite):
             )
         return not missing
 
+    def missing_recordings(self) -> list[str]:
+        """Recordings that are not installed, for want of which people are generated."""
+        if self.options.source != "auto":
+            return []
+        names = {recording.dataset for recording in socnav_data().recordings.values()}
+        return sorted(name for name in names if find_dataset(name) is None)
+
     def _datasets(self, episode: Episode) -> list[str]:
         recordings = socnav_data().recordings
         return [recordings[window.recording].dataset for window in episode.people]

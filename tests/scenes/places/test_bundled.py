@@ -49,7 +49,7 @@ def test_one_can_walk_everywhere(name):
     place = bundled_place(name)
     assert nx.is_connected(place.graph)
     for a, b, edge in place.graph.edges(data=True):
-        assert place.walked.buffer(0.05).contains(shapely.LineString(edge["line"])), (a, b)
+        assert place.walkable_area.buffer(0.05).contains(shapely.LineString(edge["line"])), (a, b)
         assert edge["length"] == pytest.approx(stations_of(edge["line"])[-1], abs=0.01)
         start = place.graph.nodes[edge["start"]]["xy"]
         assert np.hypot(*(edge["line"][0] - start)) < 0.05

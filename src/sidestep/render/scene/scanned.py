@@ -5,7 +5,6 @@ up: (x, y, z) → (x, −z, y).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep.errors import BadInput, MissingExtra
-from sidestep.reading import parse_gltf, read_bytes
+from sidestep.errors import BadInput
+from sidestep.reading import read_glb
 from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes, vertex_normals
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -68,10 +67,8 @@ def _read(file: Path) -> list[tuple[Any, FloatArray]]:
     """Every geometry that has faces, with its place in the scene."""
     if not file.is_file():
         raise BadInput(f"{file}: no such file; give the path of a .glb, .gltf, .obj, .ply or .stl mesh")
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingExtra("importing a mesh", "render") from None
+    import trimesh
+
     try:
         scene = trimesh.load_scene(file, process=False)
     except Exception as error:  # readers of foreign formats raise whatever they like
@@ -136,7 +133,6 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
 
 
 BUNDLED = "bundled:"
-LARGEST_FILE = 300_000_000  # bytes
 LOW, HIGH = -0.4, 0.1  # m: faces that look up between these heights are ground
 SOLIDS = {"building": Semantic.BUILDING, "furniture": Semantic.FURNITURE, "obstacle": Semantic.FURNITURE}
 NAMED = {"tree": Semantic.TREE, "lamp post": Semantic.POLE, "sign post": Semantic.SIGN, "signal post": Semantic.POLE}
@@ -144,7 +140,7 @@ BESIDE, CROWN = 0.25, 2.5  # m: faces of a solid, and of a tree, may stand off i
 
 
 def load_scanned(spec: SceneSpec) -> Scene3D:
-    """The scene's mesh; the extra ``render`` reads it."""
+    """The scene's mesh."""
     assert spec.mesh is not None
     scene = load_environment(_find(spec.mesh))
     corners = scene.mesh.vertices[scene.mesh.triangles]
@@ -180,18 +176,9 @@ def _over(area: Any, points: FloatArray) -> BoolArray:
 def _find(mesh: str) -> Path:
     """The file: one that comes with Sidestep, or a path that the reader of the scene file made sure of."""
     if not mesh.startswith(BUNDLED):
-        _check_self_contained(Path(mesh))
+        read_glb(Path(mesh))
         return Path(mesh)
     name = mesh.removeprefix(BUNDLED)
     if Path(name).name != name:
         raise BadInput(f"mesh {mesh!r}: a bundled mesh is bundled:FILE without folders")
     return Path(str(files("sidestep"))) / "scenes" / "places" / "data" / name
-
-
-def _check_self_contained(file: Path) -> None:
-    """A mesh that names other files is not read: it could name any."""
-    data = read_bytes(file, ".glb mesh", LARGEST_FILE)
-    magic, _, _, length, _ = struct.unpack("<4sIIII", data[:20]) if len(data) >= 20 else (b"",) * 5
-    if magic != b"glTF":
-        raise BadInput(f"{file}: not a binary glTF file that can be read; export the mesh as .glb")
-    parse_gltf(data[20 : 20 + length], str(file))
