@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.render.mesh import Mesh, Model, Semantic
 from sidestep.render.packing import PackedInstances
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 
 # parent, slot, from, to (m, rest pose facing +x), radii
 _BONES: tuple[tuple[int, int, tuple[float, float, float], tuple[float, float, float], float, float], ...] = (
@@ -60,7 +60,7 @@ def _body(sides: int, rings: int) -> tuple[Mesh, FloatArray]:
 
 def _limb(
     a: FloatArray, b: FloatArray, r0: float, r1: float, sides: int, rings: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """A closed, tapered limb: 2 · sides · rings triangles."""
     along = (b - a) / np.linalg.norm(b - a)
     side = np.cross(along, [1.0, 0.0, 0.0] if abs(along[0]) < 0.9 else [0.0, 1.0, 0.0])
