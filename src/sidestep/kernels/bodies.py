@@ -50,7 +50,7 @@ def separate_bodies(agents, flags, people, before, walls, dt):
         left = _treat_pairs(agents, flags, before, pairs, count, reach, SHORTEN)
         if left == 0:
             break
-    if walls[0].shape[0] > 0:
+    if walls.points.shape[0] > 0:
         left += _stay_off_walls(agents, people, before, walls)
     while left > 0:
         left = _treat_pairs(agents, flags, before, pairs, count, reach, STAY)

@@ -122,6 +122,13 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(**options)(function)
 
 
+def compile_for(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments of these types. A call of it does not look at types again, which for
+    named tuples of many arrays takes longer than a step among few people: later arguments must have the same types."""
+    code: Callable[..., Any] = function.compile(tuple(numba.typeof(argument) for argument in arguments))
+    return code
+
+
 def _make_atomic(operation: str) -> Any:
     """``f(counters, place, value)``: change ``counters[place]`` in one indivisible operation that orders memory, and
     return what it was."""

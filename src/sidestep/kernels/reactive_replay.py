@@ -18,35 +18,9 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep.kernels import layout as at
 from sidestep.kernels.bodies import CHANGED, WAS_X, WAS_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import (
-    ACTIVE,
-    DELAY,
-    DETOUR,
-    DISTURBED,
-    IN_THE_WAY,
-    LAG,
-    MAX_SPEED,
-    MODEL,
-    MODEL_ORCA,
-    MODEL_REPLAY,
-    OFF_RECORDING,
-    PACE,
-    PREF_SPEED,
-    PX,
-    PY,
-    RADIUS,
-    REACT_NONE,
-    REACT_REROUTE,
-    REACTIVITY,
-    SEES_ROBOT,
-    SHARE,
-    VX,
-    VY,
-    WISH_X,
-    WISH_Y,
-)
 
 MARGIN = np.float32(0.1)  # m: what people leave between the robot's body and their own
 PAUSE_HORIZON = np.float32(1.0)  # s: how far ahead people who pause look
@@ -89,18 +63,19 @@ def _distance(dx, dy):
 
 @kernel(forceinline=True)
 def _own_clock(agents, i, step):
-    return np.float64(step) - np.float64(agents[LAG, i])
+    return np.float64(step) - np.float64(agents[at.LAG, i])
 
 
 @kernel(forceinline=True)
 def _reacts(flags, i):
-    return flags[REACTIVITY, i] != REACT_NONE and flags[ACTIVE, i] == 1 and flags[SEES_ROBOT, i] != 0
+    return flags[at.REACTIVITY, i] != at.REACT_NONE and flags[at.ACTIVE, i] == 1 and flags[at.SEES_ROBOT, i] != 0
 
 
 @kernel(forceinline=True)
 def _is_off(flags, i):
     """Whether person i is beside the recording."""
-    return flags[REACTIVITY, i] == REACT_REROUTE and flags[MODEL, i] == MODEL_ORCA and flags[ACTIVE, i] == 1
+    reroutes = flags[at.REACTIVITY, i] == at.REACT_REROUTE
+    return reroutes and flags[at.MODEL, i] == at.MODEL_ORCA and flags[at.ACTIVE, i] == 1
 
 
 @kernel
@@ -109,12 +84,12 @@ def _meets(agents, flags, replay, i, x, y, clock, j, margin, dt):
 
     Nearer than now: who is too near already may walk away.
     """
-    reroutes = flags[REACTIVITY, i] == REACT_REROUTE
+    reroutes = flags[at.REACTIVITY, i] == at.REACT_REROUTE
     horizon = REROUTE_HORIZON if reroutes else PAUSE_HORIZON
-    vx, vy = agents[VX, j], agents[VY, j]
-    dx, dy = agents[PX, j] - x, agents[PY, j] - y
+    vx, vy = agents[at.VX, j], agents[at.VY, j]
+    dx, dy = agents[at.PX, j] - x, agents[at.PY, j] - y
     square = dx * dx + dy * dy
-    reach = agents[RADIUS, i] + agents[RADIUS, j] + margin
+    reach = agents[at.RADIUS, i] + agents[at.RADIUS, j] + margin
     far = reach + horizon * (FASTEST + np.float32(sqrt(vx * vx + vy * vy)))
     if square > far * far:
         return False
@@ -145,10 +120,10 @@ def _next_overlaps(agents, i, x, y, j, other_x, other_y):
     """Whether a step to (x, y) brings person i nearer to person j, at the other place, than their bodies allow."""
     ex, ey = other_x - x, other_y - y
     square = ex * ex + ey * ey
-    reach = agents[RADIUS, i] + agents[RADIUS, j] + SKIN
+    reach = agents[at.RADIUS, i] + agents[at.RADIUS, j] + SKIN
     if square >= reach * reach:
         return False
-    dx, dy = agents[PX, j] - agents[PX, i], agents[PY, j] - agents[PY, i]
+    dx, dy = agents[at.PX, j] - agents[at.PX, i], agents[at.PY, j] - agents[at.PY, i]
     return square < dx * dx + dy * dy
 
 
@@ -161,35 +136,35 @@ def _find_disturbed(agents, flags, people, replay, step, dt):
     """
     changed = False
     for i in range(people):
-        flags[DISTURBED, i] = 0
+        flags[at.DISTURBED, i] = 0
         if not _reacts(flags, i):
             continue
         clock = _own_clock(agents, i, step)
-        x, y = agents[PX, i], agents[PY, i]
+        x, y = agents[at.PX, i], agents[at.PY, i]
         if _is_off(flags, i):
             x, y, _, _ = recorded_state(replay, i, clock)
-            flags[DISTURBED, i] = OFF_RECORDING
+            flags[at.DISTURBED, i] = at.OFF_RECORDING
             changed = True
         for j in range(people, agents.shape[1]):
-            if flags[ACTIVE, j] == 1 and _meets(agents, flags, replay, i, x, y, clock, j, MARGIN, dt):
-                flags[DISTURBED, i] |= IN_THE_WAY
+            if flags[at.ACTIVE, j] == 1 and _meets(agents, flags, replay, i, x, y, clock, j, MARGIN, dt):
+                flags[at.DISTURBED, i] |= at.IN_THE_WAY
                 changed = True
                 break
     while changed:
         changed = False
         for i in range(people):
-            if flags[DISTURBED, i] != 0 or not _reacts(flags, i):
+            if flags[at.DISTURBED, i] != 0 or not _reacts(flags, i):
                 continue
             clock = _own_clock(agents, i, step)
             next_x, next_y, _, _ = recorded_state(replay, i, clock + 1.0)
             for j in range(people):
-                if flags[DISTURBED, j] == 0 or j == i:
+                if flags[at.DISTURBED, j] == 0 or j == i:
                     continue
-                near = _meets(agents, flags, replay, i, agents[PX, i], agents[PY, i], clock, j, ZERO, dt)
-                if flags[REACTIVITY, i] == REACT_REROUTE and not near:
-                    near = _next_overlaps(agents, i, next_x, next_y, j, agents[PX, j], agents[PY, j])
+                near = _meets(agents, flags, replay, i, agents[at.PX, i], agents[at.PY, i], clock, j, ZERO, dt)
+                if flags[at.REACTIVITY, i] == at.REACT_REROUTE and not near:
+                    near = _next_overlaps(agents, i, next_x, next_y, j, agents[at.PX, j], agents[at.PY, j])
                 if near:
-                    flags[DISTURBED, i] = IN_THE_WAY
+                    flags[at.DISTURBED, i] = at.IN_THE_WAY
                     changed = True
                     break
 
@@ -201,16 +176,16 @@ def _is_free(agents, flags, people, replay, step, i, x, y, dt):
     Replayed people are known where they will be. The others go on as they do now, and keep off in any case.
     """
     for j in range(people):
-        if j == i or flags[ACTIVE, j] != 1:
+        if j == i or flags[at.ACTIVE, j] != 1:
             continue
-        if flags[MODEL, j] == MODEL_REPLAY:
+        if flags[at.MODEL, j] == at.MODEL_REPLAY:
             other_x, other_y, _, _ = recorded_state(replay, j, _own_clock(agents, j, step + 1))
             if _next_overlaps(agents, i, x, y, j, other_x, other_y):
                 return False
             continue
-        reach = agents[RADIUS, i] + agents[RADIUS, j] + SKIN
-        dx, dy = agents[PX, j] - x, agents[PY, j] - y
-        if min(_distance(dx, dy), _distance(dx + agents[VX, j] * dt, dy + agents[VY, j] * dt)) < reach:
+        reach = agents[at.RADIUS, i] + agents[at.RADIUS, j] + SKIN
+        dx, dy = agents[at.PX, j] - x, agents[at.PY, j] - y
+        if min(_distance(dx, dy), _distance(dx + agents[at.VX, j] * dt, dy + agents[at.VY, j] * dt)) < reach:
             return False
     return True
 
@@ -220,42 +195,42 @@ def _walk_beside(agents, flags, people, replay, step, i, dt):
     """One step of the clock of person i, who is beside the recording: back on it if possible, else a new wish."""
     clock = _own_clock(agents, i, step)
     x, y, _, _ = recorded_state(replay, i, clock)
-    behind = _distance(x - agents[PX, i], y - agents[PY, i])
-    gain = min(CATCH_UP, agents[LAG, i]) if behind < KEEPS_UP else ZERO
-    agents[PACE, i] = ONE + gain
+    behind = _distance(x - agents[at.PX, i], y - agents[at.PY, i])
+    gain = min(CATCH_UP, agents[at.LAG, i]) if behind < KEEPS_UP else ZERO
+    agents[at.PACE, i] = ONE + gain
     target_x, target_y, target_vx, target_vy = recorded_state(replay, i, clock + 1.0 + np.float64(gain))
     ends = target_x != target_x
     if ends and behind <= LEAVES:
-        flags[MODEL, i] = MODEL_REPLAY  # whose next place is nowhere
-        agents[LAG, i] -= gain
+        flags[at.MODEL, i] = at.MODEL_REPLAY  # whose next place is nowhere
+        agents[at.LAG, i] -= gain
         return
-    if ends or behind > LEASH * agents[PREF_SPEED, i]:
-        agents[PACE, i] = ZERO
-        agents[LAG, i] += ONE
+    if ends or behind > LEASH * agents[at.PREF_SPEED, i]:
+        agents[at.PACE, i] = ZERO
+        agents[at.LAG, i] += ONE
         target_x, target_y, target_vx, target_vy = x, y, ZERO, ZERO
     else:
-        agents[LAG, i] -= gain
-    dx, dy = target_x - agents[PX, i], target_y - agents[PY, i]
-    step_length = agents[MAX_SPEED, i] * dt
+        agents[at.LAG, i] -= gain
+    dx, dy = target_x - agents[at.PX, i], target_y - agents[at.PY, i]
+    step_length = agents[at.MAX_SPEED, i] * dt
     if (
-        flags[DISTURBED, i] & IN_THE_WAY == 0
-        and agents[LAG, i] == ZERO
+        flags[at.DISTURBED, i] & at.IN_THE_WAY == 0
+        and agents[at.LAG, i] == ZERO
         and dx * dx + dy * dy <= step_length * step_length
         and _is_free(agents, flags, people, replay, step, i, target_x, target_y, dt)
     ):
-        flags[MODEL, i] = MODEL_REPLAY
-        agents[SHARE, i] = ZERO
+        flags[at.MODEL, i] = at.MODEL_REPLAY
+        agents[at.SHARE, i] = ZERO
         return
-    wx, wy = target_vx * agents[PACE, i] + dx / RETURN, target_vy * agents[PACE, i] + dy / RETURN
+    wx, wy = target_vx * agents[at.PACE, i] + dx / RETURN, target_vy * agents[at.PACE, i] + dy / RETURN
     speed = np.float32(sqrt(wx * wx + wy * wy))
-    if speed > agents[MAX_SPEED, i]:
-        wx, wy = wx * agents[MAX_SPEED, i] / speed, wy * agents[MAX_SPEED, i] / speed
-        speed = agents[MAX_SPEED, i]
+    if speed > agents[at.MAX_SPEED, i]:
+        wx, wy = wx * agents[at.MAX_SPEED, i] / speed, wy * agents[at.MAX_SPEED, i] / speed
+        speed = agents[at.MAX_SPEED, i]
     bias = SIDE_BIAS
-    if speed > STUCK_BELOW * agents[PREF_SPEED, i]:
-        stuck = ONE - (agents[VX, i] * wx + agents[VY, i] * wy) / (STUCK_BELOW * speed * speed)
+    if speed > STUCK_BELOW * agents[at.PREF_SPEED, i]:
+        stuck = ONE - (agents[at.VX, i] * wx + agents[at.VY, i] * wy) / (STUCK_BELOW * speed * speed)
         bias += min(max(stuck, ZERO), ONE)
-    agents[WISH_X, i], agents[WISH_Y, i] = wx + bias * wy, wy - bias * wx
+    agents[at.WISH_X, i], agents[at.WISH_Y, i] = wx + bias * wy, wy - bias * wx
 
 
 @kernel
@@ -266,33 +241,33 @@ def react_people(agents, flags, people, replay, step, dt):
     for i in range(people):
         if not _reacts(flags, i):
             continue
-        in_the_way = flags[DISTURBED, i] & IN_THE_WAY != 0
-        if flags[REACTIVITY, i] == REACT_REROUTE:
-            if in_the_way and flags[MODEL, i] == MODEL_REPLAY:
-                flags[MODEL, i] = MODEL_ORCA
-                flags[DISTURBED, i] |= OFF_RECORDING
-                agents[SHARE, i] = ONE
-            if flags[MODEL, i] == MODEL_ORCA:
+        in_the_way = flags[at.DISTURBED, i] & at.IN_THE_WAY != 0
+        if flags[at.REACTIVITY, i] == at.REACT_REROUTE:
+            if in_the_way and flags[at.MODEL, i] == at.MODEL_REPLAY:
+                flags[at.MODEL, i] = at.MODEL_ORCA
+                flags[at.DISTURBED, i] |= at.OFF_RECORDING
+                agents[at.SHARE, i] = ONE
+            if flags[at.MODEL, i] == at.MODEL_ORCA:
                 _walk_beside(agents, flags, people, replay, step, i, dt)
         else:
-            pace = agents[PACE, i] - change if in_the_way else agents[PACE, i] + change
-            agents[PACE, i] = min(max(pace, ZERO), ONE)
-            agents[LAG, i] += ONE - agents[PACE, i]
+            pace = agents[at.PACE, i] - change if in_the_way else agents[at.PACE, i] + change
+            agents[at.PACE, i] = min(max(pace, ZERO), ONE)
+            agents[at.LAG, i] += ONE - agents[at.PACE, i]
 
 
 @kernel
 def widen_robots(agents, people, before):
     """Let ORCA see the robots with the margin about them."""
     for j in range(people, agents.shape[1]):
-        before[CHANGED, j] = agents[RADIUS, j]
-        agents[RADIUS, j] += MARGIN
+        before[CHANGED, j] = agents[at.RADIUS, j]
+        agents[at.RADIUS, j] += MARGIN
 
 
 @kernel
 def narrow_robots(agents, people, before):
     """Undo :func:`widen_robots`, to the bit."""
     for j in range(people, agents.shape[1]):
-        agents[RADIUS, j] = before[CHANGED, j]
+        agents[at.RADIUS, j] = before[CHANGED, j]
 
 
 @kernel
@@ -302,14 +277,14 @@ def note_delays(agents, flags, people, before, replay, step, dt):
     for i in range(people):
         if not _reacts(flags, i):
             continue
-        agents[DELAY, i] = agents[LAG, i] * dt
-        if flags[DISTURBED, i] & OFF_RECORDING == 0:
+        agents[at.DELAY, i] = agents[at.LAG, i] * dt
+        if flags[at.DISTURBED, i] & at.OFF_RECORDING == 0:
             continue
         clock = _own_clock(agents, i, step)
         x, y, _, _ = recorded_state(replay, i, clock)
-        was_x, was_y, _, _ = recorded_state(replay, i, clock - np.float64(agents[PACE, i]))
-        gap = _distance(x - agents[PX, i], y - agents[PY, i])
-        walked = _distance(agents[PX, i] - before[WAS_X, i], agents[PY, i] - before[WAS_Y, i])
+        was_x, was_y, _, _ = recorded_state(replay, i, clock - np.float64(agents[at.PACE, i]))
+        gap = _distance(x - agents[at.PX, i], y - agents[at.PY, i])
+        walked = _distance(agents[at.PX, i] - before[WAS_X, i], agents[at.PY, i] - before[WAS_Y, i])
         gap_was = _distance(was_x - before[WAS_X, i], was_y - before[WAS_Y, i])
-        agents[DELAY, i] += gap / agents[PREF_SPEED, i]
-        agents[DETOUR, i] += walked + gap - gap_was - _distance(x - was_x, y - was_y)
+        agents[at.DELAY, i] += gap / agents[at.PREF_SPEED, i]
+        agents[at.DETOUR, i] += walked + gap - gap_was - _distance(x - was_x, y - was_y)

@@ -22,7 +22,21 @@ from numpy.typing import NDArray
 
 from sidestep.kernels.approx import atan2_32, exp32_bounded
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import ACTIVE, GROUP, MAX_SPEED, NEW_VX, NEW_VY, PX, PY, RADIUS, VX, VY, WALL_REACH
+from sidestep.kernels.layout import (
+    ACTIVE,
+    GROUP,
+    MAX_SPEED,
+    NEW_VX,
+    NEW_VY,
+    PX,
+    PY,
+    RADIUS,
+    VX,
+    VY,
+    WALL_REACH,
+    WISH_X,
+    WISH_Y,
+)
 
 # Scratch is one float32 array: lists of int32, then tiles. A tile holds up to TILE candidates in rows of a
 # fixed stride, so that LLVM knows at compile time that the rows do not overlap; the stride is no divisor of a
@@ -191,15 +205,15 @@ def _wall_point_force(nx, ny, gap, vx, vy, law):
 @kernel
 def wall_acceleration(agents, i, walls, law):
     """Sum of the forces of the locally nearest wall points within WALL_REACH of person ``i`` (m/s²)."""
-    points, dirs, following, cell_start, cell_items, grid, grid_shape = walls
+    points, dirs, grid, grid_shape = walls.points, walls.dirs, walls.grid, walls.grid_shape
     x, y, vx, vy, radius = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i], agents[RADIUS, i]
     per_cell = _ONE / grid[2]
     column = cell_index(x - grid[0], per_cell, grid_shape[0])
     cell = cell_index(y - grid[1], per_cell, grid_shape[1]) * grid_shape[0] + column
     ax, ay = _ZERO, _ZERO
-    for k in range(cell_start[cell], cell_start[cell + 1]):
-        w = cell_items[k]
-        end = following[w]
+    for k in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        w = walls.cell_items[k]
+        end = walls.next[w]
         dir_x, dir_y = dirs[w, 0], dirs[w, 1]
         to_x, to_y = x - points[w, 0], y - points[w, 1]
         past_x, past_y = x - points[end, 0], y - points[end, 1]
@@ -218,15 +232,6 @@ def wall_acceleration(agents, i, walls, law):
         ax += force_x
         ay += force_y
     return ax, ay
-
-
-@inlined
-def write_velocity(agents, i, ax, ay, dt):
-    """NEW_V = v + a dt, shortened to MAX_SPEED."""
-    vx, vy = agents[VX, i] + ax * dt, agents[VY, i] + ay * dt
-    speed, most = np.sqrt(vx * vx + vy * vy), agents[MAX_SPEED, i]
-    scale = most / speed if speed > most else _ONE
-    agents[NEW_VX, i], agents[NEW_VY, i] = vx * scale, vy * scale
 
 
 @inlined
@@ -249,8 +254,6 @@ def widest_reach(agents, flags, people, cutoff):
 
 GROUP_PARAMETERS = 5
 _GAZE, _VISION, _COHERENCE, _REPULSION, _REPULSION_DISTANCE = range(GROUP_PARAMETERS)
-
-_GROUP_ZERO, _GROUP_HALF, _GROUP_ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +311,7 @@ def group_acceleration(agents, flags, people, head, following, i, params, offset
     group = flags[GROUP, i]
     x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
     near = params[offset + _REPULSION_DISTANCE]
-    sum_x, sum_y, push_x, push_y = _GROUP_ZERO, _GROUP_ZERO, _GROUP_ZERO, _GROUP_ZERO
+    sum_x, sum_y, push_x, push_y = _ZERO, _ZERO, _ZERO, _ZERO
     others = 0
     k = head[group % people]
     while k >= 0:
@@ -318,22 +321,40 @@ def group_acceleration(agents, flags, people, head, following, i, params, offset
             sum_y += dy
             others += 1
             distance = np.sqrt(dx * dx + dy * dy)
-            if _GROUP_ZERO < distance < near:
+            if _ZERO < distance < near:
                 push_x -= dx / distance
                 push_y -= dy / distance
         k = following[k]
     if others == 0:
-        return _GROUP_ZERO, _GROUP_ZERO
+        return _ZERO, _ZERO
     ax, ay = params[offset + _REPULSION] * push_x, params[offset + _REPULSION] * push_y
     size = np.float32(others + 1)
     distance = np.sqrt(sum_x * sum_x + sum_y * sum_y) / size  # to C; the direction to c is the same
-    if distance > (size - _GROUP_ONE) * _GROUP_HALF:
+    if distance > (size - _ONE) * _HALF:
         pull = params[offset + _COHERENCE] / (distance * size)
         ax += pull * sum_x
         ay += pull * sum_y
     turn = abs(atan2_32(vx * sum_y - vy * sum_x, vx * sum_x + vy * sum_y)) - params[offset + _VISION]
-    if turn > _GROUP_ZERO:
+    if turn > _ZERO:
         brake = params[offset + _GAZE] * turn
         ax -= brake * vx
         ay -= brake * vy
     return ax, ay
+
+
+@inlined
+def write_velocity(agents, flags, people, i, force_x, force_y, per_tau, walls, law, lists, params, offset, dt):
+    """NEW_V = v + a dt, shortened to MAX_SPEED, where a is the force of the neighbours, (wish - v) / τ, the walls' and
+    the group's."""
+    ax = force_x + (agents[WISH_X, i] - agents[VX, i]) * per_tau
+    ay = force_y + (agents[WISH_Y, i] - agents[VY, i]) * per_tau
+    if walls.points.shape[0] > 0:
+        wall_x, wall_y = wall_acceleration(agents, i, walls, law)
+        ax, ay = ax + wall_x, ay + wall_y
+    if flags[GROUP, i] >= 0:
+        group_x, group_y = group_acceleration(agents, flags, people, lists[2], lists[3], i, params, offset)
+        ax, ay = ax + group_x, ay + group_y
+    vx, vy = agents[VX, i] + ax * dt, agents[VY, i] + ay * dt
+    speed, most = np.sqrt(vx * vx + vy * vy), agents[MAX_SPEED, i]
+    scale = most / speed if speed > most else _ONE
+    agents[NEW_VX, i], agents[NEW_VY, i] = vx * scale, vy * scale

@@ -13,9 +13,8 @@ they do not meet. Float64 throughout; float32 arguments are widened.
 * :func:`move_with_walls` stops a disc ``SKIN`` before a wall and lets it slide along with the rest of its
   motion.
 
-``walls`` is the tuple ``(points, dirs, next, prev, convex, cell_start, cell_items, grid, grid_shape)`` of
-:mod:`sidestep.kernels.layout`. Outside the grid the nearest cell serves, which is right as long as the grid
-covers all walls: going to that cell brings a body closer to every wall.
+Outside the walls' grid the nearest cell serves, which is right as long as the grid covers all walls: going to
+that cell brings a body closer to every wall.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numpy as np
 
 from sidestep.kernels.approx import sincos64
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import WALL_REACH
+from sidestep.kernels.layout import WALL_REACH, Walls
 
 NO_CONTACT = 2.0
 TOLERANCE = 1e-4  # m: a polygon this near touches
@@ -262,8 +261,9 @@ def sweep_polygon_segment(x, y, heading, vx, vy, omega, corners, ax, ay, bx, by,
 
 
 @inlined
-def wall_cell(x, y, grid, grid_shape):
+def wall_cell(x: float, y: float, walls: Walls) -> int:
     """Number of the grid cell that serves position (x, y)."""
+    grid, grid_shape = walls.grid, walls.grid_shape
     column, row = (x - grid[0]) / grid[2], (y - grid[1]) / grid[2]
     i = int(min(column, grid_shape[0] - 1.0)) if column > 0.0 else 0
     j = int(min(row, grid_shape[1] - 1.0)) if row > 0.0 else 0
@@ -278,7 +278,7 @@ def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
     Long motions are cut so that the list of the cell where a piece starts holds every wall in reach; a body
     too large for the lists is swept against all walls.
     """
-    points, following, cell_start, cell_items = walls[0], walls[2], walls[5], walls[6]
+    points, following = walls.points, walls.next
     reach = _corner_radius(corners) + TOLERANCE
     length = sqrt(dx * dx + dy * dy)
     listed = reach <= WALL_REACH - 2.0 * SHORTEST_PIECE
@@ -288,11 +288,11 @@ def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
         ox, oy = x + piece * ux, y + piece * uy
         first, stop = 0, points.shape[0]
         if listed:
-            cell = wall_cell(ox, oy, walls[7], walls[8])
-            first, stop = cell_start[cell], cell_start[cell + 1]
+            cell = wall_cell(ox, oy, walls)
+            first, stop = walls.cell_start[cell], walls.cell_start[cell + 1]
         best = NO_CONTACT
         for item in range(first, stop):
-            edge = cell_items[item] if listed else item
+            edge = walls.cell_items[item] if listed else item
             ax, ay = np.float64(points[edge, 0]), np.float64(points[edge, 1])
             bx, by = np.float64(points[following[edge], 0]), np.float64(points[following[edge], 1])
             if not _is_beyond(ox, oy, reach + length / pieces, ax, ay, bx, by):
@@ -318,8 +318,10 @@ def _wall_normal(px, py, ax, ay, bx, by):
 
 
 @kernel
-def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
-    """Fraction of the motion u at which a wall stops it, and that wall; ``(NO_CONTACT, -1)`` if none does.
+def _first_wall(
+    px: float, py: float, ux: float, uy: float, reach: float, walls: Walls, cell: int
+) -> tuple[float, float, float, float, float]:
+    """Fraction of the motion u at which a wall of ``cell`` stops it, NO_CONTACT if none does, and that wall's ends.
 
     From a wall nearer than ``reach`` the distance grows along a straight path that starts away from it,
     because the distance to a segment is convex: such a wall stops only a motion into it.
@@ -327,8 +329,9 @@ def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
     best, best_ax, best_ay, best_bx, best_by = NO_CONTACT, 0.0, 0.0, 0.0, 0.0
     length = sqrt(ux * ux + uy * uy)
     far = reach + length
-    for item in range(start, stop):
-        edge = edges[item]
+    points, following = walls.points, walls.next
+    for item in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        edge = walls.cell_items[item]
         ax, ay = np.float64(points[edge, 0]), np.float64(points[edge, 1])
         bx, by = np.float64(points[following[edge], 0]), np.float64(points[following[edge], 1])
         if _is_beyond(px, py, far, ax, ay, bx, by) or (ax == bx and ay == by):
@@ -356,11 +359,11 @@ def _deflect(x, y, ux, uy, reach, t, ax, ay, bx, by):
 
 
 @kernel
-def _slide(x, y, ux, uy, r, points, following, edges, start, stop):
-    """Move by u, stopping at and sliding along ``edges``; the position, and the fraction at first contact."""
+def _slide(x: float, y: float, ux: float, uy: float, r: float, walls: Walls, cell: int) -> tuple[float, float, float]:
+    """Move by u, stopping at and sliding along the walls of ``cell``; position and fraction at first contact."""
     first = NO_CONTACT
     for attempt in range(MAX_SLIDES + 1):
-        t, ax, ay, bx, by = _first_wall(x, y, ux, uy, r + SKIN, points, following, edges, start, stop)
+        t, ax, ay, bx, by = _first_wall(x, y, ux, uy, r + SKIN, walls, cell)
         if t > 1.0:
             return x + ux, y + uy, first
         if attempt == 0:
@@ -376,12 +379,13 @@ def clear_of_walls(x, y, dx, dy, r, walls):
     For loops over many bodies: in the open it costs a tenth of the move, because numba counts no references
     in a function that hands no array on. There has to be at least one cell.
     """
-    points, _, following, _, _, cell_start, cell_items, grid, grid_shape = walls
+    points = walls.points
     far = abs(dx) + abs(dy) + r + SKIN
-    cell = wall_cell(x, y, grid, grid_shape)
+    cell = wall_cell(x, y, walls)
     clear = far < WALL_REACH
-    for item in range(cell_start[cell], cell_start[cell + 1]):
-        edge, end = cell_items[item], following[cell_items[item]]
+    for item in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        edge = walls.cell_items[item]
+        end = walls.next[edge]
         clear &= _is_beyond(x, y, far, points[edge, 0], points[edge, 1], points[end, 0], points[end, 1])
     return clear
 
@@ -397,25 +401,12 @@ def move_with_walls(x, y, dx, dy, r, walls):
     reach, for radii up to 3.5 m.
     """
     x, y, dx, dy, r = np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), np.float64(r)
-    points, following, cell_start, cell_items = walls[0], walls[2], walls[5], walls[6]
     length = sqrt(dx * dx + dy * dy)
-    if points.shape[0] == 0 or not length < np.inf:
+    if walls.points.shape[0] == 0 or not length < np.inf:
         return x + dx, y + dy, False, NO_CONTACT
     pieces = int(length / max(0.5 * WALL_REACH - r, SHORTEST_PIECE)) + 1
     first = NO_CONTACT
     for piece in range(pieces):
-        cell = wall_cell(x, y, walls[7], walls[8])
-        x, y, t = _slide(
-            x,
-            y,
-            dx / pieces,
-            dy / pieces,
-            r,
-            points,
-            following,
-            cell_items,
-            cell_start[cell],
-            cell_start[cell + 1],
-        )
+        x, y, t = _slide(x, y, dx / pieces, dy / pieces, r, walls, wall_cell(x, y, walls))
         first = (piece + t) / pieces if t <= 1.0 and first > 1.0 else first
     return x, y, first <= 1.0, first

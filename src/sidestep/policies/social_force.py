@@ -93,7 +93,6 @@ class SocialForce:
             self._columns = 2 * agents.shape[1]
             self._scratch = make_social_force_scratch(self._columns)
         push_apart(agents, *self._near)
-        points, dirs, following, _, _, *cells = self._body.walls
-        moussaid_world(agents, flags, 1, points, dirs, following, *cells, self._parameters, self._step_s, self._scratch)
+        moussaid_world(agents, flags, 1, self._body.walls, self._parameters, self._step_s, self._scratch, 0, 1)
         vx, vy = float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0])
         return HolonomicVelocity(*self._body.stopped_at_walls(observation.robot, vx, vy))

@@ -20,7 +20,6 @@ from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import HORIZON_PEOPLE
 from sidestep.kernels.reactive_replay import REROUTE_HORIZON
-from sidestep.kernels.world import BODY_ROWS
 from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
@@ -337,7 +336,7 @@ def _robot_columns(placements: Sequence[RobotPlacement], robots: Sequence[RobotS
 
 
 def _pack_body(robot: RobotSpec) -> FloatArray:
-    body = np.zeros((BODY_ROWS, 2))
+    body = np.zeros((layout.BODY_ROWS, 2))
     body[0, 1] = robot.footprint.enclosing_radius
     if robot.footprint.polygon is not None:
         body[0, 0] = len(robot.footprint.polygon)

@@ -22,7 +22,7 @@ from sidestep.crowd.people import People, join_people, make_people
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_OMEGA
-from sidestep.kernels.world import RULE_DT
+from sidestep.kernels.layout import RULE_DT
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, Event, Scenario

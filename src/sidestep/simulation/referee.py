@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.kernels import referee
-from sidestep.kernels.world import LIMITED, WALL_FRACTION
+from sidestep.kernels.layout import LIMITED, WALL_FRACTION
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Event, Outcome
