@@ -5,7 +5,7 @@ systems and stop LLVM from vectorising a loop. The functions here use ``+ - * /`
 patterns only, all of which IEEE 754 defines to the bit, and contain no branches, so that a loop over them
 runs in vector registers.
 
-Names end in the width of their argument: ``sin32`` takes and returns float32, ``sin64`` float64. Pass exactly
+Names end in the width of their argument: ``exp32`` takes and returns float32, ``cos64`` float64. Pass exactly
 that type: numba compiles another, slower version for any other.
 
 ====================  =====================================  ===============================================
@@ -13,11 +13,8 @@ function              largest error                          holds for
 ====================  =====================================  ===============================================
 ``exp32``             1 ulp                                  all x; 0 below -87.3 instead of a subnormal
 ``exp32_bounded``     1 ulp                                  -87.3 <= x <= 88.7, undefined elsewhere
-``sin32``, ``cos32``  1.0e-7 absolute                        abs(x) <= 1e4 rad
-``tan32``             2e-7 relative to 1 + tan²              abs(x) <= 1e4 rad
 ``atan2_32``          3e-7 absolute, 2 ulp for abs(y) < x    all x, y; signed zeros as in C99
-``wrap_angle32``      3e-7 absolute                          abs(x) <= 1e4 rad
-``sin64``, ``cos64``  2.3e-16 absolute                       abs(x) <= 1e6 rad
+``sincos64``, ``cos64``  2.3e-16 absolute                      abs(x) <= 1e6 rad
 ``tan64``             3e-16 relative to 1 + tan²             abs(x) <= 1e6 rad
 ``atan2_64``          6e-16 absolute                         all x, y; signed zeros as in C99
 ``wrap_angle``        6e-16 absolute                         abs(x) <= 1e6 rad
@@ -45,7 +42,7 @@ _f = np.float32
 _ROUND32 = _f(1.5 * 2**23)
 _ROUND64 = 1.5 * 2**52
 
-_ZERO32, _HALF32, _ONE32 = _f(0.0), _f(0.5), _f(1.0)
+_ZERO32, _ONE32 = _f(0.0), _f(1.0)
 _SIGN32, _MAGNITUDE32 = np.int32(-(2**31)), np.int32(2**31 - 1)
 _SIGN64, _MAGNITUDE64 = np.int64(-(2**63)), np.int64(2**63 - 1)
 
@@ -57,11 +54,9 @@ _PI_REST32 = _f(math.pi - float(PI32))
 _HALF_PI32 = _f(math.pi / 2)
 _HALF_PI_REST32 = _f(math.pi / 2 - float(_HALF_PI32))
 
-# π/2 in parts of 33 + 33 + 53 bits (exact times an integer below 2^20) and of 11 + 11 + 24 bits (below 2^13)
+# π/2 in parts of 33 + 33 + 53 bits, exact times an integer below 2^20
 _QUARTER_A, _QUARTER_B, _QUARTER_C = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
-_QUARTER_A32, _QUARTER_B32, _QUARTER_C32 = _f(1.5703125), _f(0.0004837512969970703), _f(7.549789415861596e-08)
 _PER_QUARTER = 2.0 / math.pi
-_PER_QUARTER32 = _f(2.0 / math.pi)
 
 # ln 2 in parts of 15 + 24 bits
 _LN2_A32, _LN2_B32 = _f(0.693145751953125), _f(1.428606765330187e-06)
@@ -72,8 +67,6 @@ _S3, _S5, _S7, _S9 = -1 / 6, 1 / 120, -1 / 5040, 1 / math.factorial(9)
 _S11, _S13, _S15, _S17 = (sign / math.factorial(n) for sign, n in ((-1, 11), (1, 13), (-1, 15), (1, 17)))
 _C4, _C6, _C8, _C10 = 1 / 24, -1 / 720, 1 / math.factorial(8), -1 / math.factorial(10)
 _C12, _C14, _C16 = 1 / math.factorial(12), -1 / math.factorial(14), 1 / math.factorial(16)
-_S3_32, _S5_32, _S7_32, _S9_32 = _f(_S3), _f(_S5), _f(_S7), _f(_S9)
-_C4_32, _C6_32, _C8_32, _C10_32 = _f(_C4), _f(_C6), _f(_C8), _f(_C10)
 
 # exp(r) = 1 + r + r² (E2 + E3 r + …) on abs(r) <= ln(2)/2, relative error 3.1e-9
 _E2, _E3, _E4 = _f(0.49999993413223169), _f(0.16666520114668775), _f(0.041668394117234199)
@@ -139,43 +132,6 @@ def exp32(x):
 
 
 @inlined
-def sincos32(x):
-    """``(sin x, cos x)``, float32."""
-    shifted = x * _PER_QUARTER32 + _ROUND32
-    k = shifted - _ROUND32
-    r = ((x - k * _QUARTER_A32) - k * _QUARTER_B32) - k * _QUARTER_C32
-    z = r * r
-    s = r + r * (z * (((_S9_32 * z + _S7_32) * z + _S5_32) * z + _S3_32))
-    c = (_ONE32 - _HALF32 * z) + (z * z) * (((_C10_32 * z + _C8_32) * z + _C6_32) * z + _C4_32)
-    quarter = bits32(shifted)
-    swap = (quarter & np.int32(1)) != np.int32(0)
-    sine = c if swap else s
-    cosine = s if swap else c
-    sine = -sine if (quarter & np.int32(2)) != np.int32(0) else sine
-    cosine = -cosine if ((quarter + np.int32(1)) & np.int32(2)) != np.int32(0) else cosine
-    return sine, cosine
-
-
-@inlined
-def sin32(x):
-    """``sin x``, float32."""
-    return sincos32(x)[0]
-
-
-@inlined
-def cos32(x):
-    """``cos x``, float32."""
-    return sincos32(x)[1]
-
-
-@inlined
-def tan32(x):
-    """``tan x``, float32."""
-    sine, cosine = sincos32(x)
-    return sine / cosine
-
-
-@inlined
 def atan2_32(y, x):
     """Angle of (x, y) in [-π, π], float32; for the null vector 0 or ±π, by the signs of its zeros."""
     x_bits, y_bits = bits32(x), bits32(y)
@@ -198,16 +154,6 @@ def atan2_32(y, x):
 
 
 @inlined
-def wrap_angle32(x):
-    """``x`` modulo 2π in (-π, π], float32; an angle in that range is returned as it is."""
-    turns = (x * (_PER_QUARTER32 * _f(0.25)) + _ROUND32) - _ROUND32
-    k = turns * _f(4.0)
-    r = ((x - k * _QUARTER_A32) - k * _QUARTER_B32) - k * _QUARTER_C32
-    r = r + _f(2.0) * PI32 if r <= -PI32 else r
-    return r - _f(2.0) * PI32 if r > PI32 else r
-
-
-@inlined
 def sincos64(x):
     """``(sin x, cos x)``, float64."""
     shifted = x * _PER_QUARTER + _ROUND64
@@ -225,12 +171,6 @@ def sincos64(x):
     sine = -sine if (quarter & 2) != 0 else sine
     cosine = -cosine if ((quarter + 1) & 2) != 0 else cosine
     return sine, cosine
-
-
-@inlined
-def sin64(x):
-    """``sin x``, float64."""
-    return sincos64(x)[0]
 
 
 @inlined

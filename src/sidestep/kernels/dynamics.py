@@ -37,11 +37,7 @@ from sidestep.kernels.jit import inlined, kernel
 
 # a robot's state, float64
 ROBOT_X, ROBOT_Y, ROBOT_HEADING = 0, 1, 2  # m, m, rad in (-π, π]
-ROBOT_VX, ROBOT_VY, ROBOT_OMEGA = (
-    3,
-    4,
-    5,
-)  # velocity over ground at the end of the step, world frame, and turn rate
+ROBOT_VX, ROBOT_VY, ROBOT_OMEGA = 3, 4, 5  # velocity over ground at the end of the step, world frame; turn rate
 ROBOT_V = 6  # signed speed along the heading
 ROBOT_STEER = 7  # front wheel angle of a bicycle, rad, positive left; 0 for the others
 ROBOT_ROWS = 8
@@ -58,13 +54,8 @@ LIMIT_ROWS = 9
 HOLONOMIC, UNICYCLE, BICYCLE = 0, 1, 2
 
 # bits of what advance_robot returns, as in sidestep.types.record.LIMIT_NAMES
-LIMITED_SPEED, LIMITED_TURN_RATE, LIMITED_ACCELERATION, LIMITED_TURN_ACCELERATION, LIMITED_STEER = (
-    1,
-    2,
-    4,
-    8,
-    16,
-)
+LIMITED_SPEED, LIMITED_TURN_RATE, LIMITED_ACCELERATION = 1, 2, 4
+LIMITED_TURN_ACCELERATION, LIMITED_STEER = 8, 16
 
 MOVING_SPEED = 0.01  # m/s, above which a holonomic robot faces where it goes
 SLACK = 1e-9  # a limit counts as applied when it changes a command by more than this

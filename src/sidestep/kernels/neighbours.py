@@ -28,17 +28,7 @@ UNROLL = 4  # candidates ranked at a time
 # rows of NeighbourGrid.copies, in cell order; but REACH by column: the squared radius (m²) to try first
 COPY_X, COPY_Y, COPY_VX, COPY_VY, COPY_RADIUS, COPY_SHARE, REACH, COPY_ROWS = 0, 1, 2, 3, 4, 5, 6, 7
 # places in NeighbourGrid.frame: origin (m), cells per metre, numbers of cells, active agents, most agents
-ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, CAPACITY, FRAME = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-)
+ORIGIN_X, ORIGIN_Y, PER_METRE_X, PER_METRE_Y, CELLS_X, CELLS_Y, PLACES, CAPACITY, FRAME = range(9)
 CANDIDATES = np.uint64(RANK_SORT_BELOW + UNROLL)  # where the candidates begin in Search.slots, after the neighbours
 
 NONE = np.uint64(0)
@@ -201,8 +191,9 @@ def _add(keys, slots, n, candidate, column, slot, square, eligible):
 
 
 @inlined
-def _collect(copies, columns, starts, frame, keys, slots, me, square, column_limit):
+def _collect(grid, keys, slots, me, square, column_limit):
     """List the agents nearer than ``√square`` to place ``me``, itself excepted; returns how many."""
+    copies, columns, starts, frame = grid.copies, grid.columns, grid.starts, grid.frame
     x, y = copies[COPY_X, me], copies[COPY_Y, me]
     radius = math.sqrt(square) * np.float32(1.00002)  # wider than any rounding of the distances and bounds
     rx = radius + np.float32(5e-7) * abs(x)
@@ -282,19 +273,6 @@ def _sort(keys, slots, n, k):
 
 
 @inlined
-def add_candidate(search, n, square, number, range_square):
-    """Offer agent ``number`` at squared distance ``square`` to a search without a grid; returns the count."""
-    return _add(search.keys, search.slots, n, square, number, number, range_square, True)
-
-
-@inlined
-def sort_candidates(search, n, k):
-    """Put the numbers of the at most ``k`` nearest candidates into ``search.slots``; returns how many."""
-    _sort(search.keys, search.slots, n, max(k, np.uint64(1)))
-    return min(n, k)
-
-
-@inlined
 def find_nearest(grid, search, me, k, range_square, column_limit):
     """Put the places of the at most ``k`` agents nearest to ``me`` into ``search.slots``; returns how many.
 
@@ -306,17 +284,7 @@ def find_nearest(grid, search, me, k, range_square, column_limit):
     reach = range_square if sort_all | (reach == ZERO) | (reach > range_square) else reach
     n, wanted = NONE, max(k, np.uint64(1))
     while True:
-        n = _collect(
-            grid.copies,
-            grid.columns,
-            grid.starts,
-            grid.frame,
-            search.keys,
-            search.slots,
-            me,
-            reach,
-            column_limit,
-        )
+        n = _collect(grid, search.keys, search.slots, me, reach, column_limit)
         if n >= wanted or reach >= range_square:
             break
         reach = min(reach * np.float32(2.0), range_square)

@@ -16,20 +16,20 @@ Discs, and walls seen at a grazing angle, are evaluated in float64, the other wa
 within 1e-6 of the exact one, relative, for the direction that the table holds.
 
 What a ray met is told by a number: ``NOTHING`` (-1), a disc's index (0, 1, …), or ``-2 - k`` for wall segment
-``k`` (:func:`wall_of`). A sensor inside a disc, or on a wall, has range 0 in every direction. A wall seen
+``k`` (``FIRST_WALL - k``). A sensor inside a disc, or on a wall, has range 0 in every direction. A wall seen
 exactly end on is met at its nearer end. A segment of no length is nothing.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sidestep.kernels.approx import atan2_32, sincos64
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import ACTIVE, PX, PY, RADIUS
+from sidestep.kernels.layout import ACTIVE, PX, PY, RADIUS, FloatArray, IntArray
 
 NOTHING = -1
 FIRST_WALL = -2
@@ -43,14 +43,32 @@ X0, Y0, X1, Y1, ANGLE, WIDTH, NEAR2, SLOPE_X, SLOPE_Y = range(9)  # rows of the 
 SCRATCH_ROWS = 9
 
 
-def make_ray_table(angle_min: float, angle_increment: float, rays: int) -> NDArray[np.float32]:
+class Beams(NamedTuple):
+    """A fan of rays: ray ``i`` points along the sensor's heading + ``angle_min + i * angle_increment`` (rad)."""
+
+    angle_min: float
+    angle_increment: float
+    directions: FloatArray  # (2, rays) float32, of :func:`make_ray_table`
+    max_range: float  # m
+
+
+class Discs(NamedTuple):
+    """Bodies of people and robots, float32 (N,), m."""
+
+    x: FloatArray
+    y: FloatArray
+    radius: FloatArray
+    active: IntArray  # (N,) int32: only those with 1 are there
+
+
+def make_ray_table(angle_min: float, angle_increment: float, rays: int) -> FloatArray:
     """Unit vectors ``(2, rays)`` at ``angle_min + i * angle_increment`` (rad) in the sensor's frame."""
     directions = np.empty((2, rays), np.float32)
     _fill_ray_table(float(angle_min), float(angle_increment), directions)
     return directions
 
 
-def make_scratch(segments: int, discs: int) -> NDArray[np.float64]:
+def make_scratch(segments: int, discs: int) -> FloatArray:
     """Working memory of :func:`cast_lidar` for up to so many primitives."""
     return np.empty((SCRATCH_ROWS, max(segments, discs, 1)), np.float64)
 
@@ -60,12 +78,6 @@ def _fill_ray_table(angle_min, angle_increment, directions):
     for i in range(directions.shape[1]):
         sine, cosine = sincos64(angle_min + i * angle_increment)
         directions[0, i], directions[1, i] = cosine, sine
-
-
-@inlined
-def wall_of(hit):
-    """Index of the wall segment that a hit number below ``NOTHING`` stands for."""
-    return FIRST_WALL - hit
 
 
 @inlined
@@ -124,12 +136,14 @@ def _measure_walls(x0, y0, x1, y1, near2, slope_x, slope_y):
 
 
 @kernel
-def _place_discs(origin_x, origin_y, sine, cosine, circles_x, circles_y, circles_r, scratch):
+def _place_discs(
+    origin_x: float, origin_y: float, sine: float, cosine: float, discs: Discs, scratch: FloatArray
+) -> None:
     """Centres in the sensor's frame, ``|c|² - r²`` as ``NEAR2``, and the windows between the two tangents."""
     x0, y0, near2 = scratch[X0], scratch[Y0], scratch[NEAR2]
     angle, width = scratch[ANGLE], scratch[WIDTH]
-    for k in range(np.uint64(circles_x.shape[0])):
-        ux, uy, r = circles_x[k] - origin_x, circles_y[k] - origin_y, np.float64(circles_r[k])
+    for k in range(np.uint64(discs.x.shape[0])):
+        ux, uy, r = discs.x[k] - origin_x, discs.y[k] - origin_y, np.float64(discs.radius[k])
         cx, cy = cosine * ux + sine * uy, cosine * uy - sine * ux
         power = cx * cx + cy * cy - r * r
         tangent = math.sqrt(max(power, 0.0))
@@ -256,7 +270,8 @@ def _project_disc(disc, r, hit, angle_min, rays_per_radian, directions, inverse,
 
 
 @kernel
-def _check_lidar(angle_min, angle_increment, max_range, directions, primitives, scratch, out_ranges, out_ids):
+def _check_lidar(beams: Beams, primitives: int, scratch: FloatArray, out_ranges: FloatArray, out_ids: IntArray) -> None:
+    angle_min, angle_increment, directions, max_range = beams
     if not (angle_increment > 0.0 and max_range > 0.0 and abs(angle_min) <= 2.0 * TURN):
         raise ValueError("a lidar needs angle_increment > 0, max_range > 0 and abs(angle_min) <= 4 pi")
     if directions.shape[1] != out_ranges.shape[0] or out_ids.shape[0] != out_ranges.shape[0]:
@@ -267,19 +282,17 @@ def _check_lidar(angle_min, angle_increment, max_range, directions, primitives, 
 
 @kernel
 def cast_lidar(
-    origin_x, origin_y, heading, angle_min, angle_increment, directions, max_range,
-    segments, circles_x, circles_y, circles_r, circle_active, own, scratch, out_ranges, out_ids,
-):  # fmt: skip
+    origin_x: float, origin_y: float, heading: float, beams: Beams, segments: FloatArray, discs: Discs, own: int,
+    scratch: FloatArray, out_ranges: FloatArray, out_ids: IntArray,
+) -> None:  # fmt: skip
     """Ranges (m, float32 ``(n,)``) and hit numbers (int32 ``(n,)``) of ``n`` rays from one sensor.
 
-    Ray ``i`` points along ``heading + angle_min + i * angle_increment`` (rad), where ``directions`` is the
-    sensor's :func:`make_ray_table`. ``segments (S, 4)`` are walls ``x0, y0, x1, y1``; discs count where
-    ``circle_active`` is 1, except disc ``own`` (-1: none), the body that carries the sensor. ``max_range``
-    and ``NOTHING`` where a ray meets nothing nearer.
+    ``segments (S, 4)`` are walls ``x0, y0, x1, y1``; ``own`` is the disc that carries the sensor, which it does not see
+    (-1: none). ``max_range`` and ``NOTHING`` where a ray meets nothing nearer.
     """
-    walls, discs = segments.shape[0], circles_x.shape[0]
-    needed = max(walls, discs)
-    _check_lidar(angle_min, angle_increment, max_range, directions, needed, scratch, out_ranges, out_ids)
+    walls, bodies = segments.shape[0], discs.x.shape[0]
+    _check_lidar(beams, max(walls, bodies), scratch, out_ranges, out_ids)
+    angle_min, angle_increment, directions, max_range = beams
     origin_x, origin_y, rays_per_radian = np.float64(origin_x), np.float64(origin_y), 1.0 / angle_increment
     sine, cosine = sincos64(np.float64(heading))
     out_ranges[:] = 1.0 / max_range  # inverse ranges until the last line
@@ -294,10 +307,10 @@ def cast_lidar(
             _cover(out_ranges, out_ids, hit)
         elif scratch[NEAR2, k] < max_range * max_range:
             _project_wall(scratch[:, k], hit, angle_min, rays_per_radian, directions, out_ranges, out_ids)
-    _place_discs(origin_x, origin_y, sine, cosine, circles_x, circles_y, circles_r, scratch)
-    for k in range(discs):
-        r, hit = np.float64(circles_r[k]), np.int32(k)
-        if circle_active[k] != 1 or k == own:
+    _place_discs(origin_x, origin_y, sine, cosine, discs, scratch)
+    for k in range(bodies):
+        r, hit = np.float64(discs.radius[k]), np.int32(k)
+        if discs.active[k] != 1 or k == own:
             continue
         if scratch[NEAR2, k] <= 0.0:
             _cover(out_ranges, out_ids, hit)
@@ -309,9 +322,9 @@ def cast_lidar(
 
 @kernel
 def cast_lidars(
-    poses, world, own, angle_min, angle_increment, directions, max_range,
-    segments, segment_range, agents, flags, scratch, out_ranges, out_ids,
-):  # fmt: skip
+    poses: FloatArray, world: IntArray, own: IntArray, beams: Beams, segments: FloatArray, segment_range: IntArray,
+    agents: FloatArray, flags: IntArray, scratch: FloatArray, out_ranges: FloatArray, out_ids: IntArray,
+) -> None:  # fmt: skip
     """:func:`cast_lidar` for L equal sensors in B worlds, in one call.
 
     ``poses (L, 3)`` float64 x, y, heading; sensor ``l`` is in world ``world[l]`` on the body in column
@@ -322,55 +335,8 @@ def cast_lidars(
     for sensor in range(poses.shape[0]):
         b = world[sensor]
         first, stop = segment_range[b, 0], segment_range[b, 1]
+        discs = Discs(agents[b, PX], agents[b, PY], agents[b, RADIUS], flags[b, ACTIVE])
         cast_lidar(
-            poses[sensor, 0], poses[sensor, 1], poses[sensor, 2],
-            angle_min, angle_increment, directions, max_range, segments[first:stop],
-            agents[b, PX], agents[b, PY], agents[b, RADIUS], flags[b, ACTIVE], own[sensor],
+            poses[sensor, 0], poses[sensor, 1], poses[sensor, 2], beams, segments[first:stop], discs, own[sensor],
             scratch, out_ranges[sensor], out_ids[sensor],
         )  # fmt: skip
-
-
-@kernel
-def ray_distance(x, y, dx, dy, max_range, segments, circles_x, circles_y, circles_r, circle_active):
-    """Range (m) and hit number of one ray along the unit vector ``(dx, dy)``, float64 throughout."""
-    best, hit = np.float64(max_range), NOTHING
-    for k in range(segments.shape[0]):
-        ax, ay = segments[k, 0] - np.float64(x), segments[k, 1] - np.float64(y)
-        bx, by = segments[k, 2] - np.float64(x), segments[k, 3] - np.float64(y)
-        t = _segment_range(ax, ay, bx, by, dx, dy)
-        if t < best:
-            best, hit = t, FIRST_WALL - k
-    for k in range(circles_x.shape[0]):
-        cx, cy, r = circles_x[k] - np.float64(x), circles_y[k] - np.float64(y), np.float64(circles_r[k])
-        if circle_active[k] != 1:
-            continue
-        power = cx * cx + cy * cy - r * r
-        t = np.inf
-        if power <= 0.0:
-            t = 0.0
-        elif _meets_disc(cx, cy, r, dx, dy):
-            across = cx * dy - cy * dx
-            t = power / (cx * dx + cy * dy + math.sqrt(max(r * r - across * across, 0.0)))
-        if t < best:
-            best, hit = t, k
-    return best, hit
-
-
-@inlined
-def _segment_range(ax, ay, bx, by, dx, dy):
-    """Range from the origin along d to segment ab, infinite where the ray misses it."""
-    ex, ey = bx - ax, by - ay
-    area = ax * by - ay * bx
-    if area < 0.0:
-        ax, ay, bx, by, ex, ey, area = bx, by, ax, ay, -ex, -ey, -area
-    length2 = ex * ex + ey * ey
-    along = -(ax * ex + ay * ey)
-    a2, b2 = ax * ax + ay * ay, bx * bx + by * by
-    near2 = a2 if along <= 0.0 else (b2 if along >= length2 else area * area / length2)
-    if length2 > 0.0 and near2 <= TOUCHING * TOUCHING:
-        return 0.0
-    ahead = ax * dx + ay * dy > 0.0 or bx * dx + by * dy > 0.0
-    if length2 == 0.0 or not ahead or not _in_wedge(ax, ay, bx, by, dx, dy):
-        return np.inf
-    across = dx * ey - dy * ex
-    return min(max(area / across if across > 0.0 else 0.0, math.sqrt(near2)), math.sqrt(max(a2, b2)))

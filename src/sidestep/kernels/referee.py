@@ -95,8 +95,8 @@ def begin_judging(marks: IntArray, notes: FloatArray, robots: FloatArray) -> Non
 
 @kernel(forceinline=True)
 def judge_world(b: int, world: WorldArrays, batch: WorldBatch, judged: int) -> None:
-    """Judge the first ``judged`` robots of ``world``, number ``b`` of the batch, after a step. Where the rules say so, a
-    robot that failed stands on a waypoint afterwards."""
+    """Judge the first ``judged`` robots of ``world``, number ``b`` of the batch, after a step. Where the rules say so,
+    a robot that failed stands on a waypoint afterwards."""
     people = world.agents.shape[1] - world.robots.shape[0]
     for r in range(judged):
         if world.flags[at.ACTIVE, people + r] == 1:

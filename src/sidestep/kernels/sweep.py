@@ -132,26 +132,6 @@ def _sweep_capsule(px, py, ux, uy, reach, ax, ay, bx, by, graze):
     return min(first, second)
 
 
-@kernel
-def sweep_circle_segment(px, py, vx, vy, r, ax, ay, bx, by, dt):
-    """First contact, as a fraction of ``dt``, of a moving disc with the still segment ab, and the least
-    clearance (m).
-
-    The clearance is that of the centre's path to the segment less the radius: ``-r`` where the centre passes
-    through.
-    """
-    px, py, r = np.float64(px), np.float64(py), np.float64(r)
-    ax, ay, bx, by = np.float64(ax), np.float64(ay), np.float64(bx), np.float64(by)
-    ux, uy = np.float64(vx) * dt, np.float64(vy) * dt
-    fraction = _sweep_capsule(px, py, ux, uy, r, ax, ay, bx, by, 0.0)
-    qx, qy = px + ux, py + uy
-    if _cross_each_other(px, py, qx, qy, ax, ay, bx, by):
-        return fraction, -r
-    ends = min(_distance2(px, py, ax, ay, bx, by), _distance2(qx, qy, ax, ay, bx, by))
-    corners = min(_distance2(ax, ay, px, py, qx, qy), _distance2(bx, by, px, py, qx, qy))
-    return fraction, sqrt(min(ends, corners)) - r
-
-
 @inlined
 def _corner_radius(corners):
     """Distance of the farthest corner from the origin of the body's frame."""
@@ -251,13 +231,6 @@ def sweep_polygon_circle(x, y, heading, vx, vy, omega, corners, qx, qy, wx, wy, 
     ux, uy = (np.float64(vx) - np.float64(wx)) * dt, (np.float64(vy) - np.float64(wy)) * dt
     qx, qy = np.float64(qx), np.float64(qy)
     return _sweep_polygon(x, y, heading, ux, uy, omega * dt, corners, qx, qy, qx, qy, np.float64(s))
-
-
-@kernel
-def sweep_polygon_segment(x, y, heading, vx, vy, omega, corners, ax, ay, bx, by, dt):
-    """As :func:`sweep_polygon_circle` against the still segment ab; one inside the polygon is in contact."""
-    ax, ay, bx, by = np.float64(ax), np.float64(ay), np.float64(bx), np.float64(by)
-    return _sweep_polygon(x, y, heading, vx * dt, vy * dt, omega * dt, corners, ax, ay, bx, by, 0.0)
 
 
 @inlined

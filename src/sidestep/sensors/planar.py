@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.exact import cos, sin
 from sidestep.kernels import layout
-from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
+from sidestep.kernels.rays import Beams, Discs, cast_lidar, make_ray_table, make_scratch
 from sidestep.kernels.visibility import visible_people
 from sidestep.types import LidarScan, Pedestrians
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -21,7 +21,8 @@ class Lidar:
     def __init__(self, settings: LidarSettings, segments: FloatArray) -> None:
         self._settings = settings
         self._segments = np.ascontiguousarray(segments, np.float32)
-        self._directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
+        directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
+        self._beams = Beams(settings.angle_min, settings.angle_increment, directions, settings.max_range)
         self._scratch = np.zeros((0, 0))
         self._columns = -1
 
@@ -35,11 +36,8 @@ class Lidar:
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
             self._scratch = make_scratch(len(self._segments), self._columns)
-        cast_lidar(
-            x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
-            self._settings.max_range, self._segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
-            flags[layout.ACTIVE], own, self._scratch, ranges, hits,
-        )  # fmt: skip
+        discs = Discs(agents[layout.PX], agents[layout.PY], agents[layout.RADIUS], flags[layout.ACTIVE])
+        cast_lidar(x, y, pose[2], self._beams, self._segments, discs, own, self._scratch, ranges, hits)
         return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
 
 
@@ -74,18 +72,14 @@ class PedestrianDetector:
     def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:
         people = len(self._person_id)
         mask = np.zeros(people, np.uint8)
+        settings, places = self._settings, agents[:, :people]
         visible_people(
-            pose[0],
-            pose[1],
-            pose[2],
-            self._settings.range_m if self._settings.range_m is not None else np.inf,
-            self._settings.field_of_view if self._settings.field_of_view is not None else 2 * np.pi,
-            self._settings.occlusion,
+            *pose,
+            settings.range_m if settings.range_m is not None else np.inf,
+            settings.field_of_view if settings.field_of_view is not None else 2 * np.pi,
+            settings.occlusion,
             self._segments,
-            agents[layout.PX, :people],
-            agents[layout.PY, :people],
-            agents[layout.RADIUS, :people],
-            present.astype(np.int32),
+            Discs(places[layout.PX], places[layout.PY], places[layout.RADIUS], present.astype(np.int32)),
             -1,
             mask,
         )
