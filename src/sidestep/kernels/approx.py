@@ -31,20 +31,22 @@ and cosine are Taylor polynomials and ``exp`` and ``atan`` minimax polynomials, 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from sidestep.kernels.jit import inlined
+from sidestep.kernels.layout import FloatArray, float32, float64, int32, int64, uint64
 
-_f = np.float32
+_f = float32
 
 # Adding 1.5 · 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits of the sum.
 _ROUND32 = _f(1.5 * 2**23)
 _ROUND64 = 1.5 * 2**52
 
 _ZERO32, _ONE32 = _f(0.0), _f(1.0)
-_SIGN32, _MAGNITUDE32 = np.int32(-(2**31)), np.int32(2**31 - 1)
-_SIGN64, _MAGNITUDE64 = np.int64(-(2**63)), np.int64(2**63 - 1)
+_SIGN32, _MAGNITUDE32 = int32(-(2**31)), int32(2**31 - 1)
+_SIGN64, _MAGNITUDE64 = int64(-(2**63)), int64(2**63 - 1)
 
 # π in parts: the float nearest to it and the rest
 PI = math.pi
@@ -97,19 +99,29 @@ SUM_LIMIT = float(2**24)
 
 
 @inlined
-def bits32(x):
+def bits32(x: float) -> Any:
     """The bit pattern of a float32 as int32."""
     return np.float32(x).view(np.int32)
 
 
 @inlined
-def bits64(x):
+def bits64(x: float) -> Any:
     """The bit pattern of a float64 as int64."""
     return np.float64(x).view(np.int64)
 
 
 @inlined
-def exp32_bounded(x):
+def _from_bits32(bits: int) -> Any:
+    return np.int32(bits).view(np.float32)
+
+
+@inlined
+def _from_bits64(bits: int) -> Any:
+    return np.int64(bits).view(np.float64)
+
+
+@inlined
+def exp32_bounded(x: float) -> float:
     """``exp(x)`` = 2^n exp(r) with n = round(x / ln 2), for callers who know that -87.3 <= x <= 88.7."""
     shifted = x * _PER_LN2_32 + _ROUND32
     n = shifted - _ROUND32
@@ -117,11 +129,12 @@ def exp32_bounded(x):
     square = r * r
     q = ((_E6 * square) + (_E5 * r + _E4)) * square + (_E3 * r + _E2)  # pairs: a shorter chain than Horner's rule
     p = (q * square + r) + _ONE32
-    return np.int32(bits32(p) + np.int32(bits32(shifted) << np.int32(23))).view(np.float32)
+    power: float = _from_bits32(bits32(p) + int32(bits32(shifted) << int32(23)))
+    return power
 
 
 @inlined
-def exp32(x):
+def exp32(x: float) -> float:
     """``exp(x)``; 0 below the smallest normal float32, infinity above the largest."""
     inside = x if x > _EXP_LOW32 else _EXP_LOW32
     inside = inside if inside < _EXP_HIGH32 else _EXP_HIGH32
@@ -132,11 +145,10 @@ def exp32(x):
 
 
 @inlined
-def atan2_32(y, x):
+def atan2_32(y: float, x: float) -> float:
     """Angle of (x, y) in [-π, π], float32; for the null vector 0 or ±π, by the signs of its zeros."""
     x_bits, y_bits = bits32(x), bits32(y)
-    ax = np.int32(x_bits & _MAGNITUDE32).view(np.float32)
-    ay = np.int32(y_bits & _MAGNITUDE32).view(np.float32)
+    ax, ay = _from_bits32(x_bits & _MAGNITUDE32), _from_bits32(y_bits & _MAGNITUDE32)
     flat = ay < ax
     low = ay if flat else ax
     high = ax if flat else ay
@@ -149,12 +161,13 @@ def atan2_32(y, x):
     a = t + (t * z) * (q_high * (square * square) + q_low)
     steep = (_HALF_PI32 - a) + _HALF_PI_REST32
     a = steep if ay > ax else a
-    a = (PI32 - a) + _PI_REST32 if x_bits < np.int32(0) else a
-    return np.int32(bits32(a) | (y_bits & _SIGN32)).view(np.float32)
+    a = (PI32 - a) + _PI_REST32 if x_bits < int32(0) else a
+    angle: float = _from_bits32(bits32(a) | (y_bits & _SIGN32))
+    return angle
 
 
 @inlined
-def sincos64(x):
+def sincos64(x: float) -> tuple[float, float]:
     """``(sin x, cos x)``, float64."""
     shifted = x * _PER_QUARTER + _ROUND64
     k = shifted - _ROUND64
@@ -174,31 +187,30 @@ def sincos64(x):
 
 
 @inlined
-def cos64(x):
+def cos64(x: float) -> float:
     """``cos x``, float64."""
     return sincos64(x)[1]
 
 
 @inlined
-def tan64(x):
+def tan64(x: float) -> float:
     """``tan x``, float64."""
     sine, cosine = sincos64(x)
     return sine / cosine
 
 
 @inlined
-def atan2_64(y, x):
+def atan2_64(y: float, x: float) -> float:
     """Angle of (x, y) in [-π, π], float64; for the null vector 0 or ±π, by the signs of its zeros.
 
     Above tan(π/8) the identity atan(t) = π/4 + atan((t - 1) / (t + 1)) keeps the polynomial short.
     """
     x_bits, y_bits = bits64(x), bits64(y)
-    ax = np.int64(x_bits & _MAGNITUDE64).view(np.float64)
-    ay = np.int64(y_bits & _MAGNITUDE64).view(np.float64)
+    ax, ay = _from_bits64(x_bits & _MAGNITUDE64), _from_bits64(y_bits & _MAGNITUDE64)
     low = ay if ay < ax else ax
     high = ax if ay < ax else ay
     t = low / (high if high != 0.0 else 1.0)
-    t = np.float64(1.0) if low == high and high != 0.0 else t  # inf / inf
+    t = float64(1.0) if low == high and high != 0.0 else t  # inf / inf
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
@@ -208,11 +220,12 @@ def atan2_64(y, x):
     a = PI / 4 + (a + _PI_REST / 4) if upper else a
     a = PI / 2 - (a - _PI_REST / 2) if ay > ax else a
     a = PI - (a - _PI_REST) if x_bits < 0 else a
-    return np.int64(bits64(a) | (y_bits & _SIGN64)).view(np.float64)
+    angle: float = _from_bits64(bits64(a) | (y_bits & _SIGN64))
+    return angle
 
 
 @inlined
-def wrap_angle(x):
+def wrap_angle(x: float) -> float:
     """``x`` modulo 2π in (-π, π], float64; an angle in that range is returned as it is."""
     turns = (x * (_PER_QUARTER * 0.25) + _ROUND64) - _ROUND64
     k = turns * 4.0
@@ -222,20 +235,20 @@ def wrap_angle(x):
 
 
 @inlined
-def order_free_steps(values, first, count):
+def order_free_steps(values: FloatArray, first: int, count: int) -> int:
     """Sum of ``count`` float32 ``values`` from index ``first`` (uint64) on, in steps of 2^-26 (1.5e-8).
 
     The rounded values are counted as integers, and integer addition has no order: the result (int64, in
     steps) is the same for any vector width, for any order of the values, and with any number of zeros among
     them. Every value has to be below ``SUM_LIMIT`` in magnitude.
     """
-    steps = np.int64(0)
-    for k in range(np.uint64(count)):
-        steps += bits64(np.float64(values[first + k]) + _SUM_ROUND) - _SUM_BITS
+    steps = int64(0)
+    for k in range(uint64(count)):
+        steps += bits64(float64(values[first + k]) + _SUM_ROUND) - _SUM_BITS
     return steps
 
 
 @inlined
-def from_steps(steps):
+def from_steps(steps: int) -> float:
     """The float32 nearest to a sum of ``order_free_steps``."""
-    return np.float32(np.float64(steps) * _SUM_STEP)
+    return float32(float64(steps) * _SUM_STEP)

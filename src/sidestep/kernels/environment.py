@@ -8,6 +8,7 @@ ahead, for holonomic robots, whose commands are in the world frame, they are not
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from sidestep.kernels import referee
 from sidestep.kernels.approx import sincos64
 from sidestep.kernels.dynamics import HOLONOMIC, ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import atomic_add, atomic_exchange, atomic_read, kernel, pause
-from sidestep.kernels.layout import FloatArray, IntArray, Scratch, WorldArrays, WorldBatch
+from sidestep.kernels.layout import FloatArray, IntArray, Scratch, WorldArrays, WorldBatch, float32, float64
 from sidestep.kernels.world import step_one, world_of
 
 # robot observation: goal (x, y), velocity (x, y), turn rate, radius, speed limit, share of the time used
@@ -75,7 +76,7 @@ def _observe_columns(
     """Agents ``first … last - 1``, one row each."""
     for j in range(first, last):
         here = flags[at.ACTIVE, j] == 1
-        _write_agent(agents, j, np.float32(1.0) if here else np.float32(0.0), x, y, s, c, out[j - first])
+        _write_agent(agents, j, float32(1.0) if here else float32(0.0), x, y, s, c, out[j - first])
         mask[j - first] = 1 if here else 0
 
 
@@ -98,12 +99,12 @@ def _observe_nearest(
             if flags[at.ACTIVE, j] == 1 and (other < square or (other == square and j < i)):
                 nearer += 1
         if nearer < out.shape[0]:
-            _write_agent(agents, i, np.float32(1.0), x, y, s, c, out[kept])
+            _write_agent(agents, i, float32(1.0), x, y, s, c, out[kept])
             mask[kept] = 1
             kept += 1
     for k in range(kept, out.shape[0]):
         for feature in range(AGENT_FEATURES):
-            out[k, feature] = np.float32(0.0)
+            out[k, feature] = float32(0.0)
         mask[k] = 0
 
 
@@ -124,7 +125,7 @@ def _observe_robot(world: WorldArrays, people: int, r: int, time_share: float, v
     robot_out[4] = robot[ROBOT_OMEGA]
     robot_out[5], robot_out[6] = agents[at.RADIUS, own], agents[at.MAX_SPEED, own]
     robot_out[7] = time_share
-    x32, y32, s32, c32 = np.float32(x), np.float32(y), np.float32(s), np.float32(c)
+    x32, y32, s32, c32 = float32(x), float32(y), float32(s), float32(c)
     if people <= people_out.shape[0]:
         _observe_columns(agents, flags, 0, people, x32, y32, s32, c32, people_out, people_mask)
     else:
@@ -137,7 +138,7 @@ def _observe_robot(world: WorldArrays, people: int, r: int, time_share: float, v
 def _step_reward(news: int, ending: int, weights: FloatArray, measures: FloatArray, dt: float) -> float:
     """Reward of one simulation step without progress: success, contacts and other failures that began, discomfort of
     people near, time."""
-    reward = -weights[W_TIME] * dt
+    reward: float = -weights[W_TIME] * dt
     if news & referee.FAILURE_NEWS:
         reward -= weights[W_FAILURE]
     if ending == referee.SUCCEEDED:
@@ -152,7 +153,7 @@ def _step_reward(news: int, ending: int, weights: FloatArray, measures: FloatArr
 @kernel(forceinline=True)
 def _distance(goal: FloatArray, robot: FloatArray) -> float:
     dx, dy = goal[0] - robot[ROBOT_X], goal[1] - robot[ROBOT_Y]
-    return np.sqrt(dx * dx + dy * dy)
+    return sqrt(dx * dx + dy * dy)
 
 
 @kernel(forceinline=True)
@@ -163,7 +164,7 @@ def _begin(b: int, world: WorldArrays, people: int, actions: ActionArrays) -> No
         world.command[r, 0] = world.command[r, 1] = 0.0
         if world.flags[at.ACTIVE, people + r] == 1:
             for k in range(2):
-                value = min(max(np.float64(actions.action[b, r, k]), -1.0), 1.0)
+                value = min(max(float64(actions.action[b, r, k]), -1.0), 1.0)
                 world.command[r, k] = actions.centre[b, r, k] + actions.half[b, r, k] * value
             actions.reward[b, r] = actions.weights[W_PROGRESS] * _distance(world.goals[r], world.robots[r])
 

@@ -30,6 +30,9 @@ from numba.core import config as _numba_config
 from numba.extending import intrinsic
 
 numba_config: Any = _numba_config
+njit: Any = numba.njit
+typeof: Any = numba.typeof
+insert_function: Any = cgutils.get_or_insert_function
 
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
 """Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
@@ -105,14 +108,17 @@ def kernel(function: Any = None, *, allocates: bool = False, **options: Any) -> 
     make arrays says ``allocates=True``; it must not call kernels that return views.
     """
     if function is None:
-        return lambda inner: kernel(inner, allocates=allocates, **options)
-    options = {**OPTIONS, "_nrt": allocates, **options}
+        return lambda inner: _compile(inner, {**OPTIONS, "_nrt": allocates, **options})
+    return _compile(function, {**OPTIONS, "_nrt": allocates, **options})
+
+
+def _compile(function: Any, options: dict[str, Any]) -> Any:
     if CACHE_FOLDER is None:
-        return numba.njit(**options)(function)
+        return njit(**options)(function)
     previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        dispatcher = numba.njit(cache=True, **options)(function)
+        dispatcher = njit(cache=True, **options)(function)
     finally:
         numba_config.CACHE_DIR = previous
     _save_one_at_a_time(dispatcher._cache, CACHE_FOLDER / "saving.lock")
@@ -132,7 +138,8 @@ def _save_one_at_a_time(cache: Any, lock: Path) -> None:
 
 def inlined(function: Kernel) -> Kernel:
     """A small function that LLVM shall inline into the kernels that call it."""
-    compiled: Kernel = numba.njit(**OPTIONS, _nrt=False, forceinline=True)(function)
+    options: dict[str, Any] = {**OPTIONS, "_nrt": False, "forceinline": True}
+    compiled: Kernel = njit(**options)(function)
     return compiled
 
 
@@ -140,7 +147,7 @@ def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., 
     """The machine code of a kernel for arguments of these types. A call of it does not look at types again, which for
     named tuples of many arrays takes longer than a step among few people: later arguments must have the same types."""
     dispatcher: Any = function
-    code: Callable[..., Any] = dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+    code: Callable[..., Any] = dispatcher.compile(tuple(typeof(argument) for argument in arguments))
     return code
 
 
@@ -181,7 +188,7 @@ def _pause(typing_context: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if platform.machine().lower() in ("x86_64", "amd64"):
             wait = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, wait, "llvm.x86.sse2.pause"), [])
+            builder.call(insert_function(builder.module, wait, "llvm.x86.sse2.pause"), [])
         return context.get_dummy_value()
 
     return types.void(), generate

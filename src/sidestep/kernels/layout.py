@@ -7,13 +7,22 @@ people, columns ``N … M-1`` mirror the R robots, so that people can see them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
+
+# A NumPy scalar is neither float nor int to mypy; in kernels these types convert, and give numbers like any others.
+float32: Callable[..., float] = cast(Any, np.float32)
+float64: Callable[..., float] = cast(Any, np.float64)
+int32: Callable[..., int] = cast(Any, np.int32)
+int64: Callable[..., int] = cast(Any, np.int64)
+uint32: Callable[..., int] = cast(Any, np.uint32)
+uint64: Callable[..., int] = cast(Any, np.uint64)
 
 # agents, float32: metres, metres per second, radians
 PX, PY, VX, VY = 0, 1, 2, 3  # position and velocity of the body's centre, world frame
@@ -67,7 +76,7 @@ GOAL_DISTANCE = 1  # at the end of the step, m
 NEAREST = 2  # least surface distance to a person over the step, m; FAR when nobody is there
 MEASURE_ROWS = 3
 
-NO_CONTACT = np.float32(2.0)
+NO_CONTACT = float32(2.0)
 FAR = 1.0e3
 
 # rules float64; the rows after these are the referee's (``kernels.referee``)

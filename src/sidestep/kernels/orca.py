@@ -23,8 +23,8 @@ from sidestep.kernels import layout as at
 from sidestep.kernels import linear_program as lp
 from sidestep.kernels import neighbours as nearest
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import FloatArray, IntArray, Walls
-from sidestep.kernels.neighbours import Search
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint32, uint64
+from sidestep.kernels.neighbours import NeighbourGrid, Search
 from sidestep.kernels.orca_lines import (
     MAX_WALL_EDGES,
     PEOPLE,
@@ -79,7 +79,7 @@ class OrcaWork(NamedTuple):
 
 
 @kernel(allocates=True)
-def make_orca_scratch(m):
+def make_orca_scratch(m: int) -> FloatArray:
     """All memory that worlds of at most ``m`` agents need; one per thread, kept over worlds and steps.
 
     One float32 array, which is cheap to pass: the lines, the wall edges, then the neighbours' part.
@@ -90,7 +90,7 @@ def make_orca_scratch(m):
 
 
 @kernel(forceinline=True)
-def _split_work(scratch):
+def _split_work(scratch: FloatArray) -> OrcaWork:
     """The OrcaWork in a scratch; the warning of ``split_grid`` holds."""
     return OrcaWork(
         nearest.split_search(scratch[NEIGHBOURS_BEGIN:]),
@@ -101,7 +101,10 @@ def _split_work(scratch):
 
 
 @inlined
-def _solve(vx, vy, wish_x, wish_y, max_speed, begin, neighbours, params, work):
+def _solve(
+    vx: float, vy: float, wish_x: float, wish_y: float, max_speed: float, begin: int, neighbours: int,
+    params: FloatArray, work: OrcaWork,
+) -> tuple[float, float]:  # fmt: skip
     """The ORCA velocity, given the lines of walls from ``begin`` on and the number of neighbours noted."""
     lines = work.lines
     people_lines(lines, neighbours, vx, vy, lp.ONE / params[HORIZON_PEOPLE], lp.ONE / params[TIME_STEP])
@@ -113,12 +116,15 @@ def _solve(vx, vy, wish_x, wish_y, max_speed, begin, neighbours, params, work):
 
 
 @kernel
-def _wall_lines(x, y, vx, vy, radius, max_speed, walls, params, lines, edges):
+def _wall_lines(
+    x: float, y: float, vx: float, vy: float, radius: float, max_speed: float, walls: Walls, params: FloatArray,
+    lines: FloatArray, edges: IntArray,
+) -> int:  # fmt: skip
     """Write the lines of the wall edges in view, the last just before PEOPLE; returns where they begin."""
-    reach = min(params[HORIZON_WALLS] * max_speed + radius, np.float32(at.WALL_REACH))
+    reach = min(params[HORIZON_WALLS] * max_speed + radius, float32(at.WALL_REACH))
     per_horizon = lp.ONE / params[HORIZON_WALLS]
     seen = edges_in_view(x, y, reach, walls, edges, lines)
-    n = np.uint64(0)
+    n = uint64(0)
     for i in range(seen):
         n = wall_line(x, y, vx, vy, radius, per_horizon, edges[i], walls, lines, n)
     for row in (lp.POINT_X, lp.POINT_Y, lp.DIR_X, lp.DIR_Y):
@@ -128,7 +134,7 @@ def _wall_lines(x, y, vx, vy, radius, max_speed, walls, params, lines, edges):
 
 
 @inlined
-def _note_neighbours(grid, me, neighbours, work):
+def _note_neighbours(grid: NeighbourGrid, me: int, neighbours: int, work: OrcaWork) -> None:
     """Note what the lines need to know of each neighbour that the search has found."""
     x, y = grid.copies[nearest.COPY_X, me], grid.copies[nearest.COPY_Y, me]
     vx, vy = grid.copies[nearest.COPY_VX, me], grid.copies[nearest.COPY_VY, me]
@@ -145,10 +151,10 @@ def _note_neighbours(grid, me, neighbours, work):
 
 
 @kernel
-def orca_build(agents, flags, params, scratch):
+def orca_build(agents: FloatArray, flags: IntArray, params: FloatArray, scratch: FloatArray) -> int:
     """Sort the active agents into ``scratch`` for ``orca_range``; returns the number of places."""
     return nearest.build_neighbours(
-        agents, flags, np.int64(params[NEIGHBOUR_COUNT]), nearest.split_grid(scratch[NEIGHBOURS_BEGIN:])
+        agents, flags, int64(params[NEIGHBOUR_COUNT]), nearest.split_grid(scratch[NEIGHBOURS_BEGIN:])
     )
 
 
@@ -165,11 +171,11 @@ def orca_range(
     """
     grid, work = nearest.split_grid(shared[NEIGHBOURS_BEGIN:]), _split_work(scratch)
     range_square = params[NEIGHBOUR_DISTANCE] * params[NEIGHBOUR_DISTANCE]
-    k = np.uint64(params[NEIGHBOUR_COUNT])
+    k = uint64(params[NEIGHBOUR_COUNT])
     for place in range(first, last):
-        me = np.uint32(place)
+        me = uint32(place)
         column = grid.columns[me]
-        if np.int64(column) >= people or flags[at.MODEL, column] != at.MODEL_ORCA:
+        if int64(column) >= people or flags[at.MODEL, column] != at.MODEL_ORCA:
             continue
         vx, vy = grid.copies[nearest.COPY_VX, me], grid.copies[nearest.COPY_VY, me]
         max_speed = agents[at.MAX_SPEED, column]
@@ -181,7 +187,7 @@ def orca_range(
                 grid.copies[nearest.COPY_RADIUS, me],
             )
             begin = _wall_lines(x, y, vx, vy, radius, max_speed, walls, params, work.lines, work.edges)
-        column_limit = np.uint32(agents.shape[1] if flags[at.SEES_ROBOT, column] != 0 else people)
+        column_limit = uint32(agents.shape[1] if flags[at.SEES_ROBOT, column] != 0 else people)
         neighbours = nearest.find_nearest(grid, work.search, me, k, range_square, column_limit)
         _note_neighbours(grid, me, neighbours, work)
         wish_x, wish_y = agents[at.WISH_X, column], agents[at.WISH_Y, column]

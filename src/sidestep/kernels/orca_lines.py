@@ -11,31 +11,31 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from sidestep.kernels import linear_program as lp
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import FloatArray, IntArray, Walls
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
 
-LANES = np.uint64(8)
-PEOPLE = np.uint64(64)  # number of the first neighbour's line; those of walls come before it
+LANES = uint64(8)
+PEOPLE = uint64(64)  # number of the first neighbour's line; those of walls come before it
 # After the lines, numbered alike, what is known of each neighbour: relative position (m), relative velocity
 # (m/s), sum of radii (m), the agent's own share, squared distance (m²). One array holds both, at constant
 # distances, so that the compiler sees that they do not overlap and uses vector instructions.
 REL_X, REL_Y, REL_VX, REL_VY, RADII, OWN_SHARE, SQUARE = (
-    np.uint64(lp.LINE_FLOATS + row * lp.LINE_CAPACITY) for row in range(7)
+    uint64(lp.LINE_FLOATS + row * lp.LINE_CAPACITY) for row in range(7)
 )
 WORK_FLOATS = lp.LINE_FLOATS + 7 * lp.LINE_CAPACITY
 
 MAX_WALL_EDGES = 64  # the nearest edges that an agent considers
-COVERED = np.float32(1e-5)
-COINCIDENT = np.float32(1e-12)  # m²: below it two centres count as one point
-APART = np.float32(1e-3)  # m: what is then taken for their distance
-TINY = np.float32(1e-6)
+COVERED = float32(1e-5)
+COINCIDENT = float32(1e-12)  # m²: below it two centres count as one point
+APART = float32(1e-3)  # m: what is then taken for their distance
+TINY = float32(1e-6)
 
 
 @inlined
-def set_neighbour(work, i, dx, dy, dvx, dvy, radii, share, side):
+def set_neighbour(
+    work: FloatArray, i: int, dx: float, dy: float, dvx: float, dvy: float, radii: float, share: float, side: float
+) -> None:
     """Note neighbour ``i`` (from PEOPLE on); ``side`` ±1 says which way two coinciding agents part."""
     square = dx * dx + dy * dy
     if square < COINCIDENT:
@@ -49,7 +49,7 @@ def set_neighbour(work, i, dx, dy, dvx, dvy, radii, share, side):
 
 
 @inlined
-def people_lines(work, count, vx, vy, per_horizon, per_step):
+def people_lines(work: FloatArray, count: int, vx: float, vy: float, per_horizon: float, per_step: float) -> None:
     """Write the lines of ``count`` neighbours from PEOPLE on, as vectors: compute every case, choose one.
 
     ``per_horizon = 1/τ``; agents that overlap already have to part within one step: ``per_step = 1/Δt``.
@@ -90,14 +90,14 @@ def people_lines(work, count, vx, vy, per_horizon, per_step):
 
 
 @inlined
-def _push(lines, n, px, py, dx, dy):
+def _push(lines: FloatArray, n: int, px: float, py: float, dx: float, dy: float) -> int:
     lines[lp.POINT_X + n], lines[lp.POINT_Y + n] = px, py
     lines[lp.DIR_X + n], lines[lp.DIR_Y + n] = dx, dy
     return n + lp.NEXT
 
 
 @inlined
-def _segment_square(ax, ay, bx, by):
+def _segment_square(ax: float, ay: float, bx: float, by: float) -> float:
     """Squared distance (m²) of the origin from the segment ``a b``."""
     ex, ey = bx - ax, by - ay
     s = -(ax * ex + ay * ey) / (ex * ex + ey * ey)
@@ -119,9 +119,9 @@ def edges_in_view(x: float, y: float, reach: float, walls: Walls, edges: IntArra
     """
     points, following, grid = walls.points, walls.next, walls.grid
     nx, ny = walls.grid_shape[0], walls.grid_shape[1]
-    cx = min(max((x - grid[0]) / grid[2], lp.ZERO), np.float32(nx - 1))
-    cy = min(max((y - grid[1]) / grid[2], lp.ZERO), np.float32(ny - 1))
-    cell = np.int64(cy) * nx + np.int64(cx)
+    cx = min(max((x - grid[0]) / grid[2], lp.ZERO), float32(nx - 1))
+    cy = min(max((y - grid[1]) / grid[2], lp.ZERO), float32(ny - 1))
+    cell = int64(cy) * nx + int64(cx)
     n = 0
     for item in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
         edge = walls.cell_items[item]
@@ -142,7 +142,9 @@ def edges_in_view(x: float, y: float, reach: float, walls: Walls, edges: IntArra
 
 
 @inlined
-def _is_covered(ax, ay, bx, by, radius, per_horizon, lines, n):
+def _is_covered(
+    ax: float, ay: float, bx: float, by: float, radius: float, per_horizon: float, lines: FloatArray, n: int
+) -> bool:
     """Whether some line drawn already keeps the agent off the whole edge ``a b``."""
     ax, ay, bx, by = ax * per_horizon, ay * per_horizon, bx * per_horizon, by * per_horizon
     margin = per_horizon * radius
@@ -155,7 +157,10 @@ def _is_covered(ax, ay, bx, by, radius, per_horizon, lines, n):
 
 
 @inlined
-def _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, convex, lines, n):
+def _touch_line(
+    ax: float, ay: float, bx: float, by: float, s: float, line_square: float, radius: float, edge: int, after: int,
+    dirs: FloatArray, convex: IntArray, lines: FloatArray, n: int,
+) -> tuple[bool, int]:  # fmt: skip
     """The line of an edge that the agent touches: ``(touches, lines so far)``.
 
     The agent stops: any velocity toward the edge is forbidden. A corner touched makes one line for its two
@@ -178,7 +183,7 @@ def _touch_line(ax, ay, bx, by, s, line_square, radius, edge, after, dirs, conve
 
 
 @inlined
-def _tangent(x, y, radius, side):
+def _tangent(x: float, y: float, radius: float, side: float) -> tuple[float, float]:
     """Unit vector from the origin along a tangent of the disc at ``(x, y)``; ``side`` +1 left, -1 right."""
     square = x * x + y * y
     leg, width = math.sqrt(square - radius * radius), side * radius
@@ -187,7 +192,10 @@ def _tangent(x, y, radius, side):
 
 
 @inlined
-def _legs(ax, ay, bx, by, left, right, edge, radius, dirs, convex):
+def _legs(
+    ax: float, ay: float, bx: float, by: float, left: int, right: int, edge: int, radius: float, dirs: FloatArray,
+    convex: IntArray,
+) -> tuple[float, float, float, float]:  # fmt: skip
     """The legs of the velocity obstacle of vertices ``left`` and ``right``, one vertex if seen obliquely.
 
     At a non-convex vertex the leg extends the edge.
@@ -202,7 +210,11 @@ def _legs(ax, ay, bx, by, left, right, edge, radius, dirs, convex):
 
 
 @inlined
-def _project(vx, vy, ax, ay, bx, by, single, legs, foreign, direction, margin, lines, n):
+def _project(
+    vx: float, vy: float, ax: float, ay: float, bx: float, by: float, single: bool,
+    legs: tuple[float, float, float, float], foreign: tuple[bool, bool], direction: tuple[float, float],
+    margin: float, lines: FloatArray, n: int,
+) -> int:  # fmt: skip
     """Push the line tangent to the obstacle, cut off along ``a b``, at the point nearest to ``v``."""
     left_x, left_y, right_x, right_y = legs
     foreign_left, foreign_right = foreign
@@ -238,7 +250,7 @@ def _project(vx, vy, ax, ay, bx, by, single, legs, foreign, direction, margin, l
 
 
 @inlined
-def _push_disc(vx, vy, cx, cy, margin, lines, n):
+def _push_disc(vx: float, vy: float, cx: float, cy: float, margin: float, lines: FloatArray, n: int) -> int:
     """Push the tangent, nearest to ``v``, of the cut-off disc around ``c``."""
     wx, wy = vx - cx, vy - cy
     if wx == lp.ZERO and wy == lp.ZERO:

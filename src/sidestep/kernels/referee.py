@@ -15,7 +15,7 @@ import numpy as np
 from sidestep.kernels import layout as at
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import FloatArray, Grounds, IntArray, WorldArrays, WorldBatch
+from sidestep.kernels.layout import FloatArray, Grounds, IntArray, WorldArrays, WorldBatch, float32, float64
 from sidestep.kernels.world import mirror_robot, world_of
 
 # outcomes, in the order of ``types.Outcome``
@@ -180,13 +180,13 @@ def _note_contacts(
     news, begun, counted, contacts = 0, 0, 0, 0
     for j in range(columns + 1):
         is_wall = j == columns
-        now = at_wall == 1 if is_wall else contact[j] <= np.float32(1.0)
+        now = at_wall == 1 if is_wall else contact[j] <= float32(1.0)
         before = touch[j] in (BEGINS, GOES_ON)
         if now and not before:
             touch[j] = BEGINS
             outcome = ENVIRONMENT_COLLISION if is_wall else (PEDESTRIAN_COLLISION if j < people else VEHICLE_COLLISION)
             begun |= 1 << outcome
-            fraction = wall_fraction if is_wall else np.float64(contact[j])
+            fraction = wall_fraction if is_wall else float64(contact[j])
             time = start + fraction * rules[at.RULE_DT]
             if not remembers or time - last[j] >= rules[RULE_COOLDOWN] - TIME_TOLERANCE_S:
                 counted |= 1 << outcome
@@ -276,13 +276,13 @@ def cross_groups(
     reach = at.GROUP_GAP_M + abs(x - from_x) + abs(y - from_y) + 0.01
     for i in range(people):
         group = flags[at.GROUP, i]
-        ax, ay = np.float64(agents[at.PX, i]), np.float64(agents[at.PY, i])
+        ax, ay = float64(agents[at.PX, i]), float64(agents[at.PY, i])
         if group < 0 or flags[at.ACTIVE, i] != 1 or abs(ax - x) > reach or abs(ay - y) > reach:
             continue
         for j in range(i + 1, people):
             if flags[at.GROUP, j] != group or flags[at.ACTIVE, j] != 1:
                 continue
-            bx, by = np.float64(agents[at.PX, j]), np.float64(agents[at.PY, j])
+            bx, by = float64(agents[at.PX, j]), float64(agents[at.PY, j])
             if (ax - bx) * (ax - bx) + (ay - by) * (ay - by) > at.GROUP_GAP_M * at.GROUP_GAP_M:
                 continue
             before, after = _side(ax, ay, bx, by, from_x, from_y), _side(ax, ay, bx, by, x, y)
@@ -320,7 +320,7 @@ def watch_hands(
             hand[HAND] = -np.inf
             continue
         mark[HANDS_UP] += 1
-        px, py = np.float64(agents[at.PX, j]), np.float64(agents[at.PY, j])
+        px, py = float64(agents[at.PX, j]), float64(agents[at.PY, j])
         dx, dy = x - px, y - py
         square = dx * dx + dy * dy
         if hand[HAND] < HAND_UP:
@@ -370,8 +370,8 @@ def put_down(
 def _is_free(point: FloatArray, agents: FloatArray, flags: IntArray, people: int, radius: float) -> bool:
     for j in range(people):
         if flags[at.ACTIVE, j] == 1:
-            dx, dy = np.float64(agents[at.PX, j]) - point[POINT_X], np.float64(agents[at.PY, j]) - point[POINT_Y]
-            if sqrt(dx * dx + dy * dy) < np.float64(agents[at.RADIUS, j]) + radius + ROOM_M:
+            dx, dy = float64(agents[at.PX, j]) - point[POINT_X], float64(agents[at.PY, j]) - point[POINT_Y]
+            if sqrt(dx * dx + dy * dy) < float64(agents[at.RADIUS, j]) + radius + ROOM_M:
                 return False
     return True
 
@@ -379,7 +379,8 @@ def _is_free(point: FloatArray, agents: FloatArray, flags: IntArray, people: int
 @kernel
 def along_route(waypoints: FloatArray, first: int, x: float, y: float) -> float:
     """Metres of route up to the point of it that is nearest to (x, y), searched from waypoint ``first`` on."""
-    along, least = waypoints[1 + first, POINT_ALONG], np.inf
+    along: float = waypoints[1 + first, POINT_ALONG]
+    least = np.inf
     for k in range(1 + first, int(waypoints[0, 0])):
         here, ahead = waypoints[k], waypoints[k + 1]
         dx, dy = ahead[POINT_X] - here[POINT_X], ahead[POINT_Y] - here[POINT_Y]

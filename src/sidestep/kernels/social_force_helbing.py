@@ -27,10 +27,10 @@ from sidestep.kernels import layout as at
 from sidestep.kernels import social_force as force
 from sidestep.kernels.approx import from_steps, order_free_steps
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import FloatArray, IntArray, Walls
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
 from sidestep.kernels.social_force import GroupParameters
 
-_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_ZERO, _HALF, _ONE = float32(0.0), float32(0.5), float32(1.0)
 
 PER_TAU, STRENGTH, PER_RANGE, BODY, FRICTION, BEHIND, CUTOFF, GROUP_OFFSET = range(8)
 
@@ -73,7 +73,7 @@ class HelbingParameters:
 
 
 @inlined
-def _fill_forces(agents, i, tile, count, params, dt):
+def _fill_forces(agents: FloatArray, i: int, tile: FloatArray, count: int, params: FloatArray, dt: float) -> None:
     """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
     The person's own entry gives no force because its direction n is (0, 0).
@@ -87,7 +87,7 @@ def _fill_forces(agents, i, tile, count, params, dt):
     strength, per_range, cutoff = params[STRENGTH], params[PER_RANGE], params[CUTOFF]
     body = min(params[BODY], _HALF / (dt * dt))
     friction, friction_limit = params[FRICTION], _HALF / dt
-    for k in range(np.uint64(count)):
+    for k in range(uint64(count)):
         dx, dy = x - tile[force.ROW_X + k], y - tile[force.ROW_Y + k]
         square = dx * dx + dy * dy
         distance = np.sqrt(square if square > force.TINY else force.TINY)
@@ -95,7 +95,7 @@ def _fill_forces(agents, i, tile, count, params, dt):
         tile[force.WORK_A + k] = dx * inverse
         tile[force.WORK_B + k] = dy * inverse
         tile[force.WORK_C + k] = distance - (radius + tile[force.ROW_RADIUS + k])
-    for k in range(np.uint64(count)):
+    for k in range(uint64(count)):
         nx, ny, gap = tile[force.WORK_A + k], tile[force.WORK_B + k], tile[force.WORK_C + k]
         overlap = -gap if gap < _ZERO else _ZERO
         weight = level - (nx * ahead_x + ny * ahead_y)
@@ -117,7 +117,7 @@ def helbing_world(
     Columns from ``people`` on are robots; ``params`` from ``HelbingParameters.as_array``; ``dt`` in seconds;
     ``scratch`` from ``make_social_force_scratch``, one for each thread.
     """
-    dt = np.float32(dt)
+    dt = float32(dt)
     lists, tiles = force.split_scratch(scratch, agents.shape[1])
     order, cell_first = lists[0], lists[4]
     law = (
@@ -139,7 +139,7 @@ def helbing_world(
                 continue
             if count == 0:
                 count_people, count, padded = force.gather_candidates(agents, flags, people, cells, cell, lists, tiles)
-            steps_x, steps_y = np.int64(0), np.int64(0)
+            steps_x, steps_y = int64(0), int64(0)
             for start in range(0, padded, force.TILE):
                 tile = tiles[start // force.TILE * force.TILE_SIZE :]
                 held = min(padded - start, force.TILE)

@@ -27,12 +27,12 @@ from sidestep.kernels import layout as at
 from sidestep.kernels import social_force as force
 from sidestep.kernels.approx import atan2_32, exp32, exp32_bounded, from_steps, order_free_steps
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import FloatArray, IntArray, Walls
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
 from sidestep.kernels.social_force import GroupParameters
 
-_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-_NEAREST = np.float32(1e-6)  # m
-_NEVER = np.float32(-1000.0)  # exponent of a force beyond the cut-off
+_ZERO, _ONE = float32(0.0), float32(1.0)
+_NEAREST = float32(1e-6)  # m
+_NEVER = float32(-1000.0)  # exponent of a force beyond the cut-off
 
 PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(10)
 GROUP_OFFSET = 10
@@ -90,13 +90,13 @@ class MoussaidParameters:
 
 
 @inlined
-def _faded(exponent):
+def _faded(exponent: float) -> float:
     """``exp`` of a number <= 0; what is too small to matter in the sum is kept from becoming subnormal."""
     return exp32_bounded(exponent if exponent > force.LOWEST_EXPONENT else force.LOWEST_EXPONENT)
 
 
 @inlined
-def _fill_forces(agents, i, tile, count, params):
+def _fill_forces(agents: FloatArray, i: int, tile: FloatArray, count: int, params: FloatArray) -> None:
     """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
     Three loops, because the processor overlaps the iterations of a short chain of operations better than
@@ -108,7 +108,7 @@ def _fill_forces(agents, i, tile, count, params):
     fade_speed, fade_angle = params[N_SPEED] * params[N_SPEED], params[N_ANGLE] * params[N_ANGLE]
     per_gamma = _ONE / gamma
     reach = params[CUTOFF] * params[CUTOFF]
-    for k in range(np.uint64(count)):
+    for k in range(uint64(count)):
         dx, dy = tile[force.ROW_X + k] - x, tile[force.ROW_Y + k] - y
         square = dx * dx + dy * dy
         distance = np.sqrt(square if square > force.TINY else force.TINY)
@@ -125,10 +125,10 @@ def _fill_forces(agents, i, tile, count, params):
         tile[force.WORK_D + k] = decay if square <= reach else _NEVER
         tile[force.ROW_FX + k] = big_x * dy - big_y * dx
         tile[force.ROW_FY + k] = big_x * dx + big_y * dy
-    for k in range(np.uint64(count)):
+    for k in range(uint64(count)):
         angle = atan2_32(tile[force.ROW_FX + k], tile[force.ROW_FY + k])
         tile[force.ROW_FX + k] = angle + tile[force.WORK_C + k] * bias
-    for k in range(np.uint64(count)):
+    for k in range(uint64(count)):
         tx, ty, b = tile[force.WORK_A + k], tile[force.WORK_B + k], tile[force.WORK_C + k]
         decay, theta = tile[force.WORK_D + k], tile[force.ROW_FX + k]
         fade = (b * theta) * (b * theta)
@@ -141,7 +141,9 @@ def _fill_forces(agents, i, tile, count, params):
 
 
 @kernel
-def push_apart(agents, strength, distance_range, deepest, relaxation_time):
+def push_apart(
+    agents: FloatArray, strength: float, distance_range: float, deepest: float, relaxation_time: float
+) -> None:
     """Add the near force of everybody else on person 0, strength · exp(-gap / range) from surface to surface, to the
     wish, of which the model makes (wish - v) / τ. Deeper than ``deepest`` the force grows no more. All float32."""
     push_x, push_y = _ZERO, _ZERO
@@ -162,7 +164,7 @@ def moussaid_world(
     first: int, last: int,
 ) -> None:  # fmt: skip
     """As ``helbing_world`` for MODEL_MOUSSAID; ``params`` from ``MoussaidParameters.as_array``."""
-    dt = np.float32(dt)
+    dt = float32(dt)
     lists, tiles = force.split_scratch(scratch, agents.shape[1])
     order, cell_first = lists[0], lists[4]
     law = (params[WALL_STRENGTH], params[WALL_PER_RANGE], _ZERO, _ZERO, _ZERO)
@@ -177,7 +179,7 @@ def moussaid_world(
                 continue
             if count == 0:
                 count_people, count, padded = force.gather_candidates(agents, flags, people, cells, cell, lists, tiles)
-            steps_x, steps_y = np.int64(0), np.int64(0)
+            steps_x, steps_y = int64(0), int64(0)
             for start in range(0, padded, force.TILE):
                 tile = tiles[start // force.TILE * force.TILE_SIZE :]
                 held = min(padded - start, force.TILE)

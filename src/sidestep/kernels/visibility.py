@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sidestep.kernels.approx import cos64, sincos64
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import FloatArray, IntArray
+from sidestep.kernels.layout import FloatArray, IntArray, float64
 from sidestep.kernels.rays import Discs
 
 ROUNDING = 1e-12  # of a cosine: a person exactly at the edge of the field of view is in it
 
 
 @inlined
-def _meets_wall(tx, ty, ax, ay, bx, by):
+def _meets_wall(tx: float, ty: float, ax: float, ay: float, bx: float, by: float) -> bool:
     """Whether the line from the origin to t meets segment ab, touching included.
 
     Segments meet when the ends of each are not strictly on one side of the other; in one line, when their
@@ -41,7 +39,7 @@ def _meets_wall(tx, ty, ax, ay, bx, by):
 
 
 @inlined
-def _passes_through(tx, ty, cx, cy, r):
+def _passes_through(tx: float, ty: float, cx: float, cy: float, r: float) -> bool:
     """Whether the line from the origin to t passes through the inside of the disc of radius r at c."""
     length2 = tx * tx + ty * ty
     along = cx * tx + cy * ty
@@ -63,7 +61,7 @@ def _is_free(
     for j in range(people.x.shape[0]):
         if people.active[j] != 1 or j in (own, target):
             continue
-        cx, cy, r = people.x[j] - x, people.y[j] - y, np.float64(people.radius[j])
+        cx, cy, r = people.x[j] - x, people.y[j] - y, float64(people.radius[j])
         d2 = cx * cx + cy * cy
         if r * r < d2 < distance2 and _passes_through(tx, ty, cx, cy, r):
             return False
@@ -98,14 +96,14 @@ def visible_people(
     false: walls and bodies are transparent. ``segments (S, 4)`` are walls x0, y0, x1, y1. Number
     ``own`` of the people (-1: none) is the body that carries the sensor, neither seen nor in the way.
     """
-    x, y = np.float64(x), np.float64(y)
-    sine, cosine = sincos64(np.float64(heading))
+    x, y = float64(x), float64(y)
+    sine, cosine = sincos64(float64(heading))
     edge = cos64(0.5 * field_of_view) - ROUNDING if field_of_view < 2.0 * math.pi else -2.0
     for i in range(people.x.shape[0]):
         out[i] = 0
         if people.active[i] != 1 or i == own:
             continue
-        cx, cy, r = people.x[i] - x, people.y[i] - y, np.float64(people.radius[i])
+        cx, cy, r = people.x[i] - x, people.y[i] - y, float64(people.radius[i])
         distance = math.sqrt(cx * cx + cy * cy)
         in_view = distance <= max_range and cosine * cx + sine * cy >= edge * distance
         if in_view or distance <= r:

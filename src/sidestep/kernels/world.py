@@ -36,6 +36,8 @@ from sidestep.kernels.layout import (
     Walls,
     WorldArrays,
     WorldBatch,
+    float32,
+    float64,
 )
 from sidestep.kernels.orca import orca_world
 from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
@@ -66,8 +68,8 @@ def step_world(
     agents, flags, robots = world.agents, world.flags, world.robots
     people = agents.shape[1] - robots.shape[0]
     dt64 = world.rules[at.RULE_DT]
-    dt = np.float32(dt64)
-    enter_people(agents, flags, people, np.float32(step * dt64))
+    dt = float32(dt64)
+    enter_people(agents, flags, people, float32(step * dt64))
     wish_velocities(agents, flags, people, world.routes, world.route_length, dt)
     models, reactive = 0, 0
     for i in range(people):
@@ -89,7 +91,7 @@ def step_world(
             moussaid_world(agents, flags, people, walls, world.parameters.moussaid, dt, force_scratch, 0, people)
     for j in range(agents.shape[1]):
         before[WAS_X, j], before[WAS_Y, j] = agents[at.PX, j], agents[at.PY, j]
-        before[WAS_HERE, j] = np.float32(1.0) if flags[at.ACTIVE, j] == 1 else np.float32(0.0)
+        before[WAS_HERE, j] = float32(1.0) if flags[at.ACTIVE, j] == 1 else float32(0.0)
     for r in range(robots.shape[0]):
         move_robot(world, r, walls, dt64)
     move_people(agents, flags, people, walls, dt)
@@ -109,9 +111,9 @@ def step_world(
 @kernel(forceinline=True)
 def mirror_robot(agents: FloatArray, column: int, robot: FloatArray) -> None:
     """Show the robot to the people as one more agent."""
-    agents[at.PX, column], agents[at.PY, column] = np.float32(robot[ROBOT_X]), np.float32(robot[ROBOT_Y])
-    agents[at.VX, column], agents[at.VY, column] = np.float32(robot[ROBOT_VX]), np.float32(robot[ROBOT_VY])
-    agents[at.HEADING, column] = np.float32(robot[ROBOT_HEADING])
+    agents[at.PX, column], agents[at.PY, column] = float32(robot[ROBOT_X]), float32(robot[ROBOT_Y])
+    agents[at.VX, column], agents[at.VY, column] = float32(robot[ROBOT_VX]), float32(robot[ROBOT_VY])
+    agents[at.HEADING, column] = float32(robot[ROBOT_HEADING])
 
 
 @kernel(forceinline=True)
@@ -158,23 +160,23 @@ def sweep_contacts(world: WorldArrays, before: FloatArray, dt: float) -> None:
     people = columns - robots.shape[0]
     for r in range(robots.shape[0]):
         own = people + r
-        x0, y0 = np.float64(before[WAS_X, own]), np.float64(before[WAS_Y, own])
+        x0, y0 = float64(before[WAS_X, own]), float64(before[WAS_Y, own])
         vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
-        radius = np.float64(agents[at.RADIUS, own])
+        radius = float64(agents[at.RADIUS, own])
         nearest = at.FAR
         status[r, at.TOUCHED] = 0
         for j in range(columns):
             contact[r, j] = at.NO_CONTACT
             if j == own or flags[at.ACTIVE, j] != 1:
                 continue
-            now_x, now_y = np.float64(agents[at.PX, j]), np.float64(agents[at.PY, j])
+            now_x, now_y = float64(agents[at.PX, j]), float64(agents[at.PY, j])
             if j >= people:
                 now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
-            was_x, was_y = np.float64(before[WAS_X, j]), np.float64(before[WAS_Y, j])
+            was_x, was_y = float64(before[WAS_X, j]), float64(before[WAS_Y, j])
             wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
             if before[WAS_HERE, j] == 0.0:  # came in at the end of this step: meets the robot where it is then
                 was_x, was_y, wx, wy = x0 + now_x - robots[r, ROBOT_X], y0 + now_y - robots[r, ROBOT_Y], vx, vy
-            other = np.float64(agents[at.RADIUS, j])
+            other = float64(agents[at.RADIUS, j])
             fraction, gap = sweep_circles(x0, y0, vx, vy, radius, was_x, was_y, wx, wy, other, dt)
             if body[r, 0, 0] > 0.0 and fraction <= 1.0:
                 corners = body[r, 1 : 1 + int(body[r, 0, 0])]
@@ -183,7 +185,7 @@ def sweep_contacts(world: WorldArrays, before: FloatArray, dt: float) -> None:
                     x0, y0, start, vx, vy, robots[r, ROBOT_OMEGA], corners, was_x, was_y, wx, wy, other, dt
                 )
             if fraction <= 1.0:
-                contact[r, j] = np.float32(fraction)
+                contact[r, j] = float32(fraction)
                 status[r, at.TOUCHED] = 1
             if j < people:
                 nearest = min(nearest, gap)

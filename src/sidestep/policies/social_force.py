@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.kernels.social_force import make_social_force_scratch
@@ -74,10 +72,10 @@ class SocialForce:
         self._body = RobotAgent(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
         robot = task.robot
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
-        self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
+        self._step_s = layout.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
         s = self.settings
         self._near = tuple(
-            np.float32(value) for value in (s["near_strength"], s["near_range"], DEEPEST_M, s["relaxation_time"])
+            layout.float32(value) for value in (s["near_strength"], s["near_range"], DEEPEST_M, s["relaxation_time"])
         )
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)

@@ -23,7 +23,7 @@ class Lidar:
         self._segments = np.ascontiguousarray(segments, np.float32)
         directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
         self._beams = Beams(settings.angle_min, settings.angle_increment, directions, settings.max_range)
-        self._scratch = np.zeros((0, 0))
+        self._scratch: FloatArray = np.zeros((0, 0))
         self._columns = -1
 
     def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float], own: int) -> LidarScan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def compile_orca() -> None:
 def compile_motion() -> None:
     """How people and robots move and touch."""
     world, walls = _world(), _walls()
-    move_people(world.agents, world.flags, 2, walls, np.float32(0.1))
+    move_people(world.agents, world.flags, 2, walls, layout.float32(0.1))
     sweep_contacts(world, np.zeros((BEFORE_ROWS, 3), np.float32), 0.1)
     move_robot(world, 0, walls, 0.1)
 
@@ -62,7 +63,8 @@ def _world() -> layout.WorldArrays:
     worlds.agents[0, layout.MAX_SPEED] = 1.0
     worlds.flags[0, layout.ACTIVE] = 1
     worlds.limits[:] = 1.0
-    world: layout.WorldArrays = world_of.py_func(worlds, 0)
+    python_function: Any = world_of
+    world: layout.WorldArrays = python_function.py_func(worlds, 0)
     return world
 
 

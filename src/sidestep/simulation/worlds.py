@@ -51,7 +51,7 @@ class Worlds:
         bank = _fill_bank(known, self.people, arrays.scene_index) if share is None else share.batch.bank
         if share is not None:
             arrays.scene_index[:] = share.batch.worlds.scene_index[: self.size]
-        self.batch = WorldBatch(np.zeros(self.size, np.int64), np.ones(self.size, np.uint8), arrays, bank)
+        self.batch: WorldBatch = WorldBatch(np.zeros(self.size, np.int64), np.ones(self.size, np.uint8), arrays, bank)
         self.clock, self.running = self.batch.clock, self.batch.running
         self.agents, self.flags, self.routes, self.route_length, self.robot_state = arrays[:5]
         self.goals, self.rules = arrays.goals, arrays.rules
