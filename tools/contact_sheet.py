@@ -26,7 +26,8 @@ from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
-from sidestep.render.people import PeopleState, gesture_code
+from sidestep.render.people.pose import PeopleState
+from sidestep.render.people.skeleton import gesture_code
 from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import WorldView

@@ -1,6 +1,6 @@
 """Run every published table again and write it into README.md and docs/: ``make results``.
 
-    python tools/results.py [--out out/results] [--only NAME …] [--tables-only]
+    python -m tools.results [--out out/results] [--only NAME …] [--tables-only]
 
 Each run of ``RUNS`` is one ``sidestep run`` into its own folder, so an interrupted call goes on where it was. Tables
 are written as Markdown files beside the runs, and from there between the marks ``<!-- begin NAME -->`` and
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def write_tables(out: Path, tables: Path) -> None:
             (tables / f"socnav_{name}.md").write_text((tables / f"{name}.md").read_text())
     if {"unit", "reactive", "long"} <= have.keys():
         _report(["unit", "reactive", "long"], out, tables)
-    made = {
+    made: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
         "core_results": (core_table, ("core", "core-dev")),
         "socnav_readme": (socnav_readme, ("socnav", "socnav-test", "socnav-generated")),
         "socnav_heldout": (socnav_held_out, ("socnav", "socnav-test", "socnav-shipped", "socnav-generated")),

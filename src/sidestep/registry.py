@@ -60,7 +60,7 @@ DATASETS: dict[str, str] = {
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
-CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:make_camera"}
+CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 

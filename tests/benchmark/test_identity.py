@@ -70,10 +70,10 @@ def test_the_version_of_a_bundled_policy_follows_all_code_that_makes_its_behavio
         return {name for name in before if after[name] != before[name]}
 
     everybody = set(registry.POLICIES)
-    assert changed("policies/trivial.py") == {"straight"}
+    assert changed("policies/trivial.py") == {"straight", "stop"}
     assert {"mpc", "oracle"} <= changed("policies/mpc/field.py") < everybody - {"straight", "stop", "orca"}
     assert {"orca", "cadrl", "mpc"} <= changed("policies/robot_agent.py") < everybody - {"straight", "stop"}
-    assert changed("policies/learned/cadrl_v1.npz") == {"cadrl"}
+    assert changed("policies/cadrl/cadrl_v1.npz") == {"cadrl"}
     assert changed("policies/visual/models/nomad.yaml") == {"visual"}
     for part in ("kernels/world.py", "simulation/loop.py", "crowd/events/script.py", "exact.py", "types/outcome.py"):
         assert changed(part) == everybody, part

@@ -38,6 +38,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
     "docs/extending.md": 10,
     "docs/scenarios.md": 4,
+    "docs/datasets.md": 2,
+    "docs/scenes.md": 2,
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,

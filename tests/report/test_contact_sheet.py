@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tools import contact_sheet
-from tools.contact_sheet import Still, load_sheet
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
-from sidestep.render.people import GESTURES
+from sidestep.render.people.skeleton import GESTURES
 from sidestep.render.world_view import ROBOT_IDS
 from sidestep.robots import robot_names
+from tools import contact_sheet
+from tools.contact_sheet import Still, load_sheet
 
 SIZE = (96, 64)
 STILLS = load_sheet().stills

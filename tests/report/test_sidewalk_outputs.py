@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tools.sidewalk_page import fill_page
 from typer.testing import CliRunner
 
 from sidestep.cli import app
@@ -27,6 +26,7 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import OUT, TOUCHED, sidewalk_record, write_run
+from tools.sidewalk_page import fill_page
 
 COLOURS = {"expert": "#4169f0", "naive": "#e8833a"}
 FILES = {

@@ -70,8 +70,8 @@ def get(
     from sidestep.cli.verb import download_bar
     from sidestep.datasets.install import get_dataset
 
-    with quiet_stdout(as_json), download_bar(name) as move:
-        added = get_dataset(name, url, move)
+    with quiet_stdout(as_json), download_bar(name) as progress:
+        added = get_dataset(name, url, progress)
     _report_added(added, as_json)
 
 

@@ -102,9 +102,9 @@ WAIT_OBEDIENCE = Metric(
     definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
     f"{GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) "
     "in front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long as "
-    "its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against the "
-    "direction of approach: the robot must never have passed the place of the person, seen from where the robot was "
-    "when the hand rose.",
+    "its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against "
+    "the direction of approach: the robot must never have passed the place of the person, seen from where the robot "
+    "was when the hand rose.",
     source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
     distance="centre",
     validity="Episodes in which somebody made the gesture to the robot.",

@@ -21,7 +21,7 @@ from math import hypot
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sidestep.remote.wire import (
+from .wire import (
     BENCHMARK_LIMIT,
     HELLO_LIMIT,
     HELLO_S,

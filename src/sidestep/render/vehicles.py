@@ -216,11 +216,3 @@ def _level(
     for bone, centre in enumerate(wheels, start=1):
         parts.append(wheel(centre, radius, tread, TYRE, HUB, bone, (14, 8, 6)[level]))
     return parts
-
-
-def paint_for(number: int) -> str:
-    """A colour for the vehicle of this number: the same in every run."""
-    return tuple(PAINTS)[(number * 5 + 1) % len(PAINTS)]
-
-
-__all__ = ["KINDS", "PAINTS", "paint_for", "vehicle_figure"]

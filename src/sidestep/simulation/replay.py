@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def _read(placement: ReplayPlacement, base: Path | None) -> Tracks:
         assert placement.dataset is not None
         return _dataset(placement.dataset)
     path = Path(placement.path)
-    return load_tracks(base / path if base is not None and not path.is_absolute() else path)
+    options: dict[str, Any] = {} if placement.rate_hz is None else {"rate_hz": placement.rate_hz}
+    return load_tracks(base / path if base is not None and not path.is_absolute() else path, **options)
 
 
 def _check_window(tracks: Tracks, placement: ReplayPlacement, window: tuple[float, float], where: str) -> None:

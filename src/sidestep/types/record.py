@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from math import nan
 from typing import Any, Literal
 
@@ -103,6 +104,9 @@ class Plans:
 
 FORMAT_VERSION = 2
 
+_SHOWN_BY = "sidestep.report.inline"
+"""Draws records. It lies far above this module, so it is imported by name, and only when something is shown."""
+
 OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
     "person_delay": np.float32,
     "person_detour": np.float32,
@@ -160,7 +164,7 @@ class PolicyInfo:
         return cls(name, settings, needs, version, privileged)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EpisodeRecord:
     """One episode, whole. T steps give T + 1 states; state 0 is the first observation at time 0.
 
@@ -300,6 +304,26 @@ class EpisodeRecord:
         else:
             sha.update(json.dumps(self.meaning(), sort_keys=True, separators=(",", ":")).encode())
         return sha.hexdigest()
+
+    def plot(self, time: float | None = None, **options: Any) -> Any:
+        """A picture from above at ``time`` (s; None: the end), as a Pillow image, or drawn into ``ax``. Options:
+        ``size``, ``velocities``, ``personal_space``, ``ax`` (``sidestep.report.inline.plot_record``)."""
+        return import_module(_SHOWN_BY).plot_record(self, time, **options)
+
+    def play(self, height: int = 640) -> Any:
+        """A player in 3D and from above, which notebooks show; ``play().save("episode.html")`` writes it as a page."""
+        return import_module(_SHOWN_BY).Player(self, height)
+
+    def __repr__(self) -> str:
+        outcome, count = str(self.outcome).replace("_", " "), len(self.person_id)
+        return (
+            f"EpisodeRecord({self.scenario.suite}/{self.scenario.name}, {self.policy.name}, seed {self.seed}: "
+            f"{outcome} after {self.duration:.1f} s among {count} {'person' if count == 1 else 'people'})"
+        )
+
+    def _repr_html_(self) -> str:
+        html: str = import_module(_SHOWN_BY).record_html(self)
+        return html
 
     def meaning(self) -> dict[str, Any]:
         """What the digest covers beside the arrays, as plain data."""

@@ -96,6 +96,8 @@ class ReplayPlacement(Model):
     """Name of an installed dataset."""
     path: str | None = None
     """A file with tracks; the format is detected."""
+    rate_hz: Positive | None = None
+    """How many frame numbers of the file at ``path`` pass in a second, unless the file says it."""
     start_s: Finite = 0.0
     """The recording's time that becomes time 0."""
     speed: Annotated[Positive, Field(le=1000)] = 1.0
@@ -116,6 +118,8 @@ class ReplayPlacement(Model):
     def _check(self) -> ReplayPlacement:
         if (self.dataset is None) == (self.path is None):
             raise ValueError("a replay needs either a dataset or a path")
+        if self.dataset is not None and self.rate_hz is not None:
+            raise ValueError("rate_hz goes with a path; an installed dataset has its own")
         return self
 
 

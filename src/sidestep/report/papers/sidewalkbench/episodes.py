@@ -16,8 +16,9 @@ from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
 from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
-from sidestep.suites.sidewalk.scenarios import STATIC, UNIT_KINDS
+from sidestep.suites.sidewalk.scenarios import STATIC
 from sidestep.types.base import Model, NonNegative
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult

@@ -30,7 +30,7 @@ from sidestep.report.papers.sidewalkbench.episodes import (
 from sidestep.report.papers.sidewalkbench.tables import UNIT_METRICS, behaviour_table, long_estimates
 from sidestep.report.papers.socnavbench.plots import STYLE
 from sidestep.report.table_model import Estimate
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
 Colours = Mapping[str, str]
 """Label → ``#rrggbb``."""

@@ -37,8 +37,8 @@ from sidestep.report.table_model import (
     ratio_of_sums,
     share,
 )
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
 
 PLACE_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",

@@ -8,7 +8,7 @@ from sidestep.render.figure import Motion, MotionTracker, track_motion
 from sidestep.render.mesh import Semantic
 from sidestep.render.robots import robot_figure
 from sidestep.render.robots.legged import LEG_SCALE
-from sidestep.render.vehicles import KINDS, PAINTS, paint_for, vehicle_figure
+from sidestep.render.vehicles import KINDS, PAINTS, vehicle_figure
 from sidestep.robots import load_robot, robot_names
 from sidestep.types.robot import RobotSpec
 from tests.render.skinning import skin, slip
@@ -137,4 +137,3 @@ def test_bad_vehicles_are_refused():
         vehicle_figure("car", "redd")
     with pytest.raises(BadInput, match="positive"):
         vehicle_figure("car", "red", (4.0, 0.0, 1.5))
-    assert paint_for(3) == paint_for(3)
