@@ -14,23 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sidestep.kernels import layout
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import (
-    ACTIVE,
-    PX,
-    PY,
-    RADIUS,
-    SHARE,
-    VX,
-    VY,
-    FloatArray,
-    IntArray,
-    float32,
-    float64,
-    int64,
-    uint32,
-    uint64,
-)
+from sidestep.kernels.layout import FloatArray, IntArray, float32, float64, int64, uint32, uint64
 
 MAX_NEIGHBOURS = 64
 SORT_ALL_BELOW = 28  # agents: so few are all sorted, without a guess
@@ -118,8 +104,8 @@ def _fit_grid(agents: FloatArray, flags: IntArray, active: int, expected: int, f
     x0, y0 = float32(np.inf), float32(np.inf)
     x1, y1 = -x0, -y0
     for j in range(agents.shape[1]):
-        if flags[ACTIVE, j] != 0:
-            x, y = agents[PX, j], agents[PY, j]
+        if flags[layout.ACTIVE, j] != 0:
+            x, y = agents[layout.PX, j], agents[layout.PY, j]
             x0, x1 = min(x0, x), max(x1, x)
             y0, y1 = min(y0, y), max(y1, y)
     width, height = float64(x1 - x0), float64(y1 - y0)
@@ -137,12 +123,12 @@ def _fit_grid(agents: FloatArray, flags: IntArray, active: int, expected: int, f
 @inlined
 def _copy_agent(agents: FloatArray, j: int, grid: NeighbourGrid, slot: int) -> None:
     grid.columns[slot] = uint32(j)
-    grid.copies[COPY_X, slot] = agents[PX, j]
-    grid.copies[COPY_Y, slot] = agents[PY, j]
-    grid.copies[COPY_VX, slot] = agents[VX, j]
-    grid.copies[COPY_VY, slot] = agents[VY, j]
-    grid.copies[COPY_RADIUS, slot] = agents[RADIUS, j]
-    grid.copies[COPY_SHARE, slot] = agents[SHARE, j]
+    grid.copies[COPY_X, slot] = agents[layout.PX, j]
+    grid.copies[COPY_Y, slot] = agents[layout.PY, j]
+    grid.copies[COPY_VX, slot] = agents[layout.VX, j]
+    grid.copies[COPY_VY, slot] = agents[layout.VY, j]
+    grid.copies[COPY_RADIUS, slot] = agents[layout.RADIUS, j]
+    grid.copies[COPY_SHARE, slot] = agents[layout.SHARE, j]
 
 
 @kernel
@@ -155,15 +141,15 @@ def _sort_into_cells(agents: FloatArray, flags: IntArray, grid: NeighbourGrid) -
     starts[: cells + 2] = 0
     cell_of = starts[cells + 2 :]
     for j in range(m):
-        if flags[ACTIVE, j] != 0:
-            cx = _cell_index(agents[PX, j], frame[ORIGIN_X], frame[PER_METRE_X], frame[CELLS_X])
-            cy = _cell_index(agents[PY, j], frame[ORIGIN_Y], frame[PER_METRE_Y], frame[CELLS_Y])
+        if flags[layout.ACTIVE, j] != 0:
+            cx = _cell_index(agents[layout.PX, j], frame[ORIGIN_X], frame[PER_METRE_X], frame[CELLS_X])
+            cy = _cell_index(agents[layout.PY, j], frame[ORIGIN_Y], frame[PER_METRE_Y], frame[CELLS_Y])
             cell_of[j] = cy * nx + cx
             starts[cell_of[j] + 2] += 1
     for c in range(2, cells + 2):
         starts[c] += starts[c - 1]
     for j in range(m):  # moves starts[c + 1] from the first place of cell c to that of cell c + 1
-        if flags[ACTIVE, j] != 0:
+        if flags[layout.ACTIVE, j] != 0:
             c = cell_of[j] + 1
             _copy_agent(agents, j, grid, uint32(starts[c]))
             starts[c] += 1
@@ -177,7 +163,7 @@ def build_neighbours(agents: FloatArray, flags: IntArray, max_neighbours: int, g
     """
     active = int64(0)
     for j in range(agents.shape[1]):
-        active += int64(flags[ACTIVE, j] != 0)
+        active += int64(flags[layout.ACTIVE, j] != 0)
     if agents.shape[1] > grid.frame[CAPACITY]:
         raise ValueError("the scratch was made for fewer agents")
     grid.frame[:PLACES] = ZERO
@@ -188,7 +174,7 @@ def build_neighbours(agents: FloatArray, flags: IntArray, max_neighbours: int, g
         return active
     place = 0
     for j in range(agents.shape[1]):
-        if flags[ACTIVE, j] != 0:
+        if flags[layout.ACTIVE, j] != 0:
             _copy_agent(agents, j, grid, uint32(place))
             place += 1
     grid.starts[0], grid.starts[1] = 0, active

@@ -20,29 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sidestep.kernels import layout as at
 from sidestep.kernels.approx import atan2_32, exp32_bounded
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import (
-    ACTIVE,
-    GROUP,
-    MAX_SPEED,
-    NEW_VX,
-    NEW_VY,
-    PX,
-    PY,
-    RADIUS,
-    VX,
-    VY,
-    WALL_REACH,
-    WISH_X,
-    WISH_Y,
-    FloatArray,
-    IntArray,
-    Walls,
-    float32,
-    int64,
-    uint64,
-)
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
 
 # Scratch is one float32 array: lists of int32, then tiles. A tile holds up to TILE candidates in rows of a
 # fixed stride, so that LLVM knows at compile time that the rows do not overlap; the stride is no divisor of a
@@ -67,7 +48,7 @@ TINY = float32(1e-12)  # m²: below this a distance counts as zero and gives no 
 STRENGTH_LIMIT = 4000.0  # m/s²: times exp(HIGHEST_EXPONENT) it stays below the limit of order_free_steps
 _ZERO, _HALF, _ONE, _TWO = float32(0.0), float32(0.5), float32(1.0), float32(2.0)
 _GROW = float32(1.25)
-_REACH = float32(WALL_REACH)
+_REACH = float32(at.WALL_REACH)
 
 
 Lists = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]  # order, cell of, group head, group next, cell first
@@ -119,8 +100,8 @@ def choose_cells(agents: FloatArray, flags: IntArray, people: int, reach: float,
     x0, y0, x1, y1 = _FAR, _FAR, -_FAR, -_FAR
     active = 0
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            x, y = agents[PX, i], agents[PY, i]
+        if flags[at.ACTIVE, i] != 0:
+            x, y = agents[at.PX, i], agents[at.PY, i]
             x0, y0 = (x if x < x0 else x0), (y if y < y0 else y0)
             x1, y1 = (x if x > x1 else x1), (y if y > y1 else y1)
             active += 1
@@ -141,14 +122,14 @@ def sort_into_cells(agents: FloatArray, flags: IntArray, people: int, cells: Cel
     for c in range(nx * ny + 2):
         cell_first[c] = 0
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            c = cell_index(agents[PY, i] - y0, per_cell, ny) * nx + cell_index(agents[PX, i] - x0, per_cell, nx)
+        if flags[at.ACTIVE, i] != 0:
+            c = cell_index(agents[at.PY, i] - y0, per_cell, ny) * nx + cell_index(agents[at.PX, i] - x0, per_cell, nx)
             cell_of[i] = c
             cell_first[c + 2] += 1
     for c in range(nx * ny):
         cell_first[c + 2] += cell_first[c + 1]
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
+        if flags[at.ACTIVE, i] != 0:
             slot = cell_of[i] + 1
             order[cell_first[slot]] = i
             cell_first[slot] += 1
@@ -166,7 +147,7 @@ def _place(tiles: FloatArray, k: int, x: float, y: float, vx: float, vy: float, 
 
 @inlined
 def _place_agent(tiles: FloatArray, k: int, agents: FloatArray, j: int) -> None:
-    _place(tiles, k, agents[PX, j], agents[PY, j], agents[VX, j], agents[VY, j], agents[RADIUS, j])
+    _place(tiles, k, agents[at.PX, j], agents[at.PY, j], agents[at.VX, j], agents[at.VY, j], agents[at.RADIUS, j])
 
 
 @kernel
@@ -188,7 +169,7 @@ def gather_candidates(
             count += 1
     count_people = count
     for j in range(people, agents.shape[1]):
-        if flags[ACTIVE, j] != 0:
+        if flags[at.ACTIVE, j] != 0:
             _place_agent(tiles, uint64(count), agents, j)
             count += 1
     padded = (count + LANES - 1) // LANES * LANES
@@ -219,7 +200,7 @@ def _wall_point_force(nx: int, ny: float, gap: float, vx: float, vy: float, law:
 def wall_acceleration(agents: FloatArray, i: int, walls: Walls, law: WallLaw) -> tuple[float, float]:
     """Sum of the forces of the locally nearest wall points within WALL_REACH of person ``i`` (m/s²)."""
     points, dirs, grid, grid_shape = walls.points, walls.dirs, walls.grid, walls.grid_shape
-    x, y, vx, vy, radius = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i], agents[RADIUS, i]
+    x, y, vx, vy, radius = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i], agents[at.RADIUS, i]
     per_cell = _ONE / grid[2]
     column = cell_index(x - grid[0], per_cell, grid_shape[0])
     cell = cell_index(y - grid[1], per_cell, grid_shape[1]) * grid_shape[0] + column
@@ -260,8 +241,8 @@ def widest_reach(agents: FloatArray, flags: IntArray, people: int, cutoff: float
     """The largest centre distance (m) at which the surfaces of two active people are within ``cutoff``."""
     radius = _ZERO
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            radius = max(radius, agents[RADIUS, i])
+        if flags[at.ACTIVE, i] != 0:
+            radius = max(radius, agents[at.RADIUS, i])
     return cutoff + _TWO * radius
 
 
@@ -308,8 +289,8 @@ def link_groups(flags: IntArray, people: int, head: IntArray, following: IntArra
         head[bucket] = -1
     for back in range(people):
         i = people - 1 - back
-        group = flags[GROUP, i]
-        if flags[ACTIVE, i] == 0 or group < 0:
+        group = flags[at.GROUP, i]
+        if flags[at.ACTIVE, i] == 0 or group < 0:
             continue
         bucket = group % people
         following[i] = head[bucket]
@@ -324,15 +305,15 @@ def group_acceleration(
     offset: int,
 ) -> tuple[float, float]:  # fmt: skip
     """Sum of the three group forces on person ``i`` (m/s²); ``params[offset:]`` are the group parameters."""
-    group = flags[GROUP, i]
-    x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
+    group = flags[at.GROUP, i]
+    x, y, vx, vy = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i]
     near = params[offset + _REPULSION_DISTANCE]
     sum_x, sum_y, push_x, push_y = _ZERO, _ZERO, _ZERO, _ZERO
     others = 0
     k = head[group % people]
     while k >= 0:
-        if k != i and flags[GROUP, k] == group:
-            dx, dy = agents[PX, k] - x, agents[PY, k] - y
+        if k != i and flags[at.GROUP, k] == group:
+            dx, dy = agents[at.PX, k] - x, agents[at.PY, k] - y
             sum_x += dx
             sum_y += dy
             others += 1
@@ -365,15 +346,15 @@ def write_velocity(
 ) -> None:  # fmt: skip
     """NEW_V = v + a dt, shortened to MAX_SPEED, where a is the force of the neighbours, (wish - v) / τ, the walls' and
     the group's."""
-    ax = force_x + (agents[WISH_X, i] - agents[VX, i]) * per_tau
-    ay = force_y + (agents[WISH_Y, i] - agents[VY, i]) * per_tau
+    ax = force_x + (agents[at.WISH_X, i] - agents[at.VX, i]) * per_tau
+    ay = force_y + (agents[at.WISH_Y, i] - agents[at.VY, i]) * per_tau
     if walls.points.shape[0] > 0:
         wall_x, wall_y = wall_acceleration(agents, i, walls, law)
         ax, ay = ax + wall_x, ay + wall_y
-    if flags[GROUP, i] >= 0:
+    if flags[at.GROUP, i] >= 0:
         group_x, group_y = group_acceleration(agents, flags, people, lists[2], lists[3], i, params, offset)
         ax, ay = ax + group_x, ay + group_y
-    vx, vy = agents[VX, i] + ax * dt, agents[VY, i] + ay * dt
-    speed, most = np.sqrt(vx * vx + vy * vy), agents[MAX_SPEED, i]
+    vx, vy = agents[at.VX, i] + ax * dt, agents[at.VY, i] + ay * dt
+    speed, most = np.sqrt(vx * vx + vy * vy), agents[at.MAX_SPEED, i]
     scale = most / speed if speed > most else _ONE
-    agents[NEW_VX, i], agents[NEW_VY, i] = vx * scale, vy * scale
+    agents[at.NEW_VX, i], agents[at.NEW_VY, i] = vx * scale, vy * scale
