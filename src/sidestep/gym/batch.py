@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cached_property
 from math import isfinite
 from queue import SimpleQueue
 from typing import Any
@@ -166,7 +167,6 @@ class EnvironmentBatch:
         self._arguments = (self._counters, self.worlds.batch, self._actions, self._views)
         self._step = compile_for(environment.step_environments, True, *self._arguments, self._scratch[0])
         self._initial = (self.worlds.batch, self._pool.batch.worlds, self._views)
-        self._restart = compile_for(environment.restart_environments, self.source, self.source, *self._initial)
         self.observe(np.arange(self.size))
 
     def _allocate(self, world: World, weights: RewardWeights, rows: int) -> None:
@@ -199,6 +199,10 @@ class EnvironmentBatch:
         self.worlds.direct()
         self._workers.call(self._help)
         self._step(True, *self._arguments, self._scratch[0])
+
+    @cached_property
+    def _restart(self) -> Callable[..., None]:
+        return compile_for(environment.restart_environments, self.source, self.source, *self._initial)
 
     @property
     def ending(self) -> IntArray:

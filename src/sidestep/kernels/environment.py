@@ -19,7 +19,7 @@ from sidestep.kernels.approx import sincos64
 from sidestep.kernels.dynamics import HOLONOMIC, ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import atomic_add, atomic_exchange, atomic_read, kernel, pause
 from sidestep.kernels.layout import FloatArray, IntArray, Scratch, WorldArrays, WorldBatch, float32, float64
-from sidestep.kernels.world import step_one, world_of
+from sidestep.kernels.world import step_world, world_of
 
 # robot observation: goal (x, y), velocity (x, y), turn rate, radius, speed limit, share of the time used
 ROBOT_FEATURES = 8
@@ -198,7 +198,7 @@ def _step_environment(b: int, batch: WorldBatch, actions: ActionArrays, views: V
     people = world.agents.shape[1] - robots
     _begin(b, world, people, actions)
     for k in range(actions.every):
-        step_one(b, world, batch, scratch)
+        step_world(b, world, batch, scratch.before, scratch.orca, scratch.force)
         referee.judge_world(b, world, batch, robots)
         if _reward(b, world, people, k == actions.every - 1, actions) == 0:
             break
