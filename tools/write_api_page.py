@@ -208,9 +208,9 @@ def api_page() -> str:
     functions = [name for name in public if not inspect.isclass(getattr(sidestep, name))]
     lines += _functions("sidestep", sorted(functions, key=lambda name: name != "run"))
     lines += ["## Single steps", "", "For scripts that need one part of a run only.", ""]
-    for name, functions in FUNCTIONS.items():
+    for name, listed in FUNCTIONS.items():
         module = importlib.import_module(name)
-        lines += _functions(name, [function for function in functions if hasattr(module, function)])
+        lines += _functions(name, [function for function in listed if hasattr(module, function)])
     for chapter, modules in TYPES.items():
         lines += [f"## {chapter}", ""]
         for name, classes in modules.items():

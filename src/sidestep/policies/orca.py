@@ -90,5 +90,5 @@ class Orca(Policy):
         if agents.shape[1] > self._columns:
             self._columns = 2 * agents.shape[1]
             self._scratch = make_orca_scratch(self._columns)
-        orca_world(agents, flags, 1, *self._body.walls, self._parameters, self._scratch)
+        orca_world(agents, flags, 1, self._body.walls, self._parameters, self._scratch)
         return HolonomicVelocity(float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0]))

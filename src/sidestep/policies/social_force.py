@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
 from sidestep.kernels import layout
@@ -75,10 +73,10 @@ class SocialForce(Policy):
         self._body = RobotAgent(task, layout.MODEL_MOUSSAID, 1.0, 0.0, self.settings["guide"])
         robot = task.robot
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
-        self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
+        self._step_s = layout.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
         s = self.settings
         self._near = tuple(
-            np.float32(value) for value in (s["near_strength"], s["near_range"], DEEPEST_M, s["relaxation_time"])
+            layout.float32(value) for value in (s["near_strength"], s["near_range"], DEEPEST_M, s["relaxation_time"])
         )
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
@@ -94,7 +92,6 @@ class SocialForce(Policy):
             self._columns = 2 * agents.shape[1]
             self._scratch = make_social_force_scratch(self._columns)
         push_apart(agents, *self._near)
-        points, dirs, following, _, _, *cells = self._body.walls
-        moussaid_world(agents, flags, 1, points, dirs, following, *cells, self._parameters, self._step_s, self._scratch)
+        moussaid_world(agents, flags, 1, self._body.walls, self._parameters, self._step_s, self._scratch, 0, 1)
         vx, vy = float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0])
         return HolonomicVelocity(*self._body.stopped_at_walls(observation.robot, vx, vy))

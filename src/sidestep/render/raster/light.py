@@ -99,7 +99,7 @@ def _shadow_rays(line: L.Line, shadow: L.ShadowArrays) -> Any:
 
 
 @inlined
-def _shadow_texel(rays: Any, eye: Any, x: np.uint64, depth: np.float32, most: np.float32) -> Any:
+def _shadow_texel(rays: Any, eye: Any, x: int, depth: np.float32, most: np.float32) -> Any:
     """Texel, share of the next one and height of pixel ``x`` at ``depth``; the first texel where it is not inside."""
     k = np.float32(np.int32(x))
     sx0, sy0, sh0, sx1, sy1, sh1 = rays
