@@ -9,10 +9,12 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from sidestep.types.base import FloatArray
 from sidestep.types.command import Command
+from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 from sidestep.types.scenario import Scenario
+from sidestep.types.scene import CompiledScene
 from sidestep.types.tracks import Tracks
 
 
@@ -40,6 +42,28 @@ class Policy(Protocol):
 
     def act(self, observation: Observation) -> Command:
         """What to do until asked again."""
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """Predicts where people will be.
+
+    ``needs`` names what it wants besides the history: ``map`` (the scene) and ``ego`` (the robot's state and plan).
+    What it does not name may be None, and what it names may be None as well where nobody knows it. ``history_s`` is
+    how far back it looks (s); 0: the present alone. A predictor may also have ``summary`` and ``citation`` strings and
+    a ``settings`` mapping. It keeps nothing between two calls, so that one object serves many episodes, and it returns
+    the same forecast for the same input. ``sidestep.prediction.check_predictor`` tries one out.
+    """
+
+    needs: ClassVar[frozenset[str]]
+    history_s: ClassVar[float]
+
+    def predict(
+        self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
+    ) -> Forecast:
+        """A ``SampleForecast`` or ``MixtureForecast`` of everybody in ``history``, in its order, at the times
+        ``horizons_s (H,)`` after the last one of the history, s."""
+        ...
 
 
 class Camera(Protocol):

@@ -1,7 +1,7 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.predictors``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras"]
+Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "predictors"]
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -63,6 +63,10 @@ DATASETS: dict[str, str] = {
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:make_camera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
+PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
+PREDICTOR_NEEDS = frozenset({"map", "ego"})
+"""What a predictor may name in ``needs``."""
+
 
 @cache
 def table(kind: Kind) -> dict[str, str]:
@@ -72,7 +76,8 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        known = dict({"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}[kind])
+        bundled = {"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}
+        known = dict((bundled | {"predictors": PREDICTORS})[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -104,6 +109,7 @@ def kind_in_singular(kind: Kind) -> str:
         "suites": "suite",
         "datasets": "dataset format",
         "cameras": "camera",
+        "predictors": "predictor",
     }
     return singular[kind]
 
@@ -193,3 +199,28 @@ def policy_maker(reference: str, settings: dict[str, Any] | None = None) -> Call
             raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {why}") from error
 
     return make
+
+
+def make_predictor(reference: str, settings: dict[str, Any] | None = None) -> Any:
+    """A new predictor from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
+    factory = import_attribute(reference) if ":" in reference else load("predictors", reference)
+    try:
+        predictor = factory(**(settings or {}))
+    except TypeError as error:
+        why = f"{error}{place_of(error)}"
+        raise BadInput(f"predictor {reference!r} does not take these settings {settings or {}}: {why}") from error
+    check_predictor_members(predictor, reference)
+    return predictor
+
+
+def check_predictor_members(predictor: Any, reference: str) -> None:
+    """``BadInput`` unless the object has the members of a predictor (``sidestep.interfaces.Predictor``)."""
+    if not callable(getattr(predictor, "predict", None)):
+        raise BadInput(f"predictor {reference!r} has no method 'predict'; it has `needs`, `history_s` and `predict`")
+    for need in getattr(predictor, "needs", ("needs",)):
+        if need not in PREDICTOR_NEEDS:
+            raise BadInput(
+                f"predictor {reference!r}: `needs` must be a set of names{did_you_mean(str(need), PREDICTOR_NEEDS)}"
+            )
+    if not 0.0 <= getattr(predictor, "history_s", -1.0) < float("inf"):
+        raise BadInput(f"predictor {reference!r}: `history_s` must say how many seconds of history it wants, 0 or more")

@@ -14,21 +14,22 @@ no further than to where the body would touch a wall.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import ceil
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.policies.sampling.splines import Splines
 from sidestep.types import CompiledScene
-from sidestep.types.base import FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 MOST_ROUNDS = 200  # of four sweeps; a spiral needs one round per turn
 SETTLED = 1e-6  # m: a smaller change is none
 
 
 @inlined
-def _update(distance, slowness, cell, i, j):
+def _update(distance: FloatArray, slowness: FloatArray, cell: float, i: int, j: int) -> float:
     """Lower D[i, j] to what its neighbours offer; the change, m."""
     ny, nx = distance.shape
     left = distance[i, j - 1] if j > 0 else math.inf
@@ -45,12 +46,11 @@ def _update(distance, slowness, cell, i, j):
     change = distance[i, j] - offer
     if change > 0.0:
         distance[i, j] = offer
-        return change
-    return 0.0
+    return max(change, 0.0)
 
 
 @kernel
-def sweep_geodesic(distance, slowness, cell):
+def sweep_geodesic(distance: FloatArray, slowness: FloatArray, cell: float) -> int:
     """Fill ``distance (ny, nx)`` (m; 0 or exact at the sources, infinite elsewhere) in place; the rounds it took.
 
     ``slowness (ny, nx)`` is the cost of a metre, 1 in the open; a cell whose slowness is infinite is never entered and
@@ -72,8 +72,8 @@ def sweep_geodesic(distance, slowness, cell):
 
 
 @kernel
-def spread_outward(distance, steepness, cell, spare):
-    """Give cells beside filled ones a value, so that a body pushed where it does not fit finds its way back.
+def spread_outward(distance: FloatArray, steepness: float, cell: float, spare: FloatArray) -> None:
+    """Give cells beside filled ones a value, so that a robot pushed where it does not fit gets back.
 
     A cell without a value gets the least of its eight neighbours plus ``steepness`` times the step. ``spare (ny, nx)``
     is work space. One call moves the border by one cell.
@@ -93,13 +93,46 @@ def spread_outward(distance, steepness, cell, spare):
             distance[i, j] = spare[i, j]
 
 
-RADIUS, HARD_GAP, MARGIN, W_OBSTACLE, PER_SPEED, PER_TURN, GOAL_X, GOAL_Y, GOAL_REACH, PARAMETERS = range(10)
 END_EVERY = 3  # a trajectory may end at every third sample, counted from its last, and at any beside the goal
 FAR = 1e3  # m: clearance beyond the grid
 
 
+class PathCosts(NamedTuple):
+    """Constants of the cost J, see the module's text."""
+
+    radius: float  # m, of the body
+    margin: float  # m, from the body's surface
+    wall_weight: float
+    per_metre: float  # s per metre left to the goal
+    per_turn: float  # s per unit of 1 - cos α
+    goal_reach: float  # m: within this distance it has arrived
+
+
+class GoalField(NamedTuple):
+    """Clearance and distance to the goal on one grid. Without walls both are (0, 0): the straight distance is meant."""
+
+    goal: tuple[float, float]
+    clearance: FloatArray  # (ny, nx) float32, m
+    distance: FloatArray  # (ny, nx) float32, m; infinite where no path leads
+    origin: tuple[float, float]
+    cell: float
+
+    def distance_at(self, x: float, y: float) -> float:
+        """Distance to the goal round the walls (weighted near them if the field is), m."""
+        return float(downhill(self, x, y)[0])
+
+    def distance_and_direction(self, x: float, y: float) -> tuple[float, float, float]:
+        """Distance (m) and the unit vector in which it falls."""
+        d, ux, uy = downhill(self, x, y)
+        return d, ux, uy
+
+    def clearance_at(self, x: float, y: float) -> float:
+        """Distance from (x, y) to the nearest solid, m."""
+        return float(clearance_at(self, x, y))
+
+
 @inlined
-def _bilinear(values, column, row):
+def _bilinear(values: FloatArray, column: float, row: float) -> Any:
     """Value between four samples; infinite where one of those that count is."""
     ny, nx = values.shape
     j, i = min(int(column), nx - 2), min(int(row), ny - 2)
@@ -110,29 +143,30 @@ def _bilinear(values, column, row):
 
 
 @inlined
-def _is_on(values, column, row):
+def _is_on(values: FloatArray, column: float, row: float) -> bool:
     ny, nx = values.shape
     return nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
 
 
 @kernel
-def clearance_at(clearance, x0, y0, cell, x, y):
+def clearance_at(field: GoalField, x: float, y: float) -> Any:
     """Distance to the nearest solid (m) from the field; ``FAR`` beyond it."""
-    column, row = (x - x0) / cell, (y - y0) / cell
-    return _bilinear(clearance, column, row) if _is_on(clearance, column, row) else FAR
+    column, row = (x - field.origin[0]) / field.cell, (y - field.origin[1]) / field.cell
+    return _bilinear(field.clearance, column, row) if _is_on(field.clearance, column, row) else FAR
 
 
 @kernel
-def downhill(goal_distance, x0, y0, cell, goal_x, goal_y, x, y):
+def downhill(field: GoalField, x: float, y: float) -> Any:
     """D (m) at (x, y) and the unit vector in which it falls the most; straight to the goal beyond the grid.
 
     Infinite, with the straight direction, where the field has no value.
     """
-    dx, dy = goal_x - x, goal_y - y
+    goal_distance, cell = field.distance, field.cell
+    dx, dy = field.goal[0] - x, field.goal[1] - y
     straight = math.sqrt(dx * dx + dy * dy)
     if straight > 1e-9:
         dx, dy = dx / straight, dy / straight
-    column, row = (x - x0) / cell, (y - y0) / cell
+    column, row = (x - field.origin[0]) / cell, (y - field.origin[1]) / cell
     if not _is_on(goal_distance, column, row):
         return straight, dx, dy
     d = _bilinear(goal_distance, column, row)
@@ -151,18 +185,20 @@ def downhill(goal_distance, x0, y0, cell, goal_x, goal_y, x, y):
 
 @kernel
 def spline_costs(
-    xs, ys, cosines, sines, times, first, pose, clearance, goal_distance, x0, y0, cell, hard, parameters, costs, ends
-):
+    splines: Splines, pose: FloatArray, field: GoalField, hard: float, weights: PathCosts, costs: FloatArray,
+    ends: IntArray,
+) -> int:  # fmt: skip
     """Write the least J of each trajectory into ``costs (n,)``, infinite if none, and its sample into ``ends (n,)``.
 
-    ``xs, ys, cosines, sines, times (n, K)`` float32 in the robot's frame; ``first (n,)`` the first sample at which one
-    may end (before it only within ``GOAL_REACH`` of the goal); ``pose`` = x, y, cos, sin; ``hard`` the least clearance
-    of the centre (m). Returns the number of the cheapest, -1 if all are infinite; the first of equals.
+    A trajectory may end from its sample ``first`` on, and before it only within ``goal_reach`` of the goal. ``pose`` =
+    x, y, cos, sin; ``hard`` the least clearance of the centre (m). Returns the index of the cheapest, -1 if all are
+    infinite; the first of equals.
     """
+    xs, ys, cosines, sines, times, first = (
+        splines.x, splines.y, splines.cos, splines.sin, splines.time, splines.first
+    )  # fmt: skip
     px, py, pc, ps = pose[0], pose[1], pose[2], pose[3]
-    goal_x, goal_y = parameters[GOAL_X], parameters[GOAL_Y]
-    margin, radius = parameters[MARGIN], parameters[RADIUS]
-    reach2 = parameters[GOAL_REACH] * parameters[GOAL_REACH]
+    margin, reach = weights.margin, weights.goal_reach
     last = xs.shape[1] - 1
     best = -1
     for n in range(xs.shape[0]):
@@ -171,27 +207,27 @@ def spline_costs(
         for k in range(1, xs.shape[1]):
             lx, ly = xs[n, k], ys[n, k]
             x, y = px + pc * lx - ps * ly, py + ps * lx + pc * ly
-            c = clearance_at(clearance, x0, y0, cell, x, y)
+            c = clearance_at(field, x, y)
             if c < hard:
                 break
-            short = (margin - (c - radius)) / margin
+            short = (margin - (c - weights.radius)) / margin
             if short > 0.0:
-                penalty += parameters[W_OBSTACLE] * short * short * (times[n, k] - times[n, k - 1])
+                penalty += weights.wall_weight * short * short * (times[n, k] - times[n, k - 1])
             if best >= 0 and times[n, k] + penalty >= costs[best]:
                 break  # every later end costs more
-            gx, gy = x - goal_x, y - goal_y
-            beside = gx * gx + gy * gy < reach2
+            gx, gy = x - field.goal[0], y - field.goal[1]
+            beside = gx * gx + gy * gy < reach * reach
             if not beside and (k < first[n] or (last - k) % END_EVERY != 0):
                 continue
-            d, ux, uy = downhill(goal_distance, x0, y0, cell, goal_x, goal_y, x, y)
+            d, ux, uy = downhill(field, x, y)
             if not d < math.inf:
                 continue
-            arrived = d < parameters[GOAL_REACH]
+            arrived = d < reach
             if k < first[n] and not arrived:
                 continue
             hx, hy = pc * cosines[n, k] - ps * sines[n, k], ps * cosines[n, k] + pc * sines[n, k]
             turn = 0.0 if arrived else 1.0 - (hx * ux + hy * uy)
-            cost = times[n, k] + penalty + parameters[PER_SPEED] * d + parameters[PER_TURN] * turn
+            cost = times[n, k] + penalty + weights.per_metre * d + weights.per_turn * turn
             if cost < costs[n]:
                 costs[n], ends[n] = cost, k
         if costs[n] < math.inf and (best < 0 or costs[n] < costs[best]):
@@ -200,15 +236,15 @@ def spline_costs(
 
 
 @kernel
-def farthest_in_sight(points, count, clearance, x0, y0, cell, hard, x, y):
-    """The last of ``points[:count]`` to which a straight walk from (x, y) keeps ``hard`` m from solids; -1 if none."""
-    for k in range(count - 1, -1, -1):
+def farthest_in_sight(points: FloatArray, field: GoalField, hard: float, x: float, y: float) -> int:
+    """Index of the last of ``points (K, 2)`` whose straight line from (x, y) keeps ``hard`` m off solids; -1: none."""
+    for k in range(points.shape[0] - 1, -1, -1):
         dx, dy = points[k, 0] - x, points[k, 1] - y
-        steps = int(math.sqrt(dx * dx + dy * dy) / cell) + 1
+        steps = int(math.sqrt(dx * dx + dy * dy) / field.cell) + 1
         free = True
         for s in range(1, steps + 1):
             f = s / steps
-            if clearance_at(clearance, x0, y0, cell, x + f * dx, y + f * dy) < hard:
+            if clearance_at(field, x + f * dx, y + f * dy) < hard:
                 free = False
                 break
         if free:
@@ -220,44 +256,17 @@ STEEPNESS = 10.0
 """Cost of a metre where the body does not fit; the field reaches as far as its centre can be pushed."""
 
 
-@dataclass(frozen=True, eq=False)
-class GoalField:
-    """Clearance and distance to the goal on one grid. Without walls both are (0, 0): the straight distance is meant."""
-
-    goal: tuple[float, float]
-    clearance: FloatArray  # (ny, nx) float32, m
-    distance: FloatArray  # (ny, nx) float32, m; infinite where no way leads
-    origin: tuple[float, float]
-    cell: float
-
-    def distance_at(self, x: float, y: float) -> float:
-        """Distance to the goal round the walls (weighted near them if the field is), m."""
-        return float(self.look(x, y)[0])
-
-    def look(self, x: float, y: float) -> tuple[float, float, float]:
-        """Distance (m) and the unit vector in which it falls."""
-        d, ux, uy = downhill(self.distance, *self.origin, self.cell, *self.goal, x, y)
-        return d, ux, uy
-
-    def clearance_at(self, x: float, y: float) -> float:
-        """Distance from (x, y) to the nearest solid, m."""
-        return float(clearance_at(self.clearance, *self.origin, self.cell, x, y))
-
-
 def make_goal_field(
-    scene: CompiledScene | None,
-    goal: tuple[float, float],
-    radius: float,
-    *,
-    margin: float = 0.0,
+    scene: CompiledScene | None, goal: tuple[float, float], radius: float, *, margin: float = 0.0,
     wall_weight: float = 0.0,
-) -> GoalField:
+) -> GoalField:  # fmt: skip
     """Distance to ``goal`` for the centre of a disc of ``radius`` (m).
 
     A metre costs ``1 + wall_weight ((margin - c) / margin)²`` where the body's surface is c < ``margin`` from a wall;
-    with the defaults the field is the length of the shortest way. A cell is closed when its clearance is more than
+    with the defaults the field is the length of the shortest path. A cell is closed when its clearance is more than
     half a cell below ``radius``, so that a passage that just fits is never closed by where the samples lie.
     """
+    goal = float(goal[0]), float(goal[1])
     if scene is None or not len(scene.wall_points):
         none = np.zeros((0, 0), np.float32)
         return GoalField(goal, none, none, (0.0, 0.0), 1.0)
@@ -274,17 +283,13 @@ def make_goal_field(
     spare = np.empty_like(distance)
     for _ in range(ceil(radius / cell) + 1):
         spread_outward(distance, STEEPNESS, cell, spare)
-    return GoalField(goal, clearance, distance.astype(np.float32), origin, cell)
+    return GoalField(goal, clearance, distance.astype(np.float32), (float(origin[0]), float(origin[1])), cell)
 
 
 def _place_sources(
-    distance: FloatArray,
-    is_open: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-    free: float,
-    goal: tuple[float, float],
-    origin: tuple[float, float],
+    distance: FloatArray, is_open: BoolArray, free: float, goal: tuple[float, float], origin: tuple[float, float],
     cell: float,
-) -> None:
+) -> None:  # fmt: skip
     """Exact distances in the free disc about the goal; where the body does not fit at the goal, in one that just
     reaches open cells."""
     ny, nx = distance.shape
