@@ -47,23 +47,23 @@ class CrowdPredictor:
         self._straight = np.zeros((0, len(times_s), 2))
         self.needs_plan = "ego" in predictor.needs
 
-    def remember(self, time: float, ids: list[int], people: FloatArray) -> None:
+    def remember(self, time: float, ids: IntArray, people: FloatArray) -> None:
         """Keep ``people (N, 4 or more)`` (x, y, vx, vy) at ``time`` for predictors that look back."""
         if self._rows == 1:
             return
         while self._frames and self._frames[-1][0] >= time:
             self._frames.pop()
-        self._frames.append((time, dict(zip(ids, people[:, :4].tolist(), strict=True))))
+        self._frames.append((time, dict(zip(ids.tolist(), people[:, :4].tolist(), strict=True))))
         while self._frames[0][0] < time - self._rows * self._step_s:
             self._frames.popleft()
 
     def paths(
-        self, time: float, ids: list[int], people: FloatArray, robot: RobotState, plan: FloatArray | None
+        self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, plan: FloatArray | None
     ) -> tuple[CrowdPaths, IntArray | None]:
         """The paths of ``people (N, 5 or more)`` from ``time`` on, and whose they are (R,); None: one for each.
 
         ``plan (H, 2)``: where the robot means to be at the times ahead, if it knows."""
-        if not ids:
+        if not len(ids):
             return CrowdPaths(people, self._straight), None
         forecast = self._forecast(self._history(time, ids, people), self._horizons_s, robot, plan)
         if isinstance(forecast, StraightForecast):
@@ -80,25 +80,28 @@ class CrowdPredictor:
         return CrowdPaths(lines, bends), person
 
     def positions(
-        self, time: float, ids: list[int], people: FloatArray, robot: RobotState, after_s: float
+        self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, after_s: float
     ) -> FloatArray:
         """(N, 2) expected positions ``after_s`` seconds later, m."""
-        if not ids:
+        if not len(ids):
             return people[:, :2]
         history = self._history(time, ids, people)
-        return self._forecast(history, np.array([after_s]), robot, None).mean()[:, 0]
+        forecast = self._forecast(history, np.array([after_s]), robot, None)
+        if isinstance(forecast, StraightForecast):
+            return forecast.position + after_s * forecast.velocity
+        return forecast.mean()[:, 0]
 
-    def _history(self, time: float, ids: list[int], people: FloatArray) -> TrackHistory:
+    def _history(self, time: float, ids: IntArray, people: FloatArray) -> TrackHistory:
         present = people[None, :, :2], people[None, :, 2:4]
         if self._rows == 1:
-            return TrackHistory(np.array(ids), *present, self._step_s)
+            return TrackHistory(ids, *present, self._step_s)
         past = np.full((self._rows, len(ids), 4), np.nan)
         for frame_time, known in self._frames:
             row = self._rows - 1 - round((time - frame_time) / self._step_s)
             if 0 <= row < self._rows - 1:
-                past[row] = [known.get(number, (np.nan,) * 4) for number in ids]
+                past[row] = [known.get(number, (np.nan,) * 4) for number in ids.tolist()]
         past[-1] = people[:, :4]
-        return TrackHistory(np.array(ids), past[:, :, :2], past[:, :, 2:], self._step_s)
+        return TrackHistory(ids, past[:, :, :2], past[:, :, 2:], self._step_s)
 
     def _forecast(
         self, history: TrackHistory, horizons_s: FloatArray, robot: RobotState, plan: FloatArray | None

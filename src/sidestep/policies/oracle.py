@@ -316,7 +316,8 @@ class Oracle:
         legs = np.arange(len(self._path))
         first = self._time / self._leg_s + 1.0
         at = np.append(first + np.arange(max(ceil(legs[-1] - first), 0)), legs[-1])
-        return np.stack([exact.interp(at, legs, self._path[:, c]) for c in (0, 1)], axis=1)
+        path: FloatArray = exact.interp(at, legs, self._path)
+        return path
 
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The velocity that leads to where the plan is one step from now."""

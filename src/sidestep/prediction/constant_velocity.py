@@ -39,15 +39,19 @@ class ConstantVelocity:
         """Settings: the fields of :class:`ConstantVelocitySettings`."""
         self._settings = ConstantVelocitySettings.parse(settings, "predictor constant_velocity")
         self.settings: dict[str, Any] = self._settings.model_dump()
-        self._horizons_s: FloatArray | None = None
+        self._last: StraightForecast | None = None
 
     def predict(
         self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
     ) -> StraightForecast:
         """Straight lines from the last time of the history."""
-        if horizons_s is not self._horizons_s:
-            self._horizons_s, self._variance = horizons_s, self._variance_at(horizons_s)
-        return StraightForecast(horizons_s, history.position[-1], history.velocity[-1], self._variance)
+        position, velocity = history.position[-1], history.velocity[-1]
+        if self._last is not None and self._last.horizons_s is horizons_s:
+            return self._last.of(position, velocity)
+        forecast = StraightForecast(horizons_s, position, velocity, self._variance_at(horizons_s))
+        if not horizons_s.flags.writeable:  # a planner asks for the same times again and again
+            self._last = forecast
+        return forecast
 
     def _variance_at(self, t: FloatArray) -> FloatArray:
         """σ²(t), m²."""

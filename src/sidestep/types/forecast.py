@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -20,31 +21,25 @@ SYMMETRY_TOLERANCE = 1e-9
 SAME_HORIZON_S = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class TrackHistory:
     """N tracked people at T times, ``step_s`` apart; the last time is now. Everybody is seen now; NaN before that
     while a person was not seen. With T = 1 only the present is known."""
 
-    id: IntArray  # (N,) one number per person, each once
-    position: FloatArray  # (T, N, 2) m
-    velocity: FloatArray  # (T, N, 2) m/s
-    step_s: float
+    __slots__ = ("id", "position", "step_s", "velocity")
 
-    def __post_init__(self) -> None:
-        shape = self.position.shape
-        if len(shape) != 3 or shape[0] < 1 or shape[1:] != (len(self.id), 2):
+    def __init__(self, id: IntArray, position: FloatArray, velocity: FloatArray, step_s: float) -> None:
+        """``id (N,)``: one number per person, each once. ``position`` and ``velocity (T, N, 2)``: m and m/s."""
+        self.id, self.position, self.velocity, self.step_s = id, position, velocity, step_s
+        shape = position.shape
+        if len(shape) != 3 or shape[0] < 1 or shape[1:] != (len(id), 2):
             raise BadInput(
-                f"history: position has shape {shape}; expected (T, {len(self.id)}, 2) with at least one time for "
-                f"{len(self.id)} people"
+                f"history: position has shape {shape}; expected (T, {len(id)}, 2) with at least one time for {len(id)} "
+                "people"
             )
-        if self.velocity.shape != shape:
-            raise BadInput(f"history: velocity has shape {self.velocity.shape}, position {shape}; they must be equal")
-        if not self.step_s > 0.0:
-            raise BadInput(f"history: step_s is {self.step_s}; give the time between two rows in seconds")
-        for name, now in (("position", self.position[-1]), ("velocity", self.velocity[-1])):
-            if not np.isfinite(now).all():
-                person = int(np.argmin(np.isfinite(now).all(axis=1)))
-                raise BadInput(f"history: {name} of person {self.id[person]} is not finite at the last time")
+        if velocity.shape != shape:
+            raise BadInput(f"history: velocity has shape {velocity.shape}, position {shape}; they must be equal")
+        if not step_s > 0.0:
+            raise BadInput(f"history: step_s is {step_s}; give the time between two rows in seconds")
 
     def __len__(self) -> int:
         return len(self.id)
@@ -211,15 +206,27 @@ class StraightForecast(MixtureForecast):
     def __init__(self, horizons_s: Any, position: FloatArray, velocity: FloatArray, variance: FloatArray) -> None:
         """``position`` and ``velocity (N, 2)``: m and m/s at time 0. ``variance (H,)``: m² along each axis."""
         Forecast.__init__(self, horizons_s)
+        if variance.shape != self.horizons_s.shape or not (variance > 0.0).all():
+            raise BadInput(f"forecast: variance must be {len(self.horizons_s)} numbers above 0, one per horizon")
+        self.variance = variance
+        self._set_lines(position, velocity)
+
+    def of(self, position: FloatArray, velocity: FloatArray) -> StraightForecast:
+        """A forecast of other people with the same horizons and variances, which are not checked again."""
+        other = StraightForecast.__new__(StraightForecast)
+        other.horizons_s, other.variance = self.horizons_s, self.variance
+        other._set_lines(position, velocity)
+        return other
+
+    def _set_lines(self, position: FloatArray, velocity: FloatArray) -> None:
         if position.ndim != 2 or position.shape[1] != 2 or velocity.shape != position.shape:
             raise BadInput(
                 f"forecast: position has shape {position.shape} and velocity {velocity.shape}; expected (people, 2)"
             )
-        if variance.shape != self.horizons_s.shape or not (variance > 0.0).all():
-            raise BadInput(f"forecast: variance must be {len(self.horizons_s)} numbers above 0, one per horizon")
-        if not (np.isfinite(position).all() and np.isfinite(velocity).all()):
-            raise BadInput("forecast: position and velocity must be finite")
-        self.position, self.velocity, self.variance = position, velocity, variance
+        if not isfinite(np.add.reduce(position + velocity, axis=None)):  # one number that is not finite makes it so
+            person = int(np.argmin(np.isfinite(position + velocity).all(axis=1)))
+            raise BadInput(f"forecast: position or velocity of person {person} is not finite")
+        self.position, self.velocity = position, velocity
 
     def __len__(self) -> int:
         return len(self.position)

@@ -13,8 +13,8 @@ from sidestep import exact
 from sidestep.policies.crowd_forecast import CrowdPaths, bends_at
 from sidestep.policies.mpc import field as rows
 from sidestep.policies.mpc.field import make_ground
-from sidestep.policies.mpc.search import BLOCKED, Window, fill_crowd, fill_static, search_window
-from sidestep.policies.mpc.smooth import Motion, Scratch, follow, replan, smooth
+from sidestep.policies.mpc.search import BLOCKED, Window, search_window
+from sidestep.policies.mpc.smooth import TIMES, Motion, follow, make_motion, make_scratch, replan, smooth
 from sidestep.types import Task
 from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Positive
 
@@ -94,8 +94,6 @@ class MpcSettings(Model):
         return weights
 
 
-TIMES = np.concatenate([[0.0], np.cumsum([0.1] * 10 + [0.2] * 10 + [0.3] * 9)])
-"""Knots of a motion, s: fine where it matters soon, 5.7 s in all."""
 LEG_S, LEGS = 0.6, 9
 """The search's legs, s, and how many."""
 CELLS_PER_LEG = 3
@@ -104,19 +102,6 @@ LEG_TIMES = LEG_S * np.arange(LEGS + 1)
 HALF_LEG_TIMES = 0.5 * LEG_S * np.arange(1, 2 * LEGS + 1)
 FOLLOW = (5.0, 0.02, 0.1)
 """Weights of position, jerk and acceleration in the first motion along a new path."""
-
-
-def make_motion() -> Motion:
-    """A motion that stays at the origin."""
-    return Motion(np.zeros((len(TIMES), 6)), np.zeros((len(TIMES) - 1, 2)), TIMES)
-
-
-def make_scratch() -> Scratch:
-    """Working memory of the smoothing."""
-    n = len(TIMES) - 1
-    return Scratch(
-        np.zeros((n, 2, 6)), np.zeros((n, 2)), np.zeros(6), np.zeros((6, 6)), np.zeros((2, 6)), make_motion()
-    )
 
 
 def make_window(speed: float) -> Window:
@@ -154,8 +139,8 @@ class Planner:
         """(N, 2) where the last motion is at the knots after ``time``, m; None before the first."""
         if self._time is None:
             return None
-        at, states = TIMES[1:] + (time - self._time), self.motion.states
-        return np.stack([exact.interp(at, TIMES, states[:, c]) for c in range(2)], axis=1)
+        path: FloatArray = exact.interp(TIMES[1:] + (time - self._time), TIMES, self.motion.states[:, :2])
+        return path
 
     def plan(self, time: float, start: FloatArray, people: CrowdPaths) -> Motion:
         """The motion from ``start`` (x, y, vx, vy, ax, ay) at ``time``; ``people.bends`` are at ``TIMES``."""
@@ -186,16 +171,14 @@ class Planner:
 
     def _search(self, start: FloatArray, people: CrowdPaths, weights: FloatArray, limit: float) -> FloatArray | None:
         """Points (N+1, 2) at the knots of the cheapest path, None if none is cheaper than ``limit``."""
-        x, y, vx, vy = start[:4].tolist()
         window = self._window
         if len(people.bends):
             people = CrowdPaths(people.lines, bends_at(people.bends, TIMES, HALF_LEG_TIMES))
-        fill_crowd(window, x, y, people, weights)
-        fill_static(window, x, y, self._ground, weights)
-        if search_window(window, vx, vy, weights, limit) >= BLOCKED:
+        if search_window(window, start, people, self._ground, weights, limit) >= BLOCKED:
             return None
-        points = np.array([x, y]) + (window.path[:, ::-1] - window.half) * window.cell
-        return np.stack([exact.interp(TIMES, LEG_TIMES, points[:, c]) for c in range(2)], axis=1)
+        points = start[:2] + (window.path[:, ::-1] - window.half) * window.cell
+        path: FloatArray = exact.interp(TIMES, LEG_TIMES, points)
+        return path
 
 
 def leg_moves(reach: float) -> IntArray:

@@ -5,20 +5,26 @@ their paths, observes how late commands take effect, plans, and turns the motion
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sidestep import exact, registry
-from sidestep.exact import hypot
 from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor, bends_at
-from sidestep.policies.mpc.planner import TIMES, MpcSettings, Planner
-from sidestep.policies.mpc.smooth import Motion
+from sidestep.policies.mpc.planner import MpcSettings, Planner
+from sidestep.policies.mpc.smooth import TIMES, Motion
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.types import Command, HolonomicVelocity, Observation, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians
+
+
+def hypot(x: float, y: float) -> float:
+    """``exact.hypot`` of two floats, without asking whether they are arrays."""
+    return sqrt(x * x + y * y)
+
 
 CLEAR_MPS = 1e-6
 """Velocities that differ by less are the same command."""
@@ -70,6 +76,7 @@ NEAR_M = 3.0
 TURNED_MPS = 0.3
 """A person within ``NEAR_M`` whose velocity has changed by more than ``TURNED_MPS`` is expected to go on either with
 the smoothed or with the observed velocity."""
+_SIGHT2, _NEAR2, _TURNED2 = SIGHT_M * SIGHT_M, NEAR_M * NEAR_M, TURNED_MPS * TURNED_MPS
 
 
 class PeopleTracker:
@@ -79,7 +86,7 @@ class PeopleTracker:
         self._memory_s = memory_s
         self._velocity: dict[int, tuple[float, float]] = {}
         self._time = 0.0
-        self.ids: list[int] = []
+        self.ids: IntArray = np.zeros(0, np.int64)
         """Ids of the people in sight, one for each row of the last update."""
         self.turned: list[tuple[int, float, float]] = []
         """(row, vx, vy) as observed of people near the robot who have just changed their velocity."""
@@ -88,25 +95,25 @@ class PeopleTracker:
         """(N, 5) x, y, smoothed vx, vy and radius of everybody in sight of (x, y)."""
         elapsed, self._time = time - self._time, time
         share = elapsed / self._memory_s if elapsed < self._memory_s else 1.0
-        rows: list[tuple[float, float, float, float, float]] = []
+        rows: list[float] = []
+        ids: list[int] = []
         known: dict[int, tuple[float, float]] = {}
-        self.ids, self.turned = [], []
+        last, self._velocity, self.turned = self._velocity, known, []
         for number, (px, py), (vx, vy), radius in zip(
             people.id.tolist(), people.position.tolist(), people.velocity.tolist(), people.radius.tolist(), strict=True
         ):
             away = (px - x) * (px - x) + (py - y) * (py - y)
-            old = self._velocity.get(number)
+            old = last.get(number)
             if old is not None:
                 change_x, change_y = vx - old[0], vy - old[1]
-                turned = change_x * change_x + change_y * change_y > TURNED_MPS * TURNED_MPS
-                if turned and away < NEAR_M * NEAR_M:
-                    self.turned.append((len(rows), vx, vy))
+                if away < _NEAR2 and change_x * change_x + change_y * change_y > _TURNED2:
+                    self.turned.append((len(ids), vx, vy))
                 vx, vy = old[0] + share * change_x, old[1] + share * change_y
             known[number] = (vx, vy)
-            if away < SIGHT_M * SIGHT_M:
-                rows.append((px, py, vx, vy, radius))
-                self.ids.append(number)
-        self._velocity = known
+            if away < _SIGHT2:
+                rows += (px, py, vx, vy, radius)
+                ids.append(number)
+        self.ids = np.array(ids, np.int64)
         return np.array(rows, np.float64).reshape(-1, 5)
 
 
@@ -176,12 +183,13 @@ class Mpc:
             delay_s = self._delay.observe(observation)
         if delay_s > 0.0:
             seen = np.hstack([people.position, people.velocity])
-            ahead = self._crowd_predictor.positions(time, people.id.tolist(), seen, robot, delay_s)
+            ahead = self._crowd_predictor.positions(time, people.id, seen, robot, delay_s)
             robot, time = self._delay.predict(robot, delay_s), time + delay_s
             people = replace(people, position=ahead)
         self._predict(time, people, robot)
         start = self._state(robot)
-        self._planner.face(*unit_vector(robot.heading))
+        if self._robot.dynamics != "holonomic":
+            self._planner.face(*unit_vector(robot.heading))
         motion = self._planner.plan(time, np.array(start), self._crowd)
         if turns:
             return self._steer(robot, start, motion)
@@ -197,37 +205,36 @@ class Mpc:
         observed = rows.copy() if turned else rows
         self._crowd_predictor.remember(time, ids, rows)
         self._crowd, owner = self._crowd_predictor.paths(time, ids, rows, robot, plan)
-        self._ids = np.array(ids, np.int64) if owner is None else np.array(ids, np.int64)[owner]
+        self._ids = ids if owner is None else ids[owner]
         if not turned:
             return
-        index, vx, vy = (np.array(column) for column in zip(*turned, strict=True))
-        observed[index, 2], observed[index, 3] = vx, vy
+        for row, vx, vy in turned:
+            observed[row, 2], observed[row, 3] = vx, vy
         other, other_owner = self._crowd_predictor.paths(time, ids, observed, robot, plan)
-        self._add_turned(index, owner, other, other_owner)
-
-    def _add_turned(
-        self, index: IntArray, owner: IntArray | None, other: CrowdPaths, other_owner: IntArray | None
-    ) -> None:
-        """Put the paths of the people ``index`` from ``other`` before their own ones."""
-        everybody = np.arange(len(self._tracker.ids))
-        owner, other_owner = (everybody if who is None else who for who in (owner, other_owner))
-        chosen = np.flatnonzero(np.isin(other_owner, index))
-        place = np.searchsorted(owner, other_owner[chosen])
-        lines = np.insert(self._crowd.lines, place, other.lines[chosen], axis=0)
-        bends, more = self._crowd.bends, other.bends
-        if len(bends) or len(more):
-            bends = bends if len(bends) else np.zeros((len(owner), *bends.shape[1:]))
-            more = more if len(more) else np.zeros((len(other_owner), *bends.shape[1:]))
-            bends = np.insert(bends, place, more[chosen], axis=0)
-        ids = np.array(self._tracker.ids, np.int64)
-        self._ids = np.insert(ids[owner], place, ids[other_owner[chosen]])
-        self._crowd = CrowdPaths(lines, bends)
+        rows_turned = [row for row, _, _ in turned]
+        chosen = rows_turned if other_owner is None else np.flatnonzero(np.isin(other_owner, rows_turned))
+        everybody = np.arange(len(ids))
+        whose = np.concatenate(
+            [everybody if owner is None else owner, (everybody if other_owner is None else other_owner)[chosen]]
+        )
+        first = np.ones(len(whose), np.int64)
+        first[-len(chosen) :] = 0
+        order = np.argsort(2 * whose + first, kind="stable")  # the paths after a turn come before a person's others
+        lines = np.concatenate([self._crowd.lines, other.lines[chosen]])[order]
+        bends = self._crowd.bends
+        if len(bends) or len(other.bends):
+            parts = [
+                paths.bends if len(paths.bends) else np.zeros((len(paths.lines), *bends.shape[1:]))
+                for paths in (self._crowd, other)
+            ]
+            bends = np.concatenate([parts[0], parts[1][chosen]])[order]
+        self._crowd, self._ids = CrowdPaths(lines, bends), ids[whose[order]]
 
     @property
     def plan(self) -> FloatArray:
         """(H, 2) the motion, every ``plan_step_s``, m."""
-        states = self._planner.motion.states
-        return np.stack([exact.interp(_PLAN_TIMES, TIMES, states[:, c]) for c in (0, 1)], axis=1)
+        path: FloatArray = exact.interp(_PLAN_TIMES, TIMES, self._planner.motion.states[:, :2])
+        return path
 
     @property
     def forecast(self) -> tuple[IntArray, FloatArray]:
@@ -257,7 +264,7 @@ class Mpc:
 
     def _hold(self, motion: Motion, interval_s: float) -> HolonomicVelocity:
         """The one velocity that leads to where the motion is when the next command comes."""
-        x, y, ax, ay = (float(exact.interp(interval_s, TIMES, motion.states[:, c])) for c in (0, 1, 4, 5))
+        x, y, _, _, ax, ay = exact.interp(interval_s, TIMES, motion.states).tolist()
         vx, vy = (x - motion.states[0, 0]) / interval_s, (y - motion.states[0, 1]) / interval_s
         too_fast = max(hypot(vx, vy) / self._robot.limits.max_speed, 1.0)
         self._acceleration, self._expected = (ax, ay), (vx / too_fast, vy / too_fast)

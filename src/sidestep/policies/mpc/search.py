@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sidestep.kernels.jit import kernel
+from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.mpc import field as rows
 from sidestep.policies.mpc.field import Ground, bilinear, preferred_velocity
@@ -39,9 +39,9 @@ class Window(NamedTuple):
     path: IntArray  # (legs + 1, 2) row and column of the cheapest path
 
 
-@kernel
-def fill_crowd(window: Window, x: float, y: float, people: CrowdPaths, weights: FloatArray) -> None:
-    """Fill ``window.crowd`` with the cost rate of people about (x, y); ``people.bends`` are at the half legs."""
+@inlined
+def _fill_crowd(window: Window, x: float, y: float, people: CrowdPaths, weights: FloatArray) -> None:
+    """Fill ``window.crowd`` with the cost rate of people about (x, y)."""
     cell, half = window.cell, window.half
     n = 2 * half + 1
     for m in range(2 * window.legs):
@@ -70,8 +70,8 @@ def fill_crowd(window: Window, x: float, y: float, people: CrowdPaths, weights: 
                     layer[i, j] += w_soft * near * near + w_hard * close * close
 
 
-@kernel
-def fill_static(window: Window, x: float, y: float, ground: Ground, weights: FloatArray) -> None:
+@inlined
+def _fill_static(window: Window, x: float, y: float, ground: Ground, weights: FloatArray) -> None:
     """Fill walls, preferred velocities and distances left of a window about (x, y)."""
     n = 2 * window.half + 1
     for i in range(n):
@@ -88,13 +88,18 @@ def fill_static(window: Window, x: float, y: float, ground: Ground, weights: Flo
 
 
 @kernel
-def search_window(window: Window, vx: float, vy: float, weights: FloatArray, limit: float) -> float:
-    """The cheapest path over the layers of a filled window, from velocity (vx, vy), into ``window.path``; its cost.
+def search_window(
+    window: Window, start: FloatArray, people: CrowdPaths, ground: Ground, weights: FloatArray, limit: float
+) -> float:
+    """The cheapest path from ``start`` (x, y, vx, vy, …) over the layers, into ``window.path``; returns its cost.
 
-    States that cannot end below ``limit`` are left out; if none is left, the cost is BLOCKED and the path stays where
-    it is.
+    ``people.bends`` are at the half legs. States that cannot end below ``limit`` are left out; if none is left, the
+    cost is BLOCKED and the path stays where it is.
     """
     cell, half, leg_s, legs, moves = window.cell, window.half, window.leg_s, window.legs, window.moves
+    _fill_crowd(window, start[0], start[1], people, weights)
+    _fill_static(window, start[0], start[1], ground, weights)
+    vx, vy = start[2], start[3]
     n = 2 * half + 1
     span = moves[0, 0]
     end, progress, bend = weights[rows.W_END], weights[rows.W_PROGRESS], weights[rows.W_ACCELERATION]

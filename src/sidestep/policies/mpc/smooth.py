@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.mpc import field as rows
@@ -27,24 +29,36 @@ ENOUGH = 1e-3
 """An iteration that gains a smaller share of the cost than this is the last."""
 
 
+TIMES = np.concatenate([[0.0], np.cumsum([0.1] * 10 + [0.2] * 10 + [0.3] * 9)])
+"""Knots of a motion, s: fine where it matters soon, 5.7 s in all."""
+INTERVALS = len(TIMES) - 1
+
+
 class Motion(NamedTuple):
-    """A motion over N intervals: knots at ``times (N+1,)``, shared by all motions of a planner."""
+    """A motion over the N intervals between the knots."""
 
     states: FloatArray  # (N+1, 6) x, y, vx, vy, ax, ay at the knots
     inputs: FloatArray  # (N, 2) jerk between them, m/s³
-    times: FloatArray  # (N+1,) s
 
 
 class Scratch(NamedTuple):
-    """Working memory of :func:`smooth` and :func:`follow`: feedback of each interval, the value's gradient and
+    """Working memory of :func:`smooth` and :func:`follow`: the feedback of each interval, the value's gradient and
     Hessian, and a motion to try."""
 
     gains: FloatArray  # (N, 2, 6)
     offsets: FloatArray  # (N, 2)
-    v: FloatArray  # (6,)
-    vv: FloatArray  # (6, 6)
-    mixed: FloatArray  # (2, 6)
+    value: FloatArray  # (9, 6): a row for the gradient, six for the Hessian, two for :func:`_riccati`
     trial: Motion
+
+
+def make_motion() -> Motion:
+    """A motion that stays at the origin."""
+    return Motion(np.zeros((INTERVALS + 1, 6)), np.zeros((INTERVALS, 2)))
+
+
+def make_scratch() -> Scratch:
+    """Working memory of the smoothing."""
+    return Scratch(np.zeros((INTERVALS, 2, 6)), np.zeros((INTERVALS, 2)), np.zeros((9, 6)), make_motion())
 
 
 @inlined
@@ -120,10 +134,11 @@ def _state_cost(
             _add_spring(grad, hess, 0, -2.0 * w * short, 2.0 * w, nx, ny)
     widening = weights[rows.GROWTH] * min(t, weights[rows.GROWTH_S])
     fade = 1.0 / (1.0 + (t / weights[rows.FADE_S]) ** 2)
+    bent = people.bends.shape[0] > 0
     for k in range(people.lines.shape[0]):
         line = people.lines[k]
         dx, dy = px - line[0] - line[2] * t, py - line[1] - line[3] * t
-        if k < people.bends.shape[0]:
+        if bent:
             dx, dy = dx - people.bends[k, knot, 0], dy - people.bends[k, knot, 1]
         touch = weights[rows.ROBOT_RADIUS] + line[4]
         hard, soft = touch + weights[rows.HARD_GAP] + widening, touch + weights[rows.SOFT_GAP] + widening
@@ -154,16 +169,16 @@ def _state_cost(
 
 
 @kernel
-def motion_cost(
-    motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, grad: FloatArray, hess: FloatArray
-) -> float:
-    """J of a motion; ``grad`` and ``hess`` stay as they are."""
-    states, inputs, times = motion
-    n = inputs.shape[0]
+def motion_cost(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> float:
+    """J of a motion; ``scratch`` stays as it is."""
+    states, inputs = motion
+    n = INTERVALS
     total = 0.0
     for k in range(n):
-        h = times[k + 1] - times[k]
-        rate = _state_cost(states[k + 1], times[k + 1], k + 1, people, ground, weights, grad, hess, False)
+        h = TIMES[k + 1] - TIMES[k]
+        rate = _state_cost(
+            states[k + 1], TIMES[k + 1], k + 1, people, ground, weights, scratch.value[0], scratch.value[1:7], False
+        )
         total += h * (rate + weights[rows.W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
     _, _, _, _, d = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
     return total + weights[rows.W_END] * d
@@ -176,7 +191,13 @@ def _riccati(h: float, w_j: float, u: FloatArray, scratch: Scratch, k: int) -> N
 
     A = [[1, h, h²/2], [0, 1, h], [0, 0, 1]] and B = [h³/6, h²/2, h] on each axis, so products are sums of columns.
     """
-    v, vv, mixed, gain, offset = scratch.v, scratch.vv, scratch.mixed, scratch.gains[k], scratch.offsets[k]
+    v, vv, mixed, gain, offset = (
+        scratch.value[0],
+        scratch.value[1:7],
+        scratch.value[7:],
+        scratch.gains[k],
+        scratch.offsets[k],
+    )
     b0, b1, b2 = h * h * h / 6.0, 0.5 * h * h, h
     q00, q01, q11 = 2.0 * w_j * h, 0.0, 2.0 * w_j * h
     for c in range(6):  # B' V, to be turned into B' V A below
@@ -216,8 +237,8 @@ def _riccati(h: float, w_j: float, u: FloatArray, scratch: Scratch, k: int) -> N
 @kernel
 def roll_out(motion: Motion) -> None:
     """States from states[0] under the inputs, in place."""
-    for k in range(motion.inputs.shape[0]):
-        _step(motion.states[k], motion.inputs[k], motion.times[k + 1] - motion.times[k], motion.states[k + 1])
+    for k in range(INTERVALS):
+        _step(motion.states[k], motion.inputs[k], TIMES[k + 1] - TIMES[k], motion.states[k + 1])
 
 
 @kernel
@@ -225,14 +246,13 @@ def follow(
     motion: Motion, targets: FloatArray, w_position: float, w_jerk: float, w_acceleration: float, scratch: Scratch
 ) -> None:
     """The motion from states[0] that least-squares follows ``targets (N+1, 2)``: linear-quadratic, exact."""
-    states, inputs, times = motion
-    v, vv = scratch.v, scratch.vv
+    states, inputs = motion
+    v, vv = scratch.value[0], scratch.value[1:7]
     inputs[:, :] = 0.0
     roll_out(motion)
-    v[:] = 0.0
-    vv[:, :] = 0.0
-    for k in range(inputs.shape[0] - 1, -1, -1):
-        h = times[k + 1] - times[k]
+    scratch.value[:7] = 0.0
+    for k in range(INTERVALS - 1, -1, -1):
+        h = TIMES[k + 1] - TIMES[k]
         for c in range(2):
             v[c] += 2.0 * h * w_position * (states[k + 1, c] - targets[k + 1, c])
             vv[c, c] += 2.0 * h * w_position
@@ -245,13 +265,13 @@ def follow(
 @inlined
 def _apply(motion: Motion, scratch: Scratch, scale: float, new: Motion) -> None:
     """Roll out with feedback round ``motion`` into ``new``, which may be the same."""
-    states, inputs, times = motion
+    states, inputs = motion
     gains, offsets = scratch.gains, scratch.offsets
     s = states[0]
     ox, oy, ovx, ovy, oax, oay = s[0], s[1], s[2], s[3], s[4], s[5]
     for c in range(6):
         new.states[0, c] = s[c]
-    for k in range(inputs.shape[0]):
+    for k in range(INTERVALS):
         d0, d1, d2 = new.states[k, 0] - ox, new.states[k, 1] - oy, new.states[k, 2] - ovx
         d3, d4, d5 = new.states[k, 3] - ovy, new.states[k, 4] - oax, new.states[k, 5] - oay
         for c in range(2):
@@ -260,30 +280,27 @@ def _apply(motion: Motion, scratch: Scratch, scale: float, new: Motion) -> None:
             new.inputs[k, c] = first + g[3] * d3 + g[4] * d4 + g[5] * d5
         s = states[k + 1]
         ox, oy, ovx, ovy, oax, oay = s[0], s[1], s[2], s[3], s[4], s[5]
-        _step(new.states[k], new.inputs[k], times[k + 1] - times[k], new.states[k + 1])
+        _step(new.states[k], new.inputs[k], TIMES[k + 1] - TIMES[k], new.states[k + 1])
 
 
 @inlined
 def _feedback(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> None:
     """Feedback of all intervals by dynamic programming backward along ``motion``."""
-    states, inputs, times = motion
-    v, vv, n = scratch.v, scratch.vv, inputs.shape[0]
-    v[:] = 0.0
-    vv[:, :] = 0.0
+    states, inputs = motion
+    v, vv, n = scratch.value[0], scratch.value[1:7], INTERVALS
+    scratch.value[:7] = 0.0
     _, _, gx, gy, _ = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
     v[0], v[1] = weights[rows.W_END] * gx, weights[rows.W_END] * gy
     for k in range(n - 1, -1, -1):
-        h = times[k + 1] - times[k]
+        h = TIMES[k + 1] - TIMES[k]
         # the cost is a rate: scale value by 1/h around the addition to add h * (gradient, Hessian)
-        for r in range(6):
-            v[r] /= h
+        for r in range(7):
             for c in range(6):
-                vv[r, c] /= h
-        _state_cost(states[k + 1], times[k + 1], k + 1, people, ground, weights, v, vv, True)
-        for r in range(6):
-            v[r] *= h
+                scratch.value[r, c] /= h
+        _state_cost(states[k + 1], TIMES[k + 1], k + 1, people, ground, weights, v, vv, True)
+        for r in range(7):
             for c in range(6):
-                vv[r, c] *= h
+                scratch.value[r, c] *= h
         _riccati(h, weights[rows.W_JERK], inputs[k], scratch, k)
 
 
@@ -292,14 +309,14 @@ def smooth(
     motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, iterations: int, scratch: Scratch
 ) -> Any:
     """Improve a motion in place by at most ``iterations`` of iLQR; returns its cost."""
-    trial, v, vv = scratch.trial, scratch.v, scratch.vv
-    best = motion_cost(motion, people, ground, weights, v, vv)
+    trial = scratch.trial
+    best = motion_cost(motion, people, ground, weights, scratch)
     for _ in range(iterations):
         _feedback(motion, people, ground, weights, scratch)
         scale, found, cost = 1.0, False, best
         for _ in range(SHORTENINGS):
             _apply(motion, scratch, scale, trial)
-            cost = motion_cost(trial, people, ground, weights, v, vv)
+            cost = motion_cost(trial, people, ground, weights, scratch)
             if cost < best:
                 found = True
                 break
@@ -308,7 +325,7 @@ def smooth(
             break
         gained = best - cost
         best = cost
-        for k in range(motion.inputs.shape[0]):
+        for k in range(INTERVALS):
             for c in range(6):
                 motion.states[k + 1, c] = trial.states[k + 1, c]
             for c in range(2):
@@ -319,15 +336,14 @@ def smooth(
 
 
 @kernel
-def shift_inputs(inputs: FloatArray, times: FloatArray, shift: float, out: FloatArray) -> None:
+def shift_inputs(inputs: FloatArray, shift: float, out: FloatArray) -> None:
     """``out`` = the inputs as they are ``shift`` seconds later, averaged over each interval; zero beyond the end."""
-    n = inputs.shape[0]
-    for k in range(n):
-        start, end = times[k] + shift, times[k + 1] + shift
+    for k in range(INTERVALS):
+        start, end = TIMES[k] + shift, TIMES[k + 1] + shift
         for c in range(2):
             total = 0.0
-            for q in range(n):
-                overlap = min(end, times[q + 1]) - max(start, times[q])
+            for q in range(INTERVALS):
+                overlap = min(end, TIMES[q + 1]) - max(start, TIMES[q])
                 if overlap > 0.0:
                     total += overlap * inputs[q, c]
             out[k, c] = total / (end - start)
@@ -337,15 +353,14 @@ def shift_inputs(inputs: FloatArray, times: FloatArray, shift: float, out: Float
 def least_gap(motion: Motion, until: float, people: CrowdPaths, radius: float) -> Any:
     """Smallest distance between surfaces to people on their paths during the first ``until`` seconds, m; knots are
     joined by straight lines."""
-    states, _, times = motion
-    least = 1e9
-    for k in range(states.shape[0] - 1):
-        if times[k] >= until:
+    states, least = motion.states, 1e9
+    for k in range(INTERVALS):
+        if TIMES[k] >= until:
             break
-        h = times[k + 1] - times[k]
+        h = TIMES[k + 1] - TIMES[k]
         for q in range(people.lines.shape[0]):
             line = people.lines[q]
-            dx, dy = states[k, 0] - line[0] - line[2] * times[k], states[k, 1] - line[1] - line[3] * times[k]
+            dx, dy = states[k, 0] - line[0] - line[2] * TIMES[k], states[k, 1] - line[1] - line[3] * TIMES[k]
             ex, ey = states[k + 1, 0] - states[k, 0] - line[2] * h, states[k + 1, 1] - states[k, 1] - line[3] * h
             if q < people.bends.shape[0]:
                 now, then = people.bends[q, k], people.bends[q, k + 1]
@@ -365,8 +380,8 @@ def replan(
     """The motion planned ``elapsed`` seconds ago, begun anew at ``start (6,)`` and smoothed; its cost, and the least
     gap during the first ``alarm_s`` seconds. ``elapsed`` below 0: there was none."""
     if elapsed >= 0.0:
-        shift_inputs(motion.inputs, motion.times, elapsed, scratch.trial.inputs)
-        for k in range(motion.inputs.shape[0]):
+        shift_inputs(motion.inputs, elapsed, scratch.trial.inputs)
+        for k in range(INTERVALS):
             motion.inputs[k, 0], motion.inputs[k, 1] = scratch.trial.inputs[k, 0], scratch.trial.inputs[k, 1]
     for c in range(6):
         motion.states[0, c] = start[c]

@@ -72,8 +72,8 @@ class Sampling:
             return None
         time = self._plan.time - self._plan.time[self._next]
         at = PLAN_STEP_S * np.arange(1, max(ceil(time[-1] / PLAN_STEP_S), 1))
-        at = np.append(at, max(time[-1], 0.0))
-        return np.stack([exact.interp(at, time, self._plan.position[:, c]) for c in (0, 1)], axis=1)
+        path: FloatArray = exact.interp(np.append(at, max(time[-1], 0.0)), time, self._plan.position)
+        return path
 
     def _is_due(self, plan: Trajectory, robot: RobotState) -> bool:
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)

@@ -201,7 +201,7 @@ class LanePlanner:
         walks = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
         spare = np.where(walks, WALKER_SPARE_M, STANDING_SPARE_M)
         rows = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
-        rows, ids = np.ascontiguousarray(rows, np.float64), people.id[near].tolist()
+        rows, ids = np.ascontiguousarray(rows, np.float64), people.id[near]
         self._people.remember(time, ids, rows)
         return self._people.paths(time, ids, rows, robot, None)[0], group_bars(people, near)
 
@@ -226,7 +226,7 @@ def resample(points: FloatArray) -> FloatArray:
         points = np.vstack([points, points[-1] + (SPACING_M, 0.0)])
     lengths = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
     at = np.linspace(0.0, lengths[-1], max(2, round(lengths[-1] / SPACING_M) + 1))
-    line = np.column_stack([exact.interp(at, lengths, points[:, k]) for k in (0, 1)])
+    line: FloatArray = exact.interp(at, lengths, points)
     for _ in range(4):
         line[1:-1] = 0.25 * line[:-2] + 0.5 * line[1:-1] + 0.25 * line[2:]
     tangent = np.gradient(line, axis=0)
