@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs results golden clean
+.PHONY: setup demo test test-full bench lint format docs site results sheet golden clean
 
 setup: $(STAMP)
 
@@ -60,11 +60,18 @@ docs: $(STAMP)
 	$(BIN)/python -m tools.write_metrics_page > docs/metrics.md
 	$(BIN)/python -m tools.scenario_schema
 
+site: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open out/site/index.html"
+
 golden: $(STAMP)
 	$(BIN)/python -m tests.simulation.golden --write
 
 results: $(STAMP)
-	$(BIN)/python tools/results.py
+	$(BIN)/python -m tools.results
+
+sheet: $(STAMP)
+	$(BIN)/python -m tools.contact_sheet docs/images/contact_sheet.jpg
 
 clean:
 	rm -rf $(VENV) out runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

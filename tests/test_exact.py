@@ -146,9 +146,6 @@ def test_distributions():
     assert draws.mean() == pytest.approx(2.0, abs=0.04)
     assert draws.std() == pytest.approx(3.0, abs=0.04)
     assert exact.exponential(rng, 4.0, 100_000).mean() == pytest.approx(4.0, abs=0.08)
-    counts = np.array([exact.poisson(rng, 7.0) for _ in range(5000)])
-    assert counts.mean() == pytest.approx(7.0, abs=0.2)
-    assert counts.var() == pytest.approx(7.0, abs=0.7)
     assert isinstance(exact.normal(rng), float)
 
 

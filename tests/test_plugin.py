@@ -19,7 +19,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*command, "--target", str(folder), str(PLUGIN)], check=True, capture_output=True, timeout=120)
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def run_python(code: str, environment: dict[str, str]) -> str:
@@ -31,7 +32,7 @@ def run_python(code: str, environment: dict[str, str]) -> str:
 def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     code = (
         "import json; from sidestep import registry\n"
-        "kinds = ('policies', 'metrics', 'suites', 'datasets')\n"
+        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'road_users', 'drivers', 'looks', 'report_sections')\n"
         "print(json.dumps({kind: [n for n in registry.names(kind) if n.startswith('example_')] for kind in kinds}))"
     )
     assert json.loads(run_python(code, installed)) == {
@@ -39,6 +40,10 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
         "metrics": ["example_steps"],
         "suites": ["example_empty"],
         "datasets": ["example_pairs"],
+        "road_users": ["example_cargo_bike"],
+        "drivers": ["example_stop_and_go"],
+        "looks": ["example_cargo_bike"],
+        "report_sections": ["example_section"],
     }
 
 
@@ -53,6 +58,12 @@ def test_the_plug_ins_policy_runs_in_its_suite_and_is_scored_by_its_metric(
     policy = json.loads(done.stdout)["policies"]["example_creep"]
     assert policy["outcomes"]["success"] == policy["episodes"] == 1
     assert policy["metrics"]["example_steps"]["mean"] == 18  # 0.7 m at 0.4 m/s in steps of 0.1 s
+    page = tmp_path / "report.html"
+    command = [sys.executable, "-m", "sidestep", "report", str(out), "--out", str(page)]
+    done = subprocess.run(command, env=installed, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for part in ('<a href="#example">Example</a>', "As in the example", 'id="example-summary"'):
+        assert part in page.read_text(encoding="utf-8")
 
 
 def test_the_plug_ins_format_is_detected(installed: dict[str, str], tmp_path: Path) -> None:
@@ -62,3 +73,30 @@ def test_the_plug_ins_format_is_detected(installed: dict[str, str], tmp_path: Pa
         f"print(load_tracks(Path({str(tmp_path / 'walk.pairs')!r})).position.tolist())"
     )
     assert run_python(code, installed).strip() == "[[0.0, 0.0], [1.0, 0.0], [2.0, 1.0]]"
+
+
+ROAD_USER = """
+import json
+from sidestep.policies.trivial import Stop
+from sidestep.render.record_view import RecordView
+from sidestep.report.cameras import other_robots
+from sidestep.simulation import run_episode
+from sidestep.types import Scenario
+from sidestep.types.sensors import CameraSettings
+bike = {"kind": "example_cargo_bike", "start": [6, -4, 1.5708], "speed": 2, "driver": "example_stop_and_go"}
+scenario = Scenario.parse({
+    "name": "cargo", "robots": [{"spec": "point", "start": [0, 0, 0], "goal": [9, 0]}],
+    "traffic": [{**bike, "parameters": {"ride_s": 1.0}}], "rules": {"step_s": 0.1, "time_limit_s": 3},
+}, "cargo")
+record = run_episode(scenario, Stop())
+picture = RecordView(record, CameraSettings(width=80, height=60), others=other_robots(record)).images(29, ("semantic",))
+print(json.dumps([record.other_pose[[9, 19, 29], 0, 1].round(2).tolist(), int((picture.semantic == 18).sum())]))
+"""
+
+
+def test_the_plug_ins_road_user_is_driven_by_its_driver_and_drawn_by_its_look(installed: dict[str, str]) -> None:
+    """2 m/s for a second; then it brakes at 3 m/s², (1.7 + 1.4 + … + 0.2) m/s × 0.1 s = 0.57 m; then it speeds up at
+    0.8 m/s², for nine steps (0.08 + 0.16 + … + 0.72) m/s × 0.1 s = 0.36 m."""
+    places, pixels = json.loads(run_python(ROAD_USER, installed))
+    assert places == pytest.approx([-4 + 1.8, -4 + 2.0 + 0.57, -4 + 2.57 + 0.36], abs=0.02)
+    assert pixels > 20

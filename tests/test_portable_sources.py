@@ -20,7 +20,7 @@ from tests.ulp import MATH, NUMPY
 ROOT = Path(sidestep.__file__).parent
 PACKAGES = (
     "scenes", "simulation", "crowd", "policies", "suites", "robots", "sensors", "kernels", "datasets", "types",
-    "guests",
+    "guests", "traffic",
 )  # fmt: skip
 DRAWS = frozenset(
     {
@@ -39,7 +39,6 @@ ORDERS = ("argsort", "argpartition", "partition")
 COMPILED = frozenset({"kernel", "inlined", "njit", "jit"})
 
 ALLOWED = {
-    "scenes/places/drawn": "draws the files of the bundled places once; the files are the data",
     "suites/socnav_twins": "fits and compares twins for developers; what was fitted is data",
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",

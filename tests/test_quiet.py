@@ -40,7 +40,7 @@ for name in {EXTRAS}:
         importlib.import_module(name)
     except ImportError:
         print("without", name)
-import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.runs.serve
+import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.runs.runner
 from sidestep.errors import MissingExtra
 from sidestep.policies.visual.model_files import import_onnx_runtime
 try:

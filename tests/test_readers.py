@@ -29,13 +29,14 @@ from sidestep.robots import load_robot
 from sidestep.runs.folder import load_run
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places.scan import read_triangles, write_glb
+from sidestep.scenes.places.scan import read_triangles
 from sidestep.simulation import build_world
 from sidestep.suites.files import load_suite
 from sidestep.types.tracks import Tracks
-from tests.benchmark.fake import fake_plan
 from tests.datasets.conftest import FILES, OPTIONS, write
 from tests.fuzz import damage, within
+from tests.runs.fake import fake_plan
+from tools.lantern_court_mesh import write_glb
 
 INPUT_S = 10.0
 """Time for one input, s; most take a few milliseconds."""

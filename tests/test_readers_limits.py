@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import sidestep
 from sidestep.crowd.synthetic import load_statistics
 from sidestep.datasets import load_dataset
-from sidestep.errors import SidestepError
+from sidestep.errors import BadInput, SidestepError
 from sidestep.policies.trivial import Stop
 from sidestep.policies.visual.model_files import load_spec
+from sidestep.reading import parse_json
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
@@ -92,10 +94,11 @@ def test_a_map_reads_only_an_image_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("image", "settings", "reason"),
     [
-        (b"P5\n90000 90000\n255\n" + b"\0" * 100, "resolution: 0.1", "at most 64,000,000 pixels"),
-        (b"P2\n3000 3000\n255\n0", "resolution: 0.1", "at most 8,000,000 pixels"),
-        (b"P2\n2 2\n255\n1 2 3 " + b"9" * 1_000_000, "resolution: 0.1", "something other than numbers"),
-        (b"P5\n2 " + b"9" * 5000 + b"\n255\n", "resolution: 0.1", "header has no height"),
+        (b"P5\n90000 90000\n255\n" + b"\0" * 100, "resolution: 0.1", "could be decompression bomb"),
+        (b"P5\n9000 9000\n255\n" + b"\0" * 100, "resolution: 0.1", "at most 64,000,000 are read"),
+        (b"P2\n3000 3000\n255\n0", "resolution: 0.1", "at most 8,000,000 are read"),
+        (b"P2\n2 2\n255\n1 2 3 " + b"9" * 1_000_000, "resolution: 0.1", "Token too long"),
+        (b"P5\n2 " + b"9" * 5000 + b"\n255\n", "resolution: 0.1", "header needs width, height"),
         (b"P5\n2000 2000\n255\n" + b"\0\xff" * 2_000_000, "resolution: 0.005", "3,998,000 edges between"),
         (b"P5\n20 20\n255\n" + b"\0" * 400, "resolution: 1000", "at most 16 km are read"),
     ],
@@ -107,8 +110,7 @@ def test_images_that_are_too_large(image: bytes, settings: str, reason: str, tmp
 
 
 def test_a_picture_that_is_too_large(tmp_path: Path) -> None:
-    pillow = pytest.importorskip("PIL.Image")
-    pillow.new("L", (9000, 8000)).save(tmp_path / "map.png")
+    Image.new("L", (9000, 8000)).save(tmp_path / "map.png")
     (tmp_path / "map.yaml").write_text("image: map.png\nresolution: 0.1\n")
     refused(lambda: resolve_scene(str(tmp_path / "map.yaml")), "at most 64,000,000 are read")
 
@@ -126,20 +128,27 @@ TRIANGLE: dict[str, Any] = {
     "bufferViews": [{"buffer": 0, "byteLength": 36}],
     "buffers": [{"byteLength": 64}],
     "nodes": [{"mesh": 0}],
+    "scenes": [{"nodes": [0]}],
 }
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"nodes": [{"children": [k + 1] * 10} for k in range(30)] + [{"mesh": 0}]}, "more than 100,000 nodes"),
+        ({"nodes": [{"children": [k + 1] * 10} for k in range(30)] + [{"mesh": 0}]}, "child of two nodes"),
+        ({"nodes": [{"mesh": 0}] * 100_001}, "more than 100,000 nodes"),
         ({"nodes": [{"children": [0]}]}, "form a loop"),
         ({"nodes": [{"children": [k + 1]} for k in range(5000)] + [{"mesh": 0}]}, "nested more than 64"),
         ({"bufferViews": [{"buffer": 0, "byteLength": 36, "byteStride": 0}]}, "byteStride of 0"),
-        ({"accessors": [{"bufferView": 0, "componentType": 5126, "count": 10**9, "type": "VEC3"}]}, "beyond the end"),
+        (
+            {"accessors": [{"bufferView": 0, "componentType": 5126, "count": 10**9, "type": "VEC3"}]},
+            "corners of triangles",
+        ),
+        ({"accessors": [{"componentType": 5126, "count": 10**7, "type": "VEC3"}]}, "compressed"),
         ({"buffers": [{"uri": "/etc/passwd"}]}, "refers to another file"),
         ({"nodes": 3}, "damaged"),
-        ({"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}] * 2_000_000}]}, "MB|triangles"),
+        ({"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}] * 2_000_000}]}, "MB"),
+        ({"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}] * 200_000}]}, "200,000 meshes"),
     ],
 )
 def test_meshes_that_explode(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -274,6 +283,11 @@ def test_more_people_than_there_is_room_for(tmp_path: Path) -> None:
     refused(lambda: worlds(path), "no room left for one more person", seconds=10.0)
 
 
+def test_a_key_that_json_gives_twice_is_an_error() -> None:
+    with pytest.raises(BadInput, match=r"a.json: not valid JSON: key 'x' is given twice"):
+        parse_json('{"a": [{"x": 1, "x": 2}]}', "a.json")
+
+
 def test_yaml_is_loaded_in_one_place_only() -> None:
     for file in Path(sidestep.__file__).parent.rglob("*.py"):
         if file.name != "reading.py":
@@ -281,3 +295,10 @@ def test_yaml_is_loaded_in_one_place_only() -> None:
             assert "yaml.load" not in text, file
             assert "yaml.safe_load" not in text, file
             assert "ElementTree.fromstring" not in text, file
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "b": 2, "a": 3}', '[{"x": {"y": 1, "y": 1}}]'])
+def test_a_key_given_twice_is_an_error_in_json_too(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.geojson"
+    path.write_text(text)
+    refused(lambda: resolve_scene(str(path)), r"a\.geojson: not valid JSON: key '[ay]' is given twice")

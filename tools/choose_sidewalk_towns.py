@@ -182,7 +182,7 @@ def choose_town(number: int) -> TownRoutes:
     """The ways and people of one town."""
     town = make_town(number)
     generator = np.random.default_rng([GENERATOR_VERSION, number, 5])
-    curves = town.curve_spots()
+    curves = town.curve_routes()
     straight, events = _straight_with_people(town, generator)
     crosswalk, events["crossing"] = _crosswalk_with_people(town, generator)
     events |= _reactive_people(town, straight, events, np.random.default_rng([GENERATOR_VERSION, number, 6]))
@@ -210,7 +210,7 @@ def _window(town: Town, points: FloatArray) -> SceneSpec:
 
 def _straight_with_people(town: Town, generator: np.random.Generator) -> tuple[dict[str, Any], dict[str, Event]]:
     """A straight way on which every behaviour has a place."""
-    spots = [spot for spot in town.straight_spots() if spot.width >= NARROWEST_M and spot.length >= 12.0]
+    spots = [spot for spot in town.straight_routes() if spot.width >= NARROWEST_M and spot.length >= 12.0]
     for index in generator.permutation(len(spots)).tolist():
         spot = spots[index]
         scene = _window(town, spot.points)
@@ -227,7 +227,7 @@ def _straight_with_people(town: Town, generator: np.random.Generator) -> tuple[d
 
 def _crosswalk_with_people(town: Town, generator: np.random.Generator) -> tuple[dict[str, Any], Event]:
     """A crosswalk with room for those who wait to cross, and the side that they leave free."""
-    spots = town.crosswalk_spots()
+    spots = town.crosswalk_routes()
     for index in generator.permutation(len(spots)).tolist():
         way = _as_route(town, spots[index])
         free = "left" if generator.random() < 0.5 else "right"

@@ -1,6 +1,6 @@
 """Choose the windows of the test split of suite ``socnav``: other minutes of the same five recordings.
 
-    python tools/choose_socnav_windows.py > src/sidestep/suites/data/socnav_test.yaml
+    python -m tools.choose_socnav_windows > src/sidestep/suites/data/socnav_test.yaml
 
 A candidate begins every ten seconds of a recording and takes a start and goal that are published for its floor plan,
 in turn. It is kept when

@@ -1,13 +1,16 @@
-"""Draws the contact sheet: stills of everything that can be drawn, on one page. ``python tools/contact_sheet.py
-FILE.jpg [--size WIDTHxHEIGHT]``; the stills are listed in ``contact_sheet.yaml`` beside this file.
+"""Draws the contact sheet: stills of everything that can be drawn, on one page.
+
+``python -m tools.contact_sheet FILE.jpg [--size WIDTHxHEIGHT]``; ``contact_sheet.yaml`` beside this file lists the
+stills.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from io import BytesIO
 from math import atan2, cos, hypot, pi, radians, sin
 from pathlib import Path
@@ -18,15 +21,18 @@ from PIL import Image
 from pydantic import Field, model_validator
 
 from sidestep import registry
+from sidestep.cli.cameras import sized
+from sidestep.cli.verb import progress_bar
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, fit_text, write
-from sidestep.errors import BadInput
-from sidestep.reading import parse_mapping
+from sidestep.errors import BadInput, SidestepError
+from sidestep.reading import read_mapping
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
-from sidestep.render.people import PeopleState, gesture_code
+from sidestep.render.people.pose import PeopleState
+from sidestep.render.people.skeleton import gesture_code
 from sidestep.render.record_view import RecordView
 from sidestep.render.renderer import Images, Renderer
 from sidestep.render.world_view import WorldView
@@ -39,6 +45,7 @@ from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
 from sidestep.types.sensors import CameraSettings
+from sidestep.writing import whole_file
 
 Point3 = tuple[Finite, Finite, Finite]
 
@@ -123,9 +130,9 @@ class Sheet(Model):
 
 @cache
 def load_sheet() -> Sheet:
-    """The contact sheet that comes with Sidestep."""
-    text = (resources.files("sidestep.report") / "data" / "contact_sheet.yaml").read_text(encoding="utf-8")
-    return Sheet.parse(parse_mapping(text, "contact_sheet.yaml"), "contact_sheet.yaml")
+    """The sheet that ``contact_sheet.yaml`` lists."""
+    file = Path(__file__).with_name("contact_sheet.yaml")
+    return Sheet.parse(read_mapping(file), file.name)
 
 
 STILL_SIZE = (480, 320)
@@ -158,11 +165,8 @@ def write_sheet(path: Path, size: tuple[int, int] = STILL_SIZE, progress: Progre
             progress(k, len(sheet.stills), still.title)
         pictures.append(coloured(draw(still, size), still.picture))
     page = lay_out(pictures, [caption(still) for still in sheet.stills], round(sheet.columns))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_png(page) if suffix == ".png" else _small_jpeg(page))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
+    with whole_file(path) as temporary:
+        temporary.write_bytes(_encoded(page, suffix))
     return [still.title for still in sheet.stills]
 
 
@@ -262,17 +266,34 @@ def lay_out(pictures: list[Picture], captions: list[str], columns: int) -> Pictu
     return page
 
 
-def _png(page: Picture) -> bytes:
-    data = BytesIO()
-    Image.fromarray(page).save(data, "PNG", optimize=True)
-    return data.getvalue()
-
-
-def _small_jpeg(page: Picture) -> bytes:
-    """The best quality that fits into ``MOST_BYTES``."""
+def _encoded(page: Picture, suffix: str) -> bytes:
+    """PNG, or JPEG of the best quality that fits into ``MOST_BYTES``."""
     for quality in QUALITIES:
         data = BytesIO()
-        Image.fromarray(page).save(data, "JPEG", quality=quality, optimize=True, progressive=True)
-        if data.tell() <= MOST_BYTES:
+        Image.fromarray(page).save(
+            data, "PNG" if suffix == ".png" else "JPEG", quality=quality, optimize=True, progressive=True
+        )
+        if suffix == ".png" or data.tell() <= MOST_BYTES:
             break
     return data.getvalue()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Draw the sheet with a progress bar; 2 where the arguments are wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tools.contact_sheet", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("file", type=Path, help="JPEG or PNG file to write")
+    parser.add_argument("--size", metavar="WIDTHxHEIGHT", help="size of one still in pixels; default 480x320")
+    options = parser.parse_args(arguments)
+    try:
+        settings = sized(CameraSettings(), options.size or "x".join(map(str, STILL_SIZE)))
+        with progress_bar("drawing") as move:
+            titles = write_sheet(options.file, (settings.width, settings.height), move)
+    except SidestepError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"wrote {options.file}: {len(titles)} stills")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

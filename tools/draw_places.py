@@ -9,23 +9,25 @@ import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+import networkx as nx
 import numpy as np
 import shapely
 
 from sidestep import exact
+from sidestep.errors import BadInput
 from sidestep.scenes.geojson import ECCENTRICITY2, SEMI_MAJOR, to_geojson
 from sidestep.scenes.places.bundled import DATA, LONG_ROUTES, bundled_place
 from sidestep.scenes.places.osm import osm_place
-from sidestep.scenes.places.place import draw_long_route
-from sidestep.scenes.places.scan import write_glb
-from sidestep.scenes.walkways import Route, left_of, points_at, stations_of, steps, unit
+from sidestep.scenes.places.place import Place
+from sidestep.scenes.walkways import Route, left_of, points_at, stations_between, stations_of, unit
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SceneSpec
-from tools.lantern_court_mesh import model_place
+from tools.lantern_court_mesh import model_place, write_glb
 
 ORIGIN = (-30.0, 45.0)  # longitude, latitude, degrees
 Points = Sequence[tuple[float, float]]
@@ -95,7 +97,7 @@ class MapSheet:
         """The same thing again and again beside a line, but nowhere in ``avoid``."""
         points = np.array(line)
         at = stations_of(points)
-        for station in steps(start, at[-1] - 2.0, every).tolist():
+        for station in stations_between(start, at[-1] - 2.0, every).tolist():
             x, y = _beside(points, at, station, offset)
             if not any(area.contains(shapely.Point(x, y)) for area in avoid) and max(abs(x), abs(y)) < self.half - 1:
                 self.node(x, y, **tags)
@@ -174,53 +176,53 @@ KETTLEGATE_CROSSINGS = (
 
 def draw_kettlegate() -> MapSheet:
     """The whole sheet."""
-    paper = MapSheet("Kettlegate", KETTLEGATE_HALF)
+    sheet = MapSheet("Kettlegate", KETTLEGATE_HALF)
     rng = np.random.default_rng(7)
     for points, half, walk in KETTLEGATE_ROADS:
         kind = "tertiary" if points is COOPER else "residential"
-        paper.way(points, highway=kind, width=f"{2 * half:g}", sidewalk="both", sidewalk__both__width=f"{walk:g}")
+        sheet.way(points, highway=kind, width=f"{2 * half:g}", sidewalk="both", sidewalk__both__width=f"{walk:g}")
     for x, y in KETTLEGATE_CROSSINGS:
-        paper.node(x, y, highway="crossing", crossing="marked", width="3.2")
-    _draw_square(paper)
+        sheet.node(x, y, highway="crossing", crossing="marked", width="3.2")
+    _draw_square(sheet)
     streets = [shapely.LineString(points).buffer(half + walk + 0.35) for points, half, walk in KETTLEGATE_ROADS]
     kept = [*streets, shapely.Polygon(SQUARE).buffer(0.2), shapely.LineString(ALLEY).buffer(2.2)]
-    paper.ring_building([(10, -48), (45, -48), (45, -22), (10, -22)], [(20, -41), (36, -41), (36, -30), (20, -30)],
+    sheet.ring_building([(10, -48), (45, -48), (45, -22), (10, -22)], [(20, -41), (36, -41), (36, -30), (20, -30)],
                         building="civic", height="11.5")  # fmt: skip
     kept.append(shapely.box(9, -49, 46, -21))
     for points, half, walk in KETTLEGATE_ROADS:
         for side in (1, -1):
-            paper.terrace(points, side * (half + walk + 0.4), kept, rng)
-    paper.terrace([(-44, 33.3), (-13, 33.3)], 0.3, kept, rng, (6.0, 7.0))
-    _furnish_kettlegate(paper)
-    return paper
+            sheet.terrace(points, side * (half + walk + 0.4), kept, rng)
+    sheet.terrace([(-44, 33.3), (-13, 33.3)], 0.3, kept, rng, (6.0, 7.0))
+    _furnish_kettlegate(sheet)
+    return sheet
 
 
-def _draw_square(paper: MapSheet) -> None:
-    paper.way(SQUARE, closed=True, highway="pedestrian", area="yes", name="Kettle Square")
-    paper.way([(-34, 0), (-36, 17), (-28, 33)], highway="footway", width="2.4")
-    paper.way([(-18, 0), (-18, 18), (-28, 33)], highway="footway", width="2.4")
-    paper.way(ALLEY, highway="pedestrian", width="4", name="Needle Alley")
-    paper.node(-27, 16.5, amenity="fountain")
+def _draw_square(sheet: MapSheet) -> None:
+    sheet.way(SQUARE, closed=True, highway="pedestrian", area="yes", name="Kettle Square")
+    sheet.way([(-34, 0), (-36, 17), (-28, 33)], highway="footway", width="2.4")
+    sheet.way([(-18, 0), (-18, 18), (-28, 33)], highway="footway", width="2.4")
+    sheet.way(ALLEY, highway="pedestrian", width="4", name="Needle Alley")
+    sheet.node(-27, 16.5, amenity="fountain")
     for x, y in ((-41.0, 10.0), (-41, 22), (-33, 30), (-15.5, 12), (-22, 29)):
-        paper.node(x, y, natural="tree")
+        sheet.node(x, y, natural="tree")
     for x, y, towards in ((-30.5, 12.5, "45"), (-23.5, 20.5, "225"), (-41.5, 16, "90")):
-        paper.node(x, y, amenity="bench", direction=towards)
+        sheet.node(x, y, amenity="bench", direction=towards)
     for across in (-29.4, -26.6):
-        paper.node(across, 34.0, barrier="bollard")
-    paper.node(-43, 30, tourism="information")
+        sheet.node(across, 34.0, barrier="bollard")
+    sheet.node(-43, 30, tourism="information")
 
 
-def _furnish_kettlegate(paper: MapSheet) -> None:
+def _furnish_kettlegate(sheet: MapSheet) -> None:
     clear = [shapely.Point(place).buffer(7.0) for place in KETTLEGATE_CROSSINGS]
     clear += [shapely.Point(place).buffer(13.0) for place in ((20, 48), (-25, 0), (60, 46.6), (60, -60))]
     for points, half, _ in KETTLEGATE_ROADS:
         for side, start in ((1, 9.0), (-1, 21.0)):
-            paper.along(points, side * (half + 0.35), 26.0, start, clear, highway="street_lamp")
-        paper.along(points, half + 0.4, 48.0, 17.0, clear, amenity="waste_basket")
-        paper.along(points, -(half + 0.35), 61.0, 30.0, clear, emergency="fire_hydrant")
-    paper.along(COOPER, -(3.5 + 0.45), 19.0, 24.0, clear, natural="tree")
-    paper.node(-66, 40.9, highway="bus_stop")
-    paper.way([(66, -30), (80, -30)], barrier="hedge")
+            sheet.along(points, side * (half + 0.35), 26.0, start, clear, highway="street_lamp")
+        sheet.along(points, half + 0.4, 48.0, 17.0, clear, amenity="waste_basket")
+        sheet.along(points, -(half + 0.35), 61.0, 30.0, clear, emergency="fire_hydrant")
+    sheet.along(COOPER, -(3.5 + 0.45), 19.0, 24.0, clear, natural="tree")
+    sheet.node(-66, 40.9, highway="bus_stop")
+    sheet.way([(66, -30), (80, -30)], barrier="hedge")
 
 
 PIPER_HALF = 80.0  # m
@@ -246,25 +248,25 @@ NODE_CROSSINGS = ((-30, 40), (35, 42), (2, 55), (-15, -61))
 
 def draw_piper_parade() -> MapSheet:
     """The whole sheet."""
-    paper = MapSheet("Piper Parade", PIPER_HALF)
+    sheet = MapSheet("Piper Parade", PIPER_HALF)
     rng = np.random.default_rng(11)
-    paper.way(PARADE, highway="secondary", lanes="3", sidewalk="separate")
+    sheet.way(PARADE, highway="secondary", lanes="3", sidewalk="separate")
     for points in SIDE_STREETS:
         width = f"{SIDE_WALK:g}"
-        paper.way(
+        sheet.way(
             points, highway="residential", width=f"{2 * SIDE_HALF:g}", sidewalk="both", sidewalk__both__width=width
         )
-    _draw_sidewalks(paper)
+    _draw_sidewalks(sheet)
     for x, y in NODE_CROSSINGS:
-        paper.node(x, y, highway="crossing", width="3")
-    paper.way(PARK, closed=True, leisure="park", name="Reed Green")
-    paper.way(PARK_PATH, highway="footway", width="2.6")
-    _draw_houses(paper, rng)
-    _furnish_piper_parade(paper)
-    return paper
+        sheet.node(x, y, highway="crossing", width="3")
+    sheet.way(PARK, closed=True, leisure="park", name="Reed Green")
+    sheet.way(PARK_PATH, highway="footway", width="2.6")
+    _draw_houses(sheet, rng)
+    _furnish_piper_parade(sheet)
+    return sheet
 
 
-def _draw_sidewalks(paper: MapSheet) -> None:
+def _draw_sidewalks(sheet: MapSheet) -> None:
     """Both sides of the Parade, with crossings over it and over the side streets' mouths."""
     edge, width = SIDE_HALF + SIDE_WALK / 2, f"{MAIN_WALK:g}"
     north: list[Points] = [
@@ -277,48 +279,48 @@ def _draw_sidewalks(paper: MapSheet) -> None:
         [(35 + edge, -MIDDLE), (50, -MIDDLE), (90, -MIDDLE)],
     ]
     for points in north + south:
-        paper.way(points, highway="footway", footway="sidewalk", width=width)
+        sheet.way(points, highway="footway", footway="sidewalk", width=width)
     for x in (-14, 50):
-        paper.way([(x, -MIDDLE), (x, 0), (x, MIDDLE)], highway="footway", footway="crossing", width="3.6")
-        paper.node(x, 0, highway="crossing", crossing="marked")
+        sheet.way([(x, -MIDDLE), (x, 0), (x, MIDDLE)], highway="footway", footway="crossing", width="3.6")
+        sheet.node(x, 0, highway="crossing", crossing="marked")
     for x, y in ((-30, 10.5), (35, 10.5), (35, -10.5)):
         reach = edge if y > 0 else edge + 0.3
-        paper.way([(x - reach, y), (x, y), (x + reach, y)], highway="footway", footway="crossing", width="3.6")
+        sheet.way([(x - reach, y), (x, y), (x + reach, y)], highway="footway", footway="crossing", width="3.6")
     for side in (1, -1):
         low, high = sorted((side * MAIN_HALF, side * (MAIN_HALF + VERGE)))
         for x0, x1 in ((-79, -40), (-20, -17), (-11, 25), (53.5, 79)):
-            paper.way([(x0, low), (x1, low), (x1, high), (x0, high)], closed=True, landuse="grass")
+            sheet.way([(x0, low), (x1, low), (x1, high), (x0, high)], closed=True, landuse="grass")
 
 
-def _draw_houses(paper: MapSheet, rng: np.random.Generator) -> None:
+def _draw_houses(sheet: MapSheet, rng: np.random.Generator) -> None:
     kept = [shapely.LineString(points).buffer(SIDE_HALF + SIDE_WALK + 0.35) for points in SIDE_STREETS]
     kept += [shapely.LineString(PARADE).buffer(MIDDLE + MAIN_WALK / 2 + 0.35), shapely.Polygon(PARK).buffer(1.0)]
-    paper.ring_building([(-14, 18), (20, 18), (20, 46), (-14, 46)], [(-4, 26), (11, 26), (11, 38), (-4, 38)],
+    sheet.ring_building([(-14, 18), (20, 18), (20, 46), (-14, 46)], [(-4, 26), (11, 26), (11, 38), (-4, 38)],
                         building="retail", building__levels="4")  # fmt: skip
     kept.append(shapely.box(-15, 17, 21, 47))
     for side in (1, -1):
-        paper.terrace(PARADE, side * (MIDDLE + MAIN_WALK / 2 + 0.4), kept, rng, (9.0, 14.0))
+        sheet.terrace(PARADE, side * (MIDDLE + MAIN_WALK / 2 + 0.4), kept, rng, (9.0, 14.0))
     for points in SIDE_STREETS:
         for side in (1, -1):
-            paper.terrace(points, side * (SIDE_HALF + SIDE_WALK + 0.4), kept, rng)
+            sheet.terrace(points, side * (SIDE_HALF + SIDE_WALK + 0.4), kept, rng)
 
 
-def _furnish_piper_parade(paper: MapSheet) -> None:
+def _furnish_piper_parade(sheet: MapSheet) -> None:
     crossings = [(-14, 0), (50, 0), (-30, 10.5), (35, 10.5), (35, -10.5), *NODE_CROSSINGS]
     clear = [shapely.Point(place).buffer(8.5) for place in crossings]
     clear += [shapely.Point(place).buffer(12.0) for place in ((-30, 0), (35, 0), (-30, 55), (35, 55))]
     for side, start in ((1, 10.0), (-1, 16.0)):
-        paper.along(PARADE, side * (MAIN_HALF + 0.65), 12.0, start, clear, natural="tree")
-        paper.along(PARADE, side * (MAIN_HALF + 0.5), 24.0, start + 6, clear, highway="street_lamp")
-        paper.along(PARADE, side * (MIDDLE + MAIN_WALK / 2 - 0.35), 37.0, start + 3, clear, amenity="bench")
-        paper.along(PARADE, side * (MIDDLE - MAIN_WALK / 2 + 0.35), 43.0, start + 12, clear, amenity="waste_basket")
+        sheet.along(PARADE, side * (MAIN_HALF + 0.65), 12.0, start, clear, natural="tree")
+        sheet.along(PARADE, side * (MAIN_HALF + 0.5), 24.0, start + 6, clear, highway="street_lamp")
+        sheet.along(PARADE, side * (MIDDLE + MAIN_WALK / 2 - 0.35), 37.0, start + 3, clear, amenity="bench")
+        sheet.along(PARADE, side * (MIDDLE - MAIN_WALK / 2 + 0.35), 43.0, start + 12, clear, amenity="waste_basket")
     for points in SIDE_STREETS:
-        paper.along(points, SIDE_HALF + 0.35, 24.0, 18.0, clear, highway="street_lamp")
-        paper.along(points, -(SIDE_HALF + 0.35), 45.0, 26.0, clear, barrier="bollard")
+        sheet.along(points, SIDE_HALF + 0.35, 24.0, 18.0, clear, highway="street_lamp")
+        sheet.along(points, -(SIDE_HALF + 0.35), 45.0, 26.0, clear, barrier="bollard")
     for x, y in ((-66, -18), (-30, -20), (-48, -40), (-66, -46), (-28, -48), (-62, -30)):
-        paper.node(x, y, natural="tree", height="8")
-    paper.node(-52.2, -22, amenity="bench")
-    paper.node(16, MAIN_HALF + 0.6, highway="bus_stop")
+        sheet.node(x, y, natural="tree", height="8")
+    sheet.node(-52.2, -22, amenity="bench")
+    sheet.node(16, MAIN_HALF + 0.6, highway="bus_stop")
 
 
 LANTERN_HALF = 46.0  # m
@@ -332,51 +334,51 @@ SOURCE = "drawn by the Sidestep project; an invented place"
 
 def draw_lantern_court() -> SceneSpec:
     """The annotated scene, in metres."""
-    paper = MapSheet("Lantern Court", LANTERN_HALF)
+    sheet = MapSheet("Lantern Court", LANTERN_HALF)
     rng = np.random.default_rng(23)
     for points, half, walk in LANTERN_ROADS:
         width = f"{walk:g}"
-        paper.way(points, highway="residential", width=f"{2 * half:g}", sidewalk="both", sidewalk__both__width=width)
+        sheet.way(points, highway="residential", width=f"{2 * half:g}", sidewalk="both", sidewalk__both__width=width)
     for x, y in LANTERN_CROSSINGS:
-        paper.node(x, y, highway="crossing", width="3.4")
-    paper.way(COURT, closed=True, highway="pedestrian", area="yes")
-    paper.way([(4, -15), (17, -20), (27, -24)], highway="footway", width="3")
-    _furnish_lantern_court(paper)
+        sheet.node(x, y, highway="crossing", width="3.4")
+    sheet.way(COURT, closed=True, highway="pedestrian", area="yes")
+    sheet.way([(4, -15), (17, -20), (27, -24)], highway="footway", width="3")
+    _furnish_lantern_court(sheet)
     kept = [shapely.LineString(points).buffer(half + walk + 0.35) for points, half, walk in LANTERN_ROADS]
     kept += [shapely.Polygon(COURT).buffer(0.2), shapely.LineString([(4, -15), (17, -20)]).buffer(1.8)]
     for points, half, walk in LANTERN_ROADS:
         for side in (1, -1):
-            paper.terrace(points, side * (half + walk + 0.4), kept, rng, (7.0, 10.0))
+            sheet.terrace(points, side * (half + walk + 0.4), kept, rng, (7.0, 10.0))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "lantern-court.osm"
-        file.write_text(paper.to_xml(), encoding="utf-8")
+        file.write_text(sheet.to_xml(), encoding="utf-8")
         scene = osm_place(file).scene
     return scene.model_copy(update={"source": SOURCE, "name": "Lantern Court"})
 
 
-def _furnish_lantern_court(paper: MapSheet) -> None:
+def _furnish_lantern_court(sheet: MapSheet) -> None:
     clear = [shapely.Point(place).buffer(6.5) for place in LANTERN_CROSSINGS]
     clear.append(shapely.Point(10, 25).buffer(12.0))
     for points, half, _ in LANTERN_ROADS:
         for side, start in ((1, 8.0), (-1, 17.0)):
-            paper.along(points, side * (half + 0.35), 21.0, start, clear, highway="street_lamp")
+            sheet.along(points, side * (half + 0.35), 21.0, start, clear, highway="street_lamp")
     for x, y in ((24, -38), (38, -38), (40, -10), (27, -8)):
-        paper.node(x, y, natural="tree", height="6")
+        sheet.node(x, y, natural="tree", height="6")
     for x, y, towards in ((31, -36, "0"), (40, -24, "270"), (30, -9, "180")):
-        paper.node(x, y, amenity="bench", direction=towards)
-    paper.node(33, -23, amenity="fountain")
-    paper.node(20.5, -11, amenity="waste_basket")
+        sheet.node(x, y, amenity="bench", direction=towards)
+    sheet.node(33, -23, amenity="fountain")
+    sheet.node(20.5, -11, amenity="waste_basket")
 
 
 LONG_ROUTES_PER_PLACE = {"kettlegate": 2, "piper-parade": 2, "lantern-court": 1}
-"""How many long ways each place has."""
+"""How many long routes each place has."""
 
 
 def main() -> None:
-    """The maps, the annotation, the mesh, and the long ways over them."""
-    for stem, paper in (("kettlegate", draw_kettlegate()), ("piper-parade", draw_piper_parade())):
-        (DATA / f"{stem}.osm").write_text(paper.to_xml(), encoding="utf-8")
-        print(f"{stem}.osm: {len(paper.nodes)} nodes, {len(paper.ways)} ways")
+    """The maps, the annotation, the mesh, and the long routes over them."""
+    for stem, sheet in (("kettlegate", draw_kettlegate()), ("piper-parade", draw_piper_parade())):
+        (DATA / f"{stem}.osm").write_text(sheet.to_xml(), encoding="utf-8")
+        print(f"{stem}.osm: {len(sheet.nodes)} nodes, {len(sheet.ways)} ways")
     scene = draw_lantern_court()
     annotation = json.dumps(to_geojson(scene), separators=(",", ":")).replace(
         '{"type":"Feature"', '\n{"type":"Feature"'
@@ -387,6 +389,33 @@ def main() -> None:
     print(f"lantern-court: {len(scene.regions)} regions, {sum(len(t) for _, t in parts.values())} triangles")
     chosen = {name: _draw_long_routes(name, count) for name, count in LONG_ROUTES_PER_PLACE.items()}
     LONG_ROUTES.write_text(json.dumps(chosen, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+TRIES = 300
+MIN_LENGTH, MAX_LENGTH = 130.0, 330.0  # m
+BESIDE, OFF_SOLIDS = 0.45, 0.6  # m
+
+
+def draw_long_route(place: Place, number: int, before: list[Route]) -> Route:
+    """A shortest route between random nodes with a crosswalk or more, mostly elsewhere than those chosen ``before``."""
+    rng = np.random.default_rng([number, 17])
+    nodes = sorted(place.graph)
+    for attempt in range(TRIES):
+        start = nodes[int(rng.integers(len(nodes)))]
+        found: Any = nx.single_source_dijkstra(place.graph, start, cutoff=MAX_LENGTH, weight="length")
+        lengths, paths = found
+        goals = [node for node in sorted(lengths) if lengths[node] >= MIN_LENGTH]
+        if not goals:
+            continue
+        path = tuple(paths[goals[int(rng.integers(len(goals)))]])
+        share = max((len(set(path) & set(other.nodes)) / len(path) for other in before), default=0.0)
+        kinds = [place.graph.edges[step]["kind"] for step in pairwise(path)]
+        if "crosswalk" not in kinds or "crosswalk" in (kinds[0], kinds[-1]) or share > 0.4 + 0.6 * attempt / TRIES:
+            continue
+        route = place.route_over(path)
+        if place.has_room(route.points, BESIDE, OFF_SOLIDS):
+            return route
+    raise BadInput(f"place {place.name}: no long route number {number} of {MIN_LENGTH:g} m or more in {TRIES} draws")
 
 
 def _draw_long_routes(name: str, count: int) -> list[list[tuple[float, float]]]:

@@ -301,6 +301,11 @@ def write_twins(folder: Path) -> list[Path]:
     return written
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the files of statistics into the package."""
     for path in write_twins(Path(str(files("sidestep.crowd.synthetic")))):
         print(path.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shapely
+from shapely.geometry.polygon import orient
 
 from sidestep import exact
-from sidestep.scenes.walkways import steps
-from sidestep.types.base import FloatArray
+from sidestep.scenes.walkways import stations_between
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import OPEN, Region, SceneSpec
 
 LOW = -0.12  # m, of roads below sidewalks
@@ -60,7 +64,7 @@ class Model:
             self.flat(head or colour, shapely.Polygon(upper), z1)
 
     def parts(self) -> dict[str, tuple[Colour, FloatArray]]:
-        """For ``glb.write_glb``."""
+        """For :func:`write_glb`."""
         return {name: (COLOURS[name], np.concatenate(found)) for name, found in self._found.items()}
 
 
@@ -104,9 +108,7 @@ def _add_ground(model: Model, polygons: list[tuple[Region, Any]], crosswalks: An
             model.flat("earth", rest, 0.0)
     lowered = shapely.union_all([polygon for region, polygon in polygons if region.kind in LOWERED])
     ramps = shapely.union_all([polygon for region, polygon in polygons if region.kind == "ramp"])
-    for polygon in shapely.get_parts(
-        shapely.geometry.polygon.orient(lowered) if lowered.geom_type == "Polygon" else lowered
-    ):
+    for polygon in shapely.get_parts(orient(lowered) if isinstance(lowered, shapely.Polygon) else lowered):
         for ring in (polygon.exterior, *polygon.interiors):
             points = shapely.get_coordinates(ring if ring.is_ccw == (ring is polygon.exterior) else ring.reverse())
             for a, b in pairwise(points):
@@ -123,7 +125,7 @@ def _add_ramp(model: Model, polygon: Any, crosswalks: Any) -> None:
 
     plan = _plan(polygon)
     model.add("ramp", np.concatenate([plan, heights(plan)[..., None]], axis=2))
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)
+    ring = shapely.get_coordinates(orient(polygon).exterior)
     for (a, b), (za, zb) in zip(pairwise(ring), pairwise(heights(ring)), strict=True):
         if za != zb:
             foot, head = (a, b) if za < zb else (b, a)
@@ -137,7 +139,7 @@ def _add_bars(model: Model, crosswalk: Any) -> None:
     if exact.hypot(*short) > exact.hypot(*long):
         ring, long, short = ring[1:], short, -long
     length = float(exact.hypot(*long))
-    for start in steps(0.35, length - 0.6, 1.0).tolist():
+    for start in stations_between(0.35, length - 0.6, 1.0).tolist():
         a, b = ring[0] + long * start / length, ring[0] + long * (start + 0.5) / length
         bar = shapely.Polygon([a + short * 0.08, b + short * 0.08, b + short * 0.92, a + short * 0.92])
         for part in shapely.get_parts(shapely.intersection(bar, crosswalk.buffer(-0.05))):
@@ -145,7 +147,7 @@ def _add_bars(model: Model, crosswalk: Any) -> None:
 
 
 def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    ring = shapely.get_coordinates(orient(polygon).exterior)[:-1]
     model.prism(wall, ring, 0.0, height, head="roof")
     middle = ring.mean(axis=0)
     model.prism("roof", middle + (ring - middle) * 1.04, height, height + 2.2, 0.35)
@@ -166,7 +168,7 @@ def _add_house(model: Model, polygon: Any, height: float, wall: str) -> None:
 
 
 def _add_thing(model: Model, region: Region, polygon: Any) -> None:
-    ring = shapely.get_coordinates(shapely.geometry.polygon.orient(polygon).exterior)[:-1]
+    ring = shapely.get_coordinates(orient(polygon).exterior)[:-1]
     middle, height = ring.mean(axis=0), region.height or 1.0
     if region.name == "tree":
         model.prism("wood", ring, 0.0, height * 0.45, 0.6)
@@ -183,3 +185,46 @@ def _add_thing(model: Model, region: Region, polygon: Any) -> None:
         model.prism("stone", middle + (ring - middle) * 0.15, height, height + 0.9, 0.8)
     else:
         model.prism("wood" if region.name == "bench" else "metal", ring, 0.0, height)
+
+
+def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], FloatArray]]) -> None:
+    """One mesh per part: name → (colour in sRGB 0 … 1, corners ``(T, 3, 3)``, m, z up).
+
+    Corners are shared by triangles of one plane only, so that edges stay sharp."""
+    accessors: list[dict[str, Any]] = []
+    views: list[dict[str, Any]] = []
+    meshes, materials, binary = [], [], b""
+    for number, (name, (colour, triangles)) in enumerate(parts.items()):
+        turned = np.round(triangles[..., [0, 2, 1]] * (1.0, 1.0, -1.0), 3)
+        normal = np.cross(turned[:, 1] - turned[:, 0], turned[:, 2] - turned[:, 0])
+        normal = np.round(normal / np.maximum(exact.norm(normal)[:, None], 1e-12), 2)
+        keys = np.concatenate([turned.reshape(-1, 3), normal.repeat(3, axis=0)], axis=1)
+        unique, order = np.unique(keys, axis=0, return_inverse=True)
+        points = unique[:, :3].astype(np.float32)
+        indices: IntArray = order.reshape(-1).astype(np.uint16 if len(points) < 65_536 else np.uint32)
+        for values, shape in ((points, "VEC3"), (indices, "SCALAR")):
+            raw = values.tobytes()
+            views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(raw)})
+            kind = {"f": 5126, "u": 5123 if values.dtype == np.uint16 else 5125}[values.dtype.kind]
+            accessors.append({"bufferView": len(views) - 1, "componentType": kind, "count": len(values), "type": shape})
+            binary += raw + b"\0" * (-len(raw) % 4)
+        accessors[-2].update(min=points.min(axis=0).tolist(), max=points.max(axis=0).tolist())
+        linear = [round(exact.exp(2.2 * exact.log(value)), 4) for value in colour]
+        materials.append(
+            {"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}}
+        )
+        primitive = {"attributes": {"POSITION": len(accessors) - 2}, "indices": len(accessors) - 1, "material": number}
+        meshes.append({"name": name, "primitives": [primitive]})
+    document = {
+        "asset": {"version": "2.0", "generator": "sidestep"},
+        "scene": 0,
+        "scenes": [{"nodes": list(range(len(meshes)))}],
+        "nodes": [{"name": mesh["name"], "mesh": k} for k, mesh in enumerate(meshes)],
+        "meshes": meshes, "materials": materials, "accessors": accessors, "bufferViews": views,
+        "buffers": [{"byteLength": len(binary)}],
+    }  # fmt: skip
+    text = json.dumps(document, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 4)
+    head = struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(binary))
+    chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(binary), b"BIN\0") + binary
+    path.write_bytes(head + chunks)

@@ -1,6 +1,6 @@
 """Run every published table again and write it into README.md and docs/: ``make results``.
 
-    python tools/results.py [--out out/results] [--only NAME …] [--tables-only]
+    python -m tools.results [--out out/results] [--only NAME …] [--tables-only]
 
 Each run of ``RUNS`` is one ``sidestep run`` into its own folder, so an interrupted call goes on where it was. Tables
 are written as Markdown files beside the runs, and from there between the marks ``<!-- begin NAME -->`` and
@@ -18,14 +18,17 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from sidestep.datasets import find_dataset
+from sidestep.report.papers.sidewalkbench.episodes import SETTINGS, SUITES, TAGS
 from sidestep.runs.provenance import describe_machine
-from tools.sidewalk_page import counts_table
+from sidestep.suites.files import choose_options, load_suite
 
 ROOT = Path(__file__).resolve().parents[1]
 SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
@@ -71,6 +74,7 @@ PAGES = (
     "docs/suites/sidewalk.md",
 )
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+SPLITS = ("dev", "test")
 Scores = dict[str, Any]
 
 
@@ -92,8 +96,9 @@ def main() -> int:
     return 0
 
 
-def fill_page(page: Path, tables: Path) -> list[str]:
-    """Put the tables and figures between their marks; marks without a new table keep what is there."""
+def fill_page(page: Path, tables: Path, images: Path = ROOT / "docs" / "images") -> list[str]:
+    """Put the tables and figures between their marks, pictures into ``images``; marks without a new table keep what is
+    there. Returns the names of the marks that were filled."""
     filled: list[str] = []
 
     def content(found: re.Match[str]) -> str:
@@ -104,7 +109,7 @@ def fill_page(page: Path, tables: Path) -> list[str]:
         elif table.is_file():
             text = table.read_text(encoding="utf-8").partition("\n")[2].strip()
         elif picture.is_file():
-            shutil.copyfile(picture, ROOT / "docs" / "images" / picture.name)
+            shutil.copyfile(picture, images / picture.name)
             text = f"![{name.replace('_', ' ')}](../images/{picture.name})"
         else:
             return found[0]
@@ -113,6 +118,28 @@ def fill_page(page: Path, tables: Path) -> list[str]:
 
     page.write_text(MARKS.sub(content, page.read_text(encoding="utf-8")), encoding="utf-8")
     return filled
+
+
+def counts_table() -> str:
+    """Scenarios of each suite by kind and setting, of the development and of the test split, and the length of the long
+    routes."""
+    lines = ["| suite | kind | towns | drawn places |", "|---|---|---:|---:|"]
+    length = 0.0
+    for suite in SUITES:
+        scenarios = choose_options(load_suite(suite), {"split": "all"}).scenarios()
+        counts = Counter(
+            (kind, setting, split)
+            for each in scenarios
+            for kind in each.tags
+            for setting in SETTINGS
+            for split in SPLITS
+            if setting in each.tags and split in each.tags
+        )
+        for kind in TAGS[suite]:
+            cells = [" + ".join(str(counts[kind, setting, split]) for split in SPLITS) for setting in SETTINGS]
+            lines.append(f"| `{suite}` | {kind} | {' | '.join(cells)} |")
+        length += sum(float(each.notes.get("length_m", 0.0)) for each in scenarios)
+    return "\n".join([*lines, "", f"Development + test split. The long ways have {length / 1000:.1f} km in all."])
 
 
 def run_all(out: Path, names: list[str]) -> None:
@@ -140,7 +167,7 @@ def write_tables(out: Path, tables: Path) -> None:
             (tables / f"socnav_{name}.md").write_text((tables / f"{name}.md").read_text())
     if {"unit", "reactive", "long"} <= have.keys():
         _report(["unit", "reactive", "long"], out, tables)
-    made = {
+    made: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
         "core_results": (core_table, ("core", "core-dev")),
         "socnav_readme": (socnav_readme, ("socnav", "socnav-test", "socnav-generated")),
         "socnav_heldout": (socnav_held_out, ("socnav", "socnav-test", "socnav-shipped", "socnav-generated")),

@@ -58,7 +58,7 @@ def _on_route(points: FloatArray, along: FloatArray, s: float) -> shapely.Point:
     return shapely.Point(*(float(exact.interp(s, along, points[:, k])) for k in (0, 1)))
 
 
-def _union(scene: SceneSpec, kinds: frozenset[str], area: shapely.Geometry) -> shapely.Geometry:
+def _union(scene: SceneSpec, kinds: frozenset[str], area: shapely.Geometry) -> Any:
     shapes = [shapely.Polygon(region.polygon, region.holes) for region in scene.regions if region.kind in kinds]
     return shapely.union_all([shape for shape in shapes if shape.intersects(area)])
 

@@ -68,5 +68,10 @@ def _entry(metric: Metric) -> list[str]:
     return lines
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the page."""
     print(metrics_page(), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,8 +38,8 @@ class Careful:
         scale = self.speed / max(hypot(dx, dy), 1e-6)
         return HolonomicVelocity(dx * scale, dy * scale)
 
-    def end(self, result: dict[str, Any]) -> None:
-        print(result["outcome"], f"{result['metrics'].get('path_length') or 0:.1f} m", flush=True)
+    def end_episode(self, end: Any) -> None:
+        print(end.outcome, f"{end.metrics.get('path_length') or 0:.1f} m", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ from pathlib import Path
 
 LONGEST_TEXT = 2000
 """Characters of a text that came from somebody else's code."""
+LONGEST_TRACEBACK = 4000
+MOST_FRAMES = 10
+"""Calls in the traceback of a policy that a record keeps, the innermost ones."""
 PACKAGE = Path(__file__).parent
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -46,7 +49,12 @@ class MissingExtra(SidestepError):
 
 
 class GuestFailed(SidestepError):
-    """A policy in a process of its own raised, was late, talked nonsense or ended. The text says it all."""
+    """A policy in another process raised, was late, sent nonsense or ended. The text says it all; ``traceback`` is that
+    of the other process, where there is one."""
+
+    def __init__(self, reason: str, traceback: str = "") -> None:
+        super().__init__(reason)
+        self.traceback = traceback
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -91,6 +99,36 @@ def place_of(error: BaseException) -> str:
         return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     except Exception:
         return ""
+
+
+def short_traceback(error: BaseException, message: str) -> str:
+    """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files
+    are named as seen from the working folder or by their last name: a record holds nobody's home folder."""
+    if isinstance(error, GuestFailed):
+        return error.traceback
+    try:
+        frames = traceback.extract_tb(error.__traceback__)
+        while frames and Path(frames[0].filename).is_relative_to(PACKAGE) and not _is_policy(frames[0].filename):
+            del frames[0]
+        if not frames:
+            return ""
+        shown = [(_without_folder(at.filename), at.lineno or 0, at.name, at.line) for at in frames[-MOST_FRAMES:]]
+        lines = "".join(traceback.format_list(shown))
+        text = f"Traceback (most recent call last):\n{lines}{message}"
+        return printable(text[-LONGEST_TRACEBACK:], LONGEST_TRACEBACK)
+    except Exception:
+        return ""
+
+
+def _is_policy(file: str) -> bool:
+    return Path(file).is_relative_to(PACKAGE / "policies")
+
+
+def _without_folder(file: str) -> str:
+    for folder in (PACKAGE.parent, Path.cwd(), *(each for each in Path(file).parents if each.name in INSTALLED)):
+        if Path(file).is_relative_to(folder):
+            return Path(file).relative_to(folder).as_posix()
+    return file if file.startswith("<") else Path(file).name
 
 
 def _is_installed(file: str) -> bool:

@@ -319,25 +319,9 @@ def normal(rng: np.random.Generator, mean: Any = 0.0, sd: Any = 1.0, size: Size 
     return mean + sd * (_sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second))
 
 
-def lognormal(rng: np.random.Generator, mean: Any = 0.0, sd: Any = 1.0, size: Size = None) -> Any:
-    """``exp`` of normal draws."""
-    return exp(normal(rng, mean, sd, size))
-
-
 def exponential(rng: np.random.Generator, scale: Any = 1.0, size: Size = None) -> Any:
     """Exponential draws of mean ``scale``."""
     if size is None and not _is_number(scale):
         size = np.shape(scale)
         scale = _array(scale)
     return -scale * log(1.0 - rng.random(size))
-
-
-def poisson(rng: np.random.Generator, mean: float) -> int:
-    """One Poisson draw: how many uniform numbers multiply to more than e to the power ``-mean``; mean <= 500."""
-    if not 0.0 <= mean <= 500.0:
-        raise ValueError(f"the mean of a Poisson draw must be in 0 … 500, got {mean!r}")
-    limit, product, count = exp(-mean), 1.0 - float(rng.random()), 0
-    while product > limit:
-        product *= 1.0 - float(rng.random())
-        count += 1
-    return count

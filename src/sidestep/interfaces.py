@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -94,12 +94,12 @@ class Metric:
     """Formula in words and symbols."""
     source: str
     """Who defined it."""
-    distance: Literal["surface", "centre", "none"]
-    """Whether distances between bodies are surface to surface or centre to centre."""
     validity: str
     """When there is a value."""
     function: Callable[[EpisodeRecord], MetricResult]
-    dialects: dict[str, Callable[[EpisodeRecord], MetricResult]]
+    distance: Literal["surface", "centre", "none"] = "none"
+    """Whether distances between bodies are surface to surface or centre to centre."""
+    dialects: dict[str, Callable[[EpisodeRecord], MetricResult]] = field(default_factory=dict)
     """Other published definitions under their dialect's name."""
 
     def __call__(self, record: EpisodeRecord, dialect: str = "paper") -> MetricResult:

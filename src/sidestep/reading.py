@@ -1,4 +1,4 @@
-"""Reading what others wrote: YAML, JSON and XML with bounded size, depth and number of values.
+"""Reading what others wrote: YAML, JSON, XML and glTF with bounded size, depth and number of values.
 
 A file that is too large, nested too deeply, that multiplies itself (aliases, entities) or that is no file at all (a
 device, a pipe) is a :class:`~sidestep.errors.BadInput` which names the place and the limit. Nothing else is raised.
@@ -6,14 +6,17 @@ device, a pipe) is a :class:`~sidestep.errors.BadInput` which names the place an
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
 import stat
-import xml.etree.ElementTree as ElementTree
+import struct
 from collections.abc import Hashable, Iterable
+from importlib import resources
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import yaml
 
@@ -25,7 +28,10 @@ MOST_DEPTH = 64
 MOST_VALUES = 1_000_000
 """Of a YAML file, its aliases written out."""
 MOST_NODES = 100_000
-"""Of a glTF file."""
+"""Of a glTF file, and its meshes."""
+MOST_CORNERS = 40_000_000
+"""Of the triangles of a glTF file."""
+MOST_MESH_BYTES = 300_000_000
 MOST_DIGITS = 300
 """Of a whole number; more do not fit into a float."""
 
@@ -167,6 +173,21 @@ def read_mapping(path: Path, what: str = "YAML file", expected: str = "keys and 
     return parse_mapping(read_text(path, what), str(path), expected)
 
 
+def bundled_names(package: str) -> list[str]:
+    """Names of the YAML files in the folder of a package (or in a folder of it, ``package/folder``), sorted."""
+    return sorted(item.name.removesuffix(".yaml") for item in _folder(package).iterdir() if item.name.endswith(".yaml"))
+
+
+def read_bundled(package: str, name: str, expected: str = "keys and values") -> dict[str, Any]:
+    """The keys and values of a YAML file there."""
+    return parse_mapping(_folder(package).joinpath(f"{name}.yaml").read_text("utf-8"), f"bundled {name}", expected)
+
+
+def _folder(package: str) -> Any:
+    module, _, folder = package.partition("/")
+    return resources.files(module).joinpath(folder)
+
+
 def _check_events(events: Iterable[Any], where: str) -> None:
     """Depth, tags and the number of values with all aliases written out, before anything is built."""
     open_: list[tuple[str | None, int]] = []  # anchor and number of values before, of every open list and mapping
@@ -200,12 +221,21 @@ def _line(where: str, event: Any) -> str:
     return f"{where}: line {event.start_mark.line + 1}"
 
 
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r:.80} is given twice")
+        found[key] = value
+    return found
+
+
 def parse_json(text: str | bytes, where: str, *, finite: bool = True) -> Any:
     """The value of a JSON text. ``finite``: infinite numbers and NaN, which JSON does not have, are errors."""
     if len(text) > MOST_BYTES:
         raise BadInput(f"{where}: more than {MOST_BYTES / 1e6:g} MB of JSON, which is the most that is read")
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         raise BadInput(f"{where}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}") from None
     except RecursionError:
@@ -221,44 +251,66 @@ def read_json(path: Path, what: str = "JSON file", *, finite: bool = True) -> An
     return parse_json(read_text(path, what), str(path), finite=finite)
 
 
-def parse_gltf(text: bytes, where: str) -> dict[str, Any]:
-    """The JSON part of a glTF file that names no other file (it could name any), whose nodes are a tree of at most
-    ``MOST_NODES`` (shared ones counted each time), and whose views do not read the same bytes over and over."""
+def read_glb(path: Path) -> bytes:
+    """A binary glTF 2.0 file (``.glb``) whose description :func:`check_gltf` accepts."""
+    data = read_bytes(path, ".glb mesh", MOST_MESH_BYTES)
+    magic, version, _, length, kind = struct.unpack("<4sIII4s", data[:20]) if len(data) >= 20 else (b"",) * 5
+    if (magic, version, kind) != (b"glTF", 2, b"JSON"):
+        raise BadInput(f"{path}: not a binary glTF 2.0 file; export the mesh as .glb")
+    check_gltf(data[20 : 20 + length], str(path))
+    return data
+
+
+def check_gltf(text: bytes, where: str) -> None:
+    """BadInput unless the description of a glTF file names no other file (it could name any), its nodes are trees, its
+    accessors lie in the file, and reading it needs no more memory than ``MOST_NODES`` and ``MOST_CORNERS`` allow."""
     document = parse_json(text, f"{where}: its glTF description")
-    keys = ("buffers", "images", "bufferViews", "nodes")
-    lists: list[Any] = [document.get(key, []) for key in keys] if isinstance(document, dict) else [None]
-    if not all(isinstance(items, list) and all(isinstance(item, dict) for item in items) for items in lists):
+    keys = ("buffers", "images", "bufferViews", "nodes", "accessors", "meshes")
+    found: list[Any] = [document.get(key, []) for key in keys] if isinstance(document, dict) else [None]
+    if not all(isinstance(items, list) and all(isinstance(item, dict) for item in items) for items in found):
         raise BadInput(f"{where}: its glTF description is damaged; export it again")
-    for item in [*lists[0], *lists[1]]:
+    buffers, images, views, nodes, accessors, meshes = found
+    for item in [*buffers, *images]:
         if not str(item.get("uri", "data:")).startswith("data:"):
             raise BadInput(f"{where}: refers to another file ({item['uri']!r:.80}); export as one self-contained .glb")
-    for view in lists[2]:
+    for view in views:
         if view.get("byteStride", 4) not in range(1, 253):
             raise BadInput(f"{where}: a byteStride of {view['byteStride']!r:.40}; it is 4 to 252; export it again")
-    _check_tree([node.get("children", []) for node in lists[3]], where)
-    return dict(document)
+    if any("sparse" in accessor or "bufferView" not in accessor for accessor in accessors):
+        raise BadInput(f"{where}: has sparse or compressed accessors, which are not read; export without compression")
+    _check_tree([node.get("children", []) for node in nodes], where)
+    try:
+        primitives = [primitive for mesh in meshes for primitive in mesh["primitives"]]
+        used = [key for p in primitives for key in (p["attributes"].get("POSITION"), p.get("indices"))]
+        corners = sum(int(accessors[key]["count"]) for key in used if key is not None)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise BadInput(f"{where}: a mesh of its glTF description is damaged ({error!r:.80}); export it again") from None
+    if len(primitives) > MOST_NODES or corners > MOST_CORNERS:
+        raise BadInput(
+            f"{where}: {len(primitives):,} meshes with {corners:,} corners of triangles, at most {MOST_NODES:,} with "
+            f"{MOST_CORNERS:,} are read; thin the mesh out"
+        )
 
 
 def _check_tree(children: list[Any], where: str) -> None:
-    """BadInput if the nodes form a loop, are nested too deeply or multiply beyond ``MOST_NODES``."""
+    """BadInput if a node has two parents, or if nodes form a loop, are nested too deeply or too many."""
     numbers = range(len(children))
+    if len(children) > MOST_NODES:
+        raise BadInput(f"{where}: more than {MOST_NODES:,} nodes; export it again")
     if not all(isinstance(each, list) and all(child in numbers for child in each) for each in children):
         raise BadInput(f"{where}: a node has children that are not there; export it again")
-    size = [0] * len(children)  # with everything below it; 0: not known yet
-    for root in numbers:
-        stack = [] if size[root] else [root]
-        while stack:
-            node = stack[-1]
-            below = next((child for child in children[node] if not size[child]), None)
-            if below is None:
-                size[node] = min(1 + sum(size[child] for child in children[node]), MOST_NODES + 1)
-                stack.pop()
-            elif len(stack) <= MOST_DEPTH:
-                stack.append(below)
-            else:
+    parent: dict[int, int] = {}
+    for node, below in enumerate(children):
+        for child in below:
+            if child in parent:
+                raise BadInput(f"{where}: node {child} is the child of two nodes; export it again")
+            parent[child] = node
+    for node in numbers:
+        depth = 0
+        while node in parent:
+            node, depth = parent[node], depth + 1
+            if depth > MOST_DEPTH:
                 raise BadInput(f"{where}: nodes form a loop or are nested more than {MOST_DEPTH} deep; export it again")
-    if sum(size) > MOST_NODES:
-        raise BadInput(f"{where}: more than {MOST_NODES:,} nodes, shared ones counted each time; export it again")
 
 
 def check_values(value: Any, where: str, *, finite: bool = False) -> None:
@@ -282,41 +334,26 @@ def check_values(value: Any, where: str, *, finite: bool = False) -> None:
             raise BadInput(f"{where}: nested more than {MOST_DEPTH} deep")
 
 
-def parse_xml(text: str, where: str) -> ElementTree.Element:
+def parse_xml(text: str, where: str) -> Element:
     """The outermost element of an XML text without document types, so that no entity is ever expanded."""
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise BadInput(f"{where}: has a document type or entities, which are not read; remove them")
-    parser: Any = ElementTree.XMLPullParser(("start", "end"))
-    root, depth = None, 0
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, iterparse
+
+    depth = 0
+    events: Any = iterparse(io.StringIO(text), ("start", "end"), forbid_dtd=True)
     try:
-        for start in range(0, len(text), 1 << 16):
-            parser.feed(text[start : start + (1 << 16)])
-            depth, first = _follow(parser, depth, where)
-            root = first if root is None else root
-        parser.close()
-        depth, first = _follow(parser, depth, where)
-    except ElementTree.ParseError as error:
+        for kind, _ in events:
+            depth += 1 if kind == "start" else -1
+            if depth > MOST_DEPTH:
+                raise BadInput(f"{where}: elements are nested more than {MOST_DEPTH} deep")
+    except DefusedXmlException:
+        raise BadInput(f"{where}: has a document type or entities, which are not read; remove them") from None
+    except ParseError as error:
         line, column = error.position
         raise BadInput(
             f"{where}: line {line}, column {column + 1}: not valid XML ({error!s:.120}); export it again"
         ) from None
-    except (ValueError, LookupError) as error:  # an encoding that nobody knows
+    except (ValueError, LookupError) as error:  # an unknown encoding
         raise BadInput(f"{where}: not valid XML ({error!s:.120}); save it as UTF-8") from None
-    root = first if root is None else root
-    if root is None:
-        raise BadInput(f"{where}: not valid XML: no element in it")
+    root: Element = events.root
     return root
-
-
-def _follow(parser: Any, depth: int, where: str) -> tuple[int, ElementTree.Element | None]:
-    """The depth after what was fed, and the first element that was opened in it."""
-    opened: ElementTree.Element | None = None
-    for kind, element in parser.read_events():
-        if kind == "start":
-            opened = element if opened is None else opened
-            depth += 1
-            if depth > MOST_DEPTH:
-                raise BadInput(f"{where}: elements are nested more than {MOST_DEPTH} deep")
-        else:
-            depth -= 1
-    return depth, opened

@@ -1,7 +1,8 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
 Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.predictors``) and touch none of our files.
+``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.predictors``, ``sidestep.road_users``,
+``sidestep.drivers``, ``sidestep.looks``, ``sidestep.report_sections``) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from typing import Any, Literal
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
 from sidestep.types.observation import NEEDS
 
-Kind = Literal["policies", "metrics", "suites", "datasets", "cameras", "predictors"]
+Kind = Literal[
+    "policies", "metrics", "suites", "datasets", "cameras", "predictors", "road_users", "drivers", "looks",
+    "report_sections",
+]  # fmt: skip
 
 POLICIES: dict[str, str] = {
     "straight": "sidestep.policies.trivial:Straight",
@@ -60,12 +64,33 @@ DATASETS: dict[str, str] = {
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
 
-CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:make_camera"}
+CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
 PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
 PREDICTOR_NEEDS = frozenset({"map", "ego"})
 """What a predictor may name in ``needs``."""
+
+ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
+"""A file name is a file of ``sidestep/traffic/specs``; ``sidestep.traffic.load_vehicle`` loads every kind."""
+
+DRIVERS: dict[str, str] = {
+    "parked": "sidestep.traffic.drivers:Parked",
+    "follow_path": "sidestep.traffic.drivers:FollowPath",
+}
+
+LOOKS: dict[str, str] = {
+    "car": "sidestep.render.vehicles:car_look",
+    "van": "sidestep.render.vehicles:van_look",
+    "bicycle": "sidestep.render.vehicles:bicycle_look",
+}
+"""Functions from a spec and a number to the figure that cameras draw; the number varies the paint."""
+
+REPORT_SECTIONS: dict[str, str] = {
+    "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
+    "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+}
+"""Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
 
 
 @cache
@@ -76,8 +101,12 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        bundled = {"policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS}
-        known = dict((bundled | {"predictors": PREDICTORS})[kind])
+        bundled = {
+            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS,
+            "predictors": PREDICTORS, "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS,
+            "report_sections": REPORT_SECTIONS,
+        }  # fmt: skip
+        known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -110,6 +139,10 @@ def kind_in_singular(kind: Kind) -> str:
         "datasets": "dataset format",
         "cameras": "camera",
         "predictors": "predictor",
+        "road_users": "kind of road user",
+        "drivers": "driver",
+        "looks": "look",
+        "report_sections": "section of reports",
     }
     return singular[kind]
 

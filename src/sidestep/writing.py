@@ -32,13 +32,20 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path``; ``CannotWrite`` says why not and what to do."""
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """As ``atomic``; ``CannotWrite`` says why a file cannot be written and what to do."""
     try:
         with atomic(path) as temporary:
-            temporary.write_bytes(data)
+            yield temporary
     except OSError as error:
         raise CannotWrite(path, error) from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path``; ``CannotWrite`` says why not and what to do."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
 
 
 class CannotWrite(BadInput):
@@ -66,18 +73,3 @@ def sweep(folder: Path, names: str = "*") -> None:
     writing there."""
     for leftover in folder.rglob(f".{names}.*{TEMPORARY}"):
         leftover.unlink(missing_ok=True)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden name beside ``path`` to write to; renamed to ``path`` on success, removed on failure."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        os.replace(temporary, path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if temporary.is_file():
-            temporary.unlink()

@@ -9,8 +9,8 @@ from math import isfinite
 import pytest
 
 from sidestep.bench import run_bench
-from sidestep.bench.environment import seconds_to_first_step
 from sidestep.bench.figures import LARGE, SMALL, SUITES, TARGETS, choose_cases
+from sidestep.bench.measure import seconds_to_run
 from sidestep.errors import BadInput, SidestepError, UnknownName
 
 SIZES, PEOPLE = (10, 50, 200, 1000, 5000), (5, 10, 20, 50)
@@ -106,10 +106,9 @@ def test_start_is_timed_in_a_new_process() -> None:
     assert entry["value"] > 0.05
 
 
-def test_a_process_that_cannot_step_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidestep.bench.environment.PROGRAM", "raise SystemExit('no such thing')")
+def test_a_process_that_cannot_step_is_an_error() -> None:
     with pytest.raises(SidestepError, match="no such thing"):
-        seconds_to_first_step({})
+        seconds_to_run("raise SystemExit('no such thing')", {})
 
 
 def test_unknown_suite_names_the_known_ones() -> None:

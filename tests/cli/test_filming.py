@@ -91,10 +91,10 @@ def test_render(worse: str, call: Call) -> None:
     assert document(result)["source"] == "generated"
     assert Image.open("s.png").size == (96, 32)
     for arguments, message in (
-        (["--sheet", "x.jpg", "--out", "s.png"], "needs no suite"),
-        ([worse], "render needs SUITE, SCENARIO and --out FILE, or --sheet"),
+        ([worse], "Missing argument"),
+        ([worse, "near"], "Missing option '--out'"),
         ([worse, "nera", "--out", "s.png"], "did you mean 'near'"),
-        (["--sheet", "x.gif"], ".jpg or .png"),
+        ([worse, "near", "--out", "x.gif"], ".png or .jpg"),
     ):
         result = call("render", *arguments)
         assert result.exit_code == 2

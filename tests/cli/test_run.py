@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
@@ -52,7 +54,8 @@ def test_a_table_for_people(suite: str, call: Call) -> None:
     result = call("run", suite, "--policy", "straight", "--limit", 1)
     assert result.exit_code == 0, result.output
     assert "straight" in result.stdout
-    assert "time to goal" in result.stdout
+    assert "Time" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     [folder] = Path("runs").iterdir()
     assert folder.name.startswith("small-20")
     assert folder.name.endswith("-1")
@@ -102,6 +105,10 @@ def test_scenarios_seeds_and_settings(suite: str, call: Call) -> None:
         (("small.yaml", "--policy", "stop", "--mode", "fast"), "fast"),
         (("small.yaml", "--policy", "stop", "--repeat", "0"), "repeat"),
         (("small.yaml",), "policy"),
+        (("small.yaml", "--policy", "orca=mine.py:Mine"), "'orca' is the name of a bundled policy; choose another"),
+        (("small.yaml", "--policy", "a=stop", "--policy", "a=straight"), "two policies are called 'a'"),
+        (("small.yaml", "--policy", "a=stop", "--set", "b.x=1"), "no policy 'b' in this run"),
+        (("small.yaml", "--policy", "stop", "--debug", "--video", "1"), "--debug runs in this process"),
     ],
 )
 def test_wrong_usage_is_told_without_a_traceback(suite: str, call: Call, arguments: Any, message: str) -> None:
@@ -226,6 +233,89 @@ def test_policies_of_ones_own_in_processes(suite: str, tmp_path: Path) -> None:
     (log,) = tmp_path.glob("r/episodes/*/*.log")
     assert "noise on stdout" in log.read_text()
     assert "exit code 9" in stderr
+
+
+def test_two_settings_of_one_policy_under_labels(suite: str, call: Call) -> None:
+    policies = ("--policy", "slow=mine.py:Mine", "--policy", "fast=mine.py:Mine", "--policy", "straight")
+    settings = ("--set", "slow.speed=0.2", "--set", "fast.speed=1.0", "--set", "Mine.mood=fine")
+    arguments = (*policies, *settings, "--limit", 1, "--out", "r")
+    result = call("run", suite, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found = document(result)["policies"]
+    assert list(found) == ["slow", "fast", "straight"]
+    assert found["slow"]["metrics"]["speed_max"]["mean"] < found["fast"]["metrics"]["speed_max"]["mean"]
+    plan = load_run(Path("r")).plan
+    assert [policy.made_from for policy in plan.policies] == ["mine.py:Mine", "mine.py:Mine", "straight"]
+    assert plan.policies[0].settings == {"speed": 0.2, "mood": "fine"}
+    record = load_record("r/episodes/slow/alone__seed0.parquet")
+    assert (record.policy.name, record.policy.settings["speed"]) == ("slow", 0.2)
+    assert call("verify", "r").exit_code == 0
+    again = call("run", suite, *arguments, "--json")
+    assert document(again) == document(result), "resumed under the same labels"
+    other = call("run", suite, "--policy", "slow=stop", "--limit", 1, "--out", "r")
+    assert other.exit_code == 2
+    assert "policy slow: mine.py:Mine there, stop now" in other.stderr
+
+
+def test_the_limit_holds_in_an_existing_folder(suite: str, call: Call) -> None:
+    for limit, total in ((2, 2), (1, 2), (3, 3)):
+        result = call("run", suite, "--policy", "straight", "--limit", limit, "--out", "r", "--json")
+        assert document(result)["policies"]["straight"]["episodes"] == limit
+        assert len(list(Path("r/episodes/straight").iterdir())) == total
+
+
+def test_a_traceback_is_kept_and_shown(suite: str, call: Call) -> None:
+    arguments = ("--set", "mood=broken", "--limit", 1, "--out", "r")
+    result = call("run", suite, "--policy", "mine.py:Mine", *arguments)
+    assert result.exit_code == 0
+    assert "ZeroDivisionError: on purpose (mine.py, line 24)" in result.stderr
+    line = 'File "mine.py", line 24, in act\n      raise ZeroDivisionError("on purpose")'
+    assert line in result.stderr
+    (path,) = Path("r/episodes").rglob("*.parquet")
+    record = load_record(path)
+    assert record.traceback.startswith("Traceback (most recent call last):\n  File")
+    assert record.traceback.endswith("ZeroDivisionError: on purpose")
+    assert replace(record, traceback="").digest == record.digest
+    table = pq.read_table("r/results.parquet")
+    assert set(table["traceback"].to_pylist()) == {record.traceback}
+    assert call("report", "r", "--out", "page.html").exit_code == 0
+    assert "raise ZeroDivisionError(" in Path("page.html").read_text()
+
+
+def test_debugging_stops_at_the_first_error(suite: str, call: Call) -> None:
+    arguments = ("--set", "Mine.mood=broken", "--workers", 2, "--out", "r", "--debug")
+    result = call("run", suite, "--policy", "straight", "--policy", "mine.py:Mine", *arguments)
+    assert result.exit_code == 1
+    assert "policy error: mine.py:Mine · alone · seed 0: ZeroDivisionError: on purpose" in result.stderr
+    assert 'File "mine.py", line 24, in act' in result.stderr
+    assert "noise on stdout" in result.stdout, "it runs in this process"
+    assert not Path("r").exists()
+    fine = call("run", suite, "--policy", "mine.py:Mine", "--limit", 1, "--debug", "--json")
+    assert fine.exit_code == 0
+    assert json.loads(fine.stdout.splitlines()[-1])["policies"]["mine.py:Mine"]["episodes"] == 1
+    assert not Path("runs").exists()
+
+
+def test_a_breakpoint_works_when_debugging(suite: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(file.read_text().replace("return Velocity", "breakpoint()\n        return Velocity"))
+    arguments = ("--policy", "mine=mine.py:Mine", "--limit", 1, "--debug")
+    with started("run", suite, *arguments, cwd=tmp_path, stdin=subprocess.PIPE) as process:
+        stdout, stderr = process.communicate("p 6 * self.speed\nq\n", timeout=COLD_S)
+    assert "3.0" in stdout
+    assert process.returncode == 1, "leaving the debugger ends the run"
+    assert "BdbQuit" in stderr
+
+
+def test_generated_people_are_announced(suite: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.suites.socnav.find_dataset", lambda name: None)
+    arguments = ("socnav", "--policy", "straight", "--limit", 1)
+    said = call("run", *arguments, "--json").stderr
+    assert "people are generated in 1 of 1 scenarios" in said
+    assert "sidestep data get NAME" in said
+    assert "sidestep data add FILE" in said
+    assert "socnavbench-eth" in said
+    assert "note:" not in call("run", *arguments, "--set", "source=generated", "--json").stderr
 
 
 def wait_for(condition: Callable[[], bool], process: Any = None, limit_s: float = COLD_S) -> None:

@@ -68,7 +68,10 @@ def test_people_who_walk_are_not_absurd() -> None:
     ("text", "message"),
     [
         (rows("12 1 ? ?"), r"x\.txt:9: .*'\?' is no number; remove rows with unknown values"),
-        ("# rate_hz: 10\nframe person x y\n" + rows(), r"line 2 is 'frame person x y': looks like a header"),
+        ("# rate_hz: 10\nframe who east north\n" + rows(), r"line 2 is 'frame who east north': looks like a header"),
+        ("time,id,x,y\n0,1,2,3\n1,1,2\n", r"x\.txt:3: expected .*x y`, got '1 1 2'"),
+        ("# rate_hz: 25\ntime,id,x,y\n0,1,2,3\n", "times in seconds and needs no frames per second; leave out rate_hz"),
+        ("frame,id,x,y\n0,1,2,3\n", "frames per second unknown.*--rate-hz"),
         (GOOD.replace("0 1 0 0", "0;1;0;0"), r"line 3 is '0;1;0;0': columns are apart by blanks or commas, not ';'"),
         (GOOD.replace("4 2 3 2.5", "4 2 3 2,5"), r"x\.txt:7: .*decimals have a point, not a comma"),
         (GOOD.replace("0 1 0 0", "0;1;0,5;0,5"), "not ';'; decimals have a point"),

@@ -51,6 +51,33 @@ def test_plain(tmp_path: Path) -> None:
     assert (tracks.rate_hz, tracks.licence, tracks.source) == (2.5, "invented", "plain.txt")
 
 
+@pytest.mark.parametrize(
+    ("header", "lines", "options"),
+    [
+        ("frame,id,x,y", ["0,7,1.5,2", "4,7,1.9,2", "8,7,2.3,2.5"], {"rate_hz": 10.0}),
+        ("time,id,x,y", ["0.0,7,1.5,2", "0.4,7,1.9,2", "0.8,7,2.3,2.5"], {}),
+        ("frame ped_id x y", ["0 7 1.5 2", "4 7 1.9 2", "8 7 2.3 2.5"], {"rate_hz": 10.0}),
+        ('"Y", "X", "label", "Timestamp", "Agent_ID"', ["2,1.5,a,0,7", "2,1.9,b,0.4,7", "2.5,2.3,c d,0.8,7"], {}),
+    ],
+)
+def test_a_header_names_the_columns(tmp_path: Path, header: str, lines: list[str], options: dict[str, float]) -> None:
+    """As people save tables: in any order, with other columns beside, frames or seconds."""
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join([header, *lines]) + "\n")
+    assert detect_format(path) == "plain"
+    tracks = load_tracks(path, **options)
+    assert tracks.person.tolist() == [7, 7, 7]
+    assert tracks.time.tolist() == [0.0, 0.4, 0.8]
+    assert tracks.position.tolist() == [[1.5, 2.0], [1.9, 2.0], [2.3, 2.5]]
+    assert tracks.rate_hz == 2.5
+
+
+def test_times_that_do_not_divide_evenly_have_one_step(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("time,id,x,y\n" + "".join(f"{k * 0.1},1,{k},0\n" for k in range(50)))
+    assert load_tracks(path).rate_hz == 10.0
+
+
 def test_biwi_finds_its_clock_in_its_velocities(tmp_path: Path) -> None:
     """0.4 m in 10 frames at 1 m/s: 25 frames per second."""
     (tmp_path / "groups.txt").write_text("1\n2 1\n77 78\n")

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.datasets import find_dataset, load_dataset, load_tracks
-from sidestep.datasets import sources as catalogue
+from sidestep.datasets import find_dataset, load_dataset, load_tracks, sources
 from sidestep.datasets.find import dataset_rows, installed_names
 from sidestep.datasets.install import add_dataset, get_dataset
 from sidestep.datasets.sources import DATASETS, Dataset
@@ -31,7 +30,7 @@ def sha256(text: str) -> str:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    """A recording in the catalogue whose file is the small obsmat."""
+    """A listed recording whose file is the small obsmat."""
     dataset = dataclasses.replace(
         DATASETS["eth-biwi"],
         name="small",
@@ -42,10 +41,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Dataset:
         companions=(("groups.txt", sha256("1 2\n")),),
     )
     monkeypatch.setitem(DATASETS, "small", dataset)
-    catalogue.by_sha256.cache_clear()
-    monkeypatch.setattr(catalogue, "_ALL", (*catalogue._DATASETS, dataset))
+    sources.by_sha256.cache_clear()
     yield dataset
-    catalogue.by_sha256.cache_clear()
+    sources.by_sha256.cache_clear()
 
 
 def test_nothing_is_installed_at_first(user_data: Path) -> None:
@@ -220,7 +218,7 @@ def test_download(user_data: Path, small: Dataset, server: Callable[[dict[str, s
     added = get_dataset("small", f"{address}/obsmat.txt", lambda *step: moves.append(step))
     assert (added.path, added.already) == (user_data / "small" / "obsmat.txt", False)
     size = len(FILES["biwi"])
-    assert moves == [(size, size, "obsmat.txt"), (4, 4, "groups.txt")]
+    assert list(dict.fromkeys(moves)) == [(size, size, "obsmat.txt"), (4, 4, "groups.txt")]
     tracks = load_dataset("small")
     assert tracks.group == {1: 0, 2: 0}
     assert tracks.time[0] == 2.0
@@ -237,6 +235,16 @@ def test_download_from_the_known_address(
     monkeypatch.setitem(DATASETS, "small", dataclasses.replace(small, address=f"{address}/obsmat.txt"))
     get_dataset("small")
     assert load_dataset("small").group == {}
+
+
+def test_a_download_that_grows_too_large(
+    user_data: Path, small: Dataset, server: Callable[[dict[str, str]], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sidestep.datasets.install.LARGEST_BYTES", 1 << 20)
+    address = server({"obsmat.txt": "x" * (2 << 20)})
+    with pytest.raises(BadInput, match=r"obsmat\.txt: larger than 1 MB; nothing was installed"):
+        get_dataset("small", f"{address}/obsmat.txt")
+    assert list(user_data.iterdir()) == []
 
 
 def test_refused_downloads_leave_nothing(
@@ -259,8 +267,8 @@ def test_refused_downloads_leave_nothing(
         get_dataset("smal")
 
 
-def test_the_catalogue_is_in_order() -> None:
-    assert len(catalogue.by_sha256()) == len(DATASETS)
+def test_the_list_is_in_order() -> None:
+    assert len(sources.by_sha256()) == len(DATASETS)
     for name, dataset in DATASETS.items():
         assert dataset.name == name
         assert len(dataset.sha256) == 64

@@ -36,8 +36,10 @@ from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
-    "docs/extending.md": 10,
-    "docs/scenarios.md": 4,
+    "docs/extending.md": 11,
+    "docs/scenarios.md": 6,
+    "docs/datasets.md": 2,
+    "docs/scenes.md": 2,
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,

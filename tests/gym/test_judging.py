@@ -22,8 +22,7 @@ from sidestep.robots import native_bounds
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.recorder import Recorder
-from sidestep.simulation.referee import Referee
-from sidestep.simulation.rules import OUTCOME_CODES
+from sidestep.simulation.referee import OUTCOME_CODES, Referee
 from sidestep.types import HolonomicVelocity, Observation, Outcome, Scenario, Task, Velocity
 from sidestep.types.decide import outcome_of_event
 from sidestep.types.record import EpisodeRecord

@@ -66,11 +66,16 @@ def test_a_folder_that_others_can_write_is_never_used(tmp_path: Path) -> None:
 
 def test_the_folder_changes_with_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = jit.source_hash()
-    (tmp_path / "jit.py").write_text("x = 1")
-    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
-    first = jit.source_hash()
-    (tmp_path / "jit.py").write_text("x = 2")
-    assert len({before, first, jit.source_hash()}) == 3
+    for package in ("kernels", "policies"):
+        (tmp_path / package).mkdir()
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "kernels" / "jit.py"))
+    hashes = {before}
+    for number, name in enumerate(("kernels/jit.py", "kernels/jit.py", "policies/planner.py", "policies/renamed.py")):
+        (tmp_path / name).write_text(f"from sidestep.kernels import jit\nx = {number}")
+        hashes.add(jit.source_hash())
+    assert len(hashes) == 5
+    (tmp_path / "policies/plain.py").write_text("x = 1")  # no kernel in it
+    assert jit.source_hash() in hashes
 
 
 def test_numbas_own_cache_setting_is_left_alone() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tools.write_metrics_page import metrics_page
 
 from sidestep import registry
 from sidestep.errors import UnknownName
@@ -22,6 +21,7 @@ from sidestep.metrics.score import directions, load_metrics, score
 from sidestep.metrics.sources import DIALECTS
 from sidestep.types import EpisodeRecord, Event, MetricResult, Outcome, RobotPlacement
 from sidestep.types.events import Leading
+from tools.write_metrics_page import metrics_page
 
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
 from .test_sidewalk import gesturing, halting

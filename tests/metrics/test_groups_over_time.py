@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.metrics.personal_space import closest_group_distance, groups_crossed
+from sidestep.kernels.layout import GROUP_GAP_M
+from sidestep.metrics.personal_space import closest_group_distance
+from sidestep.metrics.series import present
 from sidestep.policies.trivial import Straight
 from sidestep.records import load_record, save_record
 from sidestep.simulation import run_episode
@@ -39,6 +41,46 @@ def as_refereed(record: EpisodeRecord) -> list[tuple[int, int]]:
 def at_time_0(record: EpisodeRecord) -> EpisodeRecord:
     """As records of format 1 kept it."""
     return replace(record, person_group=record.person_group[0])
+
+
+def groups_crossed(record: EpisodeRecord, within_m: float = GROUP_GAP_M) -> list[tuple[int, int]]:
+    """(state, group) of every group that the robot passed through, once each: in the step that led to the state, its
+    reference point crossed the line between two members, as they stand and belong together in that state, who are at
+    most ``within_m`` apart. The referee's rule, from the record alone.
+
+    After a reset the step begins where the robot was put: its position after the step, less its velocity times step_s.
+    """
+    resets = {round(event.time / record.step_s) for event in record.events if event.kind == "reset"}
+    found: list[tuple[int, int]] = []
+    for state in range(1, len(record.time)):
+        end = record.robot_pose[state, :2]
+        start = record.robot_pose[state - 1, :2]
+        if state - 1 in resets:
+            start = end - record.robot_velocity[state, :2] * record.step_s
+        group = np.where(present(record)[state], record.person_group[state], -1)
+        seen = {number for _, number in found}
+        for number in np.unique(group[group >= 0]).tolist():
+            members = record.person_position[state, group == number].astype(np.float64)
+            if number not in seen and _passes_between(start, end, members, within_m):
+                found.append((state, int(number)))
+    return found
+
+
+def _passes_between(start: Any, end: Any, members: Any, within_m: float) -> bool:
+    """Whether the line from ``start`` to ``end`` crosses the line between two ``members`` (K, 2); standing on the line
+    at the start is no crossing, for the step before crossed it."""
+    first, second = np.triu_indices(len(members), k=1)
+    a, b = members[first], members[second]
+    near = ((a - b) ** 2).sum(axis=1) <= within_m**2
+    before, after = _side(a, b, start), _side(a, b, end)
+    crosses = (before != 0.0) & (before * after <= 0.0) & (_side(start, end, a) * _side(start, end, b) <= 0.0)
+    return bool((near & crosses).any())
+
+
+def _side(start: Any, end: Any, point: Any) -> Any:
+    """On which side of the line from ``start`` to ``end`` a point is: the sign of the cross product, 0 on it."""
+    along, to = end - start, point - start
+    return np.asarray(along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0])
 
 
 @pytest.mark.parametrize("event", [JOINING, LEAVING], ids=lambda event: event["kind"])

@@ -10,8 +10,9 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from sidestep.metrics.aggregate import EpisodeScores, aggregate, cluster_of
+from sidestep.metrics.aggregate import aggregate
 from sidestep.metrics.rates import pooled_rate
+from sidestep.metrics.score import EpisodeScores, cluster_of
 from sidestep.metrics.statistics import (
     bootstrap_means,
     effective_number,
@@ -32,7 +33,7 @@ from sidestep.types.scenario import CrowdPart, ReplayPlacement
 
 def episode(k: int, cluster: str = "", **results: tuple[float, str]) -> EpisodeScores:
     scores = {name: MetricResult(value, unit) for name, (value, unit) in results.items()}
-    return EpisodeScores("a", f"s{k}", 0, Outcome.SUCCESS, scores, cluster)
+    return EpisodeScores("suite", f"s{k}", "a", 0, Outcome.SUCCESS, "", scores, cluster=cluster)
 
 
 def test_clusters_are_numbered_only_where_they_repeat() -> None:

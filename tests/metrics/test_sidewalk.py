@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.metrics.aggregate import EpisodeScores, aggregate
-from sidestep.metrics.score import score
+from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.score import EpisodeScores, score
 from sidestep.metrics.sidewalk import ALL, COLLISIONS, FREEZES, LANES, count_failures, driven_m
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.simulation import run_episode
@@ -130,7 +130,7 @@ def test_who_stands_and_is_carried_on_gets_no_route_and_a_count() -> None:
     found = score(lazy, ["route_completion", "distance_driven", "failures", "completed", "failures_per_100m"])
     assert found["route_completion"].value == 0
     assert found["completed"].value == 0
-    rows = [EpisodeScores("stop", f"s{k}", 0, lazy.outcome, found) for k in range(12)]
+    rows = [EpisodeScores("suite", f"s{k}", "stop", 0, lazy.outcome, "", found) for k in range(12)]
     rate = aggregate(rows).policies["stop"].metrics["failures_per_100m"]
     assert rate.mean is None
     assert rate.bound == f"{12 * found['failures'].value:g} in 0 m"

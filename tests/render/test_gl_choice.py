@@ -30,7 +30,7 @@ def no_driver(**_: Any) -> None:
 @pytest.fixture(params=["moderngl", "driver"])
 def remedy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """OpenGL that lacks something, in a process that has not opened it yet; what an error should then tell to do."""
-    monkeypatch.setattr(context, "_kept", threading.local())
+    monkeypatch.setattr(context, "_per_thread", threading.local())
     missing = request.param == "moderngl"
     monkeypatch.setitem(sys.modules, "moderngl", None if missing else SimpleNamespace(create_context=no_driver))
     return r"pip install 'sidestep\[gl\]'" if missing else "apt-get install libegl1 libgl1-mesa-dri"
@@ -59,7 +59,7 @@ def test_doctor_and_bench_do_without(remedy: str) -> None:
 )
 def test_auto_wants_a_graphics_card(monkeypatch: pytest.MonkeyPatch, driver: str, software: bool) -> None:
     fake = SimpleNamespace(info={"GL_RENDERER": driver})
-    monkeypatch.setattr(context, "_kept", SimpleNamespace(context=fake))
+    monkeypatch.setattr(context, "_per_thread", SimpleNamespace(context=fake))
     assert context.has_gpu() is not software
     if software:
         assert isinstance(make_renderer("auto", make_scene(GROUND), CAMERA), Renderer)
@@ -76,6 +76,8 @@ def test_the_variable_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_card_is_not_compared_as_llvmpipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_kept", SimpleNamespace(context=SimpleNamespace(info={"GL_RENDERER": "Mesa DG2"})))
+    monkeypatch.setattr(
+        context, "_per_thread", SimpleNamespace(context=SimpleNamespace(info={"GL_RENDERER": "Mesa DG2"}))
+    )
     with pytest.raises(SidestepError, match="not on llvmpipe"):
         street_peer((640, 480))

@@ -6,9 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.render.people import PeopleAnimator, PeopleState, dress_people, person_models, pose_people, track_gait
+from sidestep.render.people.animation import PeopleAnimator, track_gait
+from sidestep.render.people.body import person_models
 from sidestep.render.people.gait_kernels import FEET, STRIDE
+from sidestep.render.people.pose import PeopleState, pose_people
 from sidestep.render.people.skeleton import FOOT_L, FOOT_R, HEAD
+from sidestep.render.people.wardrobe import dress_people
 from tests.render.skinning import check_rotations, skin, slip
 
 

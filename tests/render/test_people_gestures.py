@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from sidestep.errors import UnknownName
-from sidestep.render.people import BONES, GESTURES, PeopleState, gesture_code, person_joints, pose_people
+from sidestep.render.people.body import person_joints
+from sidestep.render.people.pose import PeopleState, pose_people
+from sidestep.render.people.skeleton import BONES, GESTURES, gesture_code
 
 
 def posed(gesture="none", at=2.0, speed=0.0, **more):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sidestep.errors import UnknownName
-from sidestep.render.people import OUTFIT_NAMES, OUTFITS, SLOTS, dress_people, find_outfit, person_joints, person_models
+from sidestep.render.people.body import person_joints, person_models
 from sidestep.render.people.skeleton import BONE_COUNT, FOOT_L, FOOT_R
+from sidestep.render.people.wardrobe import OUTFIT_NAMES, OUTFITS, SLOTS, dress_people
 
 MODELS = list(zip(OUTFIT_NAMES, person_models(), strict=True))
 
@@ -48,11 +48,6 @@ def test_models_differ_in_build_and_clothes():
     )
     assert {outfit.legs for outfit in OUTFITS} == {"trousers", "shorts", "skirt", "dress"}
     assert person_joints().shape == (len(OUTFITS), BONE_COUNT, 3)
-
-
-def test_unknown_outfit_names_the_nearest():
-    with pytest.raises(UnknownName, match="woman_dress"):
-        find_outfit("woman_dres")
 
 
 def test_wardrobe_depends_on_scenario_and_person_only():

@@ -16,7 +16,7 @@ from sidestep.render.figure import Motion
 from sidestep.render.light import TIMES, WEATHERS, Lamp, Light, figure_lamps, find_lamps, make_light, make_noise
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
 from sidestep.render.packing import PackedInstances, mip_levels, pack_texels
-from sidestep.render.renderer import Images, Renderer, make_renderer, render_many
+from sidestep.render.renderer import BatchRenderer, Images, Renderer, make_renderer
 from sidestep.render.vehicles import vehicle_figure
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND, box
@@ -64,7 +64,7 @@ def test_many_environments_at_once(street: Scene3D, crowd: Walkers) -> None:
     renderers = [Renderer(street, CAMERA) for _ in range(3)]
     poses = [CameraPose(3.0 * k, 1.0, 1.4) for k in range(3)]
     people = [crowd.at(0.5 * k) for k in range(3)]
-    for k, images in enumerate(render_many(renderers, poses, people, threads=2)):
+    for k, images in enumerate(BatchRenderer(renderers, threads=2).render(poses, people)):
         same(images, Renderer(street, CAMERA).render(poses[k], people[k]))
 
 

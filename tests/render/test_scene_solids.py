@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.builder import MeshBuilder, triangulate
 from sidestep.render.scene.building import add_building
-from sidestep.render.scene.furniture import HEAD_ROOM, Thing
+from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
 from sidestep.render.scene.furniture_kinds import MAKERS, furniture_kind
 from sidestep.render.scene.layout import Footprint, words
 from sidestep.render.scene.solids import Frame, blob, disc, prism
@@ -44,7 +44,7 @@ def make(name: str, footprint: shapely.Polygon, seed: int = 0, indoor: bool = Fa
     maker, height = MAKERS[name]
     frame = Frame.about(footprint, z)
     with builder.object():
-        maker(builder, Thing(footprint, frame, height, np.random.default_rng(seed), frozenset(), indoor, z))
+        maker(builder, FurniturePiece(footprint, frame, height, np.random.default_rng(seed), frozenset(), indoor, z))
     return builder.finish(indoor)
 
 
@@ -155,5 +155,5 @@ CASES = [
 @pytest.mark.parametrize(("name", "shape", "indoor", "expected"), CASES)
 def test_the_choice_follows_name_then_shape(name, shape, indoor, expected):
     region = Region(kind="obstacle", name=name, polygon=tuple(shape.exterior.coords)[:-1])
-    thing = Thing(shape, Frame.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
+    thing = FurniturePiece(shape, Frame.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
     assert furniture_kind(Footprint(region, shape, True), thing) == expected

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from tools import contact_sheet
-from tools.contact_sheet import Still, load_sheet
 
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
-from sidestep.render.people import GESTURES
+from sidestep.render.people.skeleton import GESTURES
 from sidestep.render.world_view import ROBOT_IDS
 from sidestep.robots import robot_names
+from tools import contact_sheet
+from tools.contact_sheet import Still, load_sheet
 
 SIZE = (96, 64)
 STILLS = load_sheet().stills
@@ -78,3 +78,18 @@ def test_bad_input(tmp_path: Path) -> None:
         contact_sheet.write_sheet(tmp_path / "sheet.gif")
     with pytest.raises(BadInput, match="either a place or a moment"):
         Still.parse({"title": "x", "eye": [0, 0, 1], "look": [1, 0, 1]}, "test")
+
+
+def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    one = load_sheet().model_copy(update={"stills": (STILLS[0],), "columns": 1})
+    monkeypatch.setattr(contact_sheet, "load_sheet", lambda: one)
+    path = tmp_path / "sheet.png"
+    assert contact_sheet.main([str(path), "--size", "96x64"]) == 0
+    assert "1 stills" in capsys.readouterr().out
+    assert 96 < Image.open(path).size[0] < 110
+    for arguments, message in (
+        ([str(path), "--size", "big"], "WIDTHxHEIGHT"),
+        ([str(tmp_path / "s.gif")], ".jpg or .png"),
+    ):
+        assert contact_sheet.main(arguments) == 2
+        assert message in capsys.readouterr().err

@@ -117,12 +117,11 @@ def test_an_encoder_that_fails_stops_the_drawing(tmp_path: Path) -> None:
     def fail(picture: Picture) -> None:
         raise ValueError("cannot encode")
 
-    def draw() -> None:
-        with film.BackgroundEncoder(fail) as encoder:
-            for picture in pictures(1000):
-                drawn.append(1)
-                encoder.put(picture)
+    def draw() -> Iterator[Picture]:
+        for picture in pictures(1000):
+            drawn.append(1)
+            yield picture
 
     with pytest.raises(ValueError, match="cannot encode"):
-        draw()
-    assert len(drawn) < 1000
+        film.in_background(draw(), fail)
+    assert len(drawn) <= film.WAITING + 1

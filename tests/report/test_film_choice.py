@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sidestep.metrics.score import EpisodeScores
 from sidestep.report.selection import choose_films
-from sidestep.runs.episode import EpisodeScores
 from sidestep.types.result import MetricResult
 
 

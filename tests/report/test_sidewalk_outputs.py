@@ -9,24 +9,23 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tools.sidewalk_page import fill_page
 from typer.testing import CliRunner
 
 from sidestep.cli import app
 from sidestep.errors import BadInput, UnknownName
 from sidestep.report import write_report
-from sidestep.report.html import label_episodes
+from sidestep.report.papers import choose_section_films, make_section_films, make_sections
 from sidestep.report.papers.sidewalkbench.episodes import LONG, REACTIVE, UNIT, read_sidewalk
-from sidestep.report.papers.sidewalkbench.films import choose_sidewalk_films, index_page, make_films, plan_films
 from sidestep.report.papers.sidewalkbench.plots import PLOTS, draw_plot
-from sidestep.report.papers.sidewalkbench.section import sidewalk_outputs
-from sidestep.report.papers.socnavbench.plots import image_bytes
-from sidestep.report.selection import LabelledEpisode
+from sidestep.report.papers.sidewalkbench.section import SECTION, choose_sidewalk_films
+from sidestep.report.plots import image_bytes
+from sidestep.report.selection import LabelledEpisode, film_list, label_episodes
 from sidestep.runs.score import read_run
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import OUT, TOUCHED, sidewalk_record, write_run
+from tools.results import fill_page
 
 COLOURS = {"expert": "#4169f0", "naive": "#e8833a"}
 FILES = {
@@ -74,11 +73,11 @@ def test_report_has_the_section_and_its_files(folders: list[Path], tmp_path: Pat
 
 
 def test_only_what_ran_is_shown(folders: list[Path], run_folder: Path) -> None:
-    only = sidewalk_outputs(labelled(folders[1]), COLOURS)
+    only = SECTION.make(labelled(folders[1]), COLOURS, {})
     assert only is not None
     assert [table.name for table in only.tables] == ["sidewalk_table2", "sidewalk_table6"]
-    assert [plot.name for plot in only.plots] == ["sidewalk_behaviours"]
-    assert sidewalk_outputs(labelled(run_folder), COLOURS) is None
+    assert [figure.name for figure in only.figures] == ["sidewalk_behaviours"]
+    assert make_sections(labelled(run_folder), COLOURS, {}) == []
 
 
 def test_the_same_picture_is_the_same_bytes(folders: list[Path]) -> None:
@@ -93,7 +92,7 @@ def test_figures_of_policies_that_never_move(build: Builder, tmp_path: Path) -> 
     still = record.robot_pose.copy()
     still[:] = still[0]
     record = replace(record, robot_pose=still, robot_velocity=0 * record.robot_velocity)
-    made = sidewalk_outputs(labelled(write_run(tmp_path / "still", [record])), COLOURS)
+    made = SECTION.make(labelled(write_run(tmp_path / "still", [record])), COLOURS, {})
     assert made is not None
     assert made.tables[0].sections[0].rows[0].cells[0].estimate.value is None
 
@@ -102,42 +101,42 @@ def test_films_show_the_commonest_failure(folders: list[Path]) -> None:
     run = read_sidewalk(labelled(folders[1]))
     assert run is not None
     films = choose_sidewalk_films(run)
-    told = [(film.kind, film.label, film.outcome, film.count, film.of) for film in films]
+    told = [(film.kind, film.label, film.episode.scores.outcome, film.count, film.of) for film in films]
     assert told == [
         ("static", "naive", "success", 1, 1),
         ("static", "expert", "success", 1, 1),
         ("lateral", "naive", "pedestrian_collision", 3, 4),
     ]
-    assert films[2].place == "lateral/naive_failure.mp4"
+    assert films[2].file == "lateral/naive_failure.mp4"
     assert [film.label for film in choose_sidewalk_films(run, ["expert"])] == ["expert"]
-    assert "| sidewalk-reactive | lateral | naive | pedestrian collision | 3 of 4 |" in index_page(films)
+    assert "| sidewalk-reactive | lateral | naive | pedestrian collision | 3 of 4 |" in film_list(films)
     with pytest.raises(UnknownName, match="naive"):
         choose_sidewalk_films(run, ["naiv"])
 
 
 @needs_video
 def test_films_are_made_once(folders: list[Path], tmp_path: Path) -> None:
-    films = plan_films(labelled(folders[1]), ["naive"], ["top"])
+    films = choose_section_films(labelled(folders[1]), ["naive"])
     assert len(films) == 2
-    paths = make_films(films, tmp_path, ("top",), (96, 64))
+    paths = make_section_films(films, tmp_path, ("top",), (96, 64))
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
         "static/naive_success.mp4",
         "lateral/naive_failure.mp4",
         "films.md",
     ]
     before = [path.stat().st_mtime_ns for path in paths[:2]]
-    assert make_films(films, tmp_path, ("top",), (96, 64)) == paths
+    assert make_section_films(films, tmp_path, ("top",), (96, 64)) == paths
     assert [path.stat().st_mtime_ns for path in paths[:2]] == before
-    make_films(films, tmp_path, ("top",), (64, 64))
+    make_section_films(films, tmp_path, ("top",), (64, 64))
     assert paths[0].stat().st_mtime_ns != before[0]
 
 
 @needs_video
 def test_films_that_cannot_be_made(folders: list[Path]) -> None:
     with pytest.raises(BadInput, match="sidewalk-reactive"):
-        plan_films(labelled(folders[2]), (), ("top",))
-    with pytest.raises(BadInput, match="camera"):
-        plan_films(labelled(folders[1]), (), ("topp",))
+        choose_section_films(labelled(folders[2]))
+    command = ["report", str(folders[1]), "--films", str(folders[1] / "films"), "--camera", "topp"]
+    assert "no camera is called 'topp'" in CliRunner().invoke(app, command).output
 
 
 @needs_video
@@ -151,25 +150,20 @@ def test_command_line(folders: list[Path], tmp_path: Path) -> None:
 
 
 def test_page_is_filled_again_and_again(tmp_path: Path) -> None:
-    page, tables = tmp_path / "suites" / "page.md", tmp_path / "tables"
-    for folder in (page.parent, tables):
+    page, tables, images = tmp_path / "suites" / "page.md", tmp_path / "tables", tmp_path / "images"
+    for folder in (page.parent, tables, images):
         folder.mkdir()
     (tables / "one.md").write_text("### Title\n\n| a |\n\n- note\n", encoding="utf-8")
     Image.new("RGB", (4, 4)).save(tables / "two.png")
     parts = [f"<!-- begin {name} -->\nold\n<!-- end {name} -->" for name in ("one", "two", "counts")]
     page.write_text("Before\n" + "\nbetween\n".join(parts) + "\nAfter\n", encoding="utf-8")
-    assert fill_page(page, tables) == ["one", "two", "counts"]
+    assert fill_page(page, tables, images) == ["one", "two", "counts"]
     text = page.read_text(encoding="utf-8")
     assert text.startswith("Before\n<!-- begin one -->\n\n| a |\n\n- note\n\n<!-- end one -->\nbetween\n")
     assert "![two](../images/two.png)" in text
-    assert (tmp_path / "images" / "two.png").is_file()
+    assert (images / "two.png").is_file()
     assert "| `sidewalk-reactive` | gesturing |" in text
     assert "old" not in text
-    fill_page(page, tables)
+    (tables / "two.png").unlink()  # what is not made anew stays as it is
+    assert fill_page(page, tables, images) == ["one", "counts"]
     assert page.read_text(encoding="utf-8") == text
-    (tables / "two.png").unlink()
-    with pytest.raises(BadInput, match=r"two\.png"):
-        fill_page(page, tables)
-    page.write_text("nothing", encoding="utf-8")
-    with pytest.raises(BadInput, match="no place"):
-        fill_page(page, tables)

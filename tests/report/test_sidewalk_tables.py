@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 
 from sidestep.metrics.sidewalk import driven_m
 from sidestep.metrics.statistics import poisson_limits, wilson
-from sidestep.report.html import label_episodes
 from sidestep.report.papers.sidewalkbench.episodes import (
     LONG,
     REACTIVE,
     UNIT,
     SidewalkRun,
+    describe_inputs,
     published,
     read_sidewalk,
-    seen,
 )
 from sidestep.report.papers.sidewalkbench.tables import (
     behaviour_table,
@@ -33,6 +32,7 @@ from sidestep.report.papers.sidewalkbench.tables import (
     sidewalk_tables,
     unit_table,
 )
+from sidestep.report.selection import label_episodes
 from sidestep.report.table_model import (
     Cell,
     Column,
@@ -146,8 +146,11 @@ def test_a_robot_that_hardly_drives_has_a_bound_and_not_a_dash() -> None:
     assert (stands.value, stands.bound, stands.n) == (None, "12 in 0 m", 2)
     crawls = count_rate([6, 6], [1.0, 2.0])
     assert crawls.bound == "≥ 207 (12 in 3 m)"
-    rows = [Row("stop", "", "here", (Cell(stands),)), Row("a", "", "here", (Cell(count_rate([9] * 12, [50.0] * 12)),))]
-    rows += [Row("b", "", "here", (Cell(count_rate([5] * 12, [50.0] * 12)),))]
+    rows = [
+        Row("stop", ("",), "here", (Cell(stands),)),
+        Row("a", ("",), "here", (Cell(count_rate([9] * 12, [50.0] * 12)),)),
+    ]
+    rows += [Row("b", ("",), "here", (Cell(count_rate([5] * 12, [50.0] * 12)),))]
     marked = mark_best(rows, (Column("fc", "FC", better="lower"),))
     assert [row.cells[0].best for row in marked] == [False, False, True]
     assert marked[0].cells[0].text == "12 in 0 m"
@@ -164,10 +167,10 @@ def test_episodes_of_one_town_are_drawn_together() -> None:
 
 
 def test_privileged_policies_are_neither_best_nor_in_the_average() -> None:
-    columns = (Column("a", "A"),)
+    columns = (Column("a", "A", better="higher"),)
     cells = {"expert": 0.99, "a": 0.4, "b": 0.6}
     rows = [
-        Row(name, "", "here", (Cell(Estimate(value, None, None, 40, 40)),), name == "expert")
+        Row(name, ("",), "here", (Cell(Estimate(value, None, None, 40, 40)),), name == "expert")
         for name, value in cells.items()
     ]
     assert [row.cells[0].best for row in mark_best(rows, columns)] == [False, False, True]
@@ -248,7 +251,8 @@ def test_long_table_divides_sums(long: Path, build: Builder) -> None:
     assert (fc.value, fc.low) == (None, pytest.approx(100 * poisson_limits(2)[0] / sum(ways)))
     assert fc.bound.endswith(f"(2 in {sum(ways):.0f} m)")
     far = replace(
-        run, episodes=tuple(replace(e, drive=replace(e.drive, way_m=100 * e.drive.way_m)) for e in run.episodes)
+        run,
+        episodes=tuple(replace(e, drive=replace(e.drive, distance_m=100 * e.drive.distance_m)) for e in run.episodes),
     )
     table = long_table(far)
     assert cell(table, 0, "expert", "fc").value == pytest.approx(2 / sum(ways))
@@ -279,8 +283,8 @@ def test_scores_that_results_lack_are_taken_from_records(build: Builder, tmp_pat
     assert run.episodes[0].values["pedestrian_contact"] == 0
     plain = tmp_path / "few" / "episodes"  # records without a plan
     assert [each.kind for each in read(plain).episodes] == ["lateral", "lateral"]
-    assert seen(records[0].policy.needs) == "people"
-    assert seen(("rgb", "goal")) == "camera"
+    assert describe_inputs(records[0].policy.needs) == "people"
+    assert describe_inputs(("rgb", "goal")) == "camera"
 
 
 def test_what_cannot_be_used_is_counted(build: Builder, long: Path, tmp_path: Path) -> None:
@@ -294,9 +298,9 @@ def test_what_cannot_be_used_is_counted(build: Builder, long: Path, tmp_path: Pa
 
 
 def test_best_needs_a_difference() -> None:
-    columns = (Column("a", "A"), Column("b", "B", better="lower"), Column("c", "C", better=""))
+    columns = (Column("a", "A", better="higher"), Column("b", "B", better="lower"), Column("c", "C"))
     rows = [
-        Row(name, "", "here", tuple(Cell(Estimate(value, n=40)) for value in values))
+        Row(name, ("",), "here", tuple(Cell(Estimate(value, n=40)) for value in values))
         for name, values in {"x": (0.5, 1.0, 1.0), "y": (0.5001, 2.0, 2.0), "z": (None, None, None)}.items()
     ]
     first, second, third = mark_best(rows, columns)
@@ -346,7 +350,7 @@ def test_who_drives_in_circles_is_the_best_of_no_column() -> None:
     def row(policy: str, rate: float, speed: float, completion: float) -> Row:
         found = [Estimate(rate, rate, rate, 40, 40)] * 4 + [Estimate(speed, speed, speed, 40, 40)]
         found += [Estimate(completion, completion - 0.01, completion + 0.01, 40, 40), Estimate(9.0, n=40)]
-        return Row(policy, "", "here", tuple(map(Cell, found)))
+        return Row(policy, ("",), "here", tuple(map(Cell, found)))
 
     rows = [row("circles", 0.0, 1.5, 0.02), row("drives", 1.0, 1.0, 0.98), row("fails", 2.0, 0.9, 0.99)]
     marked = {row.policy: [each.best for each in row.cells] for row in mark_arriving(rows)}

@@ -16,9 +16,10 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.records import save_record
 from sidestep.report import write_report
 from sidestep.report.episode_log import episode_log
-from sidestep.report.papers.socnavbench.episodes import SocnavRun, digest, read_socnav
-from sidestep.report.papers.socnavbench.plots import PLOTS, draw_plot, image_bytes, plotted_episodes
+from sidestep.report.papers.socnavbench.episodes import SocnavRun, read_episode, read_socnav
+from sidestep.report.papers.socnavbench.plots import PLOTS, draw_plot, plotted_episodes
 from sidestep.report.papers.socnavbench.section import choose_episode, film_strip
+from sidestep.report.plots import image_bytes
 from sidestep.report.selection import LabelledEpisode
 from sidestep.report.topview import EpisodeView
 from sidestep.runs.episode import score_episode
@@ -101,7 +102,7 @@ def test_other_suites_have_the_summary_only(run_folder: Path, tmp_path: Path) ->
     assert {path.name for path in files} == {"summary.md", "summary.tex", "summary.csv"}
     assert "People: generated." in (tmp_path / "tables" / "summary.md").read_text(encoding="utf-8")
     with pytest.raises(BadInput, match="socnav"):
-        write_report([run_folder], tmp_path / "r.html", strip="corner")
+        write_report([run_folder], tmp_path / "r.html", options={"strip": "corner"})
 
 
 def test_records_other_than_those_scored_are_counted(socnav_folder: Path) -> None:
@@ -117,7 +118,7 @@ def test_strip_shows_the_episode_with_most_collisions(socnav_folder: Path, socna
     with pytest.raises(UnknownName, match="second"):
         choose_episode(socnav_run, "secnd")
     strip = film_strip(labelled(socnav_folder), socnav_run)
-    assert strip.scenario == "second"
+    assert strip.caption.startswith("second, seed 0")
     assert "Rows: orca, oracle." in strip.caption
     height, width = strip.picture.shape[:2]
     assert width > 2 * height
@@ -141,7 +142,7 @@ def test_plots_are_of_compared_episodes_and_reproducible(socnav_run: SocnavRun) 
 
 def test_plots_without_common_episodes_take_all(build: Builder) -> None:
     record = as_socnav(build("orca", duration=1.0, outcome=Outcome.TIMEOUT))
-    run = SocnavRun((digest("orca", replace(record, events=())),))
+    run = SocnavRun((read_episode("orca", replace(record, events=())),))
     assert run.common == frozenset()
     assert len(plotted_episodes(run, "orca")) == 1
     for plot in PLOTS:
@@ -149,7 +150,7 @@ def test_plots_without_common_episodes_take_all(build: Builder) -> None:
 
 
 def test_distances_are_capped_and_known(build: Builder) -> None:
-    episode = digest("orca", build(duration=2.0))
+    episode = read_episode("orca", build(duration=2.0))
     assert np.isfinite(episode.closest_distance).all()
     assert episode.closest_distance.max() <= 10.0
     assert episode.time_to_collision.max() <= 10.0

@@ -17,16 +17,12 @@ from sidestep.report.papers.socnavbench.tables import (
     TABLE_2,
     TABLE_3,
     TABLE_4,
-    Figure,
-    Table,
-    comma_separated,
-    format_spread,
-    latex,
-    markdown,
+    format_of,
     oracle_table,
-    shown,
     socnav_tables,
 )
+from sidestep.report.table_model import Cell, Table
+from sidestep.report.table_writer import comma_separated, latex, markdown
 from sidestep.types.result import MetricResult
 
 PAPER, CODE = DIALECTS
@@ -86,21 +82,21 @@ def tables(run: SocnavRun) -> dict[str, Table]:
     return {table.name: table for table in socnav_tables(run)}
 
 
-def cell(table: Table, policy: str, definitions: str, column: str) -> Figure:
-    place = [each.name for each in table.columns].index(column)
-    (row,) = [row for row in table.rows if (row.policy, row.definitions) == (policy, definitions)]
-    return row.cells[place]
+def cell(table: Table, policy: str, definitions: str, column: str) -> Cell:
+    index = [each.name for each in table.columns].index(column)
+    (row,) = [row for row in table.rows if (row.policy, row.keys) == (policy, (definitions,))]
+    return row.cells[index]
 
 
 def test_only_episodes_completed_by_the_papers_algorithms_are_compared(run: SocnavRun) -> None:
-    assert run.setters == ["social_force", "orca"]
+    assert run.deciding_policies == ["social_force", "orca"]
     assert run.common == {("A", 0), ("B", 0)}
     assert [each.scenario for each in run.compared("mpc")] == ["B"]
 
 
 def test_without_the_papers_algorithms_all_fair_ones_decide() -> None:
     some = SocnavRun(tuple(each for each in small() if each.policy in {"mpc", "oracle"}))
-    assert some.setters == ["mpc"]
+    assert some.deciding_policies == ["mpc"]
     assert some.common == {("B", 0), ("C", 0)}
 
 
@@ -126,11 +122,12 @@ def test_dialects_stand_beside_each_other(tables: dict[str, Table]) -> None:
 
 def test_means_are_over_compared_episodes(tables: dict[str, Table]) -> None:
     length = cell(tables["table3"], "social_force", PAPER, "path_length")
-    assert (length.mean, length.n, length.of) == (11.0, 2, 2)
-    assert length.sd == pytest.approx(sqrt(2))
+    found = length.estimate
+    assert (found.value, found.n, found.of) == (11.0, 2, 2)
+    assert found.sd == pytest.approx(sqrt(2))
     other = cell(tables["table3"], "mpc", PAPER, "path_length")
-    assert (other.mean, other.sd, other.n, other.of) == (10.5, None, 1, 2)
-    assert shown(other) == "10.50 (1 of 2)"
+    assert (other.estimate.value, other.estimate.sd, other.estimate.n, other.estimate.of) == (10.5, None, 1, 2)
+    assert (other.text, other.counted) == ("10.50", "1 of 2")
 
 
 def test_goal_traversal_is_over_incomplete_episodes_only(tables: dict[str, Table]) -> None:
@@ -140,7 +137,7 @@ def test_goal_traversal_is_over_incomplete_episodes_only(tables: dict[str, Table
 
 def test_only_the_papers_algorithms_have_published_values(tables: dict[str, Table]) -> None:
     for table in tables.values():
-        assert [row.policy for row in table.rows if row.definitions == "published"] == ["social_force", "orca"]
+        assert [row.policy for row in table.rows if row.keys == ("published",)] == ["social_force", "orca"]
 
 
 def test_privileged_policies_come_last_and_are_never_best(tables: dict[str, Table]) -> None:
@@ -159,7 +156,7 @@ def test_privileged_policies_come_last_and_are_never_best(tables: dict[str, Tabl
     assert cell(table, "mpc", PAPER, "path_length").best
     assert not cell(table, "orca", PAPER, "path_length").best
     assert not cell(table, "oracle", PAPER, "path_length").best
-    assert "| mpc | paper | **10.50 ± 0.00** ★ |" in markdown(table)
+    assert "| mpc | paper | **10.50 ± 0.00** |" in markdown(table)
 
 
 def many(policy: str, count: int = 12, **values: Any) -> list[SocnavEpisode]:
@@ -181,8 +178,8 @@ def test_distance_to_the_oracle(run: SocnavRun) -> None:
     assert [row.policy for row in table.rows] == ["social_force", "orca", "mpc"]
     assert cell(table, "mpc", PAPER, "success").text == "2 (3)"
     assert cell(table, "mpc", PAPER, "both").text == "2 of 3"
-    assert cell(table, "mpc", PAPER, "time_ratio").mean == pytest.approx((9 / 8 + 20 / 20) / 2)
-    assert cell(table, "mpc", PAPER, "path_more").mean == pytest.approx((0.5 + 20) / 2)
+    assert cell(table, "mpc", PAPER, "time_ratio").estimate.value == pytest.approx((9 / 8 + 20 / 20) / 2)
+    assert cell(table, "mpc", PAPER, "path_more").estimate.value == pytest.approx((0.5 + 20) / 2)
     without = SocnavRun(tuple(each for each in small() if each.policy != "oracle"))
     assert oracle_table(without) is None
 
@@ -209,7 +206,7 @@ def test_forms(tables: dict[str, Table]) -> None:
     table = tables["table3"]
     lines = markdown(table).splitlines()
     assert "| mpc | paper | 10.50 (1 of 2) |" in " ".join(lines)
-    assert any(line.startswith("| *privileged:* |") for line in lines)
+    assert any(line.startswith("| oracle (privileged) |") for line in lines)
     bars = {line.count("|") for line in lines if line.startswith("|")}
     assert bars == {len(table.columns) + 3}
     tex = latex(table)
@@ -228,9 +225,13 @@ def test_forms(tables: dict[str, Table]) -> None:
 
 
 def test_planning_times_carry_their_unit() -> None:
-    assert format_spread(18.23, 7.41, "planning_time_avg") == "18.23 ± 7.41 s"
-    assert format_spread(0.0123, None, "planning_time_avg") == "12.30 ms"
-    assert format_spread(27e-6, 13e-6, "planning_time_avg") == "27.00 ± 13.00 µs"
+    def text(mean: float, sd: float | None) -> str:
+        return format_of("planning_time_avg", mean).text(mean, sd)
+
+    assert text(18.23, 7.41) == "18.23 ± 7.41 s"
+    assert text(0.0123, None) == "12.30 ms"
+    assert text(27e-6, 13e-6) == "27.00 ± 13.00 µs"
+    assert format_of("path_length", 0.01).text(-0.01) == "−0.01"
 
 
 def test_published_values_are_whole() -> None:

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from sidestep.metrics.outcome import STOP_TASK
+from sidestep.metrics.score import EpisodeScores
 from sidestep.report.chapters import write_chapter
-from sidestep.report.plots import Mark, distribution_plot, nice_ticks, tag, tradeoff_plot
-from sidestep.report.selection import goodness
+from sidestep.report.plots import distribution_plot, tradeoff_plot
+from sidestep.report.selection import film_rank
 from sidestep.report.summary import (
     Summary,
     comparable,
     contact_free,
-    format_number,
     pareto_front,
     summarise,
     summarise_suites,
 )
-from sidestep.report.table_writer import escape_latex, latex_table
-from sidestep.runs.episode import EpisodeScores
+from sidestep.report.table_model import significant
+from sidestep.report.table_writer import latex, tex
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -52,9 +52,10 @@ def test_means_are_over_valid_episodes_and_all_are_counted() -> None:
     summary = summarise(EPISODES)
     time = summary.column("time_to_goal")
     assert time is not None
-    assert (time.cells["fast"].mean_value, time.cells["fast"].n, time.cells["fast"].of) == (5.0, 1, 2)
-    assert (time.cells["kind"].mean_value, time.cells["kind"].n) == (10.0, 2)
-    assert (time.cells["lost"].n, time.cells["lost"].reason) == (0, "the goal was not reached")
+    fast, kind, lost = (time.cells[policy].estimate for policy in ("fast", "kind", "lost"))
+    assert (fast.value, fast.n, fast.of) == (5.0, 1, 2)
+    assert (kind.value, kind.n) == (10.0, 2)
+    assert (lost.n, lost.reason) == (0, "the goal was not reached")
     assert summary.outcomes("fast") == {"success": 1, "pedestrian_collision": 1}
 
 
@@ -87,7 +88,7 @@ def test_privileged_policies_have_no_star_and_are_on_no_front() -> None:
     summary = summarise(rows)
     assert best(summary, "time_to_goal") == ["a"]
     assert best(summary, "closest_pedestrian_distance") == ["b"]
-    assert summary.title("oracle") == "oracle (privileged)"
+    assert summary.table(summary.key_columns).rows[0].title == "oracle (privileged)"
     assert any("oracle" in note for note in summary.notes)
     [chapter] = [write_chapter(summary, dict.fromkeys(summary.policies, "#000000"), [])]
     assert chapter.tradeoff is not None
@@ -115,7 +116,7 @@ def test_suites_share_no_table_and_no_row() -> None:
     mixed = summarise(rows)
     assert not any(cell.best for column in mixed.columns for cell in column.cells.values())
     chapters = [write_chapter(summary, {"a": "#000000", "b": "#111111"}, []) for summary in (one, two)]
-    assert [[spot["of"] for row in chapter.heat for spot in row["spots"]] for chapter in chapters] == [[12, 12]] * 2
+    assert [[spot["of"] for row in chapter.heat for spot in row["cells"]] for chapter in chapters] == [[12, 12]] * 2
 
 
 def test_a_rate_over_few_metres_is_a_bound_and_never_the_best() -> None:
@@ -132,11 +133,11 @@ def test_a_rate_over_few_metres_is_a_bound_and_never_the_best() -> None:
     summary = summarise([*drives("stop", 3.0, 0.0), *drives("a", 4.0, 300.0), *drives("b", 6.0, 300.0)])
     column = summary.column("failures_per_100m")
     assert column is not None
-    assert column.cells["stop"].mean == "36 in 0 m"
-    assert column.cells["a"].mean == "1.33"
+    assert column.cells["stop"].text == "36 in 0 m"
+    assert column.cells["a"].text == "1.33"
     assert best(summary, "failures_per_100m") == ["a"]
     assert column in summary.key_columns
-    assert "36 in 0 m" in latex_table(summary)
+    assert "36 in 0 m" in latex(summary.table(summary.key_columns))
 
 
 def test_events_that_never_happened_are_told() -> None:
@@ -176,19 +177,32 @@ def test_the_front_holds_who_is_not_beaten_in_both() -> None:
     assert across is not None
     assert up is not None
     assert pareto_front(across, up) == ["fast", "kind"]
-    marks = [Mark(policy, "#123456") for policy in summary.policies]
-    svg = tradeoff_plot(marks, across, up, ["fast", "kind"])
-    assert svg.count("<circle") == 3  # "lost" has no time to goal
-    assert svg.count("<polyline") == 1
+    colours = dict.fromkeys(summary.policies, "#123456")
+    svg = tradeoff_plot(summary.policies, colours, across, up, ["fast", "kind"], "plot")
+    assert [name for name in ("fast", "kind", "slow", "lost") if f">{name}<" in svg] == ["fast", "kind", "slow"]
+    assert svg.count("stroke-dasharray: 3.7") == 1
+    assert "stroke-dasharray: 3.7" not in tradeoff_plot(summary.policies, colours, across, up, ["fast"], "plot")
+
+
+def test_plots_follow_the_theme_and_have_their_own_ids() -> None:
+    one, other = (distribution_plot("T", {"a": "#123456"}, {"a": [1.0, 2.0]}, name) for name in ("one", "other"))
+    ids = [re.findall(r' id="([^"]+)"', svg) for svg in (one, other)]
+    assert all(name.startswith("one-") for name in ids[0])
+    assert not set(ids[0]) & set(ids[1])
+    assert len(ids[0]) == len(set(ids[0]))
+    assert "var(--ink)" in one
+    assert "var(--faint)" in one
+    assert "#123456" in one
+    assert not re.search(r"url\(|<metadata|<\?xml|#1f2633", one)
 
 
 def test_contact_free_counts_every_episode() -> None:
     """By the number of collisions where it was scored, else by the outcome."""
     counted = replace(EPISODES[2], metrics=EPISODES[2].metrics | {"collisions": MetricResult(2.0, "count")})
     column = contact_free(summarise([*EPISODES[:2], counted, *EPISODES[3:]]))
-    shares = {policy: (cell.mean_value, cell.n) for policy, cell in column.cells.items()}
+    shares = {policy: (cell.estimate.value, cell.estimate.n) for policy, cell in column.cells.items()}
     assert shares == {"fast": (0.5, 2), "kind": (0.5, 2), "lost": (1.0, 1)}
-    assert column.direction == "higher"
+    assert column.better == "higher"
 
 
 def test_short_times_are_shown_in_milliseconds() -> None:
@@ -197,40 +211,32 @@ def test_short_times_are_shown_in_milliseconds() -> None:
         replace(EPISODES[0], seed=seed, metrics={"planning_time_avg": MetricResult(time, "s")}) for time, seed in times
     ]
     column = summarise(episodes).columns[0]
-    assert (column.cells["fast"].mean, column.short_unit) == ("3.00", "ms ↓")
-    assert column.cells["fast"].mean_value == pytest.approx(0.003)
+    assert (column.cells["fast"].text, column.heading) == ("3.00", "Planning time (ms) ↓")
+    assert column.cells["fast"].estimate.value == pytest.approx(0.003)
+    shorter = [replace(each, metrics={"planning_time_avg": MetricResult(2e-5, "s")}) for each in episodes]
+    column = summarise(shorter).columns[0]
+    assert (column.cells["fast"].text, column.unit, column.csv_unit) == ("20.0", "µs", "s")
     seconds = summarise(EPISODES).column("time_to_goal")
     assert seconds is not None
-    assert (seconds.cells["kind"].mean, seconds.short_unit) == ("10.0", "s ↓")
+    assert (seconds.cells["kind"].text, seconds.heading) == ("10.0", "Time to goal (s) ↓")
 
 
 def test_one_episode_has_no_interval() -> None:
     cell = summarise(EPISODES[:1]).columns[0].cells["fast"]
     assert cell.interval == ""
-    assert cell.reach == (cell.mean_value, cell.mean_value)
+    assert cell.estimate.reach == (1.0, 1.0)
 
 
 def test_distribution_shows_every_episode_and_escapes_names() -> None:
-    svg = distribution_plot("T", [Mark("<b>", "#000000"), Mark("none", "#000000")], [[1.0, 2.0, 4.0], []])
-    assert svg.count("<circle") == 3
+    colours = {"<b>": "#aa0000", "none": "#00aa00"}
+    svg = distribution_plot("T", colours, {"<b>": [1.0, 2.0, 4.0], "none": []}, "plot")
+    assert (
+        svg.count("<use") - distribution_plot("T", colours, {"<b>": [1.0, 2.0], "none": []}, "plot").count("<use") > 0
+    )
+    assert "#aa0000" in svg
+    assert "#00aa00" not in svg
     assert "<b>" not in svg
     assert "&lt;b&gt;" in svg
-
-
-def test_attributes_are_escaped() -> None:
-    assert tag("g", "<", class_='"x') == '<g class="&#34;x">&lt;</g>'
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        (3.0, 3.0, [1, 2, 3, 4, 5]),
-        (-0.4, 12.0, [-2.5, 0, 2.5, 5, 7.5, 10, 12.5]),
-    ],
-)
-def test_ticks_are_round_and_cover(low: float, high: float, ticks: list[float]) -> None:
-    assert nice_ticks(low, high) == pytest.approx(ticks)
 
 
 @pytest.mark.parametrize(
@@ -246,23 +252,22 @@ def test_ticks_are_round_and_cover(low: float, high: float, ticks: list[float]) 
     ],
 )
 def test_numbers_have_three_digits(value: float, text: str) -> None:
-    assert format_number(value) == text
+    assert significant(value) == text
 
 
 def test_latex_is_escaped_and_marks_the_best() -> None:
-    assert escape_latex(r"a_b & 5 % \x{~^}#$") == (
-        r"a\_b \& 5 \% \textbackslash{}x\{\textasciitilde{}\textasciicircum{}\}\#\$"
-    )
+    assert tex(r"a_b & 5 % \x{~^}#$") == (r"a\_b \& 5 \% \textbackslash{}x\{\textasciitilde{}\textasciicircum{}\}\#\$")
     lost = [episode("lost", seed, time=None, distance=0.1, outcome="timeout") for seed in range(12)]
-    table = latex_table(summarise([*many("a"), *many("my_policy", distance=3.0), *lost]))
+    summary = summarise([*many("a"), *many("my_policy", distance=3.0), *lost])
+    table = latex(summary.table(summary.key_columns))
     assert r"my\_policy & " in table
     assert r"\textbf{3.00}" in table
-    assert re.search(r"lost & 0 .* & -- & 0.100 .*\\\\", table)
-    assert table.count(r"\\") == 2 + 3
+    assert r"lost & 0 & -- & 0.100 \\" in table
+    assert table.count(r"\\") == 1 + 2 * 3  # the heads; of each policy its numbers and their intervals
 
 
 def test_failures_rank_below_successes_and_collisions_below_timeouts() -> None:
-    ranked = sorted(EPISODES, key=goodness)
+    ranked = sorted(EPISODES, key=film_rank)
     assert [e.outcome for e in ranked][:2] == [Outcome.PEDESTRIAN_COLLISION, Outcome.TIMEOUT]
     assert ranked[-1].metrics["closest_pedestrian_distance"].value == 2.0
 

@@ -12,11 +12,13 @@ from PIL import Image
 
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, MissingExtra
+from sidestep.report.cameras import BAR_PX, draw_film
 from sidestep.report.episode_log import contacts_of
-from sidestep.report.topview import EpisodeView, draw_frame, draw_png, draw_strip, draw_video
+from sidestep.report.topview import EpisodeView, draw_png, draw_strip
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.robot import Footprint
+from sidestep.types.sensors import CameraSettings
 
 
 def close_to(picture: np.ndarray, colour: palette.Colour, tolerance: int = 40) -> np.ndarray:
@@ -86,19 +88,19 @@ def test_frames_are_repeatable_and_leave_no_traces(record: EpisodeRecord) -> Non
     first = view.frame(30)
     view.frame(record.steps)
     assert np.array_equal(first, view.frame(30))
-    assert np.array_equal(first, draw_frame(record, 30, (320, 320)))
+    assert np.array_equal(first, EpisodeView(record, (320, 320)).frame(30))
     assert np.array_equal(view.frame(-1), view.frame(record.steps))
 
 
 def test_step_outside_the_record_is_an_error(record: EpisodeRecord) -> None:
     with pytest.raises(BadInput, match="states 0 to 160"):
-        draw_frame(record, 161, (64, 64))
+        EpisodeView(record, (64, 64)).frame(161)
 
 
 def test_options_change_the_picture(record: EpisodeRecord) -> None:
-    plain = draw_png(record, time=2.0, size=(300, 300))
+    plain = EpisodeView(record, (300, 300)).frame(40)
     for option in ("velocities", "personal_space"):
-        assert not np.array_equal(plain, draw_png(record, time=2.0, size=(300, 300), **{option: True}))
+        assert not np.array_equal(plain, EpisodeView(record, (300, 300), **{option: True}).frame(40))
 
 
 def test_polygon_footprint_is_drawn_to_scale(build) -> None:  # type: ignore[no-untyped-def]
@@ -129,38 +131,42 @@ def test_strip_puts_instants_side_by_side(record: EpisodeRecord, tmp_path: Path)
         draw_strip(record, [])
 
 
+def sized(width: int, height: int) -> CameraSettings:
+    return CameraSettings(width=width, height=height)
+
+
 def test_mp4_has_size_length_and_contents(record: EpisodeRecord, tmp_path: Path) -> None:
     path = tmp_path / "v.mp4"
-    draw_video(record, path, fps=10, size=(320, 240), speed=2.0)
+    draw_film(record, path, cameras=("top",), settings=sized(320, 240), fps=10)
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
         assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
         assert float(stream.average_rate) == 10
-    assert frames[0].shape == (240, 320, 3)
-    assert len(frames) == 41 + 5  # 8 s at double speed, and half a second of the end
-    assert close_to(frames[20], palette.COLLISION, 60).sum() > 20
-    assert close_to(frames[0], palette.COLLISION, 60).sum() == 0
+    assert frames[0].shape == (240 + BAR_PX, 320, 3)
+    assert len(frames) == 81 + 5  # 8 s, and half a second of the end
+    assert close_to(frames[41][BAR_PX:], palette.COLLISION, 60).sum() > 20
+    assert close_to(frames[0][BAR_PX:], palette.COLLISION, 60).sum() == 0
 
 
 def test_video_refuses_what_it_cannot_do(
     record: EpisodeRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(BadInput, match="even"):
-        draw_video(record, tmp_path / "v.mp4", size=(321, 240))
+        draw_film(record, tmp_path / "v.mp4", cameras=("top",), settings=sized(321, 240))
     with pytest.raises(BadInput, match="above zero"):
-        draw_video(record, tmp_path / "v.mp4", speed=0)
+        draw_film(record, tmp_path / "v.mp4", cameras=("top",), fps=0)
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(MissingExtra, match=r"sidestep\[video\]"):
-        draw_video(record, tmp_path / "v.mp4", size=(64, 64))
+        draw_film(record, tmp_path / "v.mp4", cameras=("top",), settings=sized(64, 64))
     assert not (tmp_path / "v.mp4").exists()
 
 
 def test_gif_needs_no_extra(record: EpisodeRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    draw_video(record, tmp_path / "v.gif", fps=5, size=(120, 90), speed=4)
+    draw_film(record, tmp_path / "v.gif", cameras=("top",), settings=sized(120, 90), fps=2)
     with Image.open(tmp_path / "v.gif") as image:
-        assert image.size == (120, 90)
+        assert image.size == (120, 90 + BAR_PX)
         assert image.n_frames >= 10
 
 

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.robots import check_command, encode_command
-from sidestep.types.command import COMMAND_KINDS, Drive, HolonomicVelocity, Position, Velocity, Waypoints
+from sidestep.robots import encode_command
+from sidestep.types.command import (
+    COMMAND_KINDS,
+    Drive,
+    HolonomicVelocity,
+    Position,
+    Velocity,
+    Waypoints,
+    checked_command,
+)
 
 POINTS = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -23,7 +31,7 @@ POINTS = np.array([[1.0, 2.0], [3.0, 4.0]])
     ],
 )
 def test_good_commands_pass_and_are_encoded(command, code):
-    check_command(command)
+    checked_command(command)
     assert encode_command(command) == code
     assert COMMAND_KINDS[code[0]] is type(command)
 
@@ -51,4 +59,4 @@ def test_good_commands_pass_and_are_encoded(command, code):
 )
 def test_bad_commands_are_refused_with_the_reason(command, message):
     with pytest.raises(BadInput, match=message):
-        check_command(command)
+        checked_command(command)

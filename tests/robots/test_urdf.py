@@ -11,10 +11,14 @@ from shapely.geometry import MultiPoint, Point, Polygon
 
 from sidestep.errors import BadInput
 from sidestep.robots import load_robot
-from sidestep.robots.urdf import convex_hull, enclose, footprint_from_urdf, robot_from_urdf
+from sidestep.robots.urdf import convex_hull, enclose, robot_from_urdf
 from sidestep.types.robot import RobotLimits
 
 BOX = "<box size='0.8 0.4 0.3'/>"
+
+
+def footprint_from_urdf(path):
+    return robot_from_urdf(path).footprint
 
 
 def link(name, geometry="", origin="", kind="collision", extra=""):

@@ -10,6 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from PIL import Image
 
 from sidestep.errors import BadInput
 from sidestep.scenes.compile import compile_scene
@@ -18,7 +19,6 @@ from sidestep.scenes.plans import load_plan
 from sidestep.scenes.ros_map import (
     TOLERANCE,
     outline_pixels,
-    parse_pgm,
     read_grey_image,
     read_ros_map,
     save_ros_map,
@@ -142,32 +142,51 @@ def test_rectangles_keep_their_corners():
     assert shapely.union_all(outline_pixels(mask)).equals(pixel_union(mask))
 
 
-def test_plain_raw_and_deep_pgm_agree(tmp_path):
-    plain = parse_pgm(b"P2 # a comment\n# another\n3 2\n# more\n15\n0 5 15 # row\n15 10 0\n", "x")
-    raw = parse_pgm(b"P5\n3 2\n15\n" + bytes([0, 5, 15, 15, 10, 0]), "x")
-    deep = parse_pgm(b"P5 3 2 1500\n" + np.array([0, 500, 1500, 1500, 1000, 0], ">u2").tobytes(), "x")
-    np.testing.assert_allclose(plain, np.array([[0, 1, 3], [3, 2, 0]]) / 3, atol=1e-7)
+def grey(folder, data):
+    (folder / "grey.pgm").write_bytes(data)
+    return read_grey_image(folder / "grey.pgm")
+
+
+def test_plain_raw_and_deep_pgm(tmp_path):
+    plain = grey(tmp_path, b"P2 # a comment\n# another\n3 2\n# more\n15\n0 5 15 # row\n15 10 0\n")
+    raw = grey(tmp_path, b"P5\n3 2\n15\n" + bytes([0, 5, 15, 15, 10, 0]))
+    deep = grey(tmp_path, b"P5 3 2 1500\n" + np.array([0, 500, 1500, 1500, 1000, 0], ">u2").tobytes())
+    np.testing.assert_array_equal(plain, np.array([[0, 5, 15], [15, 10, 0]], np.float32) / np.float32(15))
     np.testing.assert_array_equal(raw, plain)
     np.testing.assert_allclose(deep, plain, atol=1e-7)
 
 
+@pytest.mark.parametrize("greatest", [1, 15, 100, 254, 255, 256, 1500, 65534, 65535])
+def test_brightness_is_exact_for_every_greatest_value(tmp_path, greatest):
+    """Pillow alone rounds pixels to 255 or 65535 levels."""
+    values = np.random.default_rng(greatest).integers(0, greatest + 1, (5, 7))
+    wanted = values.astype(np.float32) / np.float32(greatest)
+    raw = values.astype("u1" if greatest < 256 else ">u2").tobytes()
+    words = " ".join(map(str, values.ravel())).encode()
+    for head, body in ((b"P5", raw), (b"P2", words)):
+        found = grey(tmp_path, head + b"\n7 5\n%d\n" % greatest + body)
+        assert found.dtype == np.float32
+        assert found.tobytes() == wanted.tobytes()
+
+
 def test_png_through_pillow(tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    grey = np.array([[0, 254], [205, 254]], np.uint8)
-    image.fromarray(grey).save(tmp_path / "map.png")
-    np.testing.assert_allclose(read_grey_image(tmp_path / "map.png"), grey / 255, atol=1e-7)
+    pixels = np.array([[0, 254], [205, 254]], np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "map.png")
+    np.testing.assert_allclose(read_grey_image(tmp_path / "map.png"), pixels / 255, atol=1e-7)
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"P5\n3 2\n255\n" + bytes(5), "cut off: 6 bytes expected, 5 found; copy it again"),
-        (b"P5\n3 2\n65535\n" + bytes(6), "cut off: 12 bytes expected, 6 found"),
-        (b"P2\n3 2\n255\n0 0 0 0 0\n", "cut off: 6 pixels expected, 5 found"),
-        (b"P2\n2 1\n255\n0 x\n", "other than numbers"),
-        (b"P5\n3", "header has no height"),
-        (b"P5\n3 two 255\n", "header has no height"),
-        (b"P5\n0 2 255\n", "0 x 2 pixels"),
+        (b"P5\n3 2\n255\n" + bytes(5), r"not a readable image \(image file is truncated.*export it again"),
+        (b"P5\n3 2\n65535\n" + bytes(6), "image file is truncated"),
+        (b"P2\n3 2\n255\n0 0 0 0 0\n", "not enough image data"),
+        (b"P2\n2 1\n255\n0 x\n", "not a readable image"),
+        (b"P2\n2 1\n15\n0 -3\n", "not a readable image"),
+        (b"P5\n3", "header needs width, height"),
+        (b"P5\n3 two 255\n", "header needs width, height"),
+        (b"P5\n3 3 70000\n", "a greatest value up to 65535"),
+        (b"P5\n0 2 255\n", "of no known format"),
         (b"P5\n1 1\n100\n\xff", "a pixel is 255, above the 100"),
         (b"GIF?", "not a readable image"),
     ],

@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from tools import choose_sidewalk_towns as choose
 
 from sidestep.scenes import free_space
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import bundled
-from sidestep.scenes.places.place import crosswalk_routes, curve_routes, straight_routes
 from sidestep.scenes.plans import load_plan, plan_names
 from sidestep.scenes.towns import long_scene, make, make_town, numbered_long_route
 from sidestep.suites.sidewalk.routes import town_routes
 from sidestep.suites.sidewalk.scenarios import SIDEWALK_LONG, SIDEWALK_REACTIVE, SIDEWALK_UNIT
 from sidestep.types.scene import SceneSpec
 from tests.ulp import perturbed
+from tools import choose_sidewalk_towns as choose
+from tools.choose_sidewalk_hand_made import crosswalk_routes, curve_routes, straight_routes
 
 ROOT = Path(__file__).parents[2]
 TOWNS = (0, 41, 99, 7)
@@ -81,7 +81,9 @@ def town_digest(seed: int, spots: bool = False) -> str:
         numbered_long_route(town, seed).points, numbered_long_route(town, seed).width,
     ]  # fmt: skip
     if spots:
-        parts += [spots_digest(found) for found in (town.straight_spots(), town.curve_spots(), town.crosswalk_spots())]
+        parts += [
+            spots_digest(found) for found in (town.straight_routes(), town.curve_routes(), town.crosswalk_routes())
+        ]
     make._make.cache_clear()
     return digest(*parts)
 

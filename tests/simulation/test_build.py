@@ -130,6 +130,31 @@ def test_replay_puts_people_where_they_were(tmp_path: Path) -> None:
     assert here[-1] == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize(
+    ("table", "clock"),
+    [
+        ("frame,id,x,y\n0,7,-4,1\n50,7,-2,1\n100,7,0,1\n", {"rate_hz": 25}),
+        ("time,id,x,y\n0,7,-4,1\n2,7,-2,1\n4,7,0,1\n", {}),
+    ],
+)
+def test_a_table_with_a_header_is_replayed(tmp_path: Path, table: str, clock: dict[str, float]) -> None:
+    """1 m/s along x, by frames with a rate in the scenario, or by times."""
+    (tmp_path / "people.csv").write_text(table)
+    crowd = [{"model": "replay", "placement": {"kind": "replay", "path": "people.csv", **clock}}]
+    record = run_episode(make(crowd=crowd), Stop(), base=tmp_path)
+    np.testing.assert_allclose(record.person_position[13, 0], [-2.7, 1.0], atol=1e-5)
+    np.testing.assert_allclose(record.person_velocity[13, 0], [1.0, 0.0], atol=1e-5)
+
+
+def test_a_rate_needs_a_path_and_frames_need_a_rate(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="rate_hz goes with a path"):
+        make(crowd=[{"model": "replay", "placement": {"kind": "replay", "dataset": "eth-biwi", "rate_hz": 25}}])
+    (tmp_path / "people.csv").write_text("frame,id,x,y\n0,7,-4,1\n")
+    crowd = [{"model": "replay", "placement": {"kind": "replay", "path": "people.csv"}}]
+    with pytest.raises(BadInput, match=r"people\.csv: frames per second unknown.*rate_hz in a scenario"):
+        run_episode(make(crowd=crowd), Stop(), base=tmp_path)
+
+
 def test_replay_and_simulated_people_mix(tmp_path: Path) -> None:
     write_tracks(tmp_path / "walk.txt")
     replayed = {"model": "replay", "placement": {"kind": "replay", "path": "walk.txt"}}

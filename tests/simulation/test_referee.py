@@ -18,7 +18,7 @@ from sidestep.metrics.interactions import wait_obedience
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.scenes.compile import compile_scene
 from sidestep.simulation import run_episode
-from sidestep.simulation.rules import OUTCOME_CODES, compile_ground, ground_bank, pack_waypoints
+from sidestep.simulation.referee import OUTCOME_CODES, compile_ground, ground_bank, pack_waypoints
 from sidestep.types import Event, HolonomicVelocity, Outcome, SceneSpec, decide
 from sidestep.types.decide import counted_failures, decide_outcome, in_front_of_hand, separate_collisions
 from sidestep.types.events import GESTURES

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tools.choose_sidewalk_towns import choose_town
-from tools.sidewalk_people import leaves_passage
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
@@ -14,16 +12,17 @@ from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy, run_episodes
 from sidestep.suites.files import choose_options, load_suite
-from sidestep.suites.sidewalk.routes import town_routes
+from sidestep.suites.sidewalk.routes import UNIT_KINDS, town_routes
 from sidestep.suites.sidewalk.scenarios import (
     BEHAVIOURS,
     SIDEWALK_LONG,
     SIDEWALK_REACTIVE,
     SIDEWALK_UNIT,
     STATIC,
-    UNIT_KINDS,
 )
 from sidestep.types import Outcome, Scenario, SceneSpec
+from tools.choose_sidewalk_towns import choose_town
+from tools.sidewalk_people import leaves_passage
 
 FIRST = town_names()[0].lower()
 SUITES = (SIDEWALK_UNIT, SIDEWALK_REACTIVE, SIDEWALK_LONG)

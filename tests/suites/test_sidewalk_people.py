@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tools.sidewalk_people import leaves_passage
 
 from sidestep.crowd.events import Actor, EventScene, write_script
 from sidestep.crowd.events.script import Setting
@@ -25,6 +24,7 @@ from sidestep.suites.sidewalk.routes import TownRoutes, town_routes
 from sidestep.suites.sidewalk.scenarios import BEHAVIOURS, GROUPS, SIDEWALK_REACTIVE
 from sidestep.types import EpisodeRecord, Observation, Outcome, Scenario, Velocity
 from sidestep.types.base import FloatArray
+from tools.sidewalk_people import leaves_passage
 
 KINDS = sorted(GROUPS)
 TOWNS = town_routes().towns

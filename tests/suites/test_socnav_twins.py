@@ -6,12 +6,12 @@ import os
 
 import numpy as np
 import pytest
-from tools.compare_synthetic import compare, look_at, window_closeness
-from tools.fit_synthetic import find_parties, fit_window
-from tools.synthetic_windows import STEP_S, WINDOWS, load_recording, see_positions
 
 from sidestep.crowd.synthetic import load_statistics, statistics_names
 from sidestep.errors import BadInput
+from tools.compare_synthetic import compare, look_at, window_closeness
+from tools.fit_synthetic import find_parties, fit_window
+from tools.synthetic_windows import STEP_S, WINDOWS, load_recording, see_positions
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("SIDESTEP_DATA"), reason="SIDESTEP_DATA names no folder with recordings"

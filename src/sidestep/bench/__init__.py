@@ -1,8 +1,8 @@
 """How fast Sidestep is on this machine, next to other simulators where they are installed.
 
-One file per family of figures (``crowd``, ``environment``, ``lidar``, ``start``, ``memory``, ``render``), each of which
-lists its cases; ``peers`` has one file per other simulator; ``measure`` says what a figure is; ``table``
-prints figures next to the ``targets``. Correctness is checked by the tests, not here.
+One file per family of figures (``crowd``, ``environment``, ``lidar``, ``runs``, ``render``, ``town``), each of which
+lists its cases and the other simulators it is compared with; ``measure`` says what a figure is; ``figures`` runs a
+suite and prints it next to the targets. Correctness is checked by the tests, not here.
 """
 
 from __future__ import annotations

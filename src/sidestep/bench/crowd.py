@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.bench import crowd_peers as jupedsim
-from sidestep.bench import crowd_peers as pyrvo
-from sidestep.bench import crowd_peers as pysocialforce
-from sidestep.bench import crowd_peers as square
+from sidestep.bench import crowd_peers as peers
 from sidestep.bench.crowd_peers import Square, draw_square
-from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
+from sidestep.bench.measure import Case, Effort, Figure, Notify, Peer, Work, find_peer, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls, orca_build, orca_range, orca_world
@@ -29,15 +26,7 @@ from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_
 
 @kernel
 def walk_orca(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of ORCA."""
     people = agents.shape[1]
@@ -49,15 +38,7 @@ def walk_orca(
 
 @kernel
 def walk_helbing(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of the Helbing social force model."""
     people = agents.shape[1]
@@ -70,15 +51,7 @@ def walk_helbing(
 
 @kernel
 def walk_moussaid(
-    steps: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    scratch: Any,
+    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
 ) -> None:
     """``steps`` steps of the Moussaïd social force model."""
     people = agents.shape[1]
@@ -91,15 +64,7 @@ def walk_moussaid(
 
 @kernel
 def begin_orca(
-    decided: Any,
-    agents: Any,
-    flags: Any,
-    routes: Any,
-    lengths: Any,
-    walls: Any,
-    params: Any,
-    dt: Any,
-    shared: Any,
+    decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, shared: Any
 ) -> None:
     """Move everybody by the last step's decision, if any, wish anew, and sort people into ``shared``."""
     people = agents.shape[1]
@@ -161,19 +126,12 @@ CODES = {
     "social_force_moussaid": layout.MODEL_MOUSSAID,
     "social_force_helbing": layout.MODEL_HELBING,
 }
-WALKS = {
-    "orca": walk_orca,
-    "social_force_moussaid": walk_moussaid,
-    "social_force_helbing": walk_helbing,
-}
-PARTS = {
-    "social_force_moussaid": part_of_moussaid,
-    "social_force_helbing": part_of_helbing,
-}
+WALKS = {"orca": walk_orca, "social_force_moussaid": walk_moussaid, "social_force_helbing": walk_helbing}
+PARTS = {"social_force_moussaid": part_of_moussaid, "social_force_helbing": part_of_helbing}
 PEERS: dict[tuple[str, int], Callable[[Square], Peer]] = {
-    **{("orca", people): pyrvo.orca_peer for people in SIZES},
-    **{("social_force_moussaid", people): pysocialforce.moussaid_peer for people in (50, 200)},
-    **{("social_force_helbing", people): jupedsim.helbing_peer for people in (50, 200)},
+    **{("orca", people): peers.orca_peer for people in SIZES},
+    **{("social_force_moussaid", people): peers.moussaid_peer for people in (50, 200)},
+    **{("social_force_helbing", people): peers.helbing_peer for people in (50, 200)},
 }
 """One thread each, so they stand next to our figures of one thread only."""
 
@@ -192,42 +150,33 @@ def cases() -> list[Case]:
     ]
 
 
-def measure_crowd(model: str, people: int, threads: int, effort: Effort, note: Note) -> Figure:
+def measure_crowd(model: str, people: int, threads: int, effort: Effort, note: Notify) -> Figure:
     """Agent-steps per second, ours and the peer's on the same square in turns."""
-    drawn = draw_square(people)
-    works: list[Work] = [WalkingCrowd(model, drawn) if threads == 1 else SharedCrowd(model, drawn, threads)]
-    peer = find_peer(PEERS.get((model, people)) if threads == 1 else None, drawn, note)
-    if peer is not None:
-        works.append(peer.work)
-    values = rates(works, effort)
-    return Figure(
-        f"{model}/n={people}/threads={threads}",
-        "agent-steps/s",
-        values[0],
-        None if peer is None else peer.name,
-        () if peer is None else values[1],
-    )
+    square = draw_square(people)
+    work: Work = WalkingCrowd(model, square) if threads == 1 else SharedCrowd(model, square, threads)
+    peer = find_peer(PEERS.get((model, people)) if threads == 1 else None, square, note)
+    return measure_work(f"{model}/n={people}/threads={threads}", "agent-steps/s", work, effort, peer)
 
 
 class Crowd:
     """The square's people as the kernels' arrays, in an open world."""
 
-    def __init__(self, model: str, drawn: Square) -> None:
-        n = drawn.people
+    def __init__(self, model: str, square: Square) -> None:
+        n = square.people
         self.people = n
         self.steps = max(20, AGENT_STEPS // n)
-        self.dt = np.float32(square.TIME_STEP)
+        self.dt = np.float32(peers.TIME_STEP)
         self.agents = np.zeros((layout.AGENT_ROWS, n), np.float32)
-        self.agents[[layout.PX, layout.PY]] = drawn.positions.T
-        self.agents[[layout.VX, layout.VY]] = drawn.velocities().T
-        self.agents[[layout.GOAL_X, layout.GOAL_Y]] = drawn.goals[:, 0].T
-        self.agents[layout.RADIUS], self.agents[layout.SHARE] = square.RADIUS, 1.0
-        self.agents[layout.PREF_SPEED], self.agents[layout.MAX_SPEED] = drawn.speeds, square.MAX_SPEED
+        self.agents[[layout.PX, layout.PY]] = square.positions.T
+        self.agents[[layout.VX, layout.VY]] = square.velocities().T
+        self.agents[[layout.GOAL_X, layout.GOAL_Y]] = square.goals[:, 0].T
+        self.agents[layout.RADIUS], self.agents[layout.SHARE] = peers.RADIUS, 1.0
+        self.agents[layout.PREF_SPEED], self.agents[layout.MAX_SPEED] = square.speeds, peers.MAX_SPEED
         self.flags = np.zeros((layout.FLAG_ROWS, n), np.int32)
         self.flags[layout.MODEL], self.flags[layout.ACTIVE] = CODES[model], 1
         self.flags[layout.GROUP], self.flags[layout.AT_END] = -1, layout.END_LOOP
-        self.routes = drawn.goals.astype(np.float32)
-        self.lengths = np.full(n, square.GOALS, np.int32)
+        self.routes = square.goals.astype(np.float32)
+        self.lengths = np.full(n, peers.GOALS, np.int32)
         self.walls = no_walls()
         self.params = _parameters(model)
 
@@ -239,30 +188,27 @@ class Crowd:
 def _parameters(model: str) -> Any:
     if model == "orca":
         return OrcaParameters(
-            time_step=square.TIME_STEP,
-            neighbour_distance=square.NEIGHBOUR_DISTANCE,
-            max_neighbours=square.NEIGHBOURS,
-            horizon_people=square.HORIZON,
+            time_step=peers.TIME_STEP,
+            neighbour_distance=peers.NEIGHBOUR_DISTANCE,
+            max_neighbours=peers.NEIGHBOURS,
+            horizon_people=peers.HORIZON,
         ).as_array()
     return (MoussaidParameters() if model == "social_force_moussaid" else HelbingParameters()).as_array()
 
 
-class WalkingCrowd:
+class WalkingCrowd(Work):
     """Many steps in one compiled call, on one thread."""
 
-    def __init__(self, model: str, drawn: Square) -> None:
-        self.crowd = Crowd(model, drawn)
+    def __init__(self, model: str, square: Square) -> None:
+        self.crowd = Crowd(model, square)
         self._kernel = WALKS[model]
         self._scratch = self.crowd.new_scratch(model)
         self.walk(SETTLING_STEPS)
 
     def walk(self, steps: int) -> None:
-        """So many steps."""
+        """Walk ``steps`` steps."""
         c = self.crowd
         self._kernel(steps, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, self._scratch)
-
-    def prepare(self) -> None:
-        """Nothing: goals are renewed within the step."""
 
     def run(self) -> float:
         """Walk on; returns agent-steps."""
@@ -270,19 +216,19 @@ class WalkingCrowd:
         return float(self.crowd.steps * self.crowd.people)
 
 
-class SharedCrowd:
+class SharedCrowd(Work):
     """One world on several threads: each step's interaction is split between them.
 
     A step moves people by the previous decision and decides anew, so this is half a step behind WalkingCrowd.
     """
 
-    def __init__(self, model: str, drawn: Square, threads: int) -> None:
-        self.crowd = Crowd(model, drawn)
+    def __init__(self, model: str, square: Square, threads: int) -> None:
+        self.crowd = Crowd(model, square)
         self._model = model
         self._scratch = [self.crowd.new_scratch(model) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads - 1)
         self._decided = False
-        self._bounds = np.linspace(0, drawn.people, threads + 1).astype(int).tolist()
+        self._bounds = np.linspace(0, square.people, threads + 1).astype(int).tolist()
         for _ in range(SETTLING_STEPS):
             self.step()
 
@@ -311,9 +257,6 @@ class SharedCrowd:
         self._decide(0)
         for other in others:
             other.result()
-
-    def prepare(self) -> None:
-        """Nothing: goals are renewed within the step."""
 
     def run(self) -> float:
         """Twenty steps; returns agent-steps."""

@@ -98,28 +98,21 @@ PYRVO_STEPS = 20  # between two renewals of the preferred velocities
 PYRVO_HORIZON_WALLS = 2.0  # s; there are none
 
 
-def orca_peer(drawn: Square) -> Peer:
+def orca_peer(square: Square) -> Peer:
     """The square's people in one RVO2 simulator."""
-    return Peer("pyrvo", _PyRvo(drawn))
+    return Peer("pyrvo", _PyRvo(square))
 
 
 class _PyRvo:
-    def __init__(self, drawn: Square) -> None:
+    def __init__(self, square: Square) -> None:
         import pyrvo
 
-        self._people, self._speeds, self._walkers = drawn.people, drawn.speeds, Walkers(drawn)
+        self._people, self._speeds, self._walkers = square.people, square.speeds, Walkers(square)
         self._simulator: Any = pyrvo.RVOSimulator()
         self._simulator.set_time_step(TIME_STEP)
-        for position, velocity in zip(drawn.positions.tolist(), drawn.velocities().tolist(), strict=True):
+        for position, velocity in zip(square.positions.tolist(), square.velocities().tolist(), strict=True):
             self._simulator.add_agent(
-                position,
-                NEIGHBOUR_DISTANCE,
-                NEIGHBOURS,
-                HORIZON,
-                PYRVO_HORIZON_WALLS,
-                RADIUS,
-                MAX_SPEED,
-                velocity,
+                position, NEIGHBOUR_DISTANCE, NEIGHBOURS, HORIZON, PYRVO_HORIZON_WALLS, RADIUS, MAX_SPEED, velocity
             )
 
     def positions(self) -> FloatArray:
@@ -145,9 +138,9 @@ PYSOCIALFORCE_SETTINGS = "[scene]\nenable_group = false\n"
 PYSOCIALFORCE_GOAL = slice(4, 6)  # columns of its state: x, y, vx, vy, goal x, goal y, relaxation time
 
 
-def moussaid_peer(drawn: Square) -> Peer:
+def moussaid_peer(square: Square) -> Peer:
     """The square's people in one simulator."""
-    return Peer("pysocialforce", _PySocialForce(drawn))
+    return Peer("pysocialforce", _PySocialForce(square))
 
 
 @contextmanager
@@ -168,12 +161,12 @@ def _contained_import() -> Iterator[None]:
 
 
 class _PySocialForce:
-    def __init__(self, drawn: Square) -> None:
+    def __init__(self, square: Square) -> None:
         with _contained_import():
             from pysocialforce import Simulator
 
-        self._people, self._walkers = drawn.people, Walkers(drawn)
-        state = np.concatenate([drawn.positions, drawn.velocities(), drawn.goals[:, 0]], axis=1)
+        self._people, self._walkers = square.people, Walkers(square)
+        state = np.concatenate([square.positions, square.velocities(), square.goals[:, 0]], axis=1)
         with TemporaryDirectory() as folder:
             settings = Path(folder) / "settings.toml"
             settings.write_text(PYSOCIALFORCE_SETTINGS, encoding="utf-8")
@@ -203,35 +196,35 @@ JUPEDSIM_TIME_STEP = 0.01  # s
 JUPEDSIM_MARGIN = 50.0  # m between the people's square and the border of the walkable area
 
 
-def helbing_peer(drawn: Square) -> Peer:
+def helbing_peer(square: Square) -> Peer:
     """The square's people in one simulation."""
-    return Peer("jupedsim", _JuPedSim(drawn))
+    return Peer("jupedsim", _JuPedSim(square))
 
 
 class _JuPedSim:
-    def __init__(self, drawn: Square) -> None:
+    def __init__(self, square: Square) -> None:
         import jupedsim
 
-        self._walkers = Walkers(drawn)
-        low, high = -JUPEDSIM_MARGIN, drawn.side + JUPEDSIM_MARGIN
+        self._walkers = Walkers(square)
+        low, high = -JUPEDSIM_MARGIN, square.side + JUPEDSIM_MARGIN
         area = [(low, low), (high, low), (high, high), (low, high)]
         simulation: Any = jupedsim.Simulation(model=jupedsim.SocialForceModel(), geometry=area, dt=JUPEDSIM_TIME_STEP)
         stage = simulation.add_direct_steering_stage()
         journey = simulation.add_journey(jupedsim.JourneyDescription([stage]))
-        velocities = drawn.velocities()
+        velocities = square.velocities()
         self._ids = [
             simulation.add_agent(
                 jupedsim.SocialForceModelAgentParameters(
-                    position=tuple(drawn.positions[i].tolist()),
-                    orientation=tuple((velocities[i] / drawn.speeds[i]).tolist()),
+                    position=tuple(square.positions[i].tolist()),
+                    orientation=tuple((velocities[i] / square.speeds[i]).tolist()),
                     velocity=tuple(velocities[i].tolist()),
-                    desired_speed=float(drawn.speeds[i]),
+                    desired_speed=float(square.speeds[i]),
                     radius=RADIUS,
                     journey_id=journey,
                     stage_id=stage,
                 )
             )
-            for i in range(drawn.people)
+            for i in range(square.people)
         ]
         self._simulation = simulation
 

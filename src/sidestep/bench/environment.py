@@ -9,8 +9,6 @@ kernels are in the cache, ``cold`` when everything has to be compiled.
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -20,15 +18,24 @@ from importlib import import_module
 from math import cos, hypot, pi, sin
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import gymnasium
 import numpy as np
 import yaml
 
-from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
-from sidestep.errors import SidestepError
+from sidestep.bench.measure import (
+    Case,
+    Effort,
+    Figure,
+    Notify,
+    Peer,
+    Work,
+    find_peer,
+    measure_cold_start,
+    measure_warm_start,
+    measure_work,
+)
 from sidestep.types.base import FloatArray
 
 IRSIM_STEP_S, IRSIM_TIME_LIMIT_S = 0.25, 25.0
@@ -74,7 +81,7 @@ def crossing_world(people: int) -> dict[str, Any]:
     }
 
 
-class _IrSim:
+class _IrSim(Work):
     def __init__(self, people: int) -> None:
         with redirect_stdout(sys.stderr):  # it prints which window systems it did not find
             import irsim
@@ -84,9 +91,6 @@ class _IrSim:
             world.write_text(yaml.safe_dump(crossing_world(people)), encoding="utf-8")
             self._environment: Any = irsim.make(str(world), headless=True, log_level="CRITICAL")
         self._steps = 0
-
-    def prepare(self) -> None:
-        """Nothing."""
 
     def run(self) -> float:
         """Environment steps; the robot drives straight to its goal."""
@@ -120,26 +124,15 @@ def cases() -> list[Case]:
     ]
 
 
-def measure_environment(people: int, effort: Effort, note: Note) -> Figure:
+def measure_environment(people: int, effort: Effort, note: Notify) -> Figure:
     """Steps per second of one environment, next to ir-sim's."""
-    works: list[Work] = [OneEnvironment(people)]
     peer = find_peer(PEERS.get(people), people, note)
-    if peer is not None:
-        works.append(peer.work)
-    values = rates(works, effort)
-    return Figure(
-        f"env/people={people}",
-        "env-steps/s",
-        values[0],
-        None if peer is None else peer.name,
-        () if peer is None else values[1],
-    )
+    return measure_work(f"env/people={people}", "env-steps/s", OneEnvironment(people), effort, peer)
 
 
-def measure_batch(people: int, effort: Effort, note: Note) -> Figure:
+def measure_batch(people: int, effort: Effort, note: Notify) -> Figure:
     """Steps per second of all environments of a batch together."""
-    (values,) = rates([Batch(people)], effort)
-    return Figure(f"batch256/people={people}", "env-steps/s", values)
+    return measure_work(f"batch256/people={people}", "env-steps/s", Batch(people), effort)
 
 
 def make_environment(people: int) -> Any:
@@ -171,7 +164,7 @@ def _action(goals: FloatArray, noise: FloatArray) -> FloatArray:
     return action
 
 
-class OneEnvironment:
+class OneEnvironment(Work):
     """A run is one step, and a reset when the episode is over."""
 
     def __init__(self, people: int) -> None:
@@ -192,7 +185,7 @@ class OneEnvironment:
         return 1.0
 
 
-class Batch:
+class Batch(Work):
     """A run is one step of all environments; those whose episode is over are reset in the same step."""
 
     def __init__(self, people: int) -> None:
@@ -218,49 +211,17 @@ sidestep.gym.register()
 environment = gymnasium.make("sidestep/Crossing-v0")
 environment.reset(seed=0)
 environment.step(environment.action_space.sample())
-print("stepped", flush=True)
+print("done", flush=True)
 """
 COLD_REPEATS = 3
 
 
 def start_cases() -> list[Case]:
     """Warm and cold."""
-    return [Case("start/warm", measure_warm, quick=True), Case("start/cold", measure_cold)]
-
-
-def measure_warm(effort: Effort, note: Note) -> Figure:
-    """With kernels that an earlier start has left in the cache."""
-    seconds_to_first_step(dict(os.environ))
-    seconds = [seconds_to_first_step(dict(os.environ)) for _ in range(effort.repeats)]
-    return Figure("start/warm", "s", seconds)
-
-
-def measure_cold(effort: Effort, note: Note) -> Figure:
-    """With a new, empty cache folder each time, at most ``COLD_REPEATS`` times."""
-    seconds = []
-    for _ in range(1 if effort.quick else min(effort.repeats, COLD_REPEATS)):
-        with TemporaryDirectory() as folder:
-            seconds.append(seconds_to_first_step({**os.environ, "SIDESTEP_CACHE": folder}))
-    return Figure("start/cold", "s", seconds)
-
-
-def seconds_to_first_step(environment: dict[str, str]) -> float:
-    """Start a Python process with these environment variables and wait until it has stepped."""
-    begin = perf_counter()
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        stepped = any(line == "stepped\n" for line in iter(process.stdout.readline, ""))
-        seconds = perf_counter() - begin
-        _, errors = process.communicate()
-    if not stepped:
-        raise SidestepError(f"a new process could not step an environment:\n{errors[-2000:]}")
-    return seconds
+    return [
+        Case("start/warm", lambda effort, _: measure_warm_start("start/warm", PROGRAM, effort), quick=True),
+        Case("start/cold", lambda effort, _: measure_cold_start("start/cold", PROGRAM, effort, COLD_REPEATS)),
+    ]
 
 
 MEMORY_PEOPLE = 50
@@ -272,7 +233,7 @@ def memory_cases() -> list[Case]:
     return [Case(MEMORY_ID, measure_memory)]
 
 
-def measure_memory(effort: Effort, note: Note) -> Figure:
+def measure_memory(effort: Effort, note: Notify) -> Figure:
     """Bytes per environment. It is a count, hence taken once."""
     return Figure(MEMORY_ID, "bytes", [bytes_per_environment(MEMORY_PEOPLE, BATCH)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Note, rates
+from sidestep.bench.measure import Case, Effort, Figure, Notify, Work, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.rays import cast_lidars, make_ray_table, make_scratch
 from sidestep.types.base import FloatArray
@@ -24,13 +24,12 @@ def cases() -> list[Case]:
     return [Case(ID, measure_lidar, quick=True)]
 
 
-def measure_lidar(effort: Effort, note: Note) -> Figure:
+def measure_lidar(effort: Effort, note: Notify) -> Figure:
     """Rays per second."""
-    (values,) = rates([Scans()], effort)
-    return Figure(ID, "rays/s", values)
+    return measure_work(ID, "rays/s", Scans(), effort)
 
 
-class Scans:
+class Scans(Work):
     """A full turn from each of ``SCANS`` poses."""
 
     def __init__(self) -> None:
@@ -50,9 +49,6 @@ class Scans:
         self._scratch = make_scratch(SEGMENTS, PEOPLE)
         self._world, self._own = np.zeros(SCANS, np.int64), np.full(SCANS, -1)
         self._segment_range = np.array([[0, SEGMENTS]])
-
-    def prepare(self) -> None:
-        """Nothing."""
 
     def run(self) -> float:
         """Rays."""

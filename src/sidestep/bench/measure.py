@@ -6,21 +6,28 @@ its timed runs, so its figure is if anything too good. A peer that is not instal
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-Note = Callable[[str], None]
-"""Tells a person something about the figure under way, such as that its peer is not installed."""
+from sidestep.errors import SidestepError
+
+Notify = Callable[[str], None]
+"""Tells the user something about the present figure, such as that its peer is not installed."""
 
 
 class Work(Protocol):
     """Something whose speed is measured."""
 
     def prepare(self) -> None:
-        """What has to happen between two runs and is not timed."""
+        """What has to happen between two runs and is not timed; by default nothing."""
+        return
 
     def run(self) -> float:
         """The timed part, at most a fraction of a second long; returns how many units of work were done."""
@@ -71,7 +78,7 @@ class Case:
     """One figure that can be measured."""
 
     id: str
-    measure: Callable[[Effort, Note], Figure]
+    measure: Callable[[Effort, Notify], Figure]
     quick: bool = False
     """Whether it is part of the quick run."""
 
@@ -110,7 +117,7 @@ class Peer:
     work: Work
 
 
-def find_peer(make: Callable[[Setting], Peer] | None, setting: Setting, note: Note) -> Peer | None:
+def find_peer(make: Callable[[Setting], Peer] | None, setting: Setting, note: Notify) -> Peer | None:
     """The peer that ``make`` sets up, tried once; None, and a note why, when it is missing or fails."""
     if make is None:
         return None
@@ -125,3 +132,42 @@ def find_peer(make: Callable[[Setting], Peer] | None, setting: Setting, note: No
         note(f"no peer: it failed with {type(error).__name__}: {error}")
         return None
     return peer
+
+
+def measure_work(id: str, unit: str, work: Work, effort: Effort, peer: Peer | None = None) -> Figure:
+    """The figure of ``work``, and of its peer where there is one; the two take turns."""
+    if peer is None:
+        return Figure(id, unit, rates([work], effort)[0])
+    ours, theirs = rates([work, peer.work], effort)
+    return Figure(id, unit, ours, peer.name, theirs)
+
+
+def measure_warm_start(id: str, program: str, effort: Effort) -> Figure:
+    """Seconds from starting Python to the end of ``program``, with kernels that an earlier start left in the cache."""
+    seconds_to_run(program, os.environ.copy())
+    return Figure(id, "s", [seconds_to_run(program, os.environ.copy()) for _ in range(effort.repeats)])
+
+
+def measure_cold_start(id: str, program: str, effort: Effort, most: int) -> Figure:
+    """The same with a new, empty cache folder each time, at most ``most`` times."""
+    seconds = []
+    for _ in range(1 if effort.quick else min(effort.repeats, most)):
+        with TemporaryDirectory() as folder:
+            seconds.append(seconds_to_run(program, {**os.environ, "SIDESTEP_CACHE": folder}))
+    return Figure(id, "s", seconds)
+
+
+def seconds_to_run(program: str, environment: dict[str, str]) -> float:
+    """Start a Python process with these environment variables and wait until ``program`` prints ``done``."""
+    begin = perf_counter()
+    arguments = [sys.executable, "-c", program]
+    with subprocess.Popen(
+        arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        done = any(line == "done\n" for line in iter(process.stdout.readline, ""))
+        seconds = perf_counter() - begin
+        _, errors = process.communicate()
+    if not done:
+        raise SidestepError(f"a new process failed before its first step or frame:\n{errors[-2000:]}")
+    return seconds

@@ -6,7 +6,6 @@ part; skinning, culling, shadows and drawing are in it.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from functools import partial
@@ -22,7 +21,18 @@ import gymnasium
 import numpy as np
 
 from sidestep.bench.environment import announce_environments
-from sidestep.bench.measure import Case, Effort, Figure, Note, Peer, Work, find_peer, rates
+from sidestep.bench.measure import (
+    Case,
+    Effort,
+    Figure,
+    Notify,
+    Peer,
+    Work,
+    find_peer,
+    measure_cold_start,
+    measure_warm_start,
+    measure_work,
+)
 from sidestep.bench.render_street import make_street
 from sidestep.bench.render_walkers import Walkers, make_walker
 from sidestep.errors import SidestepError
@@ -46,7 +56,6 @@ def street_peer(size: tuple[int, int]) -> Peer:
 
 FILM_S = 60.0
 FILM_SIZE = "640x480"
-FILM_PEOPLE = 50
 FILM_REPEATS = 3
 
 
@@ -60,7 +69,7 @@ def long_walk() -> Scenario:
         "height": 0.237,
         "camera_height": 1.0,
     }
-    people = {"kind": "random", "count": FILM_PEOPLE, "area": [-19, -6.8, 19, 6.8]}
+    people = {"kind": "random", "count": PEOPLE, "area": [-19, -6.8, 19, 6.8]}
     document = {
         "name": "long walk",
         "scene": "crosswalk_street",
@@ -71,7 +80,7 @@ def long_walk() -> Scenario:
     return Scenario.parse(document, "bench")
 
 
-def measure_film(effort: Effort, note: Note) -> Figure:
+def measure_film(effort: Effort, note: Notify) -> Figure:
     """Seconds of ``sidestep replay --video`` for 60 s at 20 frames/s, kernels compiled."""
     record = run_episode(long_walk(), make_policy("straight", {}))
     with TemporaryDirectory() as folder:
@@ -96,13 +105,12 @@ CAMERA_ENVIRONMENTS, CAMERA_SIZE = 10, 96
 CAMERA_ID = f"gym_camera{CAMERA_ENVIRONMENTS}/{CAMERA_SIZE}x{CAMERA_SIZE}"
 
 
-def measure_camera_environments(effort: Effort, note: Note) -> Figure:
+def measure_camera_environments(effort: Effort, note: Notify) -> Figure:
     """Steps of all together, with colour and depth of each; twelve people on a square with four columns."""
-    (values,) = rates([CameraEnvironments()], effort)
-    return Figure(CAMERA_ID, "env-steps/s", values)
+    return measure_work(CAMERA_ID, "env-steps/s", CameraEnvironments(), effort)
 
 
-class CameraEnvironments:
+class CameraEnvironments(Work):
     """A run is one step of all environments."""
 
     def __init__(self) -> None:
@@ -137,11 +145,10 @@ BATCH = 10
 FRAMES = 40  # moments of the walk, 0.05 s apart
 WANT = ("rgb", "depth", "instance")
 PEERS = {(640, 480): street_peer}
-COLD_REPEATS = 2
 FIRST_FRAME = """
 from sidestep.bench.render import Street
 Street(640, 480, 1).run()
-print("drawn", flush=True)
+print("done", flush=True)
 """
 
 
@@ -158,65 +165,32 @@ def cases() -> list[Case]:
     made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
     if find_spec("av") is not None:
         made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
-    made += [Case("render_start/warm", measure_warm), Case("render_start/cold", measure_cold)]
-    made.append(Case(CAMERA_ID, measure_camera_environments))
-    return made
+    return [
+        *made,
+        Case("render_start/warm", lambda effort, _: measure_warm_start("render_start/warm", FIRST_FRAME, effort)),
+        Case("render_start/cold", lambda effort, _: measure_cold_start("render_start/cold", FIRST_FRAME, effort, 2)),
+        Case(CAMERA_ID, measure_camera_environments),
+    ]
 
 
-def measure_render(width: int, height: int, effort: Effort, note: Note) -> Figure:
+def measure_render(width: int, height: int, effort: Effort, note: Notify) -> Figure:
     """Frames per second of one camera, two threads on each frame; where there is a peer, in turns with it."""
-    works: list[Work] = [Street(width, height, THREADS)]
     peer = find_peer(PEERS.get((width, height)), (width, height), note)
-    if peer is not None:
-        works.append(peer.work)
-    values = rates(works, effort)
-    return Figure(
-        f"render/{width}x{height}/people={PEOPLE}",
-        "frames/s",
-        values[0],
-        None if peer is None else peer.name,
-        () if peer is None else values[1],
-    )
+    work = Street(width, height, THREADS)
+    return measure_work(f"render/{width}x{height}/people={PEOPLE}", "frames/s", work, effort, peer)
 
 
-def measure_batch(effort: Effort, note: Note) -> Figure:
+def measure_batch(effort: Effort, note: Notify) -> Figure:
     """Frames per second of ten environments together, one thread on each."""
-    (values,) = rates([Streets(BATCH, 96, 96)], effort)
-    return Figure(f"render_batch{BATCH}/96x96/people={PEOPLE}", "frames/s", values)
+    return measure_work(f"render_batch{BATCH}/96x96/people={PEOPLE}", "frames/s", Streets(BATCH, 96, 96), effort)
 
 
-def measure_video(effort: Effort, note: Note) -> Figure:
+def measure_video(effort: Effort, note: Notify) -> Figure:
     """Frames per second drawn and encoded (H.264, in memory)."""
-    (values,) = rates([Film(640, 480)], effort)
-    return Figure("video/640x480", "frames/s", values)
+    return measure_work("video/640x480", "frames/s", Film(640, 480), effort)
 
 
-def measure_warm(effort: Effort, note: Note) -> Figure:
-    """Seconds from starting Python to the first frame, with kernels that an earlier start has left in the cache."""
-    seconds_to_first_frame(dict(os.environ))
-    return Figure("render_start/warm", "s", [seconds_to_first_frame(dict(os.environ)) for _ in range(effort.repeats)])
-
-
-def measure_cold(effort: Effort, note: Note) -> Figure:
-    """The same with a new, empty cache folder each time."""
-    seconds = []
-    for _ in range(1 if effort.quick else min(effort.repeats, COLD_REPEATS)):
-        with TemporaryDirectory() as folder:
-            seconds.append(seconds_to_first_frame({**os.environ, "SIDESTEP_CACHE": folder}))
-    return Figure("render_start/cold", "s", seconds)
-
-
-def seconds_to_first_frame(environment: dict[str, str]) -> float:
-    """Start a Python process with these environment variables; the scene is made in it as well."""
-    begin = perf_counter()
-    done = subprocess.run([sys.executable, "-c", FIRST_FRAME], env=environment, capture_output=True, text=True)
-    seconds = perf_counter() - begin
-    if done.stdout.strip() != "drawn":
-        raise SidestepError(f"a new process could not draw a frame:\n{done.stderr[-2000:]}")
-    return seconds
-
-
-class Street:
+class Street(Work):
     """A run is one frame: the camera drives along the sidewalk, the people walk."""
 
     def __init__(self, width: int, height: int, threads: int, seed: int = 0, kind: str = "cpu") -> None:
@@ -238,7 +212,7 @@ class Street:
         return 1.0
 
 
-class Streets:
+class Streets(Work):
     """A run is one frame of each environment."""
 
     def __init__(self, environments: int, width: int, height: int) -> None:
@@ -258,7 +232,7 @@ class Streets:
         return float(len(self._streets))
 
 
-class Film:
+class Film(Work):
     """A run is 20 frames, drawn and encoded."""
 
     def __init__(self, width: int, height: int) -> None:
@@ -269,9 +243,6 @@ class Film:
         self._container = av.open(BytesIO(), "w", format="mp4")
         self._stream = self._container.add_stream("libx264", rate=20, options={"preset": "veryfast"})
         self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
-
-    def prepare(self) -> None:
-        """Nothing."""
 
     def run(self) -> float:
         """Twenty frames."""

@@ -10,7 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Note
+from sidestep.bench.measure import Case, Effort, Figure, Notify
 from sidestep.records import load_record
 from sidestep.runs.folder import EPISODES
 from sidestep.runs.plan import make_plan
@@ -35,14 +35,14 @@ def cases() -> list[Case]:
     ]
 
 
-def measure_run(workers: int, effort: Effort, note: Note) -> Figure:
+def measure_run(workers: int, effort: Effort, note: Notify) -> Figure:
     """Seconds for 33 × 5 episodes, kernels compiled: worlds, planning, scoring and writing included."""
     _seconds(workers, POLICIES, "t_ETH*")  # compiles, and reads the recordings
     repeats = 1 if effort.quick else min(effort.repeats, RUN_REPEATS)
     return Figure(f"run/socnav/workers={workers}", "s", [_seconds(workers, POLICIES, "*") for _ in range(repeats)])
 
 
-def measure_gain(effort: Effort, note: Note) -> Figure:
+def measure_gain(effort: Effort, note: Notify) -> Figure:
     """How many times as fast two workers are as one."""
     repeats = 1 if effort.quick else min(effort.repeats, RUN_REPEATS)
     _seconds(2, POLICIES, "t_ETH*")
@@ -50,7 +50,7 @@ def measure_gain(effort: Effort, note: Note) -> Figure:
     return Figure("run/workers=2", "times one worker", gains)
 
 
-def measure_overhead(effort: Effort, note: Note) -> Figure:
+def measure_overhead(effort: Effort, note: Notify) -> Figure:
     """Milliseconds per episode with a policy that does nothing and a world without people, for one second: building,
     scoring, writing."""
     shares = []
@@ -66,8 +66,8 @@ def measure_overhead(effort: Effort, note: Note) -> Figure:
     return Figure("run/overhead", "ms per episode", shares)
 
 
-def _measure_planning(policy: str) -> Callable[[Effort, Note], Figure]:
-    def measure(effort: Effort, note: Note) -> Figure:
+def _measure_planning(policy: str) -> Callable[[Effort, Notify], Figure]:
+    def measure(effort: Effort, note: Notify) -> Figure:
         """Microseconds per answer, the mean over an episode's answers, the median over episodes."""
         medians = []
         for _ in range(1 if effort.quick else min(effort.repeats, RUN_REPEATS)):

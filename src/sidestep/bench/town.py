@@ -8,7 +8,7 @@ from functools import partial
 from math import pi
 from typing import Any
 
-from sidestep.bench.measure import Case, Effort, Figure, Note, rates
+from sidestep.bench.measure import Case, Effort, Figure, Notify, Work, measure_work
 from sidestep.simulation.build import build_world
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario
@@ -101,11 +101,10 @@ def cases() -> list[Case]:
     return [Case(f"town/people={people}", partial(measure_town, people), quick=people == 100) for people in PEOPLE]
 
 
-def measure_town(people: int, effort: Effort, note: Note) -> Figure:
+def measure_town(people: int, effort: Effort, note: Notify) -> Figure:
     """How many times real time the town runs, all in: decisions, avoidance, walls, the robot."""
     note("building the town")
-    (values,) = rates([Town(people)], effort)
-    return Figure(f"town/people={people}", "s/s", values)
+    return measure_work(f"town/people={people}", "s/s", Town(people), effort)
 
 
 def town_scenario(people: int, blocks: int = BLOCKS, paths: str = "push_and_rotate") -> Scenario:
@@ -123,16 +122,13 @@ def town_scenario(people: int, blocks: int = BLOCKS, paths: str = "push_and_rota
     )
 
 
-class Town:
+class Town(Work):
     """A run is a few steps of one world."""
 
     def __init__(self, people: int) -> None:
         self._worlds = Worlds([build_world(town_scenario(people), seed=0)])
         for _ in range(SETTLING_STEPS):
             self._worlds.step()
-
-    def prepare(self) -> None:
-        """Nothing."""
 
     def run(self) -> float:
         """Some steps; the seconds that they simulate."""

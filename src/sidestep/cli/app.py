@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from sidestep.cli import bench, compare, data, doctor, listing, render, replay, report, run, score, serve, train, verify
+from sidestep.cli import (
+    bench,
+    compare,
+    data,
+    doctor,
+    listing,
+    render,
+    replay,
+    report,
+    run,
+    score,
+    serve,
+    train,
+    validate,
+    verify,
+)
 from sidestep.version import __version__
 
 app = typer.Typer(
@@ -42,6 +57,7 @@ app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
 app.command("verify")(verify.verify)
+app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
 app.add_typer(train.app, name="train")

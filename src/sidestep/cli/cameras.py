@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -75,29 +76,16 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
     """
     from sidestep.cli.verb import progress_bar
     from sidestep.records import load_record
-    from sidestep.report.cameras import FPS, draw_film
-    from sidestep.report.film import read_about
+    from sidestep.report.cameras import FilmJob, make_films
     from sidestep.report.selection import choose_films
     from sidestep.runs.folder import EPISODES, episode_path
 
-    films = []
+    jobs = []
     for episode in choose_films(result.episodes, count):
         path = episode_path(result.folder, episode.policy, episode.scenario, episode.seed)
         target = result.folder / "videos" / path.relative_to(result.folder / EPISODES).with_suffix(".mp4")
         about = f"sidestep record={episode.digest} cameras={','.join(cameras)} pictures={','.join(pictures)}"
-        films.append((episode, path, target, about))
-    missing = [film for film in films if read_about(film[2]) != film[3]]
+        jobs.append(FilmJob(target, f"{episode.policy} · {episode.scenario}", about, partial(load_record, path)))
     with progress_bar("filming") as move:
-        done = 0
-        for k, (episode, path, target, about) in enumerate(missing):
-            record = load_record(path)
-            label, per_film = f"{episode.policy} · {episode.scenario}", int(record.duration * FPS) + FPS // 2 + 1
-            expected = done + per_film * (len(missing) - k)
-
-            def tell(now: int, of: int, before: int = done, total: int = expected, text: str = label) -> None:
-                move(before + now, max(total, before + of), text)
-
-            settings = sized(record.scenario.sensors.camera, "x".join(map(str, RUN_SIZE)))
-            draw_film(record, target, cameras=cameras, panels=pictures, settings=settings, about=about, progress=tell)
-            done += per_film
-    return [target for _, _, target, _ in films]
+        make_films(jobs, cameras, pictures, RUN_SIZE, move)
+    return [job.target for job in jobs]

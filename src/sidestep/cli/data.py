@@ -67,11 +67,11 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Download a recording, check it and install it."""
-    from sidestep.cli.verb import download_bar
+    from sidestep.cli.verb import progress_bar
     from sidestep.datasets.install import get_dataset
 
-    with quiet_stdout(as_json), download_bar(name) as move:
-        added = get_dataset(name, url, move)
+    with quiet_stdout(as_json), progress_bar(name, is_download=True) as progress:
+        added = get_dataset(name, url, progress)
     _report_added(added, as_json)
 
 

@@ -23,11 +23,15 @@ def report(
         Path | None, typer.Option(metavar="DIR", help="Also write tables (md, tex, csv) and plots (png, svg) here.")
     ] = None,
     strip: Annotated[
-        str | None, typer.Option(metavar="SCENARIO", help="Scenario of the film strip of a run of suite socnav.")
+        str | None,
+        typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites whose section has one."),
     ] = None,
     films: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Also film a success and a typical failure per sidewalk behaviour into here."),
+        typer.Option(
+            metavar="DIR",
+            help="Also film a success and a typical failure per behaviour into here, for suites that have behaviours.",
+        ),
     ] = None,
     film_policy: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Of --films: this policy only; repeatable.")
@@ -50,7 +54,7 @@ def report(
             load_run(folder)
         path = out if out is not None else runs[0] / "report.html"
         film = _filming(runs, films, film_policy, camera, size) if films is not None else list
-        files = write_report(runs, path, tables, strip)
+        files = write_report(runs, path, tables, {"strip": strip} if strip is not None else {})
         made = film()
     if as_json:
         written = {"files": [str(file) for file in files]} if tables is not None else {}
@@ -69,19 +73,20 @@ def _filming(
     runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
 ) -> Callable[[], list[Path]]:
     """Raises if the films cannot be made, else the function that makes them."""
-    from sidestep.cli.cameras import sized, split_names
+    from sidestep.cli.cameras import check_filming, sized, split_names
     from sidestep.cli.verb import progress_bar
-    from sidestep.report.html import label_episodes
-    from sidestep.report.papers.sidewalkbench.films import CAMERAS, SIZE, make_films, plan_films
+    from sidestep.report.papers import FILM_CAMERAS, FILM_SIZE, choose_section_films, make_section_films
+    from sidestep.report.selection import label_episodes
     from sidestep.runs.score import read_run
     from sidestep.types.sensors import CameraSettings
 
-    settings = sized(CameraSettings(), size or f"{SIZE[0]}x{SIZE[1]}")
-    cameras = split_names(camera, CAMERAS)
-    chosen = plan_films(label_episodes([read_run(run) for run in runs]), policies or (), cameras)
+    settings = sized(CameraSettings(), size or "x".join(map(str, FILM_SIZE)))
+    cameras = split_names(camera, FILM_CAMERAS)
+    check_filming(cameras, ("rgb",))
+    chosen = choose_section_films(label_episodes([read_run(run) for run in runs]), policies or ())
 
     def make() -> list[Path]:
         with progress_bar("filming") as move:
-            return make_films(chosen, folder, cameras, (settings.width, settings.height), move)
+            return make_section_films(chosen, folder, cameras, (settings.width, settings.height), move)
 
     return make

@@ -1,5 +1,5 @@
-"""``sidestep run``: a suite with policies into a run folder. Also what ``serve`` shares with it: ``--set key=value``,
-where a run goes, how it is interrupted, and what is printed at its end.
+"""``sidestep run``: run a suite with policies into a run folder. Also what ``serve`` shares with it: options, where a
+run goes, how it is interrupted, and what is printed at its end.
 """
 
 from __future__ import annotations
@@ -12,13 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sidestep.cli.verb import BAD_INPUT, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
+from sidestep.cli.verb import BAD_INPUT, CHECK_FAILED, INTERRUPTED, AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput, did_you_mean
 
 if TYPE_CHECKING:
-    from sidestep.runs.episode import EpisodeScores
+    from sidestep.interfaces import Suite
+    from sidestep.metrics.score import EpisodeScores
     from sidestep.runs.plan import Plan
     from sidestep.runs.runner import RunResult
+
+SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path of a YAML file or folder.")]
+ScenarioPattern = Annotated[str | None, typer.Option(help="Run only scenarios whose name matches this pattern.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Run only the first N scenarios.")]
+Mode = Annotated[
+    Literal["sync", "async", "latency"], typer.Option(help="What the world does while the policy computes.")
+]
+Latency = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="With --mode latency: computing time per decision in seconds; default: as measured."),
+]
 
 
 def _folder(name: str) -> Path:
@@ -29,7 +41,9 @@ def _folder(name: str) -> Path:
 
 OutFolder = Annotated[
     Path | None,
-    typer.Option(parser=_folder, metavar="FOLDER", help="Run folder; the same one again resumes or extends it."),
+    typer.Option(
+        parser=_folder, metavar="FOLDER", help="Run folder. Default: a new one in runs/. An existing one is resumed."
+    ),
 ]
 
 
@@ -47,7 +61,7 @@ def new_folder(suite: str) -> Path:
 
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """An interrupt or a polite kill, which schedulers send before the time is up, leaves a run that can go on."""
+    """After an interrupt or SIGTERM, which schedulers send before the time is up, the run can be resumed."""
 
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -56,7 +70,7 @@ def resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"interrupted; what is done is kept. To go on, run the same command with --out {folder}")
+        say(f"interrupted; finished episodes are kept. To resume, run the same command with --out {folder}")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -88,9 +102,11 @@ def tell_failures(result: RunResult) -> None:
         first = failed[0]
         where = f"{first.scenario} seed {first.seed}"
         say(f"policy error in {len(failed)} of {len(result.episodes)} episodes, first {where}: {message}")
+        if first.traceback:
+            say("  " + first.traceback.replace("\n", "\n  "))
         log = episode_path(result.folder, first.policy, first.scenario, first.seed).with_suffix(".log")
         if log.exists():
-            say(f"  traceback and output: {log}")
+            say(f"  output of the policy: {log}")
     reasons: dict[tuple[str, str], int] = {}
     for entry in result.skipped:
         reasons[entry.scenario, entry.reason] = reasons.get((entry.scenario, entry.reason), 0) + 1
@@ -113,27 +129,33 @@ def split_suite_options(assignments: Sequence[str], known: Collection[str]) -> t
 
 
 def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Settings per policy. ``orca.horizon=3`` is for one policy (a user's own goes by its reference or its
-    class name), ``horizon=3`` for all. Values are YAML scalars: ``3``, ``0.5``, ``true``, ``text``, ``[1,
-    2]``."""
-    settings: dict[str, dict[str, Any]] = {policy: {} for policy in policies}
+    """Settings per label of a policy. ``orca.horizon=3`` is for one policy (by its label, reference or class name),
+    ``horizon=3`` for all. Values are YAML scalars: ``3``, ``0.5``, ``true``, ``text``, ``[1, 2]``."""
+    from sidestep.runs.plan import split_label
+
+    labels: dict[str, list[str]] = {}
+    """Label, reference or class name → labels of the policies that it means."""
+    settings: dict[str, dict[str, Any]] = {}
+    for label, reference in map(split_label, policies):
+        settings[label] = {}
+        for name in {label, reference, reference.rpartition(":")[2]}:
+            labels.setdefault(name, []).append(label)
     for assignment in assignments:
         key, separator, text = assignment.partition("=")
         if not separator or not key.strip():
             raise BadInput(f"--set {assignment:.120}: must be key=value, such as orca.horizon=3")
-        target, name = _target(key.strip(), policies, assignment)
+        target, name = _target(key.strip(), labels, assignment)
         value = _value(text, assignment)
-        for policy in policies if target is None else [target]:
-            settings[policy][name] = value
+        for label in settings if target is None else labels[target]:
+            settings[label][name] = value
     return settings
 
 
-def _target(key: str, policies: Sequence[str], assignment: str) -> tuple[str | None, str]:
-    """The policy that ``key`` speaks of (None: all) and the setting's name."""
-    names = {policy: policy for policy in policies} | {policy.rpartition(":")[2]: policy for policy in policies}
+def _target(key: str, names: Collection[str], assignment: str) -> tuple[str | None, str]:
+    """The one of ``names`` that ``key`` begins with (None: all policies) and the setting's name."""
     for name in sorted(names, key=len, reverse=True):
         if key.startswith(name + "."):
-            return names[name], key[len(name) + 1 :]
+            return name, key[len(name) + 1 :]
     if "." in key:
         owner = key.rpartition(".")[0]
         raise BadInput(f"--set {assignment:.120}: no policy {owner!r:.80} in this run{did_you_mean(owner[:80], names)}")
@@ -158,43 +180,55 @@ def _value(text: str, assignment: str) -> Any:
 
 @verb
 def run(
-    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
-    policy: Annotated[list[str], typer.Option(help="Name, path/to/file.py:Class or package.module:Class; repeatable.")],
-    scenario: Annotated[str | None, typer.Option(help="Only scenarios whose name matches this pattern.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N scenarios.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    suite: SuiteName,
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[LABEL=]POLICY",
+            help="Name, path/to/file.py:Class or package.module:Class, with a label if you like; repeatable.",
+        ),
+    ],
+    scenario: ScenarioPattern = None,
+    limit: Limit = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Number of seeds per scenario.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Suite option or policy setting: key=value, suite.key=value, policy.key=value."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Option of the suite or setting of a policy: key=value, suite.key=value, label.key=value; repeatable.",
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on instead.")] = None,
-    mode: Annotated[
-        Literal["sync", "async", "latency"], typer.Option(help="What the world does while a policy thinks.")
-    ] = "sync",
-    latency: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
-    ] = None,
-    video: Annotated[int, typer.Option(min=0, help="Film K episodes of each policy: worst, best, next worst, …")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
+    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
+    mode: Mode = "sync",
+    latency: Latency = None,
+    video: Annotated[
+        int, typer.Option(min=0, help="Film K episodes of each policy: the worst, the best, the next worst, …")
+    ] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="Of --video: first, chase, above, top; repeatable or with commas. Default chase,top."),
+        typer.Option(help="With --video: first, chase, above, top; repeatable or with commas. Default chase,top."),
     ] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="Of --video: rgb, depth, semantic, instance; repeatable or with commas.")
+        list[str] | None, typer.Option(help="With --video: rgb, depth, semantic, instance; repeatable or with commas.")
     ] = None,
     replace: Annotated[
         list[str] | None,
         typer.Option(
-            help="Delete this policy's records if its code or settings changed, and run it again; repeatable."
+            metavar="LABEL",
+            help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
         ),
     ] = None,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Run in this process, stop at the first policy error, keep nothing."),
+    ] = False,
     out: OutFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run SUITE with one or more policies. Re-running with the same --out resumes."""
+    """Run SUITE with one or more policies. The same command with the same --out resumes a run."""
     from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
@@ -205,13 +239,16 @@ def run(
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
+    if debug and (video or ray is not None):
+        raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
     if video:
         check_filming(cameras, pictures)
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
         options, settings = split_suite_options(set_ or [], option_names(chosen))
+        chosen = choose_options(chosen, options)
         plan = make_plan(
-            choose_options(chosen, options),
+            chosen,
             policy,
             settings=parse_settings(settings, policy),
             scenario_glob=scenario,
@@ -220,14 +257,34 @@ def run(
             repeats=repeat,
             mode=mode,
             latency_s=latency,
+            in_process=debug,
         )
-        folder = out if out is not None else new_folder(plan.suite)
-        result = _execute(plan, folder, workers, ray, replace or [])
+        tell_people(chosen, plan)
+        if debug:
+            result = _debug(plan)
+        else:
+            result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, replace or [])
         if video:
-            with resumable(folder):
+            with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
         summary = summarise_run(result)
     tell_result(result, summary, as_json)
+
+
+def tell_people(suite: Suite, plan: Plan) -> None:
+    """Say on stderr that people are generated because recordings of the suite are not installed."""
+    if plan.suite != "socnav":
+        return
+    from sidestep.suites.socnav import Socnav
+
+    generated = sum(scenario.source == "generated" for scenario in plan.scenarios)
+    missing = suite.missing_recordings() if generated and isinstance(suite, Socnav) else []
+    if missing:
+        say(f"note: people are generated in {generated} of {len(plan.scenarios)} scenarios, because these recordings")
+        say(f"  are not installed: {', '.join(missing)}.")
+        say("  To run with recorded people, install them: `sidestep data list` shows each with its address, then")
+        say("  `sidestep data get NAME` downloads it, or `sidestep data add FILE` takes your own copy.")
+        say("  --set source=generated chooses generated people without this note.")
 
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
@@ -245,3 +302,21 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: 
                 ray=ray,
                 replaced=replaced,
             )
+
+
+def _debug(plan: Plan) -> RunResult:
+    """Run everything in this process and keep nothing; the first error of a policy ends the command with its
+    traceback and exit code 1."""
+    from tempfile import TemporaryDirectory
+
+    from sidestep.cli.verb import prepare_kernels
+    from sidestep.runs.runner import PolicyStopped, run_benchmark
+
+    prepare_kernels()
+    say("debugging: policies run in this process, without a time limit; nothing is kept")
+    with TemporaryDirectory(prefix="sidestep-debug-") as folder:
+        try:
+            return run_benchmark(plan, Path(folder), debug=True)
+        except PolicyStopped as error:
+            say(f"policy error: {error}")
+            raise typer.Exit(CHECK_FAILED) from None

@@ -13,8 +13,8 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 @verb
 def score(
     run: Annotated[Path, typer.Argument(help="Run folder, folder of records or one record.")],
-    dialect: Annotated[str, typer.Option(help="Whose definitions of the metrics.")] = "paper",
-    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeatable.")] = None,
+    dialect: Annotated[str, typer.Option(help="Whose definitions of the metrics to use.")] = "paper",
+    metric: Annotated[list[str] | None, typer.Option(help="Score only this metric; repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score the records of RUN again, without simulating."""
@@ -25,7 +25,7 @@ def score(
         scored = score_run(run, dialect, metric or None)
         summary = summarise(scored)
     for message in scored.unreadable:
-        say(f"left out: {message}")
+        say(f"not scored: {message}")
     if as_json:
         print_json(summary)
     else:

@@ -1,4 +1,4 @@
-"""``sidestep serve``: a suite for a policy in another process."""
+"""``sidestep serve``: run a suite with a policy in another process, which connects over a socket."""
 
 from __future__ import annotations
 
@@ -6,57 +6,75 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sidestep.cli.run import OutFolder, new_folder, resumable, tell_result
+from sidestep.cli.run import (
+    Latency,
+    Limit,
+    Mode,
+    OutFolder,
+    ScenarioPattern,
+    SuiteName,
+    new_folder,
+    resumable,
+    tell_people,
+    tell_result,
+)
 from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
-    from sidestep.runs.serve import Host
+    from sidestep.remote.host import Host
 
 DEFAULT_ADDRESS = "127.0.0.1:5577"
 
 
 @verb
 def serve(
-    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
+    suite: SuiteName,
     listen: Annotated[
         str | None,
         typer.Option(
-            help=f"HOST:PORT (port 0: any) or unix:PATH; default {DEFAULT_ADDRESS}. Of socnavbench: unix:PREFIX."
+            metavar="ADDRESS",
+            help=f"HOST:PORT (port 0: any free one) or unix:PATH; default {DEFAULT_ADDRESS}. "
+            "With --protocol socnavbench: unix:PREFIX.",
         ),
     ] = None,
-    protocol: Annotated[Literal["sidestep", "socnavbench"], typer.Option(help="What the client speaks.")] = "sidestep",
+    protocol: Annotated[Literal["sidestep", "socnavbench"], typer.Option(help="Protocol of the client.")] = "sidestep",
     name: Annotated[
-        str | None, typer.Option(help="The policy's name in the run, instead of what it announces.")
+        str | None, typer.Option(help="Name of the policy in the run; default: as the client announces it.")
     ] = None,
-    scenario: Annotated[str | None, typer.Option(help="Only scenarios whose name matches this pattern.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N scenarios.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed.")] = 0,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Suite option key=value.")] = None,
-    mode: Annotated[
-        Literal["sync", "async", "latency"], typer.Option(help="What the world does while the policy thinks.")
-    ] = "sync",
-    latency: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="Mode latency: compute time charged per decision, s; measured if left out."),
+    scenario: ScenarioPattern = None,
+    limit: Limit = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all episodes.")] = 0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Option of the suite; repeatable.")
     ] = None,
+    mode: Mode = "sync",
+    latency: Latency = None,
     out: OutFolder = None,
     token: Annotated[
-        str | None, typer.Option(envvar="SIDESTEP_TOKEN", help="What the client must show; required off this machine.")
+        str | None,
+        typer.Option(
+            envvar="SIDESTEP_TOKEN", help="Secret that the client must send; required if others can reach the address."
+        ),
     ] = None,
-    act_limit: Annotated[float, typer.Option(min=0.001, help="Time for an answer, s; more costs the episode.")] = 10.0,
-    reconnect: Annotated[float, typer.Option(min=0.0, help="Time for a client that died to come back, s.")] = 30.0,
+    act_limit: Annotated[
+        float, typer.Option(min=0.001, help="Time limit per decision in seconds; the episode fails beyond it.")
+    ] = 10.0,
+    reconnect: Annotated[
+        float, typer.Option(min=0.0, help="Time in seconds that a lost client has to connect again.")
+    ] = 30.0,
     dynamics: Annotated[
-        Literal["holonomic", "unicycle"], typer.Option(help="How a SocNavBench client moves where it may choose.")
+        Literal["holonomic", "unicycle"],
+        typer.Option(help="Motion of a SocNavBench client where the scenario leaves it to the policy."),
     ] = "holonomic",
     as_json: AsJson = False,
 ) -> None:
-    """Wait for a policy in another process, and run SUITE with it. Re-running with the same --out resumes."""
+    """Wait for a policy in another process, and run SUITE with it. The same command with the same --out resumes."""
     from sidestep.cli.run import split_suite_options
     from sidestep.cli.verb import prepare_kernels, progress_bar
     from sidestep.runs.plan import Plan, PolicyPlan, make_plan
+    from sidestep.runs.runner import serve_plan
     from sidestep.runs.score import summarise_run
-    from sidestep.runs.serve import serve_plan as serve_plan
     from sidestep.suites.files import choose_options, load_suite, option_names
 
     def plan_for(policy: PolicyPlan) -> Plan:
@@ -77,7 +95,7 @@ def serve(
         if left:
             raise BadInput(f"--set {left[0]}: suite {chosen.name!r} has no such option; a remote policy sets itself")
         chosen = choose_options(chosen, options)
-        plan_for(PolicyPlan(name="stop"))  # what is wrong with the plan is said before anybody connects
+        tell_people(chosen, plan_for(PolicyPlan(name="stop")))  # errors of the plan are told before anybody connects
         folder = out if out is not None else new_folder(chosen.name)
         host = _host(protocol, listen, name, token, reconnect, dynamics)
         with resumable(folder):
@@ -93,10 +111,18 @@ def _host(
 ) -> Host:
     from sidestep.remote.host import SidestepHost
     from sidestep.remote.joystick import DEFAULT_PREFIX, JoystickHost
+    from sidestep.runs.episode import why_not_built
 
     if protocol == "sidestep":
         return SidestepHost(listen or DEFAULT_ADDRESS, token=token, name=name, reconnect_s=reconnect, say=say)
     prefix = f"unix:{DEFAULT_PREFIX}" if listen is None else listen
     if not prefix.startswith("unix:"):
         raise BadInput(f"--listen {prefix}: SocNavBench's protocol runs over Unix sockets; give unix:PREFIX")
-    return JoystickHost(prefix.removeprefix("unix:"), name=name, dynamics=dynamics, reconnect_s=reconnect, say=say)
+    return JoystickHost(
+        prefix.removeprefix("unix:"),
+        name=name,
+        dynamics=dynamics,
+        why_not=why_not_built,
+        reconnect_s=reconnect,
+        say=say,
+    )

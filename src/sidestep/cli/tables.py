@@ -1,20 +1,18 @@
-"""Tables for people, on stdout."""
+"""Tables for people, on stdout: numbers by the report's table model, which fits them to the terminal's width."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sidestep.report.summary import MetricColumn
+    from sidestep.report.table_model import Cell, Row
 
 
 def _console() -> Any:
     from rich.console import Console
 
-    return Console()
-
-
-SUCCESS_MEANS = {
-    "stop": "success here: the robot stops for the person who asks it to",
-    "goal or stop": "success here: the goal is reached, or where a person raises a hand, the robot stops for them",
-}
+    return Console(highlight=False)
 
 
 def print_summary(summary: dict[str, Any]) -> None:
@@ -24,125 +22,153 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 
 def _print_suite(summary: dict[str, Any]) -> None:
-    """One column per policy: how its episodes ended, and the headline metrics with their intervals."""
-    from rich.table import Table
+    """A row per policy: how its episodes ended, and the headline metrics with their intervals."""
+    from sidestep.report.summary import SUCCESS_MEANS, SUMMARY_CSV, key_columns, metric_rows
+    from sidestep.report.table_model import Section, Table
+    from sidestep.report.table_writer import print_table
 
     policies = summary["policies"]
-    title = f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})"
-    caption = [f"run {summary['run']}; mean [95 % interval] over valid episodes"]
-    caption += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
-    if any(entry["privileged"] for entry in policies.values()):
-        caption.append("(privileged): sees what the others do not, and is compared with nobody")
-    table = Table(title=title, caption="\n".join(caption))
-    table.add_column("")
-    for policy, entry in policies.items():
-        table.add_column(policy + (" (privileged)" if entry["privileged"] else ""), justify="right", overflow="fold")
-    table.add_row("episodes", *(str(entry["episodes"]) for entry in policies.values()))
-    for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
-        counts = [entry["outcomes"][outcome] for entry in policies.values()]
-        if any(counts):
-            table.add_row(f"  {outcome.replace('_', ' ')}", *(str(count) for count in counts))
-    if any(entry["events"] for entry in policies.values()):
-        table.add_row("event never happened", *(_missed(entry["events"]) for entry in policies.values()))
-    for name in _shown_metrics(policies):
-        table.add_row(
-            _spoken(name),
-            *(_cell(entry["metrics"].get(name)) for entry in policies.values()),
-        )
-    _console().print(table)
-
-
-def _spoken(name: str) -> str:
-    return name.replace("1_2m", "1.2 m").replace("_", " ")
-
-
-def _missed(events: dict[str, int] | None) -> str:
-    return f"{events['missed']} of {sum(events.values())}" if events else "–"
-
-
-def _shown_metrics(policies: dict[str, Any]) -> list[str]:
-    """The headline metrics, and failures per 100 m where an episode can have several; where none of them was scored,
-    all that were."""
-    from sidestep.metrics.score import HEADLINES
-
-    scored = list(dict.fromkeys(name for entry in policies.values() for name in entry["metrics"]))
     failures = [entry["metrics"].get("failures") for entry in policies.values()]
-    often = any(figures and figures["mean"] is not None and figures["mean"] > 1 for figures in failures)
-    wanted = (*HEADLINES, *(("failures_per_100m",) if often else ()))
-    return [name for name in wanted if name in scored] or scored
+    often = any(found and found["mean"] is not None and found["mean"] > 1 for found in failures)
+    columns = (*_count_columns(policies), *key_columns(_metric_columns(policies), often))
+    privileged = [policy for policy, entry in policies.items() if entry["privileged"]]
+    rows = metric_rows(columns, policies, privileged)
+    console = _console()
+    console.print(f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})\n", style="bold")
+    print_table(Table("summary", "", columns, (Section("", "", rows),), SUMMARY_CSV), console)
+    notes = [f"Run {summary['run']}. Mean and 95 % interval over the episodes that have a value."]
+    notes += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
+    notes += ["Privileged policies see what the others do not and are compared with nobody."] if privileged else []
+    console.print("\n".join(notes), style="dim", markup=False)
 
 
-def _cell(metric: dict[str, Any] | None) -> str:
-    if metric is not None and metric.get("bound"):
-        return str(metric["bound"])
-    if metric is None or metric["mean"] is None:
-        return "–"
-    unit = "" if metric["unit"] in ("0/1", "count", "ratio") else f" {metric['unit']}"
-    interval = "" if metric["low"] is None else f" [{metric['low']:.3g}, {metric['high']:.3g}]"
-    return f"{metric['mean']:.3g}{unit}{interval}"
+def _count_columns(policies: dict[str, Any]) -> list[MetricColumn]:
+    """How many episodes there are, and how many ended in which way."""
+
+    def counts(title: str, texts: dict[str, str]) -> MetricColumn:
+        return MetricColumn(title, title, cells={policy: _written(text) for policy, text in texts.items()})
+
+    from sidestep.report.summary import MetricColumn
+
+    columns = [counts("Episodes", {policy: str(entry["episodes"]) for policy, entry in policies.items()})]
+    for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
+        found = {policy: entry["outcomes"][outcome] for policy, entry in policies.items()}
+        if any(found.values()):
+            title = outcome.replace("_", " ").capitalize()
+            columns.append(counts(title, {policy: str(count) for policy, count in found.items()}))
+    if any(entry["events"] for entry in policies.values()):
+        missed = {
+            policy: f"{entry['events']['missed']} of {sum(entry['events'].values())}" if entry["events"] else "–"
+            for policy, entry in policies.items()
+        }
+        columns.append(counts("Event never happened", missed))
+    return columns
+
+
+def _metric_columns(policies: dict[str, Any]) -> list[MetricColumn]:
+    from sidestep.report.summary import metric_column
+    from sidestep.report.table_model import Estimate
+
+    units = {name: found["unit"] for entry in policies.values() for name, found in entry["metrics"].items()}
+    columns = []
+    for name, unit in units.items():
+        estimates = {policy: Estimate() for policy in policies}
+        for policy, entry in policies.items():
+            if found := entry["metrics"].get(name):
+                numbers = found["mean"], found["low"], found["high"], found["n"], entry["episodes"]
+                estimates[policy] = Estimate(*numbers, found.get("bound", ""))
+        columns.append(metric_column(name, unit, estimates))
+    return columns
+
+
+def _written(text: str) -> Cell:
+    from sidestep.report.table_model import Cell
+
+    return Cell(written=text)
 
 
 TABLE_COLUMNS: dict[str, tuple[str, ...]] = {
-    "scenarios": ("name", "suite", "summary", "source", "time_limit_s"),
+    "policies": ("name", "needs", "summary"),
+    "scenarios": ("name", "suite", "summary"),
     "robots": ("name", "dynamics", "radius_m", "max_speed_mps", "summary"),
     "metrics": ("name", "unit", "direction", "definition"),
 }
 """Columns that fit a screen, of lists that have more."""
+UNIT_ENDINGS = {"_s": " (s)", "_mps": " (m/s)", "_m": " (m)"}
+SHORT = 16
+"""Columns whose cells are at most so long, and names, are never wrapped."""
 
 
 def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
     """A table of what ``sidestep list`` found."""
-    from rich.markup import escape
+    from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     if not rows:
         _console().print(f"no {kind}")
         return
-    shown = TABLE_COLUMNS.get(kind, tuple(rows[0]))
-    table = Table(title=kind)
-    for key in shown:
-        table.add_column(key.replace("_", " "), overflow="fold", no_wrap=key == "name")
-    for row in rows:
-        cells = (row[key] for key in shown)
-        table.add_row(*(escape(", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)) for cell in cells))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    columns = []
+    for key in TABLE_COLUMNS.get(kind, tuple(rows[0])):
+        cells = [", ".join(map(str, row[key])) if isinstance(row[key], list) else str(row[key]) for row in rows]
+        ending = next((ending for ending in UNIT_ENDINGS if key.endswith(ending)), "")
+        heading = key.removesuffix(ending).replace("_", " ") + UNIT_ENDINGS.get(ending, "")
+        table.add_column(heading, overflow="fold", no_wrap=key == "name" or max(map(len, cells)) <= SHORT)
+        columns.append([Text(cell) for cell in cells])
+    for line in zip(*columns, strict=True):
+        table.add_row(*line)
     _console().print(table)
 
 
 def print_comparison(document: dict[str, Any]) -> None:
     """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
-    from rich.table import Table
+    from sidestep.report.summary import SUMMARY_CSV
+    from sidestep.report.table_model import Column, Section, Table
+    from sidestep.report.table_writer import print_table
 
+    console = _console()
     privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes of {pair['suite']}"
-        table = Table(title=title, caption=_failures(pair))
-        for name in ("metric", pair["a"], pair["b"], "difference [95 %]", "p", "n", "better"):
-            is_text = name in ("metric", "better")
-            table.add_column(name, justify="left" if is_text else "right", overflow="fold")
+        console.print(f"{title}\n", style="bold", markup=False)
         different = {name: entry for name, entry in pair["metrics"].items() if entry["difference"]}
-        for name, entry in different.items():
-            unit = "" if entry["unit"] in ("0/1", "count", "ratio") else f" ({entry['unit']})"
-            interval = "" if entry["low"] is None else f" [{entry['low']:+.2g}, {entry['high']:+.2g}]"
-            table.add_row(
-                _spoken(name) + unit,
-                f"{entry['mean_a']:.3g}",
-                f"{entry['mean_b']:.3g}",
-                f"{entry['difference']:+.2g}{interval}",
-                f"{entry['p_holm']:.2g}",
-                _pairs(entry),
-                pair[entry["better"]] if entry["better"] else "",
-            )
-        _console().print(table)
+        headings = (pair["a"], pair["b"], "Difference", "p", "n")
+        columns = tuple(Column(str(k), heading) for k, heading in enumerate(headings))
+        rows = tuple(_compared_row(name, entry) for name, entry in different.items())
+        print_table(Table("comparison", title, columns, (Section("", "", rows),), SUMMARY_CSV), console, "Metric")
         rest = len(pair["metrics"]) - len(different)
-        if rest:
-            _console().print(f"{rest} more metrics do not differ or have no common value")
+        notes = [f"{rest} more metrics do not differ or have no common value."] if rest else []
+        notes += [_failures(pair)]
         if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
-            _console().print(f"privileged, sees what the others do not: {', '.join(told)}")
-    _console().print(
-        f"p: corrected by Holm for {document['comparisons']} comparisons; better: p < 0.05 and an interval without 0. "
-        "n/c: n pairs in c clusters that share a scenario, town or crowd window. * paths and times: only where both "
-        "succeed. --all shows all metrics, --metric M others, --baseline POLICY fewer pairs"
+            notes.append(f"Privileged, because they see what the others do not: {', '.join(told)}.")
+        console.print("\n".join(notes) + "\n", markup=False)
+    console.print(
+        f"Difference with its 95 % interval. p: corrected by Holm for {document['comparisons']} comparisons. ★ better: "
+        "p < 0.05 and an interval without 0. n/c: n pairs in c clusters that share a scenario, town or crowd window. "
+        "* paths and times: only where both succeed. --all shows all metrics, --metric M others, --baseline POLICY "
+        "fewer pairs.",
+        style="dim",
     )
+
+
+def _compared_row(name: str, entry: dict[str, Any]) -> Row:
+    from dataclasses import replace
+
+    from sidestep.report.summary import metric_column
+    from sidestep.report.table_model import HERE, Cell, Estimate, Row
+
+    means = {side: Estimate(entry[f"mean_{side}"]) for side in ("a", "b")}
+    column = metric_column(name, entry["unit"], means)
+    unit = f" ({column.unit})" if column.unit else ""
+    difference = Estimate(entry["difference"], entry["low"], entry["high"])
+    cells = (
+        *(Cell(found, column.format, best=entry["better"] == side) for side, found in means.items()),
+        Cell(difference, replace(column.format, sign=True)),
+        _written(f"{entry['p_holm']:.2g}"),
+        _written(_pairs(entry)),
+    )
+    return Row(f"{column.title}{unit}", (), HERE, cells)
 
 
 def _pairs(entry: dict[str, Any]) -> str:
@@ -155,6 +181,6 @@ def _failures(pair: dict[str, Any]) -> str:
     parts = []
     for side in ("a", "b"):
         failed = {name: count for name, count in pair[f"outcomes_{side}"].items() if name != "success"}
-        listed = ", ".join(f"{count} {name}" for name, count in failed.items()) or "no failures"
+        listed = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in failed.items()) or "no failures"
         parts.append(f"{pair[side]}: {listed}")
-    return "; ".join(parts)
+    return "; ".join(parts) + "."

@@ -95,33 +95,30 @@ def quiet_stdout(wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A function of (done, total, label) that moves a bar with the time left; silent where stderr is no
-    terminal."""
+def progress_bar(what: str, is_download: bool = False) -> Iterator[Callable[[int, int, str], None]]:
+    """A function of (done, total, label) that moves a bar with the time left, of a download in bytes with its speed;
+    silent where stderr is no terminal."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[label]}"),
+    amounts = (
+        (progress.DownloadColumn(), progress.TransferSpeedColumn())
+        if is_download
+        else (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *amounts,
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[label]}"),
+    )
+    with progress.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None, label="")
 
         def move(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total, label=label)
+            bar.update(task, completed=done, total=total or None, label=label)
 
         yield move
 
@@ -135,27 +132,3 @@ def prepare_kernels() -> None:
     say("compiling the kernels, once on this machine; it takes about half a minute")
     with progress_bar("compiling") as move:
         compile_kernels(lambda what, done, of: move(done, of, what))
-
-
-@contextmanager
-def download_bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A function of (bytes done, bytes in all, file) that moves a bar; silent where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[label]}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None, label="")
-
-        def move(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total or None, label=label)
-
-        yield move

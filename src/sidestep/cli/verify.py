@@ -14,12 +14,12 @@ from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, ve
 def verify(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     sample: Annotated[
-        int | None, typer.Option(min=1, help="So many episodes, spread over the run; default all.")
+        int | None, typer.Option(min=1, help="Number of episodes to check, spread evenly over the run; default: all.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run episodes of RUN again and compare with the records, bit for bit. Exit code 1 when one differs."""
+    """Run episodes of RUN again and compare them with their records, bit for bit. Exit code 1 if one differs."""
     from sidestep.cli.verb import prepare_kernels, progress_bar
     from sidestep.runs.verify import verify_run
 
@@ -29,7 +29,7 @@ def verify(
     if as_json:
         print_json(found.as_json())
     else:
-        typer.echo(f"{found.equal} of {found.checked} episodes are equal to the bit")
+        typer.echo(f"{found.equal} of {found.checked} episodes are identical to their records")
         if found.first_difference is not None:
             d = found.first_difference
             typer.echo(

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from sidestep import registry
-from sidestep.datasets.annotations import data_lines, explain_line, numbers, read_bytes, read_text
+from sidestep.datasets.annotations import data_lines, explain_line, numbers, read_text
 from sidestep.datasets.find import find_dataset, locate
+from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
@@ -122,13 +123,13 @@ def detect_format(path: Path) -> str:
 def _first_strange_line(path: Path) -> str:
     """What the first line that is not only numbers may mean."""
     try:
-        lines, places = data_lines(read_text(path))
+        lines, line_numbers = data_lines(read_text(path))
     except BadInput as error:  # in another encoding, or binary
         return f"; {str(error).removeprefix(f'{path}: ')}"
-    for place, line in zip(places[:1000], lines, strict=False):
+    for number, line in zip(line_numbers[:1000], lines, strict=False):
         if not numbers(line.replace(",", " ")) or (len(line.split()) > 1 and explain_line(line)):
             why = explain_line(line)
-            return f"; line {place} is {line.strip()[:60]!r}" + (f": {why}" if why else "")
+            return f"; line {number} is {line.strip()[:60]!r}" + (f": {why}" if why else "")
     return ""
 
 

@@ -11,19 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep import reading
+from sidestep.datasets.sources import known_file, read_bytes
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
-MOST_BYTES = 200_000_000
 HEAD_BYTES = 65536
 """How much of a file is looked at to recognise its format."""
-
-
-def read_bytes(path: Path) -> bytes:
-    """The whole file, or an error that says why not."""
-    return reading.read_bytes(path, "file with recorded tracks", MOST_BYTES)
 
 
 def read_text(path: Path) -> str:
@@ -94,7 +88,7 @@ def data_lines(text: str) -> tuple[list[str], IntArray]:
     return [line for _, line in found], np.array([number for number, _ in found], dtype=np.int64)
 
 
-def number_table(path: Path, lines: list[str], places: IntArray, columns: int, what: str) -> FloatArray:
+def number_table(path: Path, lines: list[str], line_numbers: IntArray, columns: int, what: str) -> FloatArray:
     """(K, columns) the numbers of the lines; an error names the first line that is not as many numbers."""
     if not lines:
         raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
@@ -104,11 +98,11 @@ def number_table(path: Path, lines: list[str], places: IntArray, columns: int, w
             return table
     except ValueError:
         pass
-    for place, line in zip(places, lines, strict=True):
+    for number, line in zip(line_numbers, lines, strict=True):
         if len(numbers(line)) != columns:
             why = explain_line(line)
             raise BadInput(
-                f"{path}:{place}: expected {columns} numbers `{what}`, got {line.strip()[:60]!r}"
+                f"{path}:{number}: expected {columns} numbers `{what}`, got {line.strip()[:60]!r}"
                 + (f": {why}" if why else "")
             )
     return np.array([numbers(line) for line in lines])
@@ -126,7 +120,7 @@ def explain_line(line: str) -> str:
     if re.search(r"\d,\d", line) and len(words) > 1:
         return "decimals have a point, not a comma"
     if words and all(re.fullmatch(r"[A-Za-z_][\w.()/,-]*", word) for word in words):
-        return "looks like a header; remove it or put # before it"
+        return "looks like a header, but its columns are not frame or time, id, x and y; rename them or remove it"
     return ""
 
 
@@ -139,21 +133,21 @@ def check_rate(path: Path, rate_hz: float | None) -> float:
     """Frames per second, or an error that says how to give them."""
     if rate_hz is None:
         raise BadInput(
-            f"{path}: the file does not say how many frames per second its frame numbers count, and it is none of the "
-            "known recordings; give them with --rate-hz (option rate_hz)"
+            f"{path}: frames per second unknown: the file does not state them and is no known recording; give "
+            "--rate-hz, rate_hz in a scenario's placement, or a line `# rate_hz: 25` in a file of the format plain"
         )
     if not (np.isfinite(rate_hz) and rate_hz > 0):
         raise BadInput(f"{path}: {rate_hz} frames per second is not a rate; rate_hz must be positive")
     return float(rate_hz)
 
 
-def whole_numbers(path: Path, values: FloatArray, places: IntArray, what: str, place: str = "line") -> IntArray:
+def whole_numbers(path: Path, values: FloatArray, numbers: IntArray, what: str, where: str = "line") -> IntArray:
     """The values as int64; an error names the first that is no whole number."""
     wrong = ~np.isfinite(values) | (np.abs(values) > 2**53)
     wrong[~wrong] = values[~wrong] != np.round(values[~wrong])
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise BadInput(f"{path}: {place} {places[row]}: the {what} {values[row]:g} is not a whole number")
+        raise BadInput(f"{path}: {where} {numbers[row]}: the {what} {values[row]:g} is not a whole number")
     return values.astype(np.int64)
 
 
@@ -173,33 +167,37 @@ def tracks_from_frames(
     frame: FloatArray,
     person: FloatArray,
     position: FloatArray,
-    fps: float,
+    rate_hz: float | None,
     *,
-    places: IntArray,
-    place: str = "line",
+    numbers: IntArray,
+    where: str = "line",
     source: str = "",
     licence: str = "",
     coordinates: str = "world, metres",
     group: dict[int, int] | None = None,
 ) -> Tracks:
-    """Tracks with time = frame ÷ ``fps`` (s) and rate = ``fps`` ÷ the commonest frame step (annotations per second).
+    """Tracks with time = frame ÷ frames per second (s) and rate = frames per second ÷ the commonest frame step
+    (annotations per second).
 
-    ``places`` says where in the file each annotation is (lines or columns), for errors.
+    Frames per second are ``rate_hz``, else those of the known recording that the file is; so are source and licence.
+    ``numbers`` are the lines or columns (``where``) of the annotations in the file, for errors.
     """
     if not len(frame):
         raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
+    known = known_file(path)
+    fps = check_rate(path, known.fps if rate_hz is None and known else rate_hz)
     bad = ~np.isfinite(frame) | ~np.isfinite(position).all(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
-        raise BadInput(f"{path}: {place} {places[row]}: NaN or infinite where a number of frame, x or y should be")
-    people = whole_numbers(path, person, places, "person", place)
-    order = np.lexsort((places, frame, people))
+        raise BadInput(f"{path}: {where} {numbers[row]}: NaN or infinite where a number of frame, x or y should be")
+    people = whole_numbers(path, person, numbers, "person", where)
+    order = np.lexsort((numbers, frame, people))
     again = (np.diff(people[order]) == 0) & (np.diff(frame[order]) == 0)
     if again.any():
         first, second = order[int(np.argmax(again))], order[int(np.argmax(again)) + 1]
         raise BadInput(
-            f"{path}: {place} {places[second]}: person {people[second]} is annotated twice in frame {frame[second]:g} "
-            f"(first in {place} {places[first]}); remove one of the two"
+            f"{path}: {where} {numbers[second]}: person {people[second]} is annotated twice in frame "
+            f"{frame[second]:g} (first in {where} {numbers[first]}); remove one of the two"
         )
     present = set(np.unique(people).tolist()) if group else set()
     return Tracks(
@@ -207,8 +205,8 @@ def tracks_from_frames(
         frame / fps,
         position,
         fps / frame_step(frame, people),
-        source=source or path.name,
-        licence=licence,
+        source=source or (known.source if known else path.name),
+        licence=licence or (known.licence if known else ""),
         frame=coordinates,
         group={member: number for member, number in (group or {}).items() if member in present},
     )

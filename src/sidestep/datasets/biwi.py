@@ -13,7 +13,6 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.datasets.annotations import (
-    check_rate,
     data_lines,
     head_lines,
     is_whole,
@@ -80,24 +79,15 @@ class BiwiLoader:
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
         """The people in the file. Frames per second: ``rate_hz``, else those of the known recording, else those that
         its velocity columns state (:func:`clock_of_velocities`)."""
-        lines, places = data_lines(read_text(path))
-        table = number_table(path, lines, places, 8, "frame person x z y vx vz vy")
-        known = known_file(path)
-        source, clock = (known.source if known else path.name), rate_hz
-        if clock is None:
-            clock = known.fps if known else clock_of_velocities(table)
-            if clock is not None and known is None:
-                source += f" (clock of {clock:g} frames/s from its velocity columns)"
+        lines, line_numbers = data_lines(read_text(path))
+        table = number_table(path, lines, line_numbers, 8, "frame person x z y vx vz vy")
+        source = ""
+        if rate_hz is None and known_file(path) is None:
+            rate_hz = clock_of_velocities(table)
+            source = f"{path.name} (clock of {rate_hz:g} frames/s from its velocity columns)" if rate_hz else ""
+        xy, group = table[:, [2, 4]], groups_beside(path)
         return tracks_from_frames(
-            path,
-            table[:, 0],
-            table[:, 1],
-            table[:, [2, 4]],
-            check_rate(path, clock),
-            places=places,
-            source=source,
-            licence=known.licence if known else "",
-            group=groups_beside(path),
+            path, table[:, 0], table[:, 1], xy, rate_hz, numbers=line_numbers, source=source, group=group
         )
 
 

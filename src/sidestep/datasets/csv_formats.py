@@ -14,18 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.datasets.annotations import (
-    check_rate,
     data_lines,
     explain_line,
     head_lines,
     number_table,
     numbers,
-    read_bytes,
     read_head,
     read_text,
     tracks_from_frames,
 )
-from sidestep.datasets.sources import known_file
+from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.tracks import Tracks
@@ -53,19 +51,8 @@ class SocNavBenchLoader:
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
         """The people in the file, in metres as recorded: x from the fourth row, y from the third."""
         table = _socnavbench_table(path)
-        known = known_file(path)
-        fps = rate_hz if rate_hz is not None or known is None else known.fps
-        return tracks_from_frames(
-            path,
-            table[0],
-            table[1],
-            table[[3, 2]].T,
-            check_rate(path, fps),
-            places=np.arange(1, table.shape[1] + 1),
-            place="column",
-            source=known.source if known else path.name,
-            licence=known.licence if known else "",
-        )
+        columns = np.arange(1, table.shape[1] + 1)
+        return tracks_from_frames(path, table[0], table[1], table[[3, 2]].T, rate_hz, numbers=columns, where="column")
 
 
 def head_lines_are_numbers(head: bytes) -> bool:
@@ -126,20 +113,22 @@ class VciDutLoader:
 
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
         """The people in the file."""
-        lines, places = data_lines(read_text(path))
-        if not lines or lines[0].strip() != VCI_DUT_HEADER:
-            if not lines:
-                raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
-            raise BadInput(f"{path}:{places[0]}: expected the columns {VCI_DUT_HEADER}, got {lines[0].strip()[:80]!r}")
-        lines, places = [line.replace(",ped,", ",0,").replace(",", " ") for line in lines[1:]], places[1:]
-        table = number_table(path, lines, places, 7, VCI_DUT_HEADER.replace(",", " "))
+        lines, line_numbers = data_lines(read_text(path))
+        if not lines:
+            raise BadInput(f"{path}: no annotations in it, so nobody was recorded")
+        if lines[0].strip() != VCI_DUT_HEADER:
+            raise BadInput(
+                f"{path}:{line_numbers[0]}: expected the columns {VCI_DUT_HEADER}, got {lines[0].strip()[:80]!r}"
+            )
+        lines = [line.replace(",ped,", ",0,").replace(",", " ") for line in lines[1:]]
+        table = number_table(path, lines, line_numbers[1:], 7, VCI_DUT_HEADER.replace(",", " "))
         return tracks_from_frames(
             path,
             table[:, 1],
             table[:, 0],
             table[:, 3:5],
-            check_rate(path, VCI_DUT_FPS if rate_hz is None else rate_hz),
-            places=places,
+            VCI_DUT_FPS if rate_hz is None else rate_hz,
+            numbers=line_numbers[1:],
             source=f"{path.name}: {VCI_DUT_SOURCE}",
             licence=VCI_DUT_LICENCE,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sidestep.datasets.sources import DATASETS, NO_ADDRESS, sha256_of
+from sidestep.datasets.sources import DATASETS, NO_ADDRESS, Dataset, sha256_of
 from sidestep.errors import BadInput, UnknownName
 from sidestep.reading import is_file, read_json
 
@@ -117,35 +117,23 @@ def remedy(name: str) -> str:
 
 def dataset_rows() -> list[dict[str, Any]]:
     """All recordings, for lists: those of the catalogue, then others that are installed."""
-    rows = []
-    for dataset in DATASETS.values():
-        path = find_dataset(dataset.name)
-        rows.append(
-            {
-                "name": dataset.name,
-                "people": dataset.people,
-                "format": dataset.format,
-                "installed": path is not None,
-                "summary": dataset.summary,
-                "licence": dataset.licence,
-                "citation": dataset.citation,
-                "address": dataset.address or NO_ADDRESS,
-                "path": None if path is None else str(path),
-            }
-        )
-    for own in (installed(name) for name in installed_names() if name not in DATASETS):
-        assert own is not None
-        rows.append(
-            {
-                "name": own.name,
-                "people": own.people,
-                "format": own.format,
-                "installed": True,
-                "summary": own.source,
-                "licence": own.licence,
-                "citation": "",
-                "address": "",
-                "path": str(own.path),
-            }
-        )
-    return rows
+    rows = [
+        _row(dataset, dataset.summary, find_dataset(dataset.name), dataset.citation, dataset.address or NO_ADDRESS)
+        for dataset in DATASETS.values()
+    ]
+    own = (installed(name) for name in installed_names() if name not in DATASETS)
+    return rows + [_row(each, each.source, each.path, "", "") for each in own if each is not None]
+
+
+def _row(dataset: Dataset | Installed, summary: str, path: Path | None, citation: str, address: str) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "people": dataset.people,
+        "format": dataset.format,
+        "installed": path is not None,
+        "summary": summary,
+        "licence": dataset.licence,
+        "citation": citation,
+        "address": address,
+        "path": None if path is None else str(path),
+    }

@@ -4,7 +4,6 @@ at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -12,12 +11,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import Request, urlopen
 
 from sidestep import registry
 from sidestep.datasets import detect_format, load_tracks
@@ -183,7 +179,7 @@ class FileNotOnServer(BadInput):
     """The server has no such file."""
 
 
-def get_dataset(name: str, url: str | None = None, move: Progress | None = None) -> Added:
+def get_dataset(name: str, url: str | None = None, progress: Progress | None = None) -> Added:
     """Download ``name`` from its address, or from ``url``, and install it in the user's data folder.
 
     A file whose SHA-256 is not the catalogue's is refused. Files that belong to it are fetched from beside it; those
@@ -201,52 +197,63 @@ def get_dataset(name: str, url: str | None = None, move: Progress | None = None)
         return Added(name, before.path, before.format, before.sha256, dataset, tracks, already=True)
     file = Path(dataset.file).name
     with new_folder(name) as folder:
-        fetch(address, folder / file, dataset.sha256, move)
+        fetch(address, folder / file, dataset.sha256, progress)
         for companion, sha256 in dataset.companions:
-            _fetch_companion(urljoin(address, companion), folder / companion, sha256, move)
+            try:
+                fetch(urljoin(address, companion), folder / companion, sha256, progress)
+            except FileNotOnServer:
+                if companion == "H.txt":  # without it pixels stay pixels
+                    raise
         tracks = load_tracks(folder / file, dataset.format)
         write_about(folder, file, dataset.format, dataset.sha256, {}, tracks)
     return Added(name, user_folder() / name / file, dataset.format, dataset.sha256, dataset, tracks)
 
 
-def fetch(address: str, path: Path, sha256: str, move: Progress | None = None) -> None:
-    """Stream ``address`` to ``path``; an error, and no file, unless its content has this SHA-256."""
+class _Watch:
+    """What pooch tells about a download: reported as :data:`Progress`, and ended when it grows too large."""
+
+    total = 0
+
+    def __init__(self, address: str, name: str, progress: Progress | None) -> None:
+        self._address, self._name, self._progress, self._done = address, name, progress, 0
+
+    def update(self, count: int) -> None:
+        self._done += count
+        if max(self._done, self.total) > LARGEST_BYTES + CHUNK_BYTES:
+            raise BadInput(f"{self._address}: larger than {LARGEST_BYTES >> 20} MB; nothing was installed")
+        if self._progress is not None:
+            self._progress(min(self._done, self.total or self._done), self.total, self._name)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def fetch(address: str, path: Path, sha256: str, progress: Progress | None = None) -> None:
+    """Download ``address`` to ``path``; an error, and no file, unless its content has this SHA-256."""
     if urlsplit(address).scheme not in ("http", "https"):
         raise BadInput(f"{address}: only http and https addresses are fetched")
-    digest, done = hashlib.sha256(), 0
+    import pooch
+    from requests import HTTPError
+
+    pooch.get_logger().setLevel("WARNING")
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Watch(address, path.name, progress),
+        chunk_size=CHUNK_BYTES,
+        timeout=TIMEOUT_S,
+        headers={"User-Agent": "sidestep"},
+    )
     try:
-        request = Request(address, headers={"User-Agent": "sidestep"})
-        with urlopen(request, timeout=TIMEOUT_S) as answer, path.open("wb") as file:
-            total = int(answer.headers.get("Content-Length") or 0)
-            while chunk := answer.read(CHUNK_BYTES):
-                file.write(chunk)
-                digest.update(chunk)
-                done += len(chunk)
-                if done > LARGEST_BYTES:
-                    raise BadInput(f"{address}: larger than {LARGEST_BYTES >> 20} MB; nothing was installed")
-                if move is not None:
-                    move(done, total, path.name)
-        if total and done != total:
-            raise BadInput(f"{address}: the connection ended after {done} of {total} bytes; try again")
-        if digest.hexdigest() != sha256:
-            raise BadInput(
-                f"{address}: is not the known file (SHA-256 {digest.hexdigest()[:12]}…, expected {sha256[:12]}…); "
-                "nothing was installed"
-            )
+        pooch.retrieve(address, f"sha256:{sha256}", path.name, path.parent, downloader=downloader)
     except HTTPError as error:
-        kind = FileNotOnServer if error.code in (404, 410) else BadInput
-        raise kind(f"{address}: cannot be fetched: the server says {error.code} {error.reason}") from None
-    except (OSError, ValueError, HTTPException) as error:
-        path.unlink(missing_ok=True)
-        raise BadInput(f"{address}: cannot be fetched: {getattr(error, 'reason', None) or error}") from None
-    except BadInput:
-        path.unlink(missing_ok=True)
-        raise
-
-
-def _fetch_companion(address: str, path: Path, sha256: str, move: Progress | None) -> None:
-    try:
-        fetch(address, path, sha256, move)
-    except FileNotOnServer:
-        if path.name == "H.txt":  # without it pixels stay pixels
-            raise
+        code = None if error.response is None else error.response.status_code
+        kind = FileNotOnServer if code in (404, 410) else BadInput
+        raise kind(f"{address}: cannot be fetched: the server says {code}") from None
+    except OSError as error:
+        raise BadInput(f"{address}: cannot be fetched: {error!s:.300}; try again") from None
+    except ValueError:
+        raise BadInput(
+            f"{address}: is not the known file (its SHA-256 is not {sha256[:12]}…); nothing was installed"
+        ) from None

@@ -1,7 +1,8 @@
 """Plain text tracks: one annotation per line, ``frame person x y``, separated by white space or commas.
 
-Comment lines at the top may state ``# rate_hz: 25`` (frames per second), ``# source: …``, ``# licence: …``,
-``# coordinates: …`` and, once per walking group, ``# group: 3 4 7``.
+The first line may be a header that names the columns, as in a CSV file: ``frame`` or ``time`` (s), ``id``, ``x`` and
+``y`` (m) in any order, other columns beside them. Comment lines at the top may state ``# rate_hz: 25`` (frames per
+second), ``# source: …``, ``# licence: …``, ``# coordinates: …`` and, once per walking group, ``# group: 3 4 7``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.datasets.annotations import (
-    check_rate,
     data_lines,
     explain_line,
     head_lines,
@@ -24,12 +24,21 @@ from sidestep.datasets.annotations import (
     read_text,
     tracks_from_frames,
 )
-from sidestep.datasets.sources import known_file
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
-from sidestep.writing import whole_file
+from sidestep.writing import write_whole
 
 _STATED = re.compile(r"^#[ \t]*(rate_hz|source|licence|coordinates|group)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+COLUMNS = {
+    "time": ("time", "t", "time_s", "timestamp", "seconds"),
+    "frame": ("frame", "frame_id", "frame_number"),
+    "person": ("person", "id", "person_id", "ped", "ped_id", "pedestrian", "pedestrian_id", "agent_id", "track_id"),
+    "x": ("x", "x_m", "pos_x", "position_x"),
+    "y": ("y", "y_m", "pos_y", "position_y"),
+}
+"""What a header may call the columns; time wins over frame."""
+TICKS_HZ = 1e6
+"""Times in seconds are read to the microsecond, so that the steps between them are equal."""
 
 
 @dataclass(frozen=True)
@@ -37,44 +46,48 @@ class PlainLoader:
     """Reads ``frame person x y``."""
 
     name: str = "plain"
-    summary: str = "text, one annotation per line: frame person x y"
+    summary: str = "text or CSV, one annotation per line: frame person x y, or columns that a header names"
 
     def matches(self, path: Path) -> bool:
-        """Whether the first lines are four numbers."""
-        return mostly_columns(head_lines(path), 4)
+        """Whether the first lines are four numbers, or the first is a header."""
+        lines = head_lines(path)
+        return mostly_columns(lines, 4) or bool(lines and header_columns(lines[0]))
 
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
-        """The people in the file; time is frame ÷ frames per second, from ``rate_hz``, else from the file's comment,
-        else of the known recording."""
+        """The people in the file. Time is a column of that name, else frame ÷ frames per second, from ``rate_hz``, else
+        from the file's comment, else of the known recording."""
         text = read_text(path)
         stated = _STATED.findall(text)
         words = {key: value for key, value in stated if key != "group"}
         _check_rates(path, text)
-        known = known_file(path)
         if rate_hz is None and "rate_hz" in words:
             rate_hz = (numbers(words["rate_hz"]) or [float("nan")])[0]
-        if rate_hz is None and known is not None:
-            rate_hz = known.fps
-        lines, places = data_lines(text)
-        for place, line in zip(places, lines, strict=True):
+        lines, line_numbers = data_lines(text)
+        columns = header_columns(lines[0]) if lines else {}
+        if columns:
+            lines, line_numbers = [_pick(line, columns) for line in lines[1:]], line_numbers[1:]
+        for number, line in zip(line_numbers, lines, strict=True):
             if "," in line and len(numbers(line.replace(",", " "))) != 4 and (why := explain_line(line)):
-                raise BadInput(f"{path}:{place}: expected `frame person x y`, got {line.strip()[:60]!r}: {why}")
-        lines = [line.replace(",", " ") for line in lines]
-        table = number_table(path, lines, places, 4, "frame person x y")
-        if rate_hz is None:
-            raise BadInput(
-                f"{path}: frames per second unknown; put `# rate_hz: 25` in the first line or give --rate-hz "
-                "(option rate_hz)"
-            )
+                raise BadInput(f"{path}:{number}: expected `frame person x y`, got {line.strip()[:60]!r}: {why}")
+        clock = "time" if "time" in columns else "frame"
+        table = number_table(path, [line.replace(",", " ") for line in lines], line_numbers, 4, f"{clock} person x y")
+        if clock == "time":
+            if rate_hz is not None:
+                raise BadInput(
+                    f"{path}: has a column of times in seconds and needs no frames per second; leave out rate_hz"
+                )
+            with np.errstate(over="ignore"):
+                table[:, 0] = np.round(table[:, 0] * TICKS_HZ)
+            rate_hz = TICKS_HZ
         return tracks_from_frames(
             path,
             table[:, 0],
             table[:, 1],
             table[:, 2:],
-            check_rate(path, rate_hz),
-            places=places,
-            source=words.get("source") or (known.source if known else ""),
-            licence=words.get("licence") or (known.licence if known else ""),
+            rate_hz,
+            numbers=line_numbers,
+            source=words.get("source", ""),
+            licence=words.get("licence", ""),
             coordinates=words.get("coordinates") or "world, metres",
             group=_groups(path, [value for key, value in stated if key == "group"]),
         )
@@ -93,9 +106,28 @@ class PlainLoader:
                 frames.tolist(), nearest, whole, tracks.person, tracks.position.tolist(), strict=True
             )
         )
-        with whole_file(path) as temporary:
-            temporary.write_text("\n".join([*header, *rows]) + "\n", encoding="utf-8")
+        write_whole(path, ("\n".join([*header, *rows]) + "\n").encode())
         return []
+
+
+def header_columns(line: str) -> dict[str, int]:
+    """Where time or frame, person, x and y stand in a table with this first line; nothing if it is no such header."""
+    names = [name.strip().strip("\"'").lower() for name in (line.split(",") if "," in line else line.split())]
+    found = {
+        column: names.index(known)
+        for column, spellings in COLUMNS.items()
+        for known in spellings[::-1]
+        if known in names
+    }
+    return found if {"person", "x", "y"} <= found.keys() and found.keys() & {"time", "frame"} else {}
+
+
+def _pick(line: str, columns: dict[str, int]) -> str:
+    """Time or frame, person, x and y of a line, separated by blanks; the line itself if it has not all of them."""
+    fields = line.split(",") if "," in line else line.split()
+    clock = columns.get("time", columns.get("frame", 0))
+    wanted = [clock, *(columns[name] for name in ("person", "x", "y"))]
+    return " ".join(fields[k].strip() for k in wanted) if max(wanted) < len(fields) else line
 
 
 def _check_rates(path: Path, text: str) -> None:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.datasets.annotations import check_rate, read_bytes, read_head
+from sidestep.datasets.annotations import check_rate, read_head
+from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
 from sidestep.reading import parse_json
 from sidestep.types.tracks import Tracks
-from sidestep.writing import whole_file
+from sidestep.writing import write_whole
 
 KEY = b"sidestep.tracks"
 VERSION = 1
@@ -88,8 +89,9 @@ class SidestepTracks:
         columns = (tracks.person, tracks.time, tracks.position[:, 0], tracks.position[:, 1])
         table = pyarrow.table(dict(zip(COLUMNS, map(pyarrow.array, columns), strict=True)))
         table = table.replace_schema_metadata({KEY: json.dumps(about)})
-        with whole_file(path) as temporary:
-            pyarrow.parquet.write_table(table, temporary, compression="zstd")
+        sink = pyarrow.BufferOutputStream()
+        pyarrow.parquet.write_table(table, sink, compression="zstd")
+        write_whole(path, sink.getvalue().to_pybytes())
         return []
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from sidestep.datasets.annotations import (
-    check_rate,
     data_lines,
     frame_step,
     head_lines,
@@ -23,10 +22,11 @@ from sidestep.datasets.annotations import (
     tracks_from_frames,
     whole_numbers,
 )
-from sidestep.datasets.sources import known_file
 from sidestep.errors import BadInput
+from sidestep.reading import parse_json
+from sidestep.types.base import IntArray
 from sidestep.types.tracks import Tracks
-from sidestep.writing import whole_file
+from sidestep.writing import write_whole
 
 KINDS = ("scene", "track")
 
@@ -44,35 +44,25 @@ class TrajnetLoader:
         if not lines or not lines[0].lstrip().startswith("{"):
             return False
         try:
-            row = json.loads(lines[0])
-        except (ValueError, RecursionError):
+            row = parse_json(lines[0], str(path))
+        except BadInput:
             return False
         return isinstance(row, dict) and len(row) == 1 and next(iter(row)) in KINDS
 
     def load(self, path: Path, rate_hz: float | None = None) -> Tracks:
         """The people in the track rows. ``rate_hz``: how many frame numbers pass in a second, instead of ``fps``."""
-        rows, places, rates = _parse(path)
+        rows, line_numbers, rates = _parse(path)
         table = np.array(rows, dtype=np.float64).reshape(-1, 4)
         fps = rate_hz
         if fps is None and rates:
             if len(rates) > 1:
                 raise BadInput(f"{path}: scenes state different fps ({sorted(rates)}); give --rate-hz (option rate_hz)")
             finite = np.isfinite(table[:, :2]).all(axis=1)
-            people = whole_numbers(path, table[finite, 1], np.array(places)[finite], "person")
+            people = whole_numbers(path, table[finite, 1], line_numbers[finite], "person")
             fps = rates.pop() * frame_step(table[finite, 0], people)
-        known = known_file(path)
         if not len(table):
             raise BadInput(f"{path}: no track rows in it, so nobody was recorded")
-        return tracks_from_frames(
-            path,
-            table[:, 0],
-            table[:, 1],
-            table[:, 2:],
-            check_rate(path, fps if fps is not None or known is None else known.fps),
-            places=np.array(places),
-            source=known.source if known else path.name,
-            licence=known.licence if known else "",
-        )
+        return tracks_from_frames(path, table[:, 0], table[:, 1], table[:, 2:], fps, numbers=line_numbers)
 
     def save(self, tracks: Tracks, path: Path) -> list[str]:
         """Write one scene per person and all tracks. Returns what the format could not keep."""
@@ -98,34 +88,33 @@ class TrajnetLoader:
                 frame[order].tolist(), tracks.person[order].tolist(), tracks.position[order].tolist(), strict=True
             )
         ]
-        with whole_file(path) as temporary:
-            temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_whole(path, ("\n".join(lines) + "\n").encode())
         lost = {"groups": bool(tracks.group), "source": bool(tracks.source), "licence": bool(tracks.licence)}
         return [name for name, was_there in lost.items() if was_there]
 
 
-def _parse(path: Path) -> tuple[list[tuple[Any, ...]], list[int], set[float]]:
+def _parse(path: Path) -> tuple[list[tuple[Any, ...]], IntArray, set[float]]:
     """Rows (frame, person, x, y), their lines, and the frame rates that the scenes state."""
     rows: list[tuple[Any, ...]] = []
-    places: list[int] = []
+    line_numbers: list[int] = []
     rates: set[float] = set()
     for number, line in zip(*reversed(data_lines(read_text(path))), strict=True):
         try:
-            row = json.loads(line)
+            row = parse_json(line, "JSON", finite=False)
             track = row.get("track")
             if track is not None:
                 if track.get("prediction_number") is None:
                     rows.append(tuple(float(track[key]) for key in ("f", "p", "x", "y")))
-                    places.append(int(number))
+                    line_numbers.append(int(number))
             elif "fps" in row["scene"]:
                 rates.add(float(row["scene"]["fps"]))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        except (BadInput, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             reason = f"{error!s:.60} is missing" if isinstance(error, KeyError) else f"{error!s:.120}"
             raise BadInput(
                 f'{path}:{number}: expected {{"track": {{"f", "p", "x", "y"}}}} or {{"scene": …}}, '
                 f"got {line.strip()[:60]!r} ({reason})"
             ) from None
-    return rows, places, rates
+    return rows, np.array(line_numbers, np.int64), rates
 
 
 TRAJNET = TrajnetLoader()

@@ -22,18 +22,16 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.datasets.annotations import (
-    check_rate,
     head_lines,
     is_whole,
     number_table,
     numbers,
-    read_bytes,
     read_text,
     tracks_from_frames,
     whole_numbers,
 )
 from sidestep.datasets.biwi import groups_beside
-from sidestep.datasets.sources import known_file
+from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
@@ -79,20 +77,12 @@ class UcyVspLoader:
         ``homography``: a file with a 3 × 3 matrix; ``H.txt`` beside the file if left out. ``pixels``: what it takes,
         ``matrix`` or ``centred``; known for the homographies of Zara and Students 03.
         """
-        points, person, places = _control_points(path)
+        points, person, line_numbers = _control_points(path)
         matrix, pixels = _homography(path, homography, pixels)
-        known = known_file(path)
-        frame, who, xy, place = _every_frame(path, points, person, places)
+        frame, who, xy, line_numbers = _every_frame(path, points, person, line_numbers)
+        fps, group = UCY_FPS if rate_hz is None else rate_hz, groups_beside(path)
         return tracks_from_frames(
-            path,
-            frame,
-            who,
-            to_ground(xy, matrix, pixels),
-            check_rate(path, UCY_FPS if rate_hz is None else rate_hz),
-            places=place,
-            source=known.source if known else path.name,
-            licence=known.licence if known else "",
-            group=groups_beside(path),
+            path, frame, who, to_ground(xy, matrix, pixels), fps, numbers=line_numbers, group=group
         )
 
 
@@ -114,32 +104,32 @@ def _control_points(path: Path) -> tuple[FloatArray, IntArray, IntArray]:
     """Control points (K, 4) x y frame gaze, whose they are, and their lines. What follows the splines (obstacles) is
     not read."""
     lines = read_text(path).splitlines()
-    places = [number for number, line in enumerate(lines, 1) if line.strip()]
+    line_numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
     at = 0
 
     def count(what: str) -> int:
         nonlocal at
-        if at >= len(places):
+        if at >= len(line_numbers):
             raise BadInput(f"{path}: the file ends where the number of {what} should be; is it cut off?")
-        line, at = lines[places[at] - 1], at + 1
+        line, at = lines[line_numbers[at] - 1], at + 1
         value = numbers(_uncommented(line))
         if len(value) != 1 or not is_whole(value[0]) or value[0] < 0:
-            raise BadInput(f"{path}:{places[at - 1]}: expected the number of {what}, got {line.strip()[:60]!r}")
+            raise BadInput(f"{path}:{line_numbers[at - 1]}: expected the number of {what}, got {line.strip()[:60]!r}")
         return int(value[0])
 
     used: list[int] = []
     whose: list[int] = []
     for person in range(1, count("splines") + 1):
         size = count(f"control points of person {person}")
-        if at + size > len(places):
+        if at + size > len(line_numbers):
             raise BadInput(f"{path}: person {person} should have {size} control points, but the file ends")
         if size == 0:
-            raise BadInput(f"{path}:{places[at - 1]}: person {person} has no control points")
-        used += places[at : at + size]
+            raise BadInput(f"{path}:{line_numbers[at - 1]}: person {person} has no control points")
+        used += line_numbers[at : at + size]
         whose += [person] * size
         at += size
     rows = np.array(used, dtype=np.int64)
-    points = number_table(path, [_uncommented(lines[place - 1]) for place in used], rows, 4, "x y frame gaze")
+    points = number_table(path, [_uncommented(lines[number - 1]) for number in used], rows, 4, "x y frame gaze")
     return points, np.array(whose, dtype=np.int64), rows
 
 
@@ -176,30 +166,34 @@ def _determinant(matrix: FloatArray) -> float:
 
 
 def _every_frame(
-    path: Path, points: FloatArray, person: IntArray, places: IntArray
+    path: Path, points: FloatArray, person: IntArray, line_numbers: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
     """Frame, person, pixels and line at every video frame of each spline, linear between control points."""
     bad = ~np.isfinite(points[:, :3]).all(axis=1)
     if bad.any():
-        raise BadInput(f"{path}: line {places[int(np.argmax(bad))]}: NaN or infinite where x, y or frame should be")
-    frame = whole_numbers(path, points[:, 2], places, "frame")
+        raise BadInput(
+            f"{path}: line {line_numbers[int(np.argmax(bad))]}: NaN or infinite where x, y or frame should be"
+        )
+    frame = whole_numbers(path, points[:, 2], line_numbers, "frame")
     same = np.diff(person) == 0
     back = same & (np.diff(frame) <= 0)
     if back.any():
         row = int(np.argmax(back)) + 1
         how = "twice in" if frame[row] == frame[row - 1] else "out of order at"
-        raise BadInput(f"{path}: line {places[row]}: person {person[row]} is annotated {how} frame {frame[row]}")
+        raise BadInput(f"{path}: line {line_numbers[row]}: person {person[row]} is annotated {how} frame {frame[row]}")
     ends = np.append(~same, True)
     length = np.where(ends, 1, np.append(np.diff(frame), 0))
     if length.sum() > MOST_ANNOTATIONS:
         row = int(np.argmax(length))
-        raise BadInput(f"{path}: line {places[row]}: {length[row]} frames to the next control point; is a frame wrong?")
+        raise BadInput(
+            f"{path}: line {line_numbers[row]}: {length[row]} frames to the next control point; is a frame wrong?"
+        )
     piece = np.repeat(np.arange(len(points)), length)
     offset = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
     following = np.where(ends[piece], piece, piece + 1)
     share = (offset / length[piece])[:, None]
     xy = points[piece, :2] + share * (points[following, :2] - points[piece, :2])
-    return (frame[piece] + offset).astype(np.float64), person[piece].astype(np.float64), xy, places[piece]
+    return (frame[piece] + offset).astype(np.float64), person[piece].astype(np.float64), xy, line_numbers[piece]
 
 
 UCY_VSP = UcyVspLoader()

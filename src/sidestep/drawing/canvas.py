@@ -134,15 +134,13 @@ def paint_shapes(image, points, starts, styles):  # type: ignore[no-untyped-def]
                     cover = cover * cover * (3 - 2 * cover)
                 if cover > 0:
                     style = styles[k]
-                    _blend(
-                        image,
-                        row,
-                        column,
-                        style[RED],
-                        style[GREEN],
-                        style[BLUE],
-                        np.float32(cover * style[ALPHA]),
-                    )
+                    _blend(image, row, column, style[RED], style[GREEN], style[BLUE], np.float32(cover * style[ALPHA]))
+
+
+@inlined
+def _box(ax, ay, bx, by, reach):  # type: ignore[no-untyped-def]
+    """Left, right, top and bottom of what lies within ``reach`` of the line from a to b."""
+    return min(ax, bx) - reach, max(ax, bx) + reach, min(ay, by) - reach, max(ay, by) + reach
 
 
 @kernel
@@ -157,12 +155,7 @@ def paint_trails(image, points, strength, colours, width, scratch):  # type: ign
     for n in range(points.shape[1]):
         for k in range(1, points.shape[0]):
             ax, ay, bx, by = points[k - 1, n, 0], points[k - 1, n, 1], points[k, n, 0], points[k, n, 1]
-            left, right, top, bottom = (
-                min(ax, bx) - reach,
-                max(ax, bx) + reach,
-                min(ay, by) - reach,
-                max(ay, by) + reach,
-            )
+            left, right, top, bottom = _box(ax, ay, bx, by, reach)
             if not (right > 0 and left < columns and bottom > 0 and top < height):
                 continue
             ex, ey = bx - ax, by - ay
@@ -187,12 +180,7 @@ def _clear(scratch, points, n, reach):  # type: ignore[no-untyped-def]
     height, columns = scratch.shape
     for k in range(1, points.shape[0]):
         ax, ay, bx, by = points[k - 1, n, 0], points[k - 1, n, 1], points[k, n, 0], points[k, n, 1]
-        left, right, top, bottom = (
-            min(ax, bx) - reach,
-            max(ax, bx) + reach,
-            min(ay, by) - reach,
-            max(ay, by) + reach,
-        )
+        left, right, top, bottom = _box(ax, ay, bx, by, reach)
         if right > 0 and left < columns and bottom > 0 and top < height:
             scratch[max(0, int(top)) : int(bottom) + 1, max(0, int(left)) : int(right) + 1] = 0
 
@@ -242,12 +230,7 @@ class Canvas:
 
 
 def paint_trail(
-    image: Picture,
-    points: FloatArray,
-    strength: FloatArray,
-    colours: FloatArray,
-    width: float,
-    scratch: FloatArray,
+    image: Picture, points: FloatArray, strength: FloatArray, colours: FloatArray, width: float, scratch: FloatArray
 ) -> None:
     """:func:`paint_trails` with the types that the kernel was compiled for; colours may be broadcast."""
     shape = (*points.shape[:2], 3)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import atan2, cos, hypot, isfinite, pi, sin
 
 import numpy as np
+from shapely import MultiPoint, Polygon
 
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Bounds, Canvas, Picture, Viewport, fit_text, paint_trail, text_mask, write
@@ -82,9 +83,9 @@ def _placed(points: FloatArray, x: float, y: float, heading: float, view: Viewpo
 
 FLASH_S = 0.8
 """How long a contact is shown as a spreading ring; after that a red dot stays."""
+
 PERSONAL_SPACE_M = 1.2
 """Hall's personal distance, measured from the body's surface (Hall 1966)."""
-
 NOBODY = np.zeros((0, 2))
 
 
@@ -124,7 +125,7 @@ class TopView:
         goal_radius: float = 0.3,
         route: FloatArray | None = None,
         others: FloatArray | None = None,
-        other_radii: FloatArray | None = None,
+        other_footprints: Sequence[Footprint] = (),
         collisions: FloatArray | None = None,
         ringed: BoolArray | None = None,
         personal_space: bool = False,
@@ -135,10 +136,10 @@ class TopView:
         """One picture (H, W, 3). World coordinates in metres and radians; absent people are NaN.
 
         ``people (N, 2)``, ``headings (N,)``, ``radii (N,)``, ``velocities (N, 2)`` (arrows when given),
-        ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to
-        newest; ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are
-        further machines' poses. ``collisions (C, 3)``: place and seconds since the contact began. ``ringed (N,)``:
-        people with a red ring.
+        ``groups (N,)`` (-1 alone). ``people_trails (K, N, 2)`` and ``robot_trail (K, 2)`` run from oldest to newest;
+        ``robot_trail_speed (K,)`` (0 … 1 of the top speed) colours the robot's. ``others (M, 3)`` are poses of other
+        robots and vehicles. ``collisions (C, 3)``: point of contact and seconds since it began. ``ringed (N,)``: people
+        with a red ring.
         """
         image = self.background.copy()
         count = len(people)
@@ -151,11 +152,11 @@ class TopView:
         self._draw_groups(people, radii, groups)
         self._draw_people(people, headings, radii, velocities, personal_space)
         self._draw_rings(people, radii, ringed)
-        for x, y, _ in contacts:
-            self._draw_contact_mark(x, y)
-        if others is not None and other_radii is not None:
-            for pose, radius in zip(others, other_radii, strict=True):
-                draw_machine(self._canvas, self.view, pose, Footprint(radius=float(radius)), palette.OTHER_MACHINE)
+        for x, y in self.view.pixels(contacts[:, :2]):
+            self._canvas.disc(x, y, 3.6 * self._line, palette.WHITE, 0.9)
+            self._canvas.disc(x, y, 2.6 * self._line, palette.COLLISION)
+        for pose, footprint in zip(() if others is None else others, other_footprints, strict=True):
+            draw_machine(self._canvas, self.view, pose, footprint, palette.OTHER_MACHINE)
         draw_machine(self._canvas, self.view, robot_pose, robot_footprint, palette.ROBOT)
         for x, y, age in contacts:
             self._draw_flash(x, y, age)
@@ -241,27 +242,14 @@ class TopView:
                 self._canvas.ring(x, y, reach, colour, 0.45, stroke=self._line)
             draw_person(self._canvas, x, y, float(headings[index]), radius, colour)
             if velocities is not None and np.isfinite(velocities[index]).all():
-                vx, vy = velocities[index] * scale * 0.6
-                draw_arrow(
-                    self._canvas,
-                    x,
-                    y,
-                    float(vx),
-                    -float(vy),
-                    palette.mix(colour, palette.INK, 0.45),
-                    self._line,
-                )
+                vx, vy = (float(value) for value in velocities[index] * scale * 0.6)
+                draw_arrow(self._canvas, x, y, vx, -vy, palette.mix(colour, palette.INK, 0.45), self._line)
 
     def _draw_rings(self, people: FloatArray, radii: FloatArray, ringed: BoolArray | None) -> None:
         for index in () if ringed is None else np.flatnonzero(ringed & np.isfinite(people).all(axis=1)):
             x, y = self._pixel(*people[index])
             radius = float(radii[index]) * self.view.scale + 1.5 * self._line
             self._canvas.ring(x, y, radius, palette.COLLISION, stroke=2.5 * self._line)
-
-    def _draw_contact_mark(self, x: float, y: float) -> None:
-        px, py = self._pixel(x, y)
-        self._canvas.disc(px, py, 3.6 * self._line, palette.WHITE, 0.9)
-        self._canvas.disc(px, py, 2.6 * self._line, palette.COLLISION)
 
     def _draw_flash(self, x: float, y: float, age: float) -> None:
         if not 0 <= age < FLASH_S:
@@ -312,19 +300,7 @@ def _star(x: float, y: float, size: float) -> list[tuple[float, float]]:
 
 
 def _hull(points: FloatArray) -> list[tuple[float, float]]:
-    """Corners of the convex hull in order (Andrew's monotone chain, 1979); of points in a row the ends."""
-    ordered = sorted({(float(x), float(y)) for x, y in points})
-    if len(ordered) <= 2:
-        return ordered
-    hull: list[tuple[float, float]] = []
-    for chain in (ordered, ordered[::-1]):
-        first = len(hull)
-        for x, y in chain:
-            while len(hull) - first >= 2:
-                (ax, ay), (bx, by) = hull[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
-                    break
-                hull.pop()
-            hull.append((x, y))
-        hull.pop()  # it opens the other chain
-    return hull
+    """Corners of the convex hull in order; of points in a row the ends."""
+    hull = MultiPoint(points).convex_hull
+    ring = hull.exterior.coords[:-1] if isinstance(hull, Polygon) else hull.coords
+    return [(float(x), float(y)) for x, y in ring]

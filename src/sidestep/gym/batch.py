@@ -153,6 +153,11 @@ class EnvironmentBatch:
         """``size`` environments that start from, and are reset to, ``worlds`` (at least ``size`` of them); None: one
         for each, without a pool that :meth:`reset` could take new worlds from.
         ``rows``: for how many people a view has room; where there are more, it has the nearest."""
+        if worlds[0].scenario.traffic:
+            raise BadInput(
+                f"scenario {worlds[0].scenario.name!r} has traffic, which learning environments do not drive yet; "
+                "leave traffic out, or run the scenario with `sidestep run`"
+            )
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)
         self.worlds = self._pool if size is None else Worlds(worlds[:size], share=self._pool)

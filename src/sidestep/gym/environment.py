@@ -27,6 +27,7 @@ from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_N
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.base import FloatArray
+from sidestep.types.robot import Footprint
 
 VIEW_MARGIN_M = 1.5
 LEAST_ASPECT_RATIO = 0.3  # shorter side of a picture over the longer
@@ -80,7 +81,7 @@ def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
         goal=(float(goal_x), float(goal_y)),
         goal_radius=world.scenario.rules.goal_radius_m,
         others=pose[others],
-        other_radii=agents[layout.RADIUS, n + others],
+        other_footprints=[Footprint(radius=float(agents[layout.RADIUS, n + k])) for k in others],
         time=float(worlds.clock[b]) * world.scenario.rules.step_s,
     )
 

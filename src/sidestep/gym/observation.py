@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels.environment import AGENT_FEATURES, ROBOT_FEATURES
-from sidestep.render.renderer import run_side_by_side
 from sidestep.render.target import WorkerThreads
 from sidestep.sensors import PedestrianDetector
 from sidestep.simulation.build import World, WorldBuilder
@@ -101,7 +100,7 @@ class EnvironmentCameras:
         ]
         self._detectors = [_everybody(world) for world in worlds]
         count = (os.cpu_count() or 1) if threads is None else threads
-        self._team = WorkerThreads(max(1, min(count, len(worlds))))
+        self._workers = WorkerThreads(max(1, min(count, len(worlds))))
         self.pictures: dict[str, NDArray[Any]] = {
             name: np.zeros((len(worlds), *picture_shape(name, settings)), DTYPES[name]) for name in sensors
         }
@@ -123,7 +122,7 @@ class EnvironmentCameras:
             for name in self._sensors:
                 self.pictures[name][b] = seen[name]
 
-        run_side_by_side(self._team, draw, [int(b) for b in which])
+        self._workers.run_side_by_side(draw, [int(b) for b in which])
 
     def of(self, b: int) -> dict[str, Any]:
         """A copy of the pictures of one environment."""

@@ -1,7 +1,9 @@
 """Names of the rows of the arrays that hold a world.
 
 Struct of arrays with a leading environment axis: ``agents (B, AGENT_ROWS, M)`` float32 and ``flags (B, FLAG_ROWS, M)``
-int32, where columns ``0 … N-1`` are people and columns ``N … M-1`` mirror the robots, so that people can see them.
+int32, where columns ``0 … N-1`` are people and columns ``N … N+R-1`` mirror the robots, so that people can see them.
+Vehicles are the last of the R robots. Further columns, up to M-1, are discs that cover the long ones among them: people
+walk round these, and a vehicle's own column is only as large as the circle about its reference point that fits into it.
 One row is contiguous in memory. The robots' own state is ``robots (B, R, ROBOT_ROWS)`` float64.
 """
 
@@ -36,6 +38,7 @@ FLAG_ROWS = 9
 
 MODEL_NONE, MODEL_ORCA, MODEL_HELBING, MODEL_MOUSSAID, MODEL_REPLAY = 0, 1, 2, 3, 4
 MODEL_SCRIPT = 5  # a director writes NEW_VX, NEW_VY before each step; walls are hard, others give way
+MODEL_VEHICLE = 6  # of the columns of vehicles and of the discs that cover them
 END_STAY, END_LEAVE, END_LOOP = 0, 1, 2
 REACT_NONE, REACT_PAUSE, REACT_REROUTE = 0, 1, 2
 IN_THE_WAY, OFF_RECORDING = 1, 2  # something is on the person's course; the person walks beside the recording

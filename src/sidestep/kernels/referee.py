@@ -1,6 +1,6 @@
 """The referee: judges the robots of a world after every step, for episodes and for learning environments alike.
 
-It follows the scenario's rules, which ``simulation.rules`` compiles to the array ``rules (RULE_ROWS,)``, the ground
+It follows the scenario's rules, which ``simulation.referee`` compiles to the array ``rules (RULE_ROWS,)``, the ground
 that must not be left and the waypoints that a failed robot is put on. What it remembers and what it says is in two
 arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows named here. Only ``+ - * /`` and
 ``sqrt`` are used, so verdicts have the same bits on every machine.
@@ -15,7 +15,7 @@ import numpy as np
 
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, GROUP_GAP_M, PX, PY, RADIUS
+from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, GROUP_GAP_M, MODEL, MODEL_VEHICLE, PX, PY, RADIUS
 from sidestep.kernels.world import AT_GOAL, AT_WALL, RULE_DT, RULE_TIME_LIMIT, TOUCHED, WALL_FRACTION, mirror_robot
 
 # outcomes, in the order of ``types.Outcome``
@@ -347,7 +347,7 @@ def watch_hands(agents, flags, people, x, y, stands, rules, mark, note):
 @kernel
 def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
     """Put a robot that failed on the nearest waypoint, looking to the next one. Not on one where it was put before, nor
-    on one before that, nor on people, and never within the goal's circle."""
+    on one before that, nor on people or vehicles, and never within the goal's circle."""
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
     last = int(waypoints[0, 1])
     nearest, least = 0, np.inf
@@ -371,8 +371,8 @@ def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
 
 @kernel
 def _is_free(point, agents, flags, people, radius):
-    for j in range(people):
-        if flags[ACTIVE, j] == 1:
+    for j in range(agents.shape[1]):
+        if flags[ACTIVE, j] == 1 and (j < people or flags[MODEL, j] == MODEL_VEHICLE):
             dx, dy = np.float64(agents[PX, j]) - point[POINT_X], np.float64(agents[PY, j]) - point[POINT_Y]
             if sqrt(dx * dx + dy * dy) < np.float64(agents[RADIUS, j]) + radius + ROOM_M:
                 return False

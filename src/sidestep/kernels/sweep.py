@@ -261,6 +261,59 @@ def sweep_polygon_segment(x, y, heading, vx, vy, omega, corners, ax, ay, bx, by,
     return _sweep_polygon(x, y, heading, vx * dt, vy * dt, omega * dt, corners, ax, ay, bx, by, 0.0)
 
 
+@kernel
+def polygon_to_polygon(corners, others, px, py, sine, cosine):
+    """Distance (m) between two convex polygons, 0 where they overlap, and the nearest points of the two.
+
+    ``others`` is in the frame of a body at p, turned by the angle of ``sine`` and ``cosine``; results are in the frame
+    of ``corners``, as of :func:`polygon_to_segment`.
+    """
+    inner_x, inner_y = _to_body(corners[0, 0] - px, corners[0, 1] - py, sine, cosine)
+    inside, _, _ = polygon_to_point(others, inner_x, inner_y)
+    if inside == 0.0:
+        return 0.0, corners[0, 0], corners[0, 1], corners[0, 0], corners[0, 1]
+    n = others.shape[0]
+    ax = px + cosine * others[n - 1, 0] - sine * others[n - 1, 1]
+    ay = py + sine * others[n - 1, 0] + cosine * others[n - 1, 1]
+    best, cx, cy, sx, sy = np.inf, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        bx, by = px + cosine * others[i, 0] - sine * others[i, 1], py + sine * others[i, 0] + cosine * others[i, 1]
+        d, ex, ey, fx, fy = polygon_to_segment(corners, ax, ay, bx, by)
+        if d < best:
+            best, cx, cy, sx, sy = d, ex, ey, fx, fy
+        ax, ay = bx, by
+    return best, cx, cy, sx, sy
+
+
+@kernel
+def sweep_polygons(x, y, heading, vx, vy, omega, corners, qx, qy, other_heading, wx, wy, other_omega, others, dt):
+    """First contact, as a fraction of ``dt``, of two convex polygons that move and turn evenly: the body at (x, y) as
+    in :func:`sweep_polygon_circle`, the other one at q with velocity w. Conservative advancement as of
+    ``_sweep_polygon``, in which both may turn."""
+    turn, other_turn = omega * dt, other_omega * dt
+    ux, uy = (vx - wx) * dt, (vy - wy) * dt
+    turning = abs(turn) * _corner_radius(corners) + abs(other_turn) * _corner_radius(others)
+    t = 0.0
+    while t <= 1.0:
+        sine, cosine = sincos64(heading + t * turn)
+        px, py = _to_body(qx - x - t * ux, qy - y - t * uy, sine, cosine)
+        between_sine, between_cosine = sincos64(other_heading - heading + t * (other_turn - turn))
+        gap, cx, cy, sx, sy = polygon_to_polygon(corners, others, px, py, between_sine, between_cosine)
+        if gap <= COINCIDENT:
+            return t
+        nx, ny = (sx - cx) / gap, (sy - cy) / gap
+        bx_u, by_u = _to_body(ux, uy, sine, cosine)
+        fastest = bx_u * nx + by_u * ny + turning
+        if fastest * (1.0 - t) < gap:
+            return NO_CONTACT
+        approach_x = bx_u - turn * cy + other_turn * (sy - py)
+        approach_y = by_u + turn * cx - other_turn * (sx - px)
+        if gap <= TOLERANCE and approach_x * nx + approach_y * ny > 0.0:
+            return t
+        t += max(gap - 0.5 * TOLERANCE, 0.5 * TOLERANCE) / fastest
+    return NO_CONTACT
+
+
 @inlined
 def wall_cell(x, y, grid, grid_shape):
     """Number of the grid cell that serves position (x, y)."""

@@ -12,6 +12,7 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep.kernels.approx import sincos64
 from sidestep.kernels.bodies import WAS_HERE, WAS_X, WAS_Y, separate_bodies
 from sidestep.kernels.dynamics import (
     ROBOT_HEADING,
@@ -51,6 +52,7 @@ from sidestep.kernels.sweep import (
     sweep_circles,
     sweep_polygon_circle,
     sweep_polygon_walls,
+    sweep_polygons,
 )
 
 # status (R, STATUS_ROWS) int32: what happened to each robot in the last step
@@ -74,8 +76,9 @@ FAR = 1.0e3
 # rules float64; the rows after these are the referee's (``kernels.referee``)
 RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT = 0, 1, 2
 
-# body (BODY_ROWS, 2) float64: first row (corners, radius) — a disc has 0 corners — then the corners
-BODY_ROWS = 9
+# body (BODY_ROWS, 2) float64: first row (corners, radius) — a disc has 0 corners — then up to 8 corners; then, of a
+# vehicle with corners, (number of discs that cover it, index of the first) and (x of the first, m between two)
+COVER, COVER_X, BODY_ROWS = 9, 10, 11
 
 
 @kernel(forceinline=True)
@@ -132,6 +135,22 @@ def step_world(
             robots[r], goals[r], before[WAS_X, people + r], before[WAS_Y, people + r], rules, status[r], measures[r]
         )
         mirror_robot(agents, people + r, robots[r])
+        if body[r, COVER, 0] > 0.0:
+            mirror_cover(agents, people + robots.shape[0], robots[r], body[r])
+
+
+@kernel
+def mirror_cover(agents, first, robot, body):
+    """Show a long vehicle to the people as a row of discs, in the columns from ``first`` on that are its own."""
+    sine, cosine = sincos64(robot[ROBOT_HEADING])
+    for k in range(int(body[COVER, 0])):
+        ahead = body[COVER_X, 0] + k * body[COVER_X, 1]
+        column = first + int(body[COVER, 1]) + k
+        agents[PX, column] = np.float32(robot[ROBOT_X] + ahead * cosine)
+        agents[PY, column] = np.float32(robot[ROBOT_Y] + ahead * sine)
+        agents[VX, column] = np.float32(robot[ROBOT_VX] - robot[ROBOT_OMEGA] * ahead * sine)
+        agents[VY, column] = np.float32(robot[ROBOT_VY] + robot[ROBOT_OMEGA] * ahead * cosine)
+        agents[HEADING, column] = np.float32(robot[ROBOT_HEADING])
 
 
 @kernel(forceinline=True)
@@ -177,29 +196,38 @@ def move_robot(robot, body, limits, dynamics, command, applied, status, measures
 
 @kernel(forceinline=True)
 def sweep_contacts(agents, flags, people, robots, body, before, contact, status, measures, dt):
-    """First touch of each robot with each other agent inside the step, both moving evenly from where they were."""
-    columns = agents.shape[1]
+    """First touch of each robot with each other agent inside the step, both moving evenly from where they were. People
+    and other robots are discs; vehicles are met by their outlines."""
     for r in range(robots.shape[0]):
         own = people + r
         x0, y0 = np.float64(before[WAS_X, own]), np.float64(before[WAS_Y, own])
         vx, vy = (robots[r, ROBOT_X] - x0) / dt, (robots[r, ROBOT_Y] - y0) / dt
-        radius = np.float64(agents[RADIUS, own])
+        radius = np.float64(agents[RADIUS, own]) if body[r, COVER, 0] == 0.0 else body[r, 0, 1]
         nearest = FAR
         status[r, TOUCHED] = 0
-        for j in range(columns):
+        for j in range(people + robots.shape[0]):
             contact[r, j] = NO_CONTACT
             if j == own or flags[ACTIVE, j] != 1:
                 continue
             now_x, now_y = np.float64(agents[PX, j]), np.float64(agents[PY, j])
+            other = np.float64(agents[RADIUS, j])
+            is_vehicle = False
             if j >= people:
                 now_x, now_y = robots[j - people, ROBOT_X], robots[j - people, ROBOT_Y]
+                is_vehicle = body[j - people, COVER, 0] > 0.0
+                if is_vehicle:
+                    other = body[j - people, 0, 1]
             was_x, was_y = np.float64(before[WAS_X, j]), np.float64(before[WAS_Y, j])
             wx, wy = (now_x - was_x) / dt, (now_y - was_y) / dt
             if before[WAS_HERE, j] == 0.0:  # came in at the end of this step: meets the robot where it is then
                 was_x, was_y, wx, wy = x0 + now_x - robots[r, ROBOT_X], y0 + now_y - robots[r, ROBOT_Y], vx, vy
-            other = np.float64(agents[RADIUS, j])
             fraction, gap = sweep_circles(x0, y0, vx, vy, radius, was_x, was_y, wx, wy, other, dt)
-            if body[r, 0, 0] > 0.0 and fraction <= 1.0:
+            if fraction <= 1.0 and is_vehicle:
+                fraction = _sweep_vehicle(
+                    robots[r], body[r], x0, y0, vx, vy, radius, robots[j - people], body[j - people], was_x, was_y, wx,
+                    wy, dt,
+                )  # fmt: skip
+            elif fraction <= 1.0 and body[r, 0, 0] > 0.0:
                 corners = body[r, 1 : 1 + int(body[r, 0, 0])]
                 start = robots[r, ROBOT_HEADING] - robots[r, ROBOT_OMEGA] * dt
                 fraction = sweep_polygon_circle(
@@ -211,6 +239,21 @@ def sweep_contacts(agents, flags, people, robots, body, before, contact, status,
             if j < people:
                 nearest = min(nearest, gap)
         measures[r, NEAREST] = nearest
+
+
+@kernel
+def _sweep_vehicle(robot, body, x0, y0, vx, vy, radius, vehicle, outline, was_x, was_y, wx, wy, dt):
+    """First contact of a robot, a disc or a polygon, with the outline of a vehicle."""
+    corners = outline[1 : 1 + int(outline[0, 0])]
+    omega = vehicle[ROBOT_OMEGA]
+    heading = vehicle[ROBOT_HEADING] - omega * dt
+    if body[0, 0] == 0.0:
+        return sweep_polygon_circle(was_x, was_y, heading, wx, wy, omega, corners, x0, y0, vx, vy, radius, dt)
+    turn = robot[ROBOT_OMEGA]
+    return sweep_polygons(
+        x0, y0, robot[ROBOT_HEADING] - turn * dt, vx, vy, turn, body[1 : 1 + int(body[0, 0])], was_x, was_y, heading,
+        wx, wy, omega, corners, dt,
+    )  # fmt: skip
 
 
 @kernel(forceinline=True)

@@ -1,114 +1,59 @@
 """Metrics: pure functions of an episode record, one file per family, and their aggregation over episodes.
 
-``series`` derives time series from a record (viewers plot them too), ``score`` scores one record,
-``aggregate`` makes the table of many, ``dialects`` holds other published definitions, ``catalogue`` writes
-the page. Nothing here simulates or reads files.
+``series`` derives time series from a record (viewers plot them too), ``score`` scores one record, ``aggregate`` makes
+the table of many with ``statistics`` and ``rates``, ``sources`` names the publications and the dialects (other
+published definitions). Nothing here simulates or reads files.
 """
 
-METRICS: dict[str, str] = {
-    "success": "sidestep.metrics.outcome:SUCCESS",
-    "pedestrian_collision": "sidestep.metrics.outcome:PEDESTRIAN_COLLISION",
-    "environment_collision": "sidestep.metrics.outcome:ENVIRONMENT_COLLISION",
-    "vehicle_collision": "sidestep.metrics.outcome:VEHICLE_COLLISION",
-    "timeout": "sidestep.metrics.outcome:TIMEOUT",
-    "group_intrusion": "sidestep.metrics.outcome:GROUP_INTRUSION",
-    "disobeyed": "sidestep.metrics.outcome:DISOBEYED",
-    "off_route": "sidestep.metrics.outcome:OFF_ROUTE",
-    "lane_invasion": "sidestep.metrics.outcome:LANE_INVASION",
-    "frozen": "sidestep.metrics.outcome:FROZEN",
-    "policy_error": "sidestep.metrics.outcome:POLICY_ERROR",
-    "completed": "sidestep.metrics.outcome:COMPLETED",
-    "pedestrian_collisions": "sidestep.metrics.collisions:PEDESTRIAN_COLLISIONS",
-    "wall_collisions": "sidestep.metrics.collisions:WALL_COLLISIONS",
-    "vehicle_collisions": "sidestep.metrics.collisions:VEHICLE_COLLISIONS",
-    "collisions": "sidestep.metrics.collisions:COLLISIONS",
-    "robot_on_person_collisions": "sidestep.metrics.collisions:ROBOT_ON_PERSON_COLLISIONS",
-    "person_on_robot_collisions": "sidestep.metrics.collisions:PERSON_ON_ROBOT_COLLISIONS",
-    "collision_intensity": "sidestep.metrics.collisions:COLLISION_INTENSITY",
-    "path_length": "sidestep.metrics.path:PATH_LENGTH",
-    "distance_driven": "sidestep.metrics.path:DISTANCE_DRIVEN",
-    "path_length_ratio": "sidestep.metrics.path:PATH_LENGTH_RATIO",
-    "path_efficiency": "sidestep.metrics.path:PATH_EFFICIENCY",
-    "spl": "sidestep.metrics.path:SPL",
-    "path_irregularity": "sidestep.metrics.path:PATH_IRREGULARITY",
-    "heading_change": "sidestep.metrics.path:HEADING_CHANGE",
-    "heading_change_rate": "sidestep.metrics.path:HEADING_CHANGE_RATE",
-    "time_to_goal": "sidestep.metrics.progress:TIME_TO_GOAL",
-    "path_traversal_time": "sidestep.metrics.progress:PATH_TRAVERSAL_TIME",
-    "aggregated_time": "sidestep.metrics.progress:AGGREGATED_TIME",
-    "route_completion": "sidestep.metrics.progress:ROUTE_COMPLETION",
-    "goal_traversal_ratio": "sidestep.metrics.progress:GOAL_TRAVERSAL_RATIO",
-    "minimum_goal_distance": "sidestep.metrics.progress:MINIMUM_GOAL_DISTANCE",
-    "final_goal_distance": "sidestep.metrics.progress:FINAL_GOAL_DISTANCE",
-    "failure_to_progress": "sidestep.metrics.progress:FAILURE_TO_PROGRESS",
-    "stalled_time": "sidestep.metrics.progress:STALLED_TIME",
-    "time_not_moving": "sidestep.metrics.progress:TIME_NOT_MOVING",
-    "speed_min": "sidestep.metrics.motion:SPEED_MIN",
-    "speed_avg": "sidestep.metrics.motion:SPEED_AVG",
-    "speed_max": "sidestep.metrics.motion:SPEED_MAX",
-    "acceleration_min": "sidestep.metrics.motion:ACCELERATION_MIN",
-    "acceleration_avg": "sidestep.metrics.motion:ACCELERATION_AVG",
-    "acceleration_max": "sidestep.metrics.motion:ACCELERATION_MAX",
-    "jerk_min": "sidestep.metrics.motion:JERK_MIN",
-    "jerk_avg": "sidestep.metrics.motion:JERK_AVG",
-    "jerk_max": "sidestep.metrics.motion:JERK_MAX",
-    "energy": "sidestep.metrics.motion:ENERGY",
-    "oscillations": "sidestep.metrics.motion:OSCILLATIONS",
-    "angular_speed_avg": "sidestep.metrics.motion:ANGULAR_SPEED_AVG",
-    "direction_reversals": "sidestep.metrics.motion:DIRECTION_REVERSALS",
-    "backward_motion": "sidestep.metrics.motion:BACKWARD_MOTION",
-    "closest_pedestrian_distance": "sidestep.metrics.pedestrians:CLOSEST_PEDESTRIAN_DISTANCE",
-    "average_closest_pedestrian_distance": "sidestep.metrics.pedestrians:AVERAGE_CLOSEST_PEDESTRIAN_DISTANCE",
-    "average_pedestrian_distance": "sidestep.metrics.pedestrians:AVERAGE_PEDESTRIAN_DISTANCE",
-    "minimum_pedestrian_distance": "sidestep.metrics.pedestrians:MINIMUM_PEDESTRIAN_DISTANCE",
-    "maximum_pedestrian_distance": "sidestep.metrics.pedestrians:MAXIMUM_PEDESTRIAN_DISTANCE",
-    "time_to_collision_min": "sidestep.metrics.pedestrians:TIME_TO_COLLISION_MIN",
-    "time_to_collision_avg": "sidestep.metrics.pedestrians:TIME_TO_COLLISION_AVG",
-    "average_pedestrian_speed": "sidestep.metrics.pedestrians:AVERAGE_PEDESTRIAN_SPEED",
-    "minimum_vehicle_distance": "sidestep.metrics.pedestrians:MINIMUM_VEHICLE_DISTANCE",
-    "people_delayed": "sidestep.metrics.reactivity:PEOPLE_DELAYED",
-    "mean_delay_caused": "sidestep.metrics.reactivity:MEAN_DELAY_CAUSED",
-    "total_delay_caused": "sidestep.metrics.reactivity:TOTAL_DELAY_CAUSED",
-    "max_delay_caused": "sidestep.metrics.reactivity:MAX_DELAY_CAUSED",
-    "people_disturbed": "sidestep.metrics.reactivity:PEOPLE_DISTURBED",
-    "total_detour_caused": "sidestep.metrics.reactivity:TOTAL_DETOUR_CAUSED",
-    "intimate_space_intrusion": "sidestep.metrics.personal_space:INTIMATE_SPACE_INTRUSION",
-    "personal_space_intrusion": "sidestep.metrics.personal_space:PERSONAL_SPACE_INTRUSION",
-    "social_space_intrusion": "sidestep.metrics.personal_space:SOCIAL_SPACE_INTRUSION",
-    "time_within_1_2m": "sidestep.metrics.personal_space:TIME_WITHIN_1_2M",
-    "group_intimate_space_intrusion": "sidestep.metrics.personal_space:GROUP_INTIMATE_SPACE_INTRUSION",
-    "group_personal_space_intrusion": "sidestep.metrics.personal_space:GROUP_PERSONAL_SPACE_INTRUSION",
-    "group_social_space_intrusion": "sidestep.metrics.personal_space:GROUP_SOCIAL_SPACE_INTRUSION",
-    "intimate_space_violations": "sidestep.metrics.personal_space:INTIMATE_SPACE_VIOLATIONS",
-    "personal_space_violations": "sidestep.metrics.personal_space:PERSONAL_SPACE_VIOLATIONS",
-    "intimate_violations_by_robot": "sidestep.metrics.personal_space:INTIMATE_VIOLATIONS_BY_ROBOT",
-    "personal_violations_by_robot": "sidestep.metrics.personal_space:PERSONAL_VIOLATIONS_BY_ROBOT",
-    "space_compliance": "sidestep.metrics.personal_space:SPACE_COMPLIANCE",
-    "social_force_on_people": "sidestep.metrics.forces:SOCIAL_FORCE_ON_PEOPLE",
-    "social_force_on_robot": "sidestep.metrics.forces:SOCIAL_FORCE_ON_ROBOT",
-    "obstacle_force_on_robot": "sidestep.metrics.forces:OBSTACLE_FORCE_ON_ROBOT",
-    "obstacle_force_on_people_avg": "sidestep.metrics.forces:OBSTACLE_FORCE_ON_PEOPLE_AVG",
-    "obstacle_force_on_people_max": "sidestep.metrics.forces:OBSTACLE_FORCE_ON_PEOPLE_MAX",
-    "social_work": "sidestep.metrics.forces:SOCIAL_WORK",
-    "obstacle_clearance_min": "sidestep.metrics.forces:OBSTACLE_CLEARANCE_MIN",
-    "obstacle_clearance_avg": "sidestep.metrics.forces:OBSTACLE_CLEARANCE_AVG",
-    "failures": "sidestep.metrics.sidewalk:FAILURES",
-    "off_route_count": "sidestep.metrics.sidewalk:OFF_ROUTE_COUNT",
-    "freeze_count": "sidestep.metrics.sidewalk:FREEZE_COUNT",
-    "failures_per_100m": "sidestep.metrics.sidewalk:FAILURES_PER_100M",
-    "collisions_per_100m": "sidestep.metrics.sidewalk:COLLISIONS_PER_100M",
-    "off_route_per_100m": "sidestep.metrics.sidewalk:OFF_ROUTE_PER_100M",
-    "freezes_per_100m": "sidestep.metrics.sidewalk:FREEZES_PER_100M",
-    "pedestrian_contact": "sidestep.metrics.sidewalk:PEDESTRIAN_CONTACT",
-    "success_pedestrian_distance": "sidestep.metrics.sidewalk:SUCCESS_PEDESTRIAN_DISTANCE",
-    "social_compliance": "sidestep.metrics.sidewalk:SOCIAL_COMPLIANCE",
-    "wait_obedience": "sidestep.metrics.interactions:WAIT_OBEDIENCE",
-    "proceed_obedience": "sidestep.metrics.interactions:PROCEED_OBEDIENCE",
-    "event_happened": "sidestep.metrics.interactions:EVENT_HAPPENED",
-    "companion_share": "sidestep.metrics.interactions:COMPANION_SHARE",
-    "companion_distance": "sidestep.metrics.interactions:COMPANION_DISTANCE",
-    "planning_time_avg": "sidestep.metrics.planning:PLANNING_TIME_AVG",
-    "planning_time_max": "sidestep.metrics.planning:PLANNING_TIME_MAX",
-    "limits_applied": "sidestep.metrics.planning:LIMITS_APPLIED",
+_FAMILIES: dict[str, str] = {
+    "outcome": (
+        "success pedestrian_collision environment_collision vehicle_collision timeout group_intrusion "
+        "disobeyed off_route lane_invasion frozen policy_error completed"
+    ),
+    "collisions": (
+        "pedestrian_collisions wall_collisions vehicle_collisions collisions robot_on_person_collisions "
+        "person_on_robot_collisions collision_intensity"
+    ),
+    "path": (
+        "path_length distance_driven path_length_ratio path_efficiency spl path_irregularity heading_change "
+        "heading_change_rate"
+    ),
+    "progress": (
+        "time_to_goal path_traversal_time aggregated_time route_completion goal_traversal_ratio "
+        "minimum_goal_distance final_goal_distance failure_to_progress stalled_time time_not_moving"
+    ),
+    "motion": (
+        "speed_min speed_avg speed_max acceleration_min acceleration_avg acceleration_max jerk_min jerk_avg "
+        "jerk_max energy oscillations angular_speed_avg direction_reversals backward_motion"
+    ),
+    "pedestrians": (
+        "closest_pedestrian_distance average_closest_pedestrian_distance average_pedestrian_distance "
+        "minimum_pedestrian_distance maximum_pedestrian_distance time_to_collision_min time_to_collision_avg "
+        "average_pedestrian_speed minimum_vehicle_distance"
+    ),
+    "reactivity": (
+        "people_delayed mean_delay_caused total_delay_caused max_delay_caused people_disturbed total_detour_caused"
+    ),
+    "personal_space": (
+        "intimate_space_intrusion personal_space_intrusion social_space_intrusion time_within_1_2m "
+        "group_intimate_space_intrusion group_personal_space_intrusion group_social_space_intrusion "
+        "intimate_space_violations personal_space_violations intimate_violations_by_robot "
+        "personal_violations_by_robot space_compliance"
+    ),
+    "forces": (
+        "social_force_on_people social_force_on_robot obstacle_force_on_robot obstacle_force_on_people_avg "
+        "obstacle_force_on_people_max social_work obstacle_clearance_min obstacle_clearance_avg"
+    ),
+    "sidewalk": (
+        "failures off_route_count freeze_count failures_per_100m collisions_per_100m off_route_per_100m "
+        "freezes_per_100m pedestrian_contact success_pedestrian_distance social_compliance"
+    ),
+    "interactions": "wait_obedience proceed_obedience event_happened companion_share companion_distance",
+    "planning": "planning_time_avg planning_time_max limits_applied",
 }
-"""Name → where its ``Metric`` is, in the order of tables and pages."""
+"""Module → names of its metrics, in the order of tables and pages."""
+
+METRICS: dict[str, str] = {
+    name: f"sidestep.metrics.{module}:{name.upper()}" for module, names in _FAMILIES.items() for name in names.split()
+}
+"""Name → where its ``Metric`` is."""

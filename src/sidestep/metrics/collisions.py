@@ -94,7 +94,6 @@ def _count(name: str, what: str, source: str, subjects: tuple[str, ...]) -> Metr
         distance="surface",
         validity=_ALWAYS,
         function=make_collision_count(*subjects),
-        dialects={},
     )
 
 
@@ -133,7 +132,6 @@ ROBOT_ON_PERSON_COLLISIONS = Metric(
     distance="surface",
     validity=_ALWAYS,
     function=robot_on_person_collisions,
-    dialects={},
 )
 PERSON_ON_ROBOT_COLLISIONS = Metric(
     name="person_on_robot_collisions",
@@ -144,7 +142,6 @@ PERSON_ON_ROBOT_COLLISIONS = Metric(
     distance="surface",
     validity=_ALWAYS,
     function=person_on_robot_collisions,
-    dialects={},
 )
 COLLISION_INTENSITY = Metric(
     name="collision_intensity",
@@ -156,5 +153,4 @@ COLLISION_INTENSITY = Metric(
     distance="surface",
     validity="Episodes with a collision with a person.",
     function=collision_intensity,
-    dialects={},
 )

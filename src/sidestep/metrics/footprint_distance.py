@@ -34,6 +34,12 @@ def point_to_segment(point: FloatArray, start: FloatArray, end: FloatArray) -> F
     return distance
 
 
+def outline_segments(footprint: Footprint, pose: FloatArray) -> FloatArray:
+    """(S, M, 4) the edges of a polygon at each ``pose`` (S, 3), world frame."""
+    start = into_body_frame(_edges(footprint)[0], -pose[:, None, 2]) + pose[:, None, :2]
+    return np.concatenate([start, np.roll(start, -1, axis=1)], axis=-1)
+
+
 def distance_to_points(footprint: Footprint, pose: FloatArray, points: FloatArray) -> FloatArray:
     """(S, N) signed distance from the body at ``pose`` (S, 3) to ``points`` (S, N, 2); NaN for points that
     are NaN."""

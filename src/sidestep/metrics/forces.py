@@ -14,6 +14,8 @@ length.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sidestep.interfaces import Metric
@@ -86,7 +88,8 @@ def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
 
     walls = record.walls.astype(np.float64).reshape(-1, 2, 2)
     places = points(record.person_position[state, person].astype(np.float64))
-    found, distance = STRtree(linestrings(walls)).query_nearest(
+    lines: Any = linestrings(walls)
+    found, distance = STRtree(lines).query_nearest(
         places, max_distance=WALL_REACH_M, return_distance=True, all_matches=False
     )
     near = found[0]
@@ -165,7 +168,6 @@ SOCIAL_FORCE_ON_PEOPLE = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_force_on_people,
-    dialects={},
 )
 SOCIAL_FORCE_ON_ROBOT = Metric(
     name="social_force_on_robot",
@@ -178,7 +180,6 @@ SOCIAL_FORCE_ON_ROBOT = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_force_on_robot,
-    dialects={},
 )
 OBSTACLE_FORCE_ON_ROBOT = Metric(
     name="obstacle_force_on_robot",
@@ -190,7 +191,6 @@ OBSTACLE_FORCE_ON_ROBOT = Metric(
     distance="surface",
     validity="Episodes with at least one step and one wall.",
     function=obstacle_force_on_robot,
-    dialects={},
 )
 _WALL_ON_PEOPLE = (
     f"{WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) with c the distance from a person's surface to the nearest "
@@ -205,7 +205,6 @@ OBSTACLE_FORCE_ON_PEOPLE_AVG = Metric(
     distance="surface",
     validity="Episodes with people in a scene with walls.",
     function=obstacle_force_on_people_avg,
-    dialects={},
 )
 OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
     name="obstacle_force_on_people_max",
@@ -216,7 +215,6 @@ OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
     distance="surface",
     validity="Episodes with people in a scene with walls.",
     function=obstacle_force_on_people_max,
-    dialects={},
 )
 SOCIAL_WORK = Metric(
     name="social_work",
@@ -228,7 +226,6 @@ SOCIAL_WORK = Metric(
     distance="centre",
     validity=_PEOPLE,
     function=social_work,
-    dialects={},
 )
 
 
@@ -239,16 +236,6 @@ _CLEARANCE_DEFINITION = (
 )
 
 
-def obstacle_clearance_min(record: EpisodeRecord) -> MetricResult:
-    """Minimum over states of the clearance."""
-    return smallest(obstacle_clearance(record), "m", _NO_WALLS_NEAR)
-
-
-def obstacle_clearance_avg(record: EpisodeRecord) -> MetricResult:
-    """Mean over states of the clearance."""
-    return average(obstacle_clearance(record), "m", _NO_WALLS_NEAR)
-
-
 OBSTACLE_CLEARANCE_MIN = Metric(
     name="obstacle_clearance_min",
     unit="m",
@@ -257,8 +244,7 @@ OBSTACLE_CLEARANCE_MIN = Metric(
     source=f"{FRANCIS}, CD min",
     distance="surface",
     validity="Scenes with walls.",
-    function=obstacle_clearance_min,
-    dialects={},
+    function=lambda record: smallest(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
 )
 OBSTACLE_CLEARANCE_AVG = Metric(
     name="obstacle_clearance_avg",
@@ -268,6 +254,5 @@ OBSTACLE_CLEARANCE_AVG = Metric(
     source=f"{FRANCIS}, CD avg",
     distance="surface",
     validity="Scenes with walls.",
-    function=obstacle_clearance_avg,
-    dialects={},
+    function=lambda record: average(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
 )

@@ -102,14 +102,13 @@ WAIT_OBEDIENCE = Metric(
     definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
     f"{GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) "
     "in front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long as "
-    "its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against the "
-    "direction of approach: the robot must never have passed the place of the person, seen from where the robot was "
-    "when the hand rose.",
+    "its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against "
+    "the direction of approach: the robot must never have passed the place of the person, seen from where the robot "
+    "was when the hand rose.",
     source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
     distance="centre",
     validity="Episodes in which somebody made the gesture to the robot.",
     function=wait_obedience,
-    dialects={},
 )
 PROCEED_OBEDIENCE = Metric(
     name="proceed_obedience",
@@ -122,7 +121,6 @@ PROCEED_OBEDIENCE = Metric(
     distance="centre",
     validity="Episodes in which somebody made the gesture.",
     function=proceed_obedience,
-    dialects={},
 )
 
 
@@ -178,7 +176,6 @@ EVENT_HAPPENED = Metric(
     distance="centre",
     validity="Episodes whose scenario stages an event.",
     function=event_happened,
-    dialects={},
 )
 
 
@@ -226,7 +223,6 @@ COMPANION_SHARE = Metric(
     distance="surface",
     validity=_WITH_COMPANION,
     function=companion_share,
-    dialects={},
 )
 COMPANION_DISTANCE = Metric(
     name="companion_distance",
@@ -238,5 +234,4 @@ COMPANION_DISTANCE = Metric(
     distance="surface",
     validity=_WITH_COMPANION,
     function=companion_distance,
-    dialects={},
 )

@@ -79,11 +79,6 @@ def oscillations(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(sign_changes(turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)), "count")
 
 
-def angular_speed_avg(record: EpisodeRecord) -> MetricResult:
-    """Time-weighted mean of the turn rate's modulus."""
-    return average(np.abs(turn_rate(record)[1:]), "rad/s", NO_STEPS, np.diff(record.time))
-
-
 def direction_reversals(record: EpisodeRecord) -> MetricResult:
     """Changes between driving forwards and backwards."""
     if record.robot.dynamics == "holonomic":
@@ -113,7 +108,6 @@ def _statistic(
         direction=direction,
         definition=f"{_WORDS[statistic]} {quantity} over the steps: {formula}.",
         source=f"{published}{FRANCIS}, {symbol} {statistic}",
-        distance="none",
         validity=f"Episodes with {enough}.",
         function=make_motion_statistic(series, statistic, unit, f"the episode has less than {enough}"),
         dialects={
@@ -147,7 +141,6 @@ ENERGY = Metric(
     definition="Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's "
     "unit is J·s, which the paper calls joule.",
     source=f"{SOCNAVBENCH}, energy expenditure",
-    distance="none",
     validity=_COMPLETED,
     function=energy,
     dialects={socnavbench_code.NAME: socnavbench_code.energy},
@@ -159,10 +152,8 @@ OSCILLATIONS = Metric(
     definition=f"How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the "
     f"other; slower turning in between does not matter. {_TURN}",
     source=SIDESTEP,
-    distance="none",
     validity=_COMPLETED,
     function=oscillations,
-    dialects={},
 )
 ANGULAR_SPEED_AVG = Metric(
     name="angular_speed_avg",
@@ -170,10 +161,8 @@ ANGULAR_SPEED_AVG = Metric(
     direction="lower",
     definition=f"Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}",
     source=f"{SIDESTEP}, beside {HUNAVSIM}'s cumulative heading changes",
-    distance="none",
     validity="Episodes with one step.",
-    function=angular_speed_avg,
-    dialects={},
+    function=lambda record: average(np.abs(turn_rate(record)[1:]), "rad/s", NO_STEPS, np.diff(record.time)),
 )
 DIRECTION_REVERSALS = Metric(
     name="direction_reversals",
@@ -182,10 +171,8 @@ DIRECTION_REVERSALS = Metric(
     definition="How often the velocity along the heading goes from beyond "
     f"{TRAVEL_DEAD_BAND_MPS} m/s forwards to beyond it backwards or the other way round.",
     source=SIDESTEP,
-    distance="none",
     validity=f"{DRIVEN}; not those of holonomic robots.",
     function=direction_reversals,
-    dialects={},
 )
 BACKWARD_MOTION = Metric(
     name="backward_motion",
@@ -193,8 +180,6 @@ BACKWARD_MOTION = Metric(
     direction="lower",
     definition=f"Share of time in which the velocity along the heading is below -{TRAVEL_DEAD_BAND_MPS} m/s.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes with one step of a robot that is not holonomic.",
     function=backward_motion,
-    dialects={},
 )

@@ -133,8 +133,6 @@ COMPLETED = Metric(
     definition="1 if the robot reached the goal (event goal_reached), with collisions on the way or without, else 0, "
     "also where success is another thing than reaching the goal. The mean is the rate.",
     source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed",
-    distance="none",
     validity=_VALIDITY,
     function=completed,
-    dialects={},
 )

@@ -35,11 +35,6 @@ def path_length(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(step_lengths(record).sum()), "m")
 
 
-def distance_driven(record: EpisodeRecord) -> MetricResult:
-    """Σ |p_k - p_(k-1)|, however the episode ended."""
-    return MetricResult(float(step_lengths(record).sum()), "m")
-
-
 def path_length_ratio(record: EpisodeRecord) -> MetricResult:
     """L / |p_0 - goal|."""
     straight = float(goal_distance(record)[0])
@@ -122,10 +117,8 @@ PATH_LENGTH = Metric(
     direction="lower",
     definition="L = Σ_k |p_k - p_(k-1)|, the distance travelled by the robot's reference point.",
     source=f"{SOCNAVBENCH}, path length; {FRANCIS}, PL; {HUNAVSIM}",
-    distance="none",
     validity=_COMPLETED,
     function=path_length,
-    dialects={},
 )
 DISTANCE_DRIVEN = Metric(
     name="distance_driven",
@@ -134,10 +127,8 @@ DISTANCE_DRIVEN = Metric(
     definition="Σ_k |p_k - p_(k-1)| over the whole episode, however it ended. Where the robot was carried back to its "
     "route, it did not drive. The way over which failures per 100 m are counted.",
     source=SIDESTEP,
-    distance="none",
     validity="Always.",
-    function=distance_driven,
-    dialects={},
+    function=lambda record: MetricResult(float(step_lengths(record).sum()), "m"),
 )
 PATH_LENGTH_RATIO = Metric(
     name="path_length_ratio",
@@ -147,7 +138,6 @@ PATH_LENGTH_RATIO = Metric(
     "text says the "
     "inverse: path_efficiency.) Can be a little below 1, because the goal is reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 3",
-    distance="none",
     validity=f"{DRIVEN}; not those that start at the goal.",
     function=path_length_ratio,
     dialects={socnavbench_code.NAME: socnavbench_code.path_length_ratio},
@@ -161,10 +151,8 @@ PATH_EFFICIENCY = Metric(
     "of its Table 3 are the inverse: path_length_ratio.) Can be a little above 1, because the goal is "
     "reached at the goal radius.",
     source=f"{SOCNAVBENCH}, Table 1 and section 3.4",
-    distance="none",
     validity=f"{DRIVEN}; not those in which it did not have to move.",
     function=path_efficiency,
-    dialects={},
 )
 SPL = Metric(
     name="spl",
@@ -176,11 +164,9 @@ SPL = Metric(
     "straight line where the record does not know it) less rules.goal_radius_m, because a drive ends at the circle. "
     "The same in every suite.",
     source=f"{ANDERSON}; {FRANCIS}, SPL",
-    distance="none",
     validity="Episodes that do not start within the goal's circle and whose task is to reach the goal; 0 when not "
     "successful.",
     function=spl,
-    dialects={},
 )
 PATH_IRREGULARITY = Metric(
     name="path_irregularity",
@@ -189,7 +175,6 @@ PATH_IRREGULARITY = Metric(
     definition=f"Mean over the T+1 states of the angle (0 … π) between the robot's {_TRAVEL} and the vector to the "
     "goal. States exactly at the goal are left out.",
     source=f"{SOCNAVBENCH}, path irregularity",
-    distance="none",
     validity="Episodes with a state away from the goal, in which a holonomic robot moves.",
     function=path_irregularity,
     dialects={socnavbench_code.NAME: socnavbench_code.path_irregularity},
@@ -200,10 +185,8 @@ HEADING_CHANGE = Metric(
     direction="lower",
     definition=f"Cumulative changes Σ_k |θ_k - θ_(k-1)| of the {_TRAVEL}, each difference within ±π.",
     source=f"{HUNAVSIM}, cumulative heading changes; {SEAN}, path irregularity (without its planned path)",
-    distance="none",
     validity=_COMPLETED,
     function=heading_change,
-    dialects={},
 )
 HEADING_CHANGE_RATE = Metric(
     name="heading_change_rate",
@@ -211,8 +194,6 @@ HEADING_CHANGE_RATE = Metric(
     direction="lower",
     definition=f"Sum of the changes of the {_TRAVEL} over the episode's duration: how much the robot turns per second.",
     source=f"{HUNAVSIM}, cumulative heading changes, per second",
-    distance="none",
     validity="Episodes with at least one step.",
     function=heading_change_rate,
-    dialects={},
 )

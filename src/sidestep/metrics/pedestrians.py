@@ -36,26 +36,6 @@ def lowest_closest_distance(record: EpisodeRecord) -> MetricResult:
     return smallest(_capped_distance(record), "m", NOBODY)
 
 
-def average_closest_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
-    """Mean over states of the capped distance to the closest person."""
-    return average(_capped_distance(record), "m", NOBODY)
-
-
-def average_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
-    """Mean over states and people."""
-    return average(pedestrian_distance(record), "m", NOBODY)
-
-
-def minimum_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
-    """Minimum over states and people."""
-    return smallest(pedestrian_distance(record), "m", NOBODY)
-
-
-def maximum_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
-    """Maximum over states and people."""
-    return largest(pedestrian_distance(record), "m", NOBODY)
-
-
 def time_to_collision_min(record: EpisodeRecord) -> MetricResult:
     """Minimum over states of the capped time to collision."""
     return smallest(time_to_collision(record), "s", NOBODY)
@@ -70,11 +50,6 @@ def average_pedestrian_speed(record: EpisodeRecord) -> MetricResult:
     """Mean speed over states and people."""
     speeds = np.hypot(record.person_velocity[..., 0], record.person_velocity[..., 1]).astype(np.float64)
     return average(np.where(present(record), speeds, np.nan), "m/s", NOBODY)
-
-
-def minimum_vehicle_distance(record: EpisodeRecord) -> MetricResult:
-    """Minimum over states and other machines."""
-    return smallest(closest_vehicle_distance(record), "m", "there are no vehicles or other robots")
 
 
 _CLOSEST = (
@@ -107,7 +82,7 @@ AVERAGE_CLOSEST_PEDESTRIAN_DISTANCE = Metric(
     source=f"{SOCNAVBENCH}, closest pedestrian distance; {HUNAVSIM}, average distance to closest person",
     distance="surface",
     validity=_SOMEBODY,
-    function=average_closest_pedestrian_distance,
+    function=lambda record: average(_capped_distance(record), "m", NOBODY),
     dialects={socnavbench_code.NAME: socnavbench_code.average_closest_distance},
 )
 AVERAGE_PEDESTRIAN_DISTANCE = Metric(
@@ -118,8 +93,7 @@ AVERAGE_PEDESTRIAN_DISTANCE = Metric(
     source=f"{SIDESTEP}, after {HUNAVSIM}",
     distance="surface",
     validity=_SOMEBODY,
-    function=average_pedestrian_distance,
-    dialects={},
+    function=lambda record: average(pedestrian_distance(record), "m", NOBODY),
 )
 MINIMUM_PEDESTRIAN_DISTANCE = Metric(
     name="minimum_pedestrian_distance",
@@ -129,8 +103,7 @@ MINIMUM_PEDESTRIAN_DISTANCE = Metric(
     source=f"{HUNAVSIM}, minimum distance to people; {FRANCIS}, DH min; {SEAN}",
     distance="surface",
     validity=_SOMEBODY,
-    function=minimum_pedestrian_distance,
-    dialects={},
+    function=lambda record: smallest(pedestrian_distance(record), "m", NOBODY),
 )
 MAXIMUM_PEDESTRIAN_DISTANCE = Metric(
     name="maximum_pedestrian_distance",
@@ -140,8 +113,7 @@ MAXIMUM_PEDESTRIAN_DISTANCE = Metric(
     source=f"{HUNAVSIM}, maximum distance to people",
     distance="surface",
     validity=_SOMEBODY,
-    function=maximum_pedestrian_distance,
-    dialects={},
+    function=lambda record: largest(pedestrian_distance(record), "m", NOBODY),
 )
 TIME_TO_COLLISION_MIN = Metric(
     name="time_to_collision_min",
@@ -171,21 +143,17 @@ AVERAGE_PEDESTRIAN_SPEED = Metric(
     direction="higher",
     definition="Mean over all states and people present of their speed: how much the crowd is slowed down.",
     source=f"{KATYAL}; {HUNAVSIM}",
-    distance="none",
     validity=_SOMEBODY,
     function=average_pedestrian_speed,
-    dialects={},
 )
 MINIMUM_VEHICLE_DISTANCE = Metric(
     name="minimum_vehicle_distance",
     unit="m",
     direction="higher",
-    definition="Minimum over all states of the distance from the robot's surface to the enclosing circle of "
-    "the nearest vehicle or "
-    "other robot.",
+    definition="Minimum over all states of the distance from the robot's surface to the outline of the nearest vehicle "
+    "or the enclosing circle of the nearest other robot.",
     source=SIDESTEP,
     distance="surface",
     validity="Episodes with vehicles or other robots.",
-    function=minimum_vehicle_distance,
-    dialects={},
+    function=lambda record: smallest(closest_vehicle_distance(record), "m", "there are no vehicles or other robots"),
 )

@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 
 from sidestep.interfaces import Direction, Metric
-from sidestep.kernels.layout import GROUP_GAP_M
 from sidestep.metrics.footprint_distance import distance_to_segments
 from sidestep.metrics.series import (
     NOBODY,
@@ -150,46 +149,6 @@ def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     return smallest_per_state(np.stack(distances, axis=1))
 
 
-def groups_crossed(record: EpisodeRecord, within_m: float = GROUP_GAP_M) -> list[tuple[int, int]]:
-    """(state, group) of every group that the robot passed through, once each: in the step that led to the state, its
-    reference point crossed the line between two members, as they stand and belong together in that state, who are at
-    most ``within_m`` apart. The referee's rule, from the record alone.
-
-    After a reset the step begins where the robot was put: its position after the step, less its velocity times step_s.
-    """
-    resets = {round(event.time / record.step_s) for event in record.events if event.kind == "reset"}
-    found: list[tuple[int, int]] = []
-    for state in range(1, len(record.time)):
-        end = record.robot_pose[state, :2]
-        start = record.robot_pose[state - 1, :2]
-        if state - 1 in resets:
-            start = end - record.robot_velocity[state, :2] * record.step_s
-        group = np.where(present(record)[state], record.person_group[state], -1)
-        seen = {number for _, number in found}
-        for number in np.unique(group[group >= 0]).tolist():
-            members = record.person_position[state, group == number].astype(np.float64)
-            if number not in seen and _passes_between(start, end, members, within_m):
-                found.append((state, int(number)))
-    return found
-
-
-def _passes_between(start: FloatArray, end: FloatArray, members: FloatArray, within_m: float) -> bool:
-    """Whether the way from ``start`` to ``end`` crosses the line between two ``members`` (K, 2); standing on the line
-    at the start is no crossing, for the step before crossed it."""
-    first, second = np.triu_indices(len(members), k=1)
-    a, b = members[first], members[second]
-    near = ((a - b) ** 2).sum(axis=1) <= within_m**2
-    before, after = _side(a, b, start), _side(a, b, end)
-    crosses = (before != 0.0) & (before * after <= 0.0) & (_side(start, end, a) * _side(start, end, b) <= 0.0)
-    return bool((near & crosses).any())
-
-
-def _side(start: FloatArray, end: FloatArray, point: FloatArray) -> FloatArray:
-    """On which side of the line from ``start`` to ``end`` a point is: the sign of the cross product, 0 on it."""
-    along, to = end - start, point - start
-    return np.asarray(along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0])
-
-
 def _hull_distance(record: EpisodeRecord, points: FloatArray, states: BoolArray) -> FloatArray:
     """(S,) distance from the robot to the convex hull of ``points`` (S, K, 2), NaN where absent.
 
@@ -238,7 +197,6 @@ def _intrusion(zone: str) -> Metric:
         distance="surface",
         validity=_SOMEBODY,
         function=make_intrusion(zone),
-        dialects={},
     )
 
 
@@ -258,7 +216,6 @@ def _group_intrusion(zone: str) -> Metric:
         distance="surface",
         validity="Episodes in which two members of a group were present together.",
         function=make_group_intrusion(zone),
-        dialects={},
     )
 
 
@@ -274,7 +231,6 @@ def _violations(zone: str) -> Metric:
         distance="surface",
         validity=_SOMEBODY,
         function=make_violation_count(zone),
-        dialects={},
     )
 
 
@@ -291,7 +247,6 @@ def _blame(zone: str) -> Metric:
         distance="surface",
         validity="Episodes in which a person and the robot came that near to each other.",
         function=make_blame_share(zone),
-        dialects={},
     )
 
 
@@ -312,7 +267,6 @@ TIME_WITHIN_1_2M = Metric(
     distance="surface",
     validity=_SOMEBODY,
     function=time_within,
-    dialects={},
 )
 INTIMATE_SPACE_VIOLATIONS = _violations("intimate")
 PERSONAL_SPACE_VIOLATIONS = _violations("personal")
@@ -329,5 +283,4 @@ SPACE_COMPLIANCE = Metric(
     distance="surface",
     validity=_SOMEBODY,
     function=space_compliance,
-    dialects={},
 )

@@ -7,25 +7,8 @@ import numpy as np
 from sidestep.interfaces import Metric
 from sidestep.metrics.series import NO_STEPS, average, largest
 from sidestep.metrics.sources import SIDESTEP, SOCNAVBENCH
-from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 
 _NEVER_ASKED = "the policy was never asked"
-
-
-def planning_time_avg(record: EpisodeRecord) -> MetricResult:
-    """Mean wall-clock time of a call of the policy."""
-    return average(record.planning_time, "s", _NEVER_ASKED)
-
-
-def planning_time_max(record: EpisodeRecord) -> MetricResult:
-    """Longest wall-clock time of a call of the policy."""
-    return largest(record.planning_time, "s", _NEVER_ASKED)
-
-
-def limits_applied(record: EpisodeRecord) -> MetricResult:
-    """Share of steps in which the command was cut to the robot's limits."""
-    return average((record.limited != 0).astype(np.float64), "ratio", NO_STEPS)
 
 
 PLANNING_TIME_AVG = Metric(
@@ -34,10 +17,8 @@ PLANNING_TIME_AVG = Metric(
     direction="lower",
     definition="Mean wall-clock time of a call of the policy. Depends on the machine.",
     source=f"{SOCNAVBENCH}, average planning wait time",
-    distance="none",
     validity="Episodes in which the policy answered at least once.",
-    function=planning_time_avg,
-    dialects={},
+    function=lambda record: average(record.planning_time, "s", _NEVER_ASKED),
 )
 PLANNING_TIME_MAX = Metric(
     name="planning_time_max",
@@ -45,10 +26,8 @@ PLANNING_TIME_MAX = Metric(
     direction="lower",
     definition="Longest wall-clock time of a call of the policy. Depends on the machine.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes in which the policy answered at least once.",
-    function=planning_time_max,
-    dialects={},
+    function=lambda record: largest(record.planning_time, "s", _NEVER_ASKED),
 )
 LIMITS_APPLIED = Metric(
     name="limits_applied",
@@ -56,8 +35,6 @@ LIMITS_APPLIED = Metric(
     direction="none",
     definition="Share of steps in which a limit of the robot (speed, turn rate, acceleration, …) changed the command.",
     source=SIDESTEP,
-    distance="none",
     validity="Episodes with at least one step.",
-    function=limits_applied,
-    dialects={},
+    function=lambda record: average((record.limited != 0).astype(np.float64), "ratio", NO_STEPS),
 )

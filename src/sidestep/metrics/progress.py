@@ -142,16 +142,6 @@ def goal_traversal_ratio(record: EpisodeRecord) -> MetricResult:
     return MetricResult(float(distance[-1] / distance[0]), "ratio")
 
 
-def minimum_goal_distance(record: EpisodeRecord) -> MetricResult:
-    """min |p_k - goal|."""
-    return MetricResult(float(goal_distance(record).min()), "m")
-
-
-def final_goal_distance(record: EpisodeRecord) -> MetricResult:
-    """|p_T - goal|."""
-    return MetricResult(float(goal_distance(record)[-1]), "m")
-
-
 def failure_to_progress(record: EpisodeRecord) -> MetricResult:
     """Number of separate periods without enough progress."""
     if not record.steps:
@@ -187,10 +177,8 @@ TIME_TO_GOAL = Metric(
     direction="lower",
     definition="Simulated time at which the goal was reached (event goal_reached).",
     source=f"{FRANCIS}, T; {HUNAVSIM}, time to reach the goal",
-    distance="none",
     validity=f"{DRIVEN}.",
     function=time_to_goal,
-    dialects={},
 )
 PATH_TRAVERSAL_TIME = Metric(
     name="path_traversal_time",
@@ -198,10 +186,8 @@ PATH_TRAVERSAL_TIME = Metric(
     direction="lower",
     definition="Simulated time from the first observation to the end of the episode.",
     source=f"{SOCNAVBENCH}, path traversal time",
-    distance="none",
     validity=f"{DRIVEN}: another one is short, but no better.",
     function=path_traversal_time,
-    dialects={},
 )
 AGGREGATED_TIME = Metric(
     name="aggregated_time",
@@ -212,10 +198,8 @@ AGGREGATED_TIME = Metric(
     "their way when the episode ends count up to then. Comparable only over the same episodes, with the same people.",
     source=f"{FRANCIS}, AT (time for cooperating agents to reach their goals), with the end of walking for a person's "
     "goal, which a record does not hold",
-    distance="none",
     validity=f"{DRIVEN}.",
     function=aggregated_time,
-    dialects={},
 )
 ROUTE_COMPLETION = Metric(
     name="route_completion",
@@ -228,10 +212,8 @@ ROUTE_COMPLETION = Metric(
     "stretch again. Without a route: 1 - min_k |p_k - goal| / |p_0 - goal|. 1 when the goal was reached "
     "without being carried.",
     source=f"{CARLA}; {SIDESTEP} for the case without a route",
-    distance="none",
     validity="Episodes that do not start at the goal.",
     function=route_completion,
-    dialects={},
 )
 GOAL_TRAVERSAL_RATIO = Metric(
     name="goal_traversal_ratio",
@@ -239,7 +221,6 @@ GOAL_TRAVERSAL_RATIO = Metric(
     direction="lower",
     definition="|p_T - goal| / |p_0 - goal|, the share of the straight way that was left at the end.",
     source=f"{SOCNAVBENCH}, goal traversal ratio",
-    distance="none",
     validity="Episodes in which the goal was not reached and that did not start at it.",
     function=goal_traversal_ratio,
     dialects={socnavbench_code.NAME: socnavbench_code.goal_traversal_ratio},
@@ -252,8 +233,7 @@ MINIMUM_GOAL_DISTANCE = Metric(
     source=f"{SEAN}, minimum distance to target",
     distance="centre",
     validity="Always.",
-    function=minimum_goal_distance,
-    dialects={},
+    function=lambda record: MetricResult(float(goal_distance(record).min()), "m"),
 )
 FINAL_GOAL_DISTANCE = Metric(
     name="final_goal_distance",
@@ -263,8 +243,7 @@ FINAL_GOAL_DISTANCE = Metric(
     source=f"{SEAN}, final distance to target",
     distance="centre",
     validity="Always.",
-    function=final_goal_distance,
-    dialects={},
+    function=lambda record: MetricResult(float(goal_distance(record)[-1]), "m"),
 )
 FAILURE_TO_PROGRESS = Metric(
     name="failure_to_progress",
@@ -275,10 +254,8 @@ FAILURE_TO_PROGRESS = Metric(
     f"{PROGRESS_WINDOW_S:g} s. The first {PROGRESS_WINDOW_S:g} s cannot fail. Grows with the length of the episode, so "
     "fewer is not better where episodes fail early.",
     source=f"{FRANCIS}, FP, which leaves the two parameters open",
-    distance="none",
     validity="Episodes with one step.",
     function=failure_to_progress,
-    dialects={},
 )
 STALLED_TIME = Metric(
     name="stalled_time",
@@ -287,10 +264,8 @@ STALLED_TIME = Metric(
     definition=f"Time in which the speed is below {STALLED_BELOW_MPS:g} m/s, turning on the spot or not. Grows with "
     "the length of the episode, so less is not better where episodes fail early.",
     source=f"{FRANCIS}, ST, with the speed below which rules.frozen_after_s counts as standing",
-    distance="none",
     validity="Episodes with one step.",
     function=stalled_time,
-    dialects={},
 )
 TIME_NOT_MOVING = Metric(
     name="time_not_moving",
@@ -300,8 +275,6 @@ TIME_NOT_MOVING = Metric(
     f"{NOT_TURNING_BELOW_RADPS:g} rad/s. Grows with the length of the episode, so less is not better where episodes "
     "fail early.",
     source=f"{SEAN}, time not moving, with the thresholds of {HUNAVSIM}",
-    distance="none",
     validity="Episodes with one step.",
     function=time_not_moving,
-    dialects={},
 )

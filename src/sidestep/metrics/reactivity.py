@@ -86,10 +86,8 @@ PEOPLE_DELAYED = Metric(
     direction="none",
     definition=f"Number of people that the robot delayed. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
-    distance="none",
     validity=_REACTING,
     function=people_delayed,
-    dialects={},
 )
 MEAN_DELAY_CAUSED = Metric(
     name="mean_delay_caused",
@@ -97,10 +95,8 @@ MEAN_DELAY_CAUSED = Metric(
     direction="lower",
     definition=f"Mean delay of the people that the robot delayed. Delay: {_DELAY}.",
     source=SIDESTEP,
-    distance="none",
     validity=_SOMEBODY,
     function=mean_delay_caused,
-    dialects={},
 )
 TOTAL_DELAY_CAUSED = Metric(
     name="total_delay_caused",
@@ -108,10 +104,8 @@ TOTAL_DELAY_CAUSED = Metric(
     direction="none",
     definition=f"Sum of the delays of all people; 0 if nobody was delayed. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
-    distance="none",
     validity=_REACTING,
     function=total_delay_caused,
-    dialects={},
 )
 MAX_DELAY_CAUSED = Metric(
     name="max_delay_caused",
@@ -119,10 +113,8 @@ MAX_DELAY_CAUSED = Metric(
     direction="none",
     definition=f"Largest delay of one person. Delay: {_DELAY}.{_GROWS}",
     source=SIDESTEP,
-    distance="none",
     validity=_SOMEBODY,
     function=max_delay_caused,
-    dialects={},
 )
 PEOPLE_DISTURBED = Metric(
     name="people_disturbed",
@@ -131,10 +123,8 @@ PEOPLE_DISTURBED = Metric(
     definition=f"Number of people who at any time were more than {DELAYED_FROM_S:g} s behind their recording or on a "
     f"detour of more than {DETOUR_FROM_M:g} m because of the robot, also if they made up for it.{_GROWS}",
     source=SIDESTEP,
-    distance="none",
     validity=_REACTING,
     function=people_disturbed,
-    dialects={},
 )
 TOTAL_DETOUR_CAUSED = Metric(
     name="total_detour_caused",
@@ -144,8 +134,6 @@ TOTAL_DETOUR_CAUSED = Metric(
     "episode: the way walked plus the straight way to the recorded place, less the recorded way up to there; up to "
     f"{DETOUR_FROM_M:g} m and shortcuts do not count. 0 for people who only pause.{_GROWS}",
     source=SIDESTEP,
-    distance="none",
     validity=_REACTING,
     function=total_detour_caused,
-    dialects={},
 )

@@ -1,29 +1,103 @@
-"""Score a record: any metrics, in any dialect, without simulating."""
+"""Score a record: any metrics, in any dialect, without simulating. ``EpisodeScores`` is an episode's line in the
+results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import floor
 
 from sidestep import registry
 from sidestep.errors import UnknownName
 from sidestep.interfaces import Direction, Metric
+from sidestep.metrics.interactions import event_state
 from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
+from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
 
 HEADLINES: tuple[str, ...] = (
-    "success",
-    "collisions",
-    "spl",
-    "route_completion",
-    "time_to_goal",
-    "path_length_ratio",
-    "closest_pedestrian_distance",
-    "time_within_1_2m",
-    "jerk_avg",
-    "planning_time_avg",
-)
+    "success", "collisions", "spl", "route_completion", "time_to_goal", "path_length_ratio",
+    "closest_pedestrian_distance", "time_within_1_2m", "jerk_avg", "planning_time_avg",
+)  # fmt: skip
 """The ten metrics that tables and comparisons show unless told otherwise."""
+MINUTE_S = 60.0
+"""Windows of a recording that begin within the same minute share people."""
+
+
+@dataclass(frozen=True)
+class EpisodeScores:
+    """One episode's line in the results: how it ended and the value of every metric."""
+
+    suite: str
+    scenario: str
+    policy: str
+    seed: int
+    outcome: str
+    digest: str
+    metrics: Mapping[str, MetricResult]
+    error: str = ""
+    privileged: bool = False
+    """As the record says of the policy: it is never ranked with the others."""
+    source: str = "generated"
+    """Whether the people were recorded, generated or mixed."""
+    cluster: str = ""
+    """Episodes with the same non-empty cluster share a crowd window or a town and are not independent."""
+    event: str = ""
+    """``happened`` or ``missed`` where the scenario stages an event, else empty."""
+    traceback: str = ""
+    """Of a policy that raised: the innermost calls."""
+
+
+def score_episode(
+    record: EpisodeRecord, dialect: str = DEFAULT_DIALECT, metrics: Iterable[str] | None = None
+) -> EpisodeScores:
+    """The record's line in the results."""
+    return EpisodeScores(
+        suite=record.scenario.suite,
+        scenario=record.scenario.name,
+        policy=record.policy.name,
+        seed=record.seed,
+        outcome=record.outcome.value,
+        digest=record.digest,
+        metrics=score(record, metrics, dialect),
+        error=record.error,
+        traceback=record.traceback,
+        privileged=record.policy.privileged,
+        source=record.source,
+        cluster=cluster_of(record.scenario),
+        event=event_state(record),
+    )
+
+
+def cluster_of(scenario: Scenario) -> str:
+    """What an episode shares with others, so that they are not independent: its town or place; the minute of the
+    recording in which its window begins, or the window whose statistics its people are drawn from; else the scenario
+    itself, under several seeds."""
+    scene = scenario.scene if isinstance(scenario.scene, str) else ""
+    if scene.startswith(("town:", "place:")):
+        return scene.partition("/")[0].partition("@")[0]
+    windows = []
+    for part in scenario.crowd:
+        if isinstance(placement := part.placement, ReplayPlacement):
+            windows.append(f"{placement.dataset or placement.path}@{floor(placement.start_s / MINUTE_S)}min")
+        elif isinstance(placement, TwinPlacement):
+            windows.append(f"twin:{placement.twin}")
+    return " & ".join(windows) or f"scenario:{scenario.name}"
+
+
+def by_policy(episodes: Iterable[EpisodeScores]) -> dict[str, list[EpisodeScores]]:
+    """The episodes of every policy, in the order in which they first occur."""
+    found: dict[str, list[EpisodeScores]] = {}
+    for episode in episodes:
+        found.setdefault(episode.policy, []).append(episode)
+    return found
+
+
+def common_source(sources: Iterable[str]) -> str:
+    """Where the people of many episodes come from: ``mixed`` where it is not the same for all."""
+    different = set(sources)
+    return different.pop() if len(different) == 1 else "mixed"
 
 
 def load_metrics(names: Iterable[str] | None = None) -> list[Metric]:

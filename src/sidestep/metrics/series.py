@@ -12,9 +12,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sidestep.metrics.footprint_distance import distance_to_points, distance_to_segments, time_to_contact
+from sidestep.metrics.footprint_distance import (
+    distance_to_points,
+    distance_to_segments,
+    outline_segments,
+    time_to_contact,
+)
 from sidestep.types.base import BoolArray, FloatArray, IntArray
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.result import MetricResult
 
 INDICATOR_UNIT = "0/1"
@@ -234,11 +239,17 @@ def time_to_collision(record: EpisodeRecord) -> FloatArray:
 
 @once_per_record
 def closest_vehicle_distance(record: EpisodeRecord) -> FloatArray:
-    """(T+1,) surface distance to the nearest other machine's enclosing circle, m; NaN if there is none."""
-    others = record.other_pose[..., :2]
-    return smallest_per_state(
-        distance_to_points(record.robot.footprint, record.robot_pose, others) - record.other_radius
-    )
+    """(T+1,) surface distance to the nearest vehicle's outline or other robot's enclosing circle, m; NaN if there is
+    none."""
+    own, poses = record.robot.footprint, record.other_pose
+    distance = distance_to_points(own, record.robot_pose, poses[..., :2]) - record.other_radius
+    for k, user in enumerate(others(record)):
+        if user.is_vehicle and user.footprint.polygon is not None:
+            edges = outline_segments(user.footprint, poses[:, k])
+            centre = distance_to_points(user.footprint, poses[:, k], record.robot_pose[:, None, :2])[:, 0]
+            gap = distance_to_segments(own, record.robot_pose, edges)
+            distance[:, k] = np.where(centre < 0, np.minimum(centre, gap), gap)  # edges alone are far from within
+    return smallest_per_state(distance)
 
 
 @once_per_record

@@ -64,11 +64,6 @@ def make_rate(kinds: frozenset[Outcome]) -> Callable[[EpisodeRecord], MetricResu
     return rate
 
 
-def pedestrian_contact(record: EpisodeRecord) -> MetricResult:
-    """1 if the robot touched anybody."""
-    return indicator(count_failures(record, frozenset({Outcome.PEDESTRIAN_COLLISION})) > 0)
-
-
 def success_pedestrian_distance(record: EpisodeRecord) -> MetricResult:
     """Least distance from the robot's centre to anybody's, in episodes that succeeded."""
     if record.outcome is not Outcome.SUCCESS:
@@ -92,10 +87,8 @@ def _rate_metric(name: str, what: str, kinds: frozenset[Outcome], short: str) ->
         "route is not driven. Over many episodes the sums are divided, never the rates averaged; over less than "
         f"{LEAST_TOTAL_M:g} m in all, a bound is given with the count (docs/statistics.md).",
         source=f"{SIDEWALKBENCH}, {short}",
-        distance="none",
         validity=f"Episodes with at least {LEAST_WAY_M:g} m driven.",
         function=make_rate(kinds),
-        dialects={},
     )
 
 
@@ -110,10 +103,8 @@ def _count_metric(name: str, what: str, kinds: frozenset[Outcome], short: str) -
         direction="lower",
         definition=f"Number of {what}.",
         source=f"{SIDEWALKBENCH}, {short}",
-        distance="none",
         validity="Always.",
         function=count,
-        dialects={},
     )
 
 
@@ -125,10 +116,8 @@ FAILURES = Metric(
     "contact belongs to the same collision), of times the robot left the ground of rules.stay_on, and of times it "
     "stood for rules.frozen_after_s.",
     source=f"{SIDEWALKBENCH}, failure counts",
-    distance="none",
     validity="Always.",
     function=failures,
-    dialects={},
 )
 OFF_ROUTE_COUNT = _count_metric(
     "off_route_count", "times the robot left the ground of rules.stay_on", LANES, "out of lane"
@@ -147,8 +136,7 @@ PEDESTRIAN_CONTACT = Metric(
     source=f"{SIDEWALKBENCH}, pedestrian collision rate",
     distance="surface",
     validity="Always.",
-    function=pedestrian_contact,
-    dialects={},
+    function=lambda record: indicator(count_failures(record, frozenset({Outcome.PEDESTRIAN_COLLISION})) > 0),
 )
 SUCCESS_PEDESTRIAN_DISTANCE = Metric(
     name="success_pedestrian_distance",
@@ -159,7 +147,6 @@ SUCCESS_PEDESTRIAN_DISTANCE = Metric(
     distance="centre",
     validity="Episodes that succeeded and in which somebody was present.",
     function=success_pedestrian_distance,
-    dialects={},
 )
 SOCIAL_COMPLIANCE = Metric(
     name="social_compliance",
@@ -170,5 +157,4 @@ SOCIAL_COMPLIANCE = Metric(
     distance="surface",
     validity="Always.",
     function=social_compliance,
-    dialects={},
 )

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Literal
 
 import numpy as np
 
 from sidestep.types.base import FloatArray, IntArray
-
-Method = Literal["bca", "percentile"]
 
 FEW_CLUSTERS = 10
 """With fewer clusters than this, resampling them says too little, and Student's t takes the bootstrap's place."""
@@ -72,8 +69,8 @@ def effective_number(values: FloatArray, confidence: float = 0.95, clusters: Int
         return float(groups)
     variance = float(clustered_variance(values[None], clusters)[0])
     independent = mean * (1 - mean) / variance if variance > 0 else float(n)
-    few = (normal_quantile(confidence) / float(stdtrit(groups - 1, (1 + confidence) / 2))) ** 2
-    return max(1.0, min(n, independent) * few)
+    t_correction = (normal_quantile(confidence) / float(stdtrit(groups - 1, (1 + confidence) / 2))) ** 2
+    return max(1.0, min(n, independent) * t_correction)
 
 
 def clustered_variance(values: FloatArray, clusters: IntArray) -> FloatArray:
@@ -132,7 +129,6 @@ def resampled_means(values: FloatArray, resamples: int, seed: int, clusters: Int
 def bootstrap_means(
     values: FloatArray,
     confidence: float = 0.95,
-    method: Method = "bca",
     resamples: int = 2000,
     seed: int = 0,
     clusters: IntArray | None = None,
@@ -140,7 +136,7 @@ def bootstrap_means(
     """(M,) lower and upper limits of the means of the rows of ``values`` (M, n), n ≥ 2. A constant row has
     its value as both.
 
-    ``bca`` corrects for bias and skewness (Efron, J. Am. Stat. Assoc. 82, 1987), with the jackknife's acceleration over
+    Corrected for bias and skewness (BCa; Efron, J. Am. Stat. Assoc. 82, 1987), with the jackknife's acceleration over
     clusters, which for independent values has the closed form a = Σ (x - m)³ / (6 (Σ (x - m)²)^(3/2)). Fewer than
     ``FEW_CLUSTERS`` clusters: m ± t s with the clustered standard error s and C - 1 degrees of freedom.
     """
@@ -154,9 +150,7 @@ def bootstrap_means(
     else:
         means = resampled_means(values, resamples, seed, clusters)
         tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-        levels = np.broadcast_to(tails, (len(values), 2))
-        if method == "bca":
-            levels = _bca_levels(_influence(values, clusters), means, mean, tails)
+        levels = _bca_levels(_influence(values, clusters), means, mean, tails)
         limits = np.array([np.quantile(row, level) for row, level in zip(means, levels, strict=True)])
     low, high = np.where(constant, values[:, 0], limits[:, 0]), np.where(constant, values[:, 0], limits[:, 1])
     return low, high
@@ -275,7 +269,8 @@ def wilcoxon_p(difference: FloatArray, clusters: IntArray | None = None) -> floa
     from scipy.stats import rankdata, wilcoxon
 
     if len(difference) > EXACT_UP_TO:
-        return float(wilcoxon(difference, zero_method="pratt", method="asymptotic").pvalue)
+        tested = wilcoxon(difference, zero_method="pratt", method="asymptotic")  # type: ignore[call-overload]
+        return float(tested.pvalue)
     doubled = np.rint(2 * rankdata(np.abs(difference))).astype(np.int64)  # whole numbers, ties or not
     return _flipped_sum_p(np.where(difference > 0, doubled, np.where(difference < 0, -doubled, 0)))
 
@@ -283,10 +278,10 @@ def wilcoxon_p(difference: FloatArray, clusters: IntArray | None = None) -> floa
 def holm(p: Sequence[float | None]) -> list[float | None]:
     """The p-values corrected for their number (Holm, Scandinavian Journal of Statistics 6, 1979): the k-th smallest of
     m times m - k + 1, never falling. What has none is no comparison and does not count."""
-    order = sorted((value, place) for place, value in enumerate(p) if value is not None)
+    order = sorted((value, index) for index, value in enumerate(p) if value is not None)
     corrected: list[float | None] = [None] * len(p)
     reached = 0.0
-    for rank, (value, place) in enumerate(order):
+    for rank, (value, index) in enumerate(order):
         reached = max(reached, min(1.0, value * (len(order) - rank)))
-        corrected[place] = reached
+        corrected[index] = reached
     return corrected

@@ -178,6 +178,7 @@ def _assemble(table: pa.Table, metadata: Metadata, version: int) -> EpisodeRecor
         other_radius=other_radius,
         shortest_path_m=float(metadata["shortest_path_m"]),
         error=metadata["error"],
+        traceback=metadata.get("traceback", ""),
         package_version=metadata["package_version"],
         format_version=version,
         plans=_plans(table, metadata),

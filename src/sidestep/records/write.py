@@ -166,8 +166,9 @@ def _metadata(record: EpisodeRecord) -> dict[str, str]:
         "version": policy.version,
         "privileged": policy.privileged,
     }
-    told = {"plan_step_s": repr(record.plans.step_s)} if len(record.plans) else {}
-    return told | {
+    optional = {"plan_step_s": repr(record.plans.step_s)} if len(record.plans) else {}
+    optional |= {"traceback": record.traceback} if record.traceback else {}
+    return optional | {
         "format": str(record.format_version),
         "scenario": record.scenario.model_dump_json(),
         "robot": record.robot.model_dump_json(),

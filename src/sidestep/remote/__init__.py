@@ -9,12 +9,7 @@ policies that are not bundled, each in a process that holds no simulator; ``gues
 processes protect against is in ``SECURITY.md``.
 """
 
-from __future__ import annotations
-
 from sidestep.remote.guests import GuestIntroduction, GuestPolicy, GuestProcess, Guests, end_all, introduce
 from sidestep.remote.session import RemotePolicy
 
-__all__ = ["RemotePolicy"]
-
-
-__all__ = ["GuestIntroduction", "GuestPolicy", "GuestProcess", "Guests", "end_all", "introduce"]
+__all__ = ["GuestIntroduction", "GuestPolicy", "GuestProcess", "Guests", "RemotePolicy", "end_all", "introduce"]

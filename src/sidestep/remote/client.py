@@ -3,7 +3,8 @@ for ``sidestep run --policy remote:ADDRESS``.
 
 A policy is an object with ``needs`` (names of what it wants to see), ``reset(task)`` and ``act(observation)``, as it is
 inside Sidestep; it may also have ``name``, ``version``, ``settings``, ``dynamics``, ``camera`` (a map of
-camera settings or a preset's name) and ``end(result)``. Tasks and observations have the attributes that Sidestep's own
+camera settings or a preset's name) and ``end_episode(end)``, which gets ``outcome``,
+``error`` and ``metrics`` (name → value or None). Tasks and observations have the attributes that Sidestep's own
 have. Arrays are NumPy's where NumPy is installed, else lists.
 
 Imports the standard library and msgpack only: this file and ``wire.py`` can be copied into another project as they are.
@@ -15,13 +16,14 @@ import copy
 import os
 import socket
 import threading
+import traceback
 from collections.abc import Callable
 from functools import partial
 from math import hypot
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sidestep.remote.wire import (
+from .wire import (
     BENCHMARK_LIMIT,
     HELLO_LIMIT,
     HELLO_S,
@@ -223,9 +225,8 @@ def _converse(connection: Connection, policy: Any) -> list[Message]:
                 connection.send(_answer(message, "act", partial(_act, policy)))
             case "result":
                 results.append(message)
-                end = getattr(policy, "end", None)
-                if callable(end):
-                    end(message)
+                if callable(end := getattr(policy, "end_episode", None)):
+                    end(SimpleNamespace(**{key: message[key] for key in ("outcome", "error", "metrics")}))
             case "bye":
                 return results
             case "refused":
@@ -233,11 +234,20 @@ def _converse(connection: Connection, policy: Any) -> list[Message]:
 
 
 def _answer(question: Message, kind: str, work: Callable[[Message], Message]) -> Message:
-    """The answer, or what went wrong: that costs the episode, and the conversation goes on."""
+    """The answer, or what went wrong: then the episode counts as failed, and the conversation goes on."""
     try:
         return {"type": kind, "id": question["id"], **work(question)}
     except Exception as error:  # whatever the policy raises
-        return {"type": "error", "id": question["id"], "message": f"{type(error).__name__}: {error}"[:500]}
+        message = f"{type(error).__name__}: {error}"[:500]
+        return {"type": "error", "id": question["id"], "message": message, "traceback": _traceback(error)}
+
+
+def _traceback(error: Exception) -> str:
+    """The innermost calls of the policy, with the last names of their files."""
+    calls = traceback.extract_tb(error.__traceback__)[2:][-10:]  # without the two of this file
+    shown = traceback.format_list([(os.path.basename(at.filename), at.lineno or 0, at.name, at.line) for at in calls])
+    lines = ["Traceback (most recent call last):\n", *shown, *traceback.format_exception_only(error)]
+    return "".join(lines).rstrip()[-4000:] if shown else ""
 
 
 def _reset(policy: Any, message: Message) -> Message:
@@ -277,6 +287,7 @@ def observation_of(message: Message) -> SimpleNamespace:
     seen = SimpleNamespace(time=message["time"], robot=Robot(**message["robot"]), signals=message.get("signals"))
     seen.goal = tuple(message["goal"]) if "goal" in message else None
     seen.pedestrians = _fields(message["pedestrians"], People) if "pedestrians" in message else None
+    seen.vehicles = _fields(message["vehicles"], SimpleNamespace) if "vehicles" in message else None
     seen.history = tuple(_fields(one, People) for one in message["history"]) if "history" in message else None
     seen.lidar = _fields(message["lidar"], SimpleNamespace) if "lidar" in message else None
     for name in ("rgb", "depth", "semantic"):

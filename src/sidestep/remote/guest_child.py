@@ -14,18 +14,17 @@ from contextlib import suppress
 from typing import Any
 
 from sidestep import registry
-from sidestep.errors import BadInput, describe_error, place_of, printable
+from sidestep.errors import BadInput, describe_error, place_of, printable, short_traceback
+from sidestep.remote.client import command_message
 from sidestep.remote.guest_messages import (
     ObservationReceiver,
     camera_message,
-    command_message,
     plain_settings,
     plans_message,
     task_of,
 )
-from sidestep.remote.guests import EpisodeEnd
 from sidestep.remote.wire import PROTOCOL, Address, Connection, Message, WireError, connect
-from sidestep.types import MetricResult
+from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 
 PR_SET_PDEATHSIG = 1
@@ -159,5 +158,7 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
     except BaseException as error:
         with suppress(BaseException):
             traceback.print_exc()  # into the log beside the record
-        answer = {"type": "error", "message": describe_error(error) + place_of(error)}
+        message = describe_error(error)
+        where = short_traceback(error, message)
+        answer = {"type": "error", "message": message + place_of(error), "traceback": where}
     return {**answer, "id": question["id"]}

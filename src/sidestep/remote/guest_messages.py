@@ -15,30 +15,19 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput, printable
-from sidestep.remote.messages import observation_message
+from sidestep.remote.messages import SCENE_ARRAYS, observation_message, pack_array
+from sidestep.remote.messages import task_message as remote_task_message
 from sidestep.remote.wire import Garbled, Message
-from sidestep.types import Command, CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task
-from sidestep.types.command import COMMAND_KINDS, MOST_WAYPOINTS, NUMBERS, Waypoints
+from sidestep.types import CompiledScene, Observation, Pedestrians, RobotSpec, RobotState, SceneSpec, Task, Vehicles
 from sidestep.types.observation import Future, LidarScan, PointScan
 from sidestep.types.record import MOST_PLAN_POINTS
 from sidestep.types.sensors import CameraSettings
 
-SCENE_ARRAYS = (
-    "wall_points", "wall_dirs", "wall_next", "wall_prev", "wall_convex", "cell_start", "cell_items", "grid",
-    "grid_shape",
-)  # fmt: skip
 PICTURES = ("rgb", "depth", "semantic")
 MAX_SETTINGS_CHARACTERS = 60_000
 """Characters of what a policy says of its settings, as JSON."""
 MOST_FORECASTS = 500
 MAX_SETTINGS_DEPTH = 8
-_KINDS = {kind.__name__: kind for kind in COMMAND_KINDS}
-
-
-def pack_array(values: Any) -> Message:
-    """An array as bytes with its type and shape."""
-    array = np.ascontiguousarray(values)
-    return {"dtype": array.dtype.str, "shape": list(array.shape), "data": array.tobytes()}
 
 
 def unpack_array(message: Message) -> Any:
@@ -50,25 +39,10 @@ def unpack_array(message: Message) -> Any:
 
 
 def task_message(task: Task) -> Message:
-    """Everything that ``reset`` gets."""
-    future = task.future
-    return {
+    """Everything that ``reset`` gets. Robot and scene are sent as they were given, so that they compare equal."""
+    return remote_task_message(replace(task, map=None), binary=True) | {
         "robot": task.robot.model_dump(mode="json", exclude_unset=True),
-        "start": [float(value) for value in task.start],
-        "step_s": float(task.step_s),
-        "time_limit_s": float(task.time_limit_s),
-        "goal_radius_m": float(task.goal_radius_m),
-        "goal": None if task.goal is None else [float(value) for value in task.goal],
         "map": None if task.map is None else _scene_message(task.map),
-        "route": None if task.route is None else pack_array(task.route),
-        "seed": int(task.seed),
-        "future": None
-        if future is None
-        else {
-            "position": pack_array(future.position),
-            "radius": pack_array(future.radius),
-            "step_s": float(future.step_s),
-        },
     }
 
 
@@ -96,8 +70,8 @@ def _scene_message(scene: CompiledScene) -> Message:
     return {
         "spec": scene.spec.model_dump(mode="json", exclude_unset=True),
         "bounds": [float(value) for value in scene.bounds],
-        "arrays": {name: pack_array(getattr(scene, name)) for name in SCENE_ARRAYS},
-        "distance": pack_array(scene.distance) if scene.distance_is_known else None,
+        "arrays": {name: pack_array(getattr(scene, name), binary=True) for name in SCENE_ARRAYS},
+        "distance": pack_array(scene.distance, binary=True) if scene.distance_is_known else None,
         "distance_origin": [float(value) for value in scene.distance_origin],
         "distance_cell": float(scene.distance_cell),
     }
@@ -167,6 +141,7 @@ class ObservationReceiver:
             robot=RobotState(**message["robot"]),
             goal=None if goal is None else (goal[0], goal[1]),
             pedestrians=None if people is None else _people_of(people),
+            vehicles=_vehicles_of(message["vehicles"]) if "vehicles" in message else None,
             lidar=None if scan is None else LidarScan(**{**scan, "ranges": unpack_array(scan["ranges"])}),
             history=self._past(message) if "history" in message else None,
             **{name: unpack_array(message[name]) for name in PICTURES if name in message},
@@ -186,37 +161,18 @@ def _people_of(message: Message) -> Pedestrians:
     return Pedestrians(**{name: unpack_array(value) for name, value in message.items()})
 
 
+def _vehicles_of(message: Message) -> Vehicles:
+    arrays = {name: unpack_array(value) for name, value in message.items() if name != "kind"}
+    return Vehicles(kind=tuple(message["kind"]), **arrays)
+
+
 def _points_of(message: Message) -> PointScan:
     fields = {name: unpack_array(value) if isinstance(value, dict) else value for name, value in message.items()}
     x, y, z = fields.pop("origin")
     return PointScan(**fields, origin=(x, y, z))
 
 
-# commands and plans
-
-
-def command_message(command: Command) -> Message:
-    """A checked command."""
-    if isinstance(command, Waypoints):
-        return {"command": "Waypoints", "values": np.asarray(command.points, "<f8").tobytes()}
-    kind = type(command)
-    return {"command": kind.__name__, "values": np.array([getattr(command, n) for n in NUMBERS[kind]], "<f8").tobytes()}
-
-
-def command_of(message: Message) -> Command:
-    """The command again; ``Garbled`` if it is none. Its numbers are yet to be checked."""
-    kind, values = _KINDS.get(str(message.get("command"))), message.get("values")
-    if kind is None or not isinstance(values, bytes) or len(values) % 8 or len(values) > 16 * MOST_WAYPOINTS:
-        raise Garbled(f"no command: {message.get('command')!r:.40}")
-    numbers = np.frombuffer(values, "<f8")
-    if kind is Waypoints:
-        if len(numbers) % 2:
-            raise Garbled("waypoints are pairs")
-        return Waypoints(numbers.reshape(-1, 2))
-    if len(numbers) != len(NUMBERS[kind]):
-        raise Garbled(f"a command {kind.__name__} of {len(numbers)} numbers")
-    command: Command = kind(*numbers.tolist())
-    return command
+# plans
 
 
 def plans_message(policy: Any) -> Message:
@@ -230,14 +186,14 @@ def plans_message(policy: Any) -> Message:
     except Exception:
         return {}
     try:
-        message["plan"] = pack_array(np.asarray(plan, np.float64)[:MOST_PLAN_POINTS])
+        message["plan"] = pack_array(np.asarray(plan, np.float64)[:MOST_PLAN_POINTS], binary=True)
     except Exception:
         message["plan"] = None
     try:
         ids, positions = np.asarray(forecast[0], np.int64), np.asarray(forecast[1], np.float64)
         message["forecast"] = [
-            pack_array(ids[:MOST_FORECASTS]),
-            pack_array(positions[:MOST_FORECASTS, :MOST_PLAN_POINTS]),
+            pack_array(ids[:MOST_FORECASTS], binary=True),
+            pack_array(positions[:MOST_FORECASTS, :MOST_PLAN_POINTS], binary=True),
         ]
     except Exception:
         message["forecast"] = None

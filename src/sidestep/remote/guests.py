@@ -16,14 +16,14 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidestep.errors import BadInput, GuestFailed, printable
-from sidestep.remote.guest_messages import ObservationSender, check_settings, command_of, plans_of, task_message
-from sidestep.remote.messages import Introduction, read_introduction
+from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
+from sidestep.remote.guest_messages import ObservationSender, check_settings, plans_of, task_message
+from sidestep.remote.messages import Introduction, read_command, read_introduction
+from sidestep.remote.session import ANSWER_S, IntroducedPolicy
 from sidestep.remote.wire import (
     PROTOCOL,
     Address,
@@ -39,7 +39,7 @@ from sidestep.remote.wire import (
     listen,
     same_token,
 )
-from sidestep.types import Command, MetricResult, Observation, Task
+from sidestep.types import Command, EpisodeEnd, Observation, Task
 
 START_S = 120.0
 """Time for a guest to start, import and make its policy, s."""
@@ -145,7 +145,8 @@ class GuestProcess:
             raise self._lost(error) from None
         self._asking = False
         if answer["type"] == "error":
-            raise GuestFailed(printable(str(answer.get("message", ""))))
+            where = printable(str(answer.get("traceback", "")), LONGEST_TRACEBACK)
+            raise GuestFailed(printable(str(answer.get("message", ""))), where)
         return answer
 
     def kill(self, reason: str = "") -> None:
@@ -209,9 +210,8 @@ class GuestProcess:
                 return self._connection.receive(min(left, OUTPUT_INTERVAL_S))
             except TimedOut:
                 self.empty_output()
-                if (
-                    self._process.poll() is not None and left > OUTPUT_INTERVAL_S
-                ):  # a child of its own may keep the line open
+                # a child of the guest may keep the connection open after it
+                if self._process.poll() is not None and left > OUTPUT_INTERVAL_S:
                     deadline = min(deadline, time.monotonic() + OUTPUT_INTERVAL_S)
 
     def _lost(self, error: WireError) -> GuestFailed:
@@ -222,7 +222,7 @@ class GuestProcess:
             self._process.wait(timeout=0.5 if isinstance(error, Closed) else 0.0)
         code = self._process.poll()
         talk = f"the policy's process had to be ended: {error}"
-        self.kill(talk if code is None else f"the policy ended its process: {_describe_exit(code)}")
+        self.kill(talk if code is None else f"the policy ended its process: {describe_exit(code)}")
         return GuestFailed(self._failure)
 
     def empty_output(self) -> None:
@@ -243,17 +243,7 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     options: dict[str, Any] = {"pass_fds": handed_on, "start_new_session": True} if os.name == "posix" else {}
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-P",
-            "-u",
-            "-X",
-            "faulthandler",
-            "-c",
-            _BOOT,
-            address,
-            json.dumps([str(path) for path in sys.path]),
-        ],
+        [sys.executable, "-P", "-u", "-X", "faulthandler", "-c", _BOOT, address, json.dumps([*map(str, sys.path)])],
         stdin=subprocess.DEVNULL,
         stdout=output if os.name == "posix" else subprocess.DEVNULL,  # elsewhere a full pipe would block the guest
         stderr=subprocess.STDOUT,
@@ -277,7 +267,8 @@ def _accept(listener: socket.socket, token: str, process: subprocess.Popen[bytes
     raise GuestFailed("the process of the policy did not start")
 
 
-def _describe_exit(code: int) -> str:
+def describe_exit(code: int) -> str:
+    """How a process ended, for people."""
     if code >= 0:
         return f"exit code {code}"
     name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
@@ -304,29 +295,18 @@ def introduce(reference: str, settings: dict[str, Any]) -> GuestIntroduction:
 
 RESET_S = 120.0
 """Time for ``reset``, s, as for bundled policies."""
-ANSWER_S = 600.0
-"""Time for an answer where a run sets no limit, s."""
 END_S = 5.0
 """Time for ``end_episode``, s."""
 
 
-class GuestPolicy:
+class GuestPolicy(IntroducedPolicy):
     """The policy of one episode in a guest's process, which makes a new object for it."""
 
-    summary = "a policy in a process of its own"
-    citation = ""
-
     def __init__(self, process: GuestProcess, act_limit_s: float | None = None) -> None:
-        said = process.introduced
+        super().__init__(process.introduced.policy)
         self.process = process
         self.name = process.reference
-        self.needs = said.policy.needs
-        self.settings = said.policy.settings
-        self.version = said.policy.version
-        self.camera = said.policy.camera
-        self.privileged = said.privileged
-        if said.policy.dynamics is not None:
-            self.dynamics = said.policy.dynamics
+        self.privileged = process.introduced.privileged
         self._act_s = (ANSWER_S if act_limit_s is None else act_limit_s) + GRACE_S
         self._sender = ObservationSender()
         self.forecast: Any = None
@@ -340,7 +320,7 @@ class GuestPolicy:
         """Ask the guest."""
         answer = self.process.ask({"type": "sense", **self._sender.message(observation)}, "act", self._act_s)
         try:
-            return command_of(answer)
+            return read_command(answer)
         except Garbled as error:
             self.process.kill(f"the policy's process had to be ended: {error}")
             raise GuestFailed(f"the policy's process had to be ended: {error}") from None
@@ -351,15 +331,15 @@ class GuestPolicy:
         plan, self.forecast, self.plan_step_s = plans_of(self.process.ask({"type": "plans"}, "plans", self._act_s))
         return plan
 
-    def end_episode(self, scores: Any) -> None:
-        """Tell the guest how the episode ended, if it wants to know. It gets a copy and has ``END_S``."""
+    def end_episode(self, end: EpisodeEnd) -> None:
+        """Tell the guest how the episode ended, if it wants to know. It has ``END_S`` for that."""
         if not self.process.introduced.ends_episodes or not self.process.is_usable:
             return
         metrics = {
             name: [result.value if result.valid else None, result.unit, result.reason]
-            for name, result in scores.metrics.items()
+            for name, result in end.metrics.items()
         }
-        message = {"type": "result", "outcome": scores.outcome, "error": scores.error, "metrics": metrics}
+        message = {"type": "result", "outcome": end.outcome, "error": end.error, "metrics": metrics}
         self.process.ask(message, "done", END_S)
 
     def close(self) -> None:
@@ -372,15 +352,6 @@ class GuestPolicy:
     def output(self) -> str:
         """The end of what the guest has printed so far."""
         return printable(self.process.output.decode("utf-8", "replace"), len(self.process.output) + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class EpisodeEnd:
-    """What ``end_episode`` of a guest gets: a copy."""
-
-    outcome: str
-    error: str
-    metrics: Mapping[str, MetricResult]
 
 
 @dataclass(eq=False)

@@ -1,15 +1,19 @@
-"""Waits for a policy that speaks our protocol, and waits again when it died."""
+"""Hosts wait for a policy that connects to ``sidestep serve``, and wait again when it has gone. ``SidestepHost`` speaks
+our own protocol."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, ClassVar
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
 
 from sidestep.errors import BadInput
 from sidestep.remote.messages import Introduction, read_introduction
-from sidestep.remote.session import ClientFailed, Session, SessionPolicy
+from sidestep.remote.session import FailedPolicy, Session, SessionPolicy
 from sidestep.remote.wire import (
     HELLO_LIMIT,
     HELLO_S,
@@ -26,9 +30,7 @@ from sidestep.remote.wire import (
     same_token,
     unlinking,
 )
-from sidestep.runs.episode import EpisodeTask
-from sidestep.runs.plan import Plan, PolicyPlan
-from sidestep.types import Command, Observation, Task
+from sidestep.types import Scenario
 from sidestep.version import __version__
 
 RECONNECT_S = 30.0
@@ -36,29 +38,67 @@ RECONNECT_S = 30.0
 PAUSE_S = 0.2
 
 
-class GonePolicy:
-    """Stands in for a policy that died and did not come back: fails at once, so that the episode is counted."""
+class RemoteEpisode(Protocol):
+    """What a host has to know of an episode; the tasks of a run are such."""
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    @property
+    def scenario(self) -> Scenario:
+        """What happens in it."""
 
-    def __init__(self, reason: str) -> None:
-        self.settings: dict[str, Any] = {}
-        self._reason = reason
+    @property
+    def seed(self) -> int:
+        """Its random numbers."""
 
-    def reset(self, task: Task) -> None:
-        """Fail."""
-        raise ClientFailed(self._reason)
+    @property
+    def act_limit_s(self) -> float | None:
+        """Time for an answer, s; None: not limited by the run."""
 
-    def act(self, observation: Observation) -> Command:
-        """Never reached."""
-        raise ClientFailed(self._reason)
+    @property
+    def base(self) -> Path | None:
+        """The folder that relative file names of the scenario start from."""
 
 
-class SidestepHost:
-    """Listens on ``address`` for one policy at a time; others wait in the queue of the socket.
+class Host(ABC):
+    """Waits for a policy that connects, and gives it a seat in every episode. ``say`` gets lines for the person who
+    runs it; a policy that has gone may take ``reconnect_s`` to come back."""
 
-    ``name`` replaces the name that the policy announces. ``say`` gets lines for the person who runs it.
-    """
+    def __init__(self, reconnect_s: float, say: Callable[[str], None]) -> None:
+        self.reconnect_s, self.say = reconnect_s, say
+        self._has_given_up = False
+
+    @abstractmethod
+    def admit(self) -> Introduction:
+        """What the policy says about itself, with the name that it has in the run. Waits for it."""
+
+    @abstractmethod
+    def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
+        """Tell the policy which episodes are to come."""
+
+    @abstractmethod
+    def policy_for(self, episode: RemoteEpisode) -> Any:
+        """The policy for an episode; one that fails if the policy has gone and does not come back in time."""
+
+    @abstractmethod
+    def close(self, reason: str) -> None:
+        """Say goodbye and stop listening."""
+
+    def wait_for_return(self, comes_back: Callable[[], bool]) -> bool:
+        """Whether a policy that has gone is there again; it is waited for once."""
+        if not self._has_given_up:
+            self.say(f"the policy is gone; waiting {self.reconnect_s:g} s for it to come back")
+            self._has_given_up = not comes_back()
+            gone = "it did not come back; the remaining episodes count as policy_error"
+            self.say(gone if self._has_given_up else "it is back")
+        return not self._has_given_up
+
+    def gone_policy(self) -> FailedPolicy:
+        """Stands in for a policy that has not come back."""
+        return FailedPolicy(f"the policy was gone and did not come back within {self.reconnect_s:g} s")
+
+
+class SidestepHost(Host):
+    """Listens on ``address`` for one policy at a time; others wait in the queue of the socket. ``name`` replaces the
+    name that the policy announces."""
 
     def __init__(
         self,
@@ -69,7 +109,8 @@ class SidestepHost:
         reconnect_s: float = RECONNECT_S,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._token, self._name, self._reconnect_s, self._say = token or None, name, reconnect_s, say
+        super().__init__(reconnect_s, say)
+        self._token, self._name = token or None, name
         try:
             self._listener = listen(Address.parse(address), token)
         except (ValueError, OSError) as error:
@@ -81,35 +122,33 @@ class SidestepHost:
         self._first: Introduction | None = None
         self._suite, self._mode = "", ""
         self._waiting: list[Message] = []
-        self._gave_up = False
 
-    def admit(self) -> PolicyPlan:
+    def admit(self) -> Introduction:
         """Wait, for as long as it takes, for a policy."""
-        self._say(f"waiting for a policy at {self.address} (protocol {PROTOCOL})")
+        self.say(f"waiting for a policy at {self.address} (protocol {PROTOCOL})")
         self._session = self._next_session(None)
         assert self._session is not None
         self._first = self._session.policy
         name = f"remote:{self._name or self._first.name}"
-        self._say(f"{name} is here; it needs {', '.join(sorted(self._first.needs)) or 'nothing'}")
-        return PolicyPlan(name=name, settings=self._first.settings, version=self._first.version)
+        self.say(f"{name} is here; it needs {', '.join(sorted(self._first.needs)) or 'nothing'}")
+        return replace(self._first, name=name)
 
-    def announce(self, plan: Plan, tasks: Sequence[EpisodeTask]) -> None:
+    def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
         """Tell the policy which episodes are to come."""
-        self._suite, self._mode = plan.suite, plan.mode
-        self._waiting = [_about(task) for task in tasks]
+        self._suite, self._mode = suite, mode
+        self._waiting = [_describe(episode) for episode in episodes]
         assert self._session is not None
         self._session.announce(self._suite, self._mode, self._waiting)
 
-    def policy_for(self, task: EpisodeTask) -> Any:
+    def policy_for(self, episode: RemoteEpisode) -> Any:
         """The policy, if it is there or comes back in time."""
-        session = self._session
-        if session is None or not session.is_alive:
-            session = self._session = self._wait_for_return()
-        about = _about(task)
-        self._waiting = [one for one in self._waiting if one != about]
-        if session is None:
-            return GonePolicy(f"the policy was gone and did not come back within {self._reconnect_s:g} s")
-        return SessionPolicy(session, about, task.act_limit_s)
+        described = _describe(episode)
+        is_there = self._session is not None and self._session.is_alive
+        is_there = is_there or self.wait_for_return(self._take_next_session)
+        self._waiting = [one for one in self._waiting if one != described]
+        if not is_there or self._session is None:
+            return self.gone_policy()
+        return SessionPolicy(self._session, described, episode.act_limit_s)
 
     def close(self, reason: str) -> None:
         """Say goodbye and stop listening."""
@@ -117,18 +156,11 @@ class SidestepHost:
             self._session.close(reason)
         self._open.close()
 
-    def _wait_for_return(self) -> Session | None:
-        if self._gave_up:
-            return None
-        self._say(f"the policy is gone; waiting {self._reconnect_s:g} s for it to come back")
-        session = self._next_session(self._reconnect_s)
-        if session is None:
-            self._gave_up = True
-            self._say("it did not come back; the remaining episodes count as policy_error")
-            return None
-        self._say("it is back")
-        session.announce(self._suite, self._mode, self._waiting)
-        return session
+    def _take_next_session(self) -> bool:
+        self._session = self._next_session(self.reconnect_s)
+        if self._session is not None:
+            self._session.announce(self._suite, self._mode, self._waiting)
+        return self._session is not None
 
     def _next_session(self, wait_s: float | None) -> Session | None:
         """The next policy that gets through the handshake; None when the time is up."""
@@ -158,7 +190,7 @@ class SidestepHost:
                 {"type": "hello", "sidestep": PROTOCOL, "role": "benchmark", "version": __version__}, HELLO_S
             )
         except WireError as error:
-            self._say(f"refused a connection: {error}")
+            self.say(f"refused a connection: {error}")
             with suppress(WireError):
                 connection.send({"type": "refused", "sidestep": PROTOCOL, "reason": str(error)}, 1.0)
             connection.close()
@@ -167,13 +199,13 @@ class SidestepHost:
         return Session(connection, policy)
 
 
-def _about(task: EpisodeTask) -> Message:
+def _describe(episode: RemoteEpisode) -> Message:
     """An episode as a list of episodes shows it."""
-    rules = task.scenario.rules
+    rules = episode.scenario.rules
     return {
-        "name": task.scenario.name,
-        "suite": task.scenario.suite,
-        "scenario_seed": task.seed,
+        "name": episode.scenario.name,
+        "suite": episode.scenario.suite,
+        "scenario_seed": episode.seed,
         "time_limit_s": rules.time_limit_s,
         "step_s": rules.step_s * rules.control_every,
     }

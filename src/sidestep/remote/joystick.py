@@ -23,14 +23,12 @@ from math import isfinite
 from typing import Any
 
 from sidestep.errors import BadInput
-from sidestep.remote.host import PAUSE_S, RECONNECT_S, GonePolicy
+from sidestep.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
 from sidestep.remote.joystick_state import Contacts, Frame, metadata, power_off, state
+from sidestep.remote.messages import Introduction
 from sidestep.remote.session import ANSWER_S, RESET_S, ClientFailed
 from sidestep.remote.wire import Address, listen, remove_stale, unlinking
-from sidestep.runs.episode import EpisodeTask
-from sidestep.runs.plan import Plan, PolicyPlan
-from sidestep.simulation import build_world
-from sidestep.types import Command, Observation, Position, Task, Velocity
+from sidestep.types import Command, EpisodeEnd, Observation, Position, Task, Velocity
 
 DEFAULT_PREFIX = "/tmp/socnavbench_joystick"
 MESSAGE_LIMIT = 256 * 1024
@@ -39,6 +37,7 @@ FIRST_BYTE_S = 1.0
 """A connection that says nothing for so long is a client that starts anew, s."""
 SEND_S = 10.0
 BACKLOG = 128
+SETTINGS = {"protocol": "socnavbench"}
 
 
 class ClientRestarted(ClientFailed):
@@ -168,8 +167,9 @@ class JoystickSockets:
             raise ClientFailed("a message that is not UTF-8") from None
 
 
-class JoystickHost:
-    """Waits for a SocNavBench client. ``dynamics``: how it moves where a scenario leaves that to the policy."""
+class JoystickHost(Host):
+    """Waits for a SocNavBench client. ``dynamics``: how it moves where a scenario leaves that to the policy.
+    ``why_not``: the reason why an episode cannot be built; empty if it can."""
 
     def __init__(
         self,
@@ -177,32 +177,33 @@ class JoystickHost:
         *,
         name: str | None = None,
         dynamics: str = "holonomic",
+        why_not: Callable[[RemoteEpisode], str] = lambda episode: "",
         reconnect_s: float = RECONNECT_S,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
+        super().__init__(reconnect_s, say)
         self.wires = JoystickSockets(prefix)
-        self.dynamics, self._reconnect_s, self.say = dynamics, reconnect_s, say
+        self.dynamics, self._why_not = dynamics, why_not
         self._name = f"remote:{name or 'socnavbench'}"
         self._waiting: list[str] = []
         self.lock = threading.Lock()
         """Held by whoever waits for the client: an asynchronous episode ends while its last question is open."""
         self.is_there = False
-        self._gave_up = False
 
-    def admit(self) -> PolicyPlan:
+    def admit(self) -> Introduction:
         """A client tells its name only inside the first episode, so the run's name is fixed beforehand."""
-        return PolicyPlan(name=self._name, settings={"protocol": "socnavbench"})
+        return Introduction(self._name, JoystickPolicy.needs, settings=dict(SETTINGS))
 
-    def announce(self, plan: Plan, tasks: Sequence[EpisodeTask]) -> None:
+    def announce(self, suite: str, mode: str, episodes: Sequence[RemoteEpisode]) -> None:
         """Wait for the client and tell it the names of the episodes. It insists that each of them comes, so that those
         which cannot be built are left out."""
-        self._waiting = [task.scenario.name for task in tasks if self._can_be_built(task)]
+        self._waiting = [episode.scenario.name for episode in episodes if self._can_be_built(episode)]
         if self._waiting:
             self.say(f"waiting for a SocNavBench client at {self.wires.here}")
             while not self._greet(None):
                 pass
 
-    def policy_for(self, task: EpisodeTask) -> Any:
+    def policy_for(self, episode: RemoteEpisode) -> Any:
         """The client, if it is there or comes back in time."""
         try:
             with self.lock:
@@ -211,27 +212,21 @@ class JoystickHost:
             self.is_there = False
         except ClientFailed:
             pass  # rubbish from before
-        if not self.is_there and not self._gave_up:
-            self.wires.forget_client()
-            self.say(f"the client is gone; waiting {self._reconnect_s:g} s for it to come back")
-            self._gave_up = not self._greet(time.monotonic() + self._reconnect_s)
-            self.say("it did not come back" if self._gave_up else "it is back")
-        self._waiting = [name for name in self._waiting if name != task.scenario.name]
         if not self.is_there:
-            return GonePolicy(f"the client was gone and did not come back within {self._reconnect_s:g} s")
-        return JoystickPolicy(self, task)
+            self.wires.forget_client()
+            self.wait_for_return(lambda: self._greet(time.monotonic() + self.reconnect_s))
+        self._waiting = [name for name in self._waiting if name != episode.scenario.name]
+        return JoystickPolicy(self, episode) if self.is_there else self.gone_policy()
 
     def close(self, reason: str) -> None:
         """Stop listening."""
         self.wires.close()
 
-    def _can_be_built(self, task: EpisodeTask) -> bool:
-        try:
-            build_world(task.scenario, task.seed, task.base)
-        except BadInput as error:
-            self.say(f"left out: {error}")
-            return False
-        return True
+    def _can_be_built(self, episode: RemoteEpisode) -> bool:
+        reason = self._why_not(episode)
+        if reason:
+            self.say(f"left out: {reason}")
+        return not reason
 
     def _greet(self, deadline: float | None) -> bool:
         try:
@@ -250,14 +245,14 @@ class JoystickPolicy:
 
     needs = frozenset({"goal", "pedestrians", "map"})
 
-    def __init__(self, host: JoystickHost, task: EpisodeTask) -> None:
-        self.settings = {"protocol": "socnavbench"}
+    def __init__(self, host: JoystickHost, episode: RemoteEpisode) -> None:
+        self.settings = dict(SETTINGS)
         self.dynamics = host.dynamics
-        self._host, self._wires, self._episode = host, host.wires, task
-        self._limit = ANSWER_S if task.act_limit_s is None else task.act_limit_s
+        self._host, self._wires, self._episode = host, host.wires, episode
+        self._limit = ANSWER_S if episode.act_limit_s is None else episode.act_limit_s
         self.first_answer_s = max(RESET_S, self._limit)
         """Clients say that they are ready before they build maps and controllers: the first command may take longer."""
-        self._contacts = Contacts(task.scenario.rules.collision_cooldown_s)
+        self._contacts = Contacts(episode.scenario.rules.collision_cooldown_s)
         self._has_answered = False
         self._commands: deque[Command] = deque()
         self._time = 0.0
@@ -302,11 +297,11 @@ class JoystickPolicy:
         self._has_answered = True
         return self._commands.popleft()
 
-    def end_episode(self, scores: Any) -> None:
+    def end_episode(self, end: EpisodeEnd) -> None:
         """Switch the robot off."""
         self._is_over = True
         if self._host.is_there:
-            self._wires.send(json.dumps(power_off(scores.outcome, self._time)), time.monotonic() + 1.0)
+            self._wires.send(json.dumps(power_off(end.outcome, self._time)), time.monotonic() + 1.0)
 
     def _take(self, message: str, observation: Observation, deadline: float) -> None:
         if message == "sense":

@@ -1,4 +1,4 @@
-"""What travels: tasks and observations as plain maps, commands back from them."""
+"""Messages of the protocol: tasks and observations as plain maps, commands read from them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,19 @@ import numpy as np
 
 from sidestep.errors import did_you_mean
 from sidestep.remote.wire import Garbled, Message, Refused
-from sidestep.types import Command, Drive, HolonomicVelocity, Observation, Pedestrians, Position, Task, Velocity
+from sidestep.types import (
+    Command,
+    Drive,
+    HolonomicVelocity,
+    Observation,
+    Pedestrians,
+    Position,
+    Task,
+    Vehicles,
+    Velocity,
+)
 from sidestep.types import Waypoints as WaypointsCommand
+from sidestep.types.command import MOST_WAYPOINTS
 from sidestep.types.observation import NEEDS, PointScan
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
@@ -21,12 +32,11 @@ COMMANDS: dict[str, tuple[type, int]] = {
     "position": (Position, 2),
     "drive": (Drive, 3),
 }
-MAX_WAYPOINTS = 1000
-MAP_ARRAYS = (
+SCENE_ARRAYS = (
     "wall_points", "wall_dirs", "wall_next", "wall_prev", "wall_convex", "cell_start", "cell_items", "grid",
-    "grid_shape", "distance",
+    "grid_shape",
 )  # fmt: skip
-"""Arrays of a compiled scene that only a policy which reads binary arrays gets."""
+"""Arrays of a compiled scene that, with ``distance``, only a policy which reads binary arrays gets."""
 DYNAMICS = ("holonomic", "unicycle", "bicycle")
 
 
@@ -79,8 +89,8 @@ def read_command(message: Message) -> Command:
     if not isinstance(values, list):
         raise Garbled(f"values of an act must be a list, got {type(values).__name__}")
     if kind == "waypoints":
-        if not 0 < len(values) <= MAX_WAYPOINTS or not all(_is_numbers(point, 2) for point in values):
-            raise Garbled(f"waypoints are 1 to {MAX_WAYPOINTS} pairs of numbers")
+        if not 0 < len(values) <= MOST_WAYPOINTS or not all(_is_numbers(point, 2) for point in values):
+            raise Garbled(f"waypoints are 1 to {MOST_WAYPOINTS} pairs of numbers")
         return WaypointsCommand(np.array(values, dtype=np.float64))
     if kind not in COMMANDS:
         raise Garbled(f"unknown command {kind!r:.40}{did_you_mean(str(kind)[:40], [*COMMANDS, 'waypoints'])}")
@@ -110,12 +120,12 @@ def task_message(task: Task, binary: bool) -> Message:
         "seed": task.seed,
         "goal": None if task.goal is None else [float(value) for value in task.goal],
         "map": None if task.map is None else _map(task.map, binary),
-        "route": None if task.route is None else _array(np.asarray(task.route), binary),
+        "route": None if task.route is None else pack_array(np.asarray(task.route), binary),
         "future": None
         if task.future is None
         else {
-            "position": _array(task.future.position, binary),
-            "radius": _array(task.future.radius, binary),
+            "position": pack_array(task.future.position, binary),
+            "radius": pack_array(task.future.radius, binary),
             "step_s": task.future.step_s,
         },
     }
@@ -134,12 +144,16 @@ def observation_message(observation: Observation, binary: bool) -> Message:
         message["goal"] = [float(value) for value in observation.goal]
     if observation.pedestrians is not None:
         message["pedestrians"] = _pedestrians(observation.pedestrians, binary)
+    if observation.vehicles is not None:
+        fields = {name: getattr(observation.vehicles, name) for name in Vehicles.__slots__ if name != "kind"}
+        message["vehicles"] = {name: pack_array(value, binary) for name, value in fields.items()}
+        message["vehicles"]["kind"] = list(observation.vehicles.kind)
     if observation.history is not None:
         message["history"] = [_pedestrians(people, binary) for people in observation.history]
     if observation.lidar is not None:
         scan = observation.lidar
         message["lidar"] = {
-            "ranges": _array(scan.ranges, binary),
+            "ranges": pack_array(scan.ranges, binary),
             "angle_min": scan.angle_min,
             "angle_increment": scan.angle_increment,
             "max_range": scan.max_range,
@@ -147,7 +161,7 @@ def observation_message(observation: Observation, binary: bool) -> Message:
     for name in ("rgb", "depth", "semantic"):
         picture = getattr(observation, name)
         if picture is not None:
-            message[name] = _array(picture, binary=True)
+            message[name] = pack_array(picture, binary=True)
     if observation.picture_time is not None:
         message["picture_time"] = observation.picture_time
     if observation.points is not None:
@@ -157,7 +171,7 @@ def observation_message(observation: Observation, binary: bool) -> Message:
     return message
 
 
-def _array(values: Any, binary: bool) -> Any:
+def pack_array(values: Any, binary: bool) -> Any:
     """Nested lists, or little-endian bytes in C order with a type and a shape."""
     array = np.asarray(values)
     if not binary:
@@ -169,16 +183,16 @@ def _array(values: Any, binary: bool) -> Any:
 def _pedestrians(people: Pedestrians, binary: bool) -> Message:
     names = ("id", "position", "velocity", "heading", "radius", "group", "gesture", "gaze")
     values = {name: getattr(people, name) for name in names}
-    return {name: _array(value, binary) for name, value in values.items() if value is not None}
+    return {name: pack_array(value, binary) for name, value in values.items() if value is not None}
 
 
 def _points(scan: PointScan, binary: bool) -> Message:
     message: Message = {
-        name: _array(getattr(scan, name), binary) for name in ("ranges", "elevation", "azimuth", "turn")
+        name: pack_array(getattr(scan, name), binary) for name in ("ranges", "elevation", "azimuth", "turn")
     }
     message |= {"max_range": scan.max_range, "origin": [float(value) for value in scan.origin]}
     if scan.semantic is not None:
-        message["semantic"] = _array(scan.semantic, binary)
+        message["semantic"] = pack_array(scan.semantic, binary)
     return message
 
 
@@ -193,10 +207,10 @@ def _map(scene: CompiledScene, binary: bool) -> Message:
     message: Message = {
         "name": scene.spec.name,
         "bounds": [float(value) for value in scene.bounds],
-        "segments": _array(scene.segments, binary),
+        "segments": pack_array(scene.segments, binary),
     }
     if binary:
-        message |= {name: _array(getattr(scene, name), binary) for name in MAP_ARRAYS}
+        message |= {name: pack_array(getattr(scene, name), binary) for name in (*SCENE_ARRAYS, "distance")}
         message["distance_origin"] = [float(value) for value in scene.distance_origin]
         message["distance_cell"] = float(scene.distance_cell)
         message["spec"] = scene.spec.model_dump(mode="json")

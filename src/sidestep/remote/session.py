@@ -11,7 +11,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from sidestep.errors import BadInput, SidestepError
+from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
+from sidestep.remote.client import TOKEN_VARIABLE
 from sidestep.remote.messages import Introduction, observation_message, read_command, read_introduction, task_message
 from sidestep.remote.wire import (
     HELLO_S,
@@ -28,7 +29,7 @@ from sidestep.remote.wire import (
     check_version,
     connect,
 )
-from sidestep.types import Command, Observation, Task
+from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.version import __version__
 
 RESET_S = 100.0
@@ -37,12 +38,43 @@ ANSWER_S = 600.0
 """Time for an answer where a run sets no limit, s."""
 
 GOODBYE_S = 1.0
+NOT_INTRODUCED = Introduction("", frozenset())
 OUTBOX = 4
 """Messages that wait for an open question; never more than the result of one episode and the next list."""
 
 
-class ClientFailed(SidestepError):
-    """The policy at the other end raised, hung, talked nonsense or went away."""
+class ClientFailed(GuestFailed):
+    """The policy at the other end of a socket raised, hung, sent nonsense or went away."""
+
+
+class IntroducedPolicy:
+    """A policy in another process, with what it said about itself as attributes."""
+
+    summary = "a policy in another process"
+    citation = ""
+
+    def __init__(self, said: Introduction) -> None:
+        self.name, self.needs, self.version, self.camera = said.name, said.needs, said.version, said.camera
+        self.settings: dict[str, Any] = said.settings
+        if said.dynamics is not None:
+            self.dynamics = said.dynamics
+
+
+class FailedPolicy(IntroducedPolicy):
+    """Stands in for a policy that ended its process or did not come back: it fails at once with the reason, so that
+    the episode is counted."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(NOT_INTRODUCED)
+        self._reason = reason
+
+    def reset(self, task: Task) -> None:
+        """Fail."""
+        raise GuestFailed(self._reason)
+
+    def act(self, observation: Observation) -> Command:
+        """Never reached: ``reset`` has failed."""
+        raise GuestFailed(self._reason)
 
 
 class Session:
@@ -125,7 +157,8 @@ class Session:
                 raise self._lost(error) from None
             self._late_in_a_row = 0
             if answer["type"] == "error":
-                raise ClientFailed(f"the policy failed: {answer.get('message', '')!s:.500}")
+                where = printable(str(answer.get("traceback", "")), LONGEST_TRACEBACK)
+                raise ClientFailed(f"the policy failed: {answer.get('message', '')!s:.500}", where)
             if answer["type"] != wanted:
                 raise self._lost(Garbled(f"expected {wanted!r}, got {answer['type']!r:.40}"))
             return answer
@@ -162,21 +195,12 @@ class Session:
         return ClientFailed(f"{error}; its connection was closed")
 
 
-class SessionPolicy:
+class SessionPolicy(IntroducedPolicy):
     """A policy for one episode, at the other end of a session."""
 
-    summary = "a policy in another process"
-    citation = ""
-
     def __init__(self, session: Session, about: Message | None = None, act_limit_s: float | None = None) -> None:
+        super().__init__(session.policy)
         self.session = session
-        self.name = session.policy.name
-        self.needs = session.policy.needs
-        self.settings: dict[str, Any] = session.policy.settings
-        self.version = session.policy.version
-        if session.policy.dynamics is not None:
-            self.dynamics = session.policy.dynamics
-        self.camera = session.policy.camera
         self._about = {"name": None, "suite": None, "scenario_seed": None} | (about or {})
         self._limit = act_limit_s
 
@@ -188,17 +212,13 @@ class SessionPolicy:
         """Ask the policy."""
         return self.session.act(observation, self._limit)
 
-    def end_episode(self, scores: Any) -> None:
+    def end_episode(self, end: EpisodeEnd) -> None:
         """Tell the policy how the episode ended."""
-        metrics = {name: result.value if result.valid else None for name, result in scores.metrics.items()}
-        self.session.end(scores.outcome, scores.error, metrics)
+        metrics = {name: result.value if result.valid else None for name, result in end.metrics.items()}
+        self.session.end(end.outcome, end.error, metrics)
 
 
-TOKEN_VARIABLE = "SIDESTEP_TOKEN"
-NOT_INTRODUCED = Introduction("", frozenset())
-
-
-class RemotePolicy:
+class RemotePolicy(IntroducedPolicy):
     """Connects to a policy server (``sidestep.remote.client.serve_policy``), once per episode.
 
     Whether anybody listens is found out when the policy is planned (``check_reachable``). Later, in the middle of a
@@ -206,9 +226,7 @@ class RemotePolicy:
     episode is counted.
     """
 
-    name = "remote"
     summary = "a policy that another process serves"
-    citation = ""
 
     def __init__(self, address: str) -> None:
         try:
@@ -219,41 +237,18 @@ class RemotePolicy:
                 "can drive it again)"
             ) from None
         self._policy: SessionPolicy | None = None
-        self._introduction = NOT_INTRODUCED
         self._failure = ""
+        policy = self._connect()
+        super().__init__(NOT_INTRODUCED if policy is None else policy.session.policy)
+        if policy is not None:
+            self.settings = {"remote_name": self.name, **self.settings}
+        self.name = "remote"
 
     def check_reachable(self) -> None:
         """Raise ``BadInput`` unless a policy answers."""
-        self._connect()
         if self._failure:
             raise BadInput(f"--policy remote:{self._address}: {self._failure}")
         self.close()
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """As the policy declares them."""
-        return self._introduced().needs
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """As the policy declares them, with its own name."""
-        policy = self._introduced()
-        return {"remote_name": policy.name, **policy.settings} if policy is not NOT_INTRODUCED else {}
-
-    @property
-    def version(self) -> str:
-        """As the policy declares it."""
-        return self._introduced().version
-
-    @property
-    def dynamics(self) -> str | None:
-        """As the policy declares them."""
-        return self._introduced().dynamics
-
-    @property
-    def camera(self) -> dict[str, Any] | str | None:
-        """As the policy declares it."""
-        return self._introduced().camera
 
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""
@@ -263,10 +258,10 @@ class RemotePolicy:
         """Ask the policy."""
         return self._connected().act(observation)
 
-    def end_episode(self, scores: Any) -> None:
+    def end_episode(self, end: EpisodeEnd) -> None:
         """Tell the policy how the episode ended, and hang up."""
         if self._policy is not None:
-            self._policy.end_episode(scores)
+            self._policy.end_episode(end)
         self.close()
 
     def close(self) -> None:
@@ -274,11 +269,6 @@ class RemotePolicy:
         if self._policy is not None:
             self._policy.session.close()
             self._policy = None
-
-    def _introduced(self) -> Introduction:
-        if self._introduction is NOT_INTRODUCED:
-            self._connect()
-        return self._introduction
 
     def _connected(self) -> SessionPolicy:
         policy = self._connect()
@@ -294,7 +284,7 @@ class RemotePolicy:
                 self._failure = str(error)
             else:
                 session.announce(None, None, [])
-                self._policy, self._introduction = SessionPolicy(session), session.policy
+                self._policy = SessionPolicy(session)
         return self._policy
 
 

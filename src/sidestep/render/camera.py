@@ -46,19 +46,18 @@ def _generator(settings: CameraSettings, time_s: float, stream: int) -> np.rando
 
 
 def _crop_and_scale(picture: NDArray[Any], settings: CameraSettings) -> NDArray[Any]:
-    """Cropped and scaled."""
     if settings.crop is None and settings.output_size is None:
         return picture
     rows, columns = (settings.crop or Crop()).within(settings.width, settings.height)
-    kept = np.ascontiguousarray(picture[rows, columns])
-    if settings.output_size is None or settings.output_size == (kept.shape[1], kept.shape[0]):
-        return kept
+    cropped = np.ascontiguousarray(picture[rows, columns])
+    if settings.output_size is None or settings.output_size == (cropped.shape[1], cropped.shape[0]):
+        return cropped
     width, height = settings.output_size
-    if kept.ndim == 3:
+    if cropped.ndim == 3:
         scaled = np.empty((height, width, 3), np.uint8)
-        average_areas(kept, np.empty((kept.shape[1], 3), np.int64), scaled)
+        average_areas(cropped, np.empty((cropped.shape[1], 3), np.int64), scaled)
         return scaled
-    return np.ascontiguousarray(kept[_nearest(kept.shape[0], height)][:, _nearest(kept.shape[1], width)])
+    return np.ascontiguousarray(cropped[_nearest(cropped.shape[0], height)][:, _nearest(cropped.shape[1], width)])
 
 
 def _nearest(old: int, new: int) -> NDArray[np.int64]:
@@ -143,7 +142,7 @@ class RobotCamera:
     def follow(
         self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_OTHER_ROBOTS
     ) -> None:
-        """The world has moved on; nobody looks yet."""
+        """Let people and robots move on to ``time_s`` without taking a picture."""
         self._live.follow(robot, people, time_s, others)
 
     def sense(
@@ -158,16 +157,3 @@ class RobotCamera:
         images = self._renderer.render(pose, instances, self._needs, lamps=lamps, time_s=time_s)
         finished = apply_camera_settings(images, self._settings, time_s)
         return {name: getattr(finished, name) for name in self._needs}
-
-
-def make_camera(
-    scene: CompiledScene,
-    robot: RobotSpec,
-    needs: frozenset[str],
-    settings: CameraSettings,
-    person_id: IntArray,
-    scenario: str,
-    others: tuple[RobotSpec, ...] = (),
-) -> RobotCamera:
-    """What the registry knows as the camera ``raster``."""
-    return RobotCamera(scene, robot, needs, settings, person_id, scenario, others)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.render.raster.layout import CAMERA_SIZE, CX, CY, EYE, FAR, FX, FY, MIRROR, NEAR, TURN
+from sidestep.render.raster import layout as L
 from sidestep.types.base import FloatArray
 
 MOST_PIXELS = 16_000_000
@@ -58,11 +58,6 @@ class CameraModel:
             raise BadInput(f"camera: focal lengths and centre must be finite and positive, got {values}")
 
     @property
-    def fov_v_rad(self) -> float:
-        """Field of view from top to bottom of a centred picture."""
-        return 2 * math.atan(self.height / 2 / self.fy)
-
-    @property
     def matrix(self) -> FloatArray:
         """Intrinsics K (3, 3) float64, for x to the right, y down, z forward."""
         return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
@@ -102,22 +97,22 @@ class CameraPose:
 def pack_camera(
     camera: CameraModel, pose: CameraPose, supersample: int = 1, mirrored: bool = False, mirror_z: float = 0.0
 ) -> FloatArray:
-    """The numbers that the rasteriser wants (see ``raster_layout``).
+    """The numbers that the rasteriser wants (see ``raster.layout``).
 
     With ``supersample`` 2 the picture has twice the samples in both directions, and sample (2 i, 2 j) lies on the
     centre of pixel (i, j). ``mirrored`` looks at the world as mirrored in the plane z = ``mirror_z``, at half the
     size.
     """
-    packed = np.empty(CAMERA_SIZE)
+    packed = np.empty(L.CAMERA_SIZE)
     turn, eye = pose.rotation.T, np.array([pose.x, pose.y, pose.z])
     if mirrored:
         turn, eye = turn * np.array([1.0, 1.0, -1.0]), np.array([pose.x, pose.y, 2.0 * mirror_z - pose.z])
-    packed[TURN : TURN + 9] = turn.ravel()
-    packed[EYE : EYE + 3] = eye
+    packed[L.TURN : L.TURN + 9] = turn.ravel()
+    packed[L.EYE : L.EYE + 3] = eye
     scale, shift = float(supersample), 0.5 if supersample == 2 else 0.0
     half = 0.5 if mirrored else 1.0
-    packed[[FX, FY]] = camera.fx * scale * half, camera.fy * scale * half
-    packed[[CX, CY]] = (camera.cx * scale - shift) * half, (camera.cy * scale - shift) * half
-    packed[[NEAR, FAR]] = camera.near_m, camera.far_m
-    packed[MIRROR] = mirrored
+    packed[[L.FX, L.FY]] = camera.fx * scale * half, camera.fy * scale * half
+    packed[[L.CX, L.CY]] = (camera.cx * scale - shift) * half, (camera.cy * scale - shift) * half
+    packed[[L.NEAR, L.FAR]] = camera.near_m, camera.far_m
+    packed[L.MIRROR] = mirrored
     return packed

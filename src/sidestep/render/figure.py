@@ -1,4 +1,4 @@
-"""A machine that moves: its model, its colours, and how its bones follow from its motion."""
+"""A robot or vehicle that moves: its model, its colours, and how its bones follow from its motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidestep.render.mesh import Model, Semantic
 from sidestep.render.people import gait_kernels as kernel
 from sidestep.types.base import FloatArray
 
-COATS: dict[str, tuple[float, float]] = {
+SLOT_FINISH: dict[str, tuple[float, float]] = {
     "head_light": (0.3, 4.0),
     "tail_light": (0.3, 2.2),
     "status_light": (0.0, 1.6),
@@ -21,13 +21,11 @@ COATS: dict[str, tuple[float, float]] = {
     "visor": (0.9, 0.0),
 }
 """Gloss, and light of its own at night, of slots that have either."""
-GLOW_SLOTS = frozenset(slot for slot, (_, glow) in COATS.items() if glow > 0.0)
-"""Slots that shine at night; the renderer decides how much."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Where a machine is and how it got there. SI units, rad."""
+    """Where a robot or vehicle is and how it got there. SI units, rad."""
 
     x: float
     y: float
@@ -59,7 +57,7 @@ class Figure:
 
 @dataclass(eq=False)
 class MotionTracker:
-    """Motion of one machine, step by step; what a record shows and what a live camera shows is the same."""
+    """Motion of one robot or vehicle, step by step; what a record shows and what a live camera shows is the same."""
 
     leg_scale: float = 1.0
     _state: FloatArray = field(default_factory=lambda: np.zeros((1, kernel.COLUMNS)), repr=False)
@@ -71,11 +69,12 @@ class MotionTracker:
         """The motion at ``time`` with pose (x, y, heading) and velocity (vx, vy, …) in the world."""
         x, y, heading = (float(value) for value in pose[:3])
         last = self._last
-        kernel.advance_gait(
-            self._state, np.asarray([[x, y]], np.float32), np.asarray([velocity[:2]], np.float32),
-            np.asarray([heading], np.float32), np.ones(1, np.bool_), time - last.time if last else 0.0,
-            np.asarray([self.leg_scale]), np.zeros(1),
+        now = kernel.Movement(
+            np.array([[x, y]], np.float32), np.array([velocity[:2]], np.float32), np.array([heading], np.float32),
+            np.ones(1, np.bool_),
         )  # fmt: skip
+        step = time - last.time if last else 0.0
+        kernel.advance_gait(self._state, now, step, np.array([self.leg_scale]), np.zeros(1))
         rolled, turned = 0.0, 0.0
         if last is not None:
             turn = (heading - last.heading + pi) % (2 * pi) - pi
@@ -94,7 +93,7 @@ class MotionTracker:
 def track_motion(
     time: FloatArray, pose: FloatArray, velocity: FloatArray, steer: FloatArray | None = None, leg_scale: float = 1.0
 ) -> list[Motion]:
-    """Motion of one machine over a record: times (T,), poses (T, 3), velocities (T, 2 or 3)."""
+    """Motion of one robot or vehicle over a record: times (T,), poses (T, 3), velocities (T, 2 or 3)."""
     tracker = MotionTracker(leg_scale)
     turns = np.zeros(len(time)) if steer is None else steer
     return [tracker.advance(float(time[t]), pose[t], velocity[t], float(turns[t])) for t in range(len(time))]

@@ -16,8 +16,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.render.camera_model import CameraPose
 from sidestep.render.figure import Figure, Motion
 from sidestep.render.mesh import Scene3D, Semantic
-from sidestep.render.raster import layout
-from sidestep.render.raster.layout import LAMP_COLUMNS
+from sidestep.render.raster import layout as L
 from sidestep.render.raster.light import TONE_RANGE, TONES
 from sidestep.types.base import FloatArray, IntArray
 
@@ -220,29 +219,22 @@ def _mix(a: Rgb, b: Rgb, share: float) -> Rgb:
 
 
 def pack_light(light: Light, lamp_count: int = 0, shadows: bool = True, mirror_z: float = 0.0) -> FloatArray:
-    """The numbers that the rasteriser wants (see ``raster_layout``). ``mirror_z``: height of the mirror's plane, m."""
-    packed = np.zeros(layout.LIGHT_SIZE, np.float32)
-    packed[layout.SUN_X : layout.SUN_X + 3] = light.direction
-    for place, value in (
-        (layout.SUN_RGB, light.sun_rgb),
-        (layout.SKY_RGB, light.sky_rgb),
-        (layout.BOUNCE_RGB, light.bounce_rgb),
-        (layout.ZENITH_RGB, light.zenith_rgb),
-        (layout.HORIZON_RGB, light.horizon_rgb),
-        (layout.FOG_RGB, light.fog_rgb),
-        (layout.CLOUD_RGB, light.cloud_rgb),
-    ):
-        packed[place : place + 3] = value
-    packed[layout.FOG] = light.fog_per_m
-    packed[layout.CLOUDS] = light.cloud_cover
-    packed[layout.SHADE] = light.shadow if shadows else 0.0
-    packed[layout.TAPS] = light.shadow_softness
-    packed[layout.WET] = light.wetness
-    packed[layout.GLOWING] = light.glow
-    packed[layout.CONTACT] = light.contact
-    packed[layout.DISC] = light.disc
-    packed[layout.LAMPS] = lamp_count
-    packed[layout.MIRROR_Z] = mirror_z
+    """The numbers that the rasteriser wants (see ``raster.layout``). ``mirror_z``: height of the mirror's plane, m."""
+    packed = np.zeros(L.LIGHT_SIZE, np.float32)
+    packed[L.SUN_X : L.SUN_X + 3] = light.direction
+    for name in ("sun", "sky", "bounce", "zenith", "horizon", "fog", "cloud"):
+        column = getattr(L, f"{name.upper()}_RGB")
+        packed[column : column + 3] = getattr(light, f"{name}_rgb")
+    packed[L.FOG] = light.fog_per_m
+    packed[L.CLOUDS] = light.cloud_cover
+    packed[L.SHADE] = light.shadow if shadows else 0.0
+    packed[L.TAPS] = light.shadow_softness
+    packed[L.WET] = light.wetness
+    packed[L.GLOWING] = light.glow
+    packed[L.CONTACT] = light.contact
+    packed[L.DISC] = light.disc
+    packed[L.LAMPS] = lamp_count
+    packed[L.MIRROR_Z] = mirror_z
     return packed
 
 
@@ -329,16 +321,16 @@ def find_lamps(scene: Scene3D) -> FloatArray:
     glows = np.array([material.glow > 0.0 for material in scene.materials] or [False])
     faces = np.flatnonzero(glows[mesh.material] & ~np.isin(mesh.semantic, LIGHT_NOTHING))
     if not len(faces) or scene.indoor:
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
+        return np.zeros((0, L.LAMP_COLUMNS), np.float32)
     middles = mesh.vertices[mesh.triangles[faces]].mean(axis=1)
     high = middles[:, 2] > LOWEST_STREET_LAMP
     if not high.any():
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
+        return np.zeros((0, L.LAMP_COLUMNS), np.float32)
     middles, owner = middles[high], np.asarray(scene.static_id)[faces][high]
     cluster = _clusters(middles, owner)
     count = np.bincount(cluster)
     centre = np.stack([np.bincount(cluster, middles[:, axis]) / count for axis in range(3)], axis=1)
-    rows = np.zeros((len(centre), LAMP_COLUMNS), np.float32)
+    rows = np.zeros((len(centre), L.LAMP_COLUMNS), np.float32)
     rows[:, :3] = centre - [0.0, 0.0, 0.1]
     rows[:, 5] = -1.0
     rows[:, 6:] = STREET_COS, *STREET_RGB, STREET_REACH
@@ -358,7 +350,7 @@ def _clusters(middles: FloatArray, owner: IntArray) -> IntArray:
 
 
 def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[Lamp]:
-    """The head lamps of a machine that stands on ground of height ``ground_z``: for ``render(…, lamps=…)``."""
+    """The head lamps of a robot or vehicle that stands on ground of height ``ground_z``: for ``render(…, lamps=…)``."""
     c, s = math.cos(motion.heading), math.sin(motion.heading)
     r, g, b = (value * figure.lamp_power for value in Lamp.rgb)
     return [
@@ -373,8 +365,8 @@ def figure_lamps(figure: Figure, motion: Motion, ground_z: float = 0.0) -> list[
 def pack_lamps(found: FloatArray, given: Sequence[Lamp], pose: CameraPose, light: Light) -> FloatArray:
     """The lamps that matter from ``pose``: all that are given, then the scene's nearest; none by day."""
     if light.lamps <= 0.0 or not (len(found) or len(given)):
-        return np.zeros((0, LAMP_COLUMNS), np.float32)
-    rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, LAMP_COLUMNS)
+        return np.zeros((0, L.LAMP_COLUMNS), np.float32)
+    rows = np.array([lamp.row() for lamp in given], np.float32).reshape(-1, L.LAMP_COLUMNS)
     ahead = [pose.x + 8.0 * math.cos(pose.yaw), pose.y + 8.0 * math.sin(pose.yaw)]
     order = np.argsort(np.hypot(*(found[:, :2] - ahead).T), kind="stable") if len(found) else np.zeros(0, int)
     packed = np.concatenate([rows, found[order[:MOST_LAMPS]]])

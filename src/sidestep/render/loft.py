@@ -1,4 +1,4 @@
-"""Solid shapes for things that move: tubes through rings, boxes, prisms, wheels. Each vertex hangs on one or two bones.
+"""Solid shapes for things that move: tubes through rings, boxes, prisms, wheels. One or two bones move each vertex.
 
 A shape is a :class:`Part`; :func:`join_parts` makes the mesh of one level of detail from many parts.
 """
@@ -11,10 +11,10 @@ from math import cos, pi, sin, sqrt
 
 import numpy as np
 
-from sidestep.render.mesh import Mesh, Semantic
+from sidestep.render.mesh import Mesh, Semantic, vertex_normals
 from sidestep.types.base import FloatArray, IntArray
 
-Hang = Callable[[FloatArray], tuple[IntArray, FloatArray]]
+Skinning = Callable[[FloatArray], tuple[IntArray, FloatArray]]
 """From vertices (V, 3) of the rest pose to their bones (V, 2) and weights (V, 2)."""
 
 
@@ -90,12 +90,12 @@ def tube(
     level: int = 0,
     caps: tuple[float | None, float | None] = (0.0, 0.0),
     turn: float = 0.0,
-    hang: Hang | None = None,
+    skinning: Skinning | None = None,
 ) -> Part:
     """The surface through ``rings``. ``caps`` closes each end with a point so far beyond the ring (None: open)."""
-    kept = [ring for ring in rings if ring.level >= level]
+    used = [ring for ring in rings if ring.level >= level]
     w = _AXES[axis][2]
-    rising = kept[-1].centre[w] >= kept[0].centre[w]
+    rising = used[-1].centre[w] >= used[0].centre[w]
     vertices: list[FloatArray] = []
     bones: list[tuple[int, int]] = []
     weights: list[float] = []
@@ -129,24 +129,24 @@ def tube(
             slots.append(slot)
 
     previous = -1
-    for index, ring in enumerate(kept):
+    for index, ring in enumerate(used):
         points = _ring_points(ring, axis, segments, turn)
         lower = add_ring(ring, points)
         if index:
-            add_band(previous, lower, kept[index - 1].slot)
-        previous = add_ring(ring, points) if ring.crease and 0 < index < len(kept) - 1 else lower
+            add_band(previous, lower, used[index - 1].slot)
+        previous = add_ring(ring, points) if ring.crease and 0 < index < len(used) - 1 else lower
     for at_end, height in ((False, caps[0]), (True, caps[1])):
-        ring = kept[-1] if at_end else kept[0]
-        slot = kept[-2].slot if at_end and len(kept) > 1 else ring.slot
+        ring = used[-1] if at_end else used[0]
+        slot = used[-2].slot if at_end and len(used) > 1 else ring.slot
         if height is not None:
             add_cap(ring, previous if at_end else 0, at_end, height, slot)
     where = np.concatenate(vertices)
     pair: IntArray
-    if hang is None:
+    if skinning is None:
         pair = np.asarray(bones, np.int32).reshape(-1, 2)
         share = np.stack([np.asarray(weights), 1 - np.asarray(weights)], axis=1)
     else:
-        pair, share = hang(where)
+        pair, share = skinning(where)
     return Part(where, np.asarray(triangles, np.int32), np.asarray(slots, np.int32), pair, share)
 
 
@@ -273,17 +273,6 @@ def mirrored(part: Part, bone_of: dict[int, int]) -> Part:
     return Part(vertices, part.triangles[:, ::-1], part.slot, lookup[part.bones], part.weights)
 
 
-def _normals(part: Part) -> FloatArray:
-    """(V, 3): mean of the normals of the faces about each vertex, weighted by area."""
-    corners = part.vertices[part.triangles]
-    face = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    total = np.zeros_like(part.vertices)
-    for k in range(3):
-        np.add.at(total, part.triangles[:, k], face)
-    length = np.linalg.norm(total, axis=1, keepdims=True)
-    return np.where(length > 1e-12, total / np.maximum(length, 1e-12), np.array([0.0, 0.0, 1.0]))
-
-
 def join_parts(parts: Sequence[Part], semantic: Semantic) -> tuple[Mesh, IntArray, FloatArray]:
     """(mesh, bones of its vertices, their weights). Faces without area are left out."""
     vertices, triangles, normals, slots, bones, weights = [], [], [], [], [], []
@@ -293,7 +282,7 @@ def join_parts(parts: Sequence[Part], semantic: Semantic) -> tuple[Mesh, IntArra
         area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
         solid = area > 1e-10
         vertices.append(part.vertices)
-        normals.append(_normals(part) if part.normals is None else part.normals)
+        normals.append(vertex_normals(part.vertices, part.triangles) if part.normals is None else part.normals)
         triangles.append(part.triangles[solid] + start)
         slots.append(part.slot[solid])
         bones.append(part.bones)

@@ -82,6 +82,17 @@ class Mesh:
             raise BadInput("mesh: a triangle names a vertex that does not exist")
 
 
+def vertex_normals(vertices: FloatArray, triangles: IntArray) -> FloatArray:
+    """(V, 3): mean of the normals of the faces about each vertex, weighted by area; up where there is none."""
+    corners = vertices[triangles]
+    face = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    total = np.zeros_like(vertices)
+    for k in range(3):
+        np.add.at(total, triangles[:, k], face)
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    return np.where(length > 1e-12, total / np.maximum(length, 1e-12), np.array([0.0, 0.0, 1.0]))
+
+
 def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     """One mesh with the triangles of all, in order."""
     starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
@@ -101,7 +112,7 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
 class Model:
     """Something that moves and is drawn many times: a person, a robot, a vehicle. Levels of detail, finest first.
 
-    Each vertex hangs on up to two bones; a rigid model has one bone. ``material`` of a face is a slot (skin, hair,
+    Up to two bones move each vertex; a rigid model has one bone. ``material`` of a face is a slot (skin, hair,
     top …), and an instance gives each slot its colour.
     """
 

@@ -14,22 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput
-from sidestep.render.figure import COATS
+from sidestep.render.figure import SLOT_FINISH
 from sidestep.render.mesh import Instance, Material, Model, Scene3D, Semantic
-from sidestep.render.raster.frame import InstanceArrays, ModelArrays, StaticArrays, SurfaceArrays
-from sidestep.render.raster.layout import (
-    CHUNK_COLUMNS,
-    GLOSS,
-    GLOW,
-    LEVEL_COLUMNS,
-    MATERIAL_COLUMNS,
-    MODEL_COLUMNS,
-    PER_METRE,
-    PICTURE_LEVELS,
-    PLAIN,
-    PLAIN_RED,
-    TWO_SIDED,
-)
+from sidestep.render.raster import layout as L
+from sidestep.render.raster.layout import InstanceArrays, ModelArrays, StaticArrays, SurfaceArrays
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 CELL = 8.0  # m, edge of the cells that chunks are cut by
@@ -64,7 +52,7 @@ def pack_static(scene: Scene3D) -> tuple[StaticArrays, FloatArray]:
     order, starts = _sort_faces(mesh.vertices, mesh.triangles, np.isin(mesh.semantic, LIE_FLAT))
     sources: list[IntArray] = []
     triangles = np.empty_like(mesh.triangles)
-    chunks = np.zeros((len(starts) - 1, CHUNK_COLUMNS), np.int32)
+    chunks = np.zeros((len(starts) - 1, L.CHUNK_COLUMNS), np.int32)
     boxes = np.zeros((len(starts) - 1, 6), np.float32)
     first = 0
     for c, (begin, end) in enumerate(pairwise(starts)):
@@ -159,7 +147,7 @@ def check_instances(packed: PackedInstances, models: Sequence[Model]) -> Instanc
 
 def pack_models(models: Sequence[Model]) -> ModelArrays:
     """All levels of all models, one after another."""
-    table = np.zeros((len(models), MODEL_COLUMNS), np.int32)
+    table = np.zeros((len(models), L.MODEL_COLUMNS), np.int32)
     bones = max([model.bone_count for model in models], default=1)
     spheres = np.full((len(models), bones, 4), -1.0, np.float32)
     levels: list[tuple[int, int, int, int]] = []
@@ -179,7 +167,7 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
     empty = np.zeros((0, 3), np.float32)
     return ModelArrays(
         table,
-        np.array(levels, np.int32).reshape(-1, LEVEL_COLUMNS),
+        np.array(levels, np.int32).reshape(-1, L.LEVEL_COLUMNS),
         np.array([model.height for model in models], np.float32),
         spheres,
         np.concatenate([empty, *(mesh.vertices for mesh in meshes)]),
@@ -189,13 +177,13 @@ def pack_models(models: Sequence[Model]) -> ModelArrays:
         np.concatenate(triangles).astype(np.int32),
         np.concatenate([np.zeros(0, np.int32), *(mesh.material for mesh in meshes)]),
         np.concatenate([np.zeros(0, np.uint8), *(mesh.semantic for mesh in meshes)]),
-        np.concatenate([np.zeros((0, 2), np.float32), *(_coats(model)[mesh.material] for model, mesh in owned)]),
+        np.concatenate([np.zeros((0, 2), np.float32), *(_finishes(model)[mesh.material] for model, mesh in owned)]),
     )
 
 
-def _coats(model: Model) -> FloatArray:
+def _finishes(model: Model) -> FloatArray:
     """(slots, 2) float32: gloss and glow."""
-    return np.array([COATS.get(slot, (0.0, 0.0)) for slot in model.slots], np.float32).reshape(-1, 2)
+    return np.array([SLOT_FINISH.get(slot, (0.0, 0.0)) for slot in model.slots], np.float32).reshape(-1, 2)
 
 
 def _join(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -208,8 +196,8 @@ def _bone_spheres(model: Model, rows: int) -> FloatArray:
     for bone in range(model.bone_count):
         points = np.concatenate(
             [
-                mesh.vertices[((hangs == bone) & (weights > 0)).any(axis=1)]
-                for mesh, hangs, weights in zip(model.levels, model.bones, model.weights, strict=True)
+                mesh.vertices[((indices == bone) & (weights > 0)).any(axis=1)]
+                for mesh, indices, weights in zip(model.levels, model.bones, model.weights, strict=True)
             ]
         )
         if len(points):
@@ -219,7 +207,7 @@ def _bone_spheres(model: Model, rows: int) -> FloatArray:
     return spheres
 
 
-MOST_SIDE = 2 ** (PICTURE_LEVELS - 1)
+MOST_SIDE = 2 ** (L.PICTURE_LEVELS - 1)
 SOAK = {
     Semantic.ROAD: 1.0,
     Semantic.LANE_MARKING: 0.9,
@@ -262,24 +250,28 @@ def check_material(material: Material) -> None:
 
 def pack_materials(materials: Sequence[Material]) -> SurfaceArrays:
     """All materials in one table and all their texels in one row."""
-    table = np.zeros((max(len(materials), 1), MATERIAL_COLUMNS), np.float32)
-    pictures = np.zeros((max(len(materials), 1), 1 + PICTURE_LEVELS), np.int32)
+    table = np.zeros((max(len(materials), 1), L.MATERIAL_COLUMNS), np.float32)
+    pictures = np.zeros((max(len(materials), 1), 1 + L.PICTURE_LEVELS), np.int32)
     parts: list[IntArray] = []
     offset = 0
     for k, material in enumerate(materials):
         check_material(material)
         levels = mip_levels(material.texture)
-        table[k, GLOSS], table[k, GLOW], table[k, TWO_SIDED] = material.gloss, material.glow, material.two_sided
-        table[k, PER_METRE] = 1.0 / material.size_m
-        table[k, PLAIN_RED : PLAIN_RED + 3] = levels[-1].reshape(3)
-        table[k, PLAIN] = len(levels) == 1
+        table[k, L.GLOSS], table[k, L.GLOW], table[k, L.TWO_SIDED] = material.gloss, material.glow, material.two_sided
+        table[k, L.PER_METRE] = 1.0 / material.size_m
+        table[k, L.PLAIN_RED : L.PLAIN_RED + 3] = levels[-1].reshape(3)
+        table[k, L.PLAIN] = len(levels) == 1
         pictures[k, 0] = len(levels) - 1
         for number, level in enumerate(levels):
             pictures[k, 1 + number] = offset
             parts.append(pack_texels(level).ravel())
             offset += level.shape[0] ** 2
     texels = np.concatenate(parts) if parts else np.zeros(1, np.uint32)
+    return SurfaceArrays(table, pictures, texels.astype(np.uint32), soak_table())
+
+
+def soak_table() -> FloatArray:
+    """(256,) float32: how much water lies on each semantic class."""
     soak = np.zeros(256, np.float32)
-    for semantic, share in SOAK.items():
-        soak[semantic] = share
-    return SurfaceArrays(table, pictures, texels.astype(np.uint32), soak)
+    soak[list(SOAK)] = list(SOAK.values())
+    return soak

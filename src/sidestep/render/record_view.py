@@ -17,8 +17,7 @@ from sidestep.render.camera_model import CameraPose
 from sidestep.render.figure import Motion, track_motion
 from sidestep.render.light import Lamp, make_light
 from sidestep.render.packing import PackedInstances
-from sidestep.render.people import track_gait
-from sidestep.render.people.animation import recorded_gestures
+from sidestep.render.people.animation import recorded_gestures, track_gait
 from sidestep.render.renderer import AnyRenderer, Images, open_renderer
 from sidestep.render.world_view import OtherRobotTracker, WorldView, wheel_angle
 from sidestep.types.base import FloatArray
@@ -38,7 +37,7 @@ TURN_S, SLIDE_S = 0.5, 0.6
 
 
 class ChaseCamera:
-    """The way of the chasing camera along the poses (T+1, 3) of a robot, ``step_s`` apart."""
+    """A camera that follows a robot along its poses (T+1, 3), ``step_s`` apart."""
 
     def __init__(self, path: FloatArray, step_s: float, walls: FloatArray) -> None:
         self._path = path
@@ -70,27 +69,27 @@ def high_walls(scene: SceneSpec, walls: FloatArray, indoor: bool) -> FloatArray:
 
 
 def _smooth_headings(headings: FloatArray, steps: float) -> FloatArray:
-    calm = np.array(headings, np.float64)
-    for step in range(1, len(calm)):
-        calm[step] = calm[step - 1] + (headings[step] - calm[step - 1]) / steps
-    return calm
+    smooth = np.array(headings, np.float64)
+    for step in range(1, len(smooth)):
+        smooth[step] = smooth[step - 1] + (headings[step] - smooth[step - 1]) / steps
+    return smooth
 
 
-def _free_distance_behind(places: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatArray:
-    """How far behind each place the camera may be, m."""
-    free = np.full(len(places), BACK_M)
+def _free_distance_behind(positions: FloatArray, yaw: FloatArray, walls: FloatArray) -> FloatArray:
+    """How far behind each position the camera may be, m."""
+    free = np.full(len(positions), BACK_M)
     along = -np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
     for x0, y0, x1, y1 in walls:
         ex, ey = x1 - x0, y1 - y0
         cross = along[:, 0] * ey - along[:, 1] * ex
         with np.errstate(divide="ignore", invalid="ignore"):
-            dx, dy = x0 - places[:, 0], y0 - places[:, 1]
+            dx, dy = x0 - positions[:, 0], y0 - positions[:, 1]
             ray = (dx * ey - dy * ex) / cross
             edge = (dx * along[:, 1] - dy * along[:, 0]) / cross
             hit = (np.abs(cross) > 1e-9) & (ray > 0) & (edge >= 0) & (edge <= 1)
         free = np.where(hit, np.minimum(free, ray - OFF_WALL_M), free)
-    kept: FloatArray = np.clip(free, NEAREST_M, BACK_M)
-    return kept
+    limited: FloatArray = np.clip(free, NEAREST_M, BACK_M)
+    return limited
 
 
 def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
@@ -103,7 +102,7 @@ def _smooth_distances(back: FloatArray, steps: int) -> FloatArray:
 
 
 Angle = Literal["first", "chase", "above"]
-"""From the robot's own camera, from behind and above it, or from high up over the whole way."""
+"""From the robot's own camera, from behind and above it, or from high up over the whole route."""
 
 OUTSIDE_VIEW = radians(72.0)
 """Field of view of cameras that no robot carries."""
@@ -112,7 +111,7 @@ OUTSIDE_VIEW = radians(72.0)
 class RecordView:
     """Draws one record. Renderers are made once per angle; moments may be asked for in any order.
 
-    ``others`` are the specs of the further machines in the order of ``record.other_pose``; those left out are drawn as
+    ``others`` are the specs of the other robots in the order of ``record.other_pose``; those left out are drawn as
     the circles of the record.
     """
 
@@ -129,8 +128,8 @@ class RecordView:
         if not isinstance(scene, SceneSpec):
             raise BadInput(f"the record of {record.scenario.name!r} does not hold its scene; run the episode again")
         self._record, self._settings, self._angle, self._threads = record, settings, angle, threads
-        machines = (*others, *(_plain_robot(float(r)) for r in record.other_radius[len(others) :]))
-        self._view = WorldView(scene, (record.robot, *machines), record.scenario.name, record.person_id)
+        robots = (*others, *(_plain_robot(float(r)) for r in record.other_radius[len(others) :]))
+        self._view = WorldView(scene, (record.robot, *robots), record.scenario.name, record.person_id)
         self._gait = track_gait(
             record.time, record.person_position, record.person_velocity, record.person_heading, record.person_present,
             self._view.looks,
@@ -140,7 +139,7 @@ class RecordView:
         self._motions = track_motion(
             record.time, record.robot_pose, record.robot_velocity, _steering(record), own.leg_scale
         )
-        tracker = OtherRobotTracker(machines, self._view.figures[1:])
+        tracker = OtherRobotTracker(robots, self._view.figures[1:])
         self._others = [
             tracker.advance(float(t), poses) for t, poses in zip(record.time, record.other_pose, strict=True)
         ]
@@ -151,7 +150,7 @@ class RecordView:
 
     @property
     def world(self) -> WorldView:
-        """The scene with its people and machines."""
+        """The scene with its people and robots."""
         return self._view
 
     def images(self, step: int, want: Iterable[str] = ("rgb",), angle: Angle | None = None) -> Images:
@@ -166,11 +165,11 @@ class RecordView:
         return apply_camera_settings(images, settings, time_s) if angle == "first" else images
 
     def lamps(self, step: int) -> list[Lamp]:
-        """Head lamps of all machines, also of the one whose camera looks, if it is dark."""
+        """Head lamps of all robots, also of the one that carries the camera, if it is dark."""
         return self._view.lamps([self._motions[step], *self._others[step]]) if self._light.lamps > 0.0 else []
 
     def instances(self, step: int, *, own: bool = True) -> PackedInstances:
-        """Everybody and every machine at a step; ``own``: also the robot under test."""
+        """All people and robots at a step; ``own``: also the robot under test."""
         motions: list[Motion | None] = [self._motions[step] if own else None, *self._others[step]]
         gestures = None if self._gestures is None else self._gestures[step]
         return self._view.instances(self._gait.present(step), self._gait.state(step, gestures), motions)
@@ -214,4 +213,4 @@ def _steering(record: EpisodeRecord) -> FloatArray | None:
 
 def _plain_robot(radius: float) -> RobotSpec:
     limits = RobotLimits(max_speed=10.0)
-    return RobotSpec(name="machine", dynamics="holonomic", footprint=Footprint(radius=radius), limits=limits)
+    return RobotSpec(name="robot", dynamics="holonomic", footprint=Footprint(radius=radius), limits=limits)

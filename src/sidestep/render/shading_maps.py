@@ -13,8 +13,7 @@ import numpy as np
 from sidestep.render.camera_model import CameraPose
 from sidestep.render.mesh import Model, Scene3D, Semantic
 from sidestep.render.packing import LIE_FLAT, SOAK
-from sidestep.render.raster.frame import InstanceArrays, StaticArrays
-from sidestep.render.raster.layout import SHELTER_PER_METRE, SHELTER_SIZE
+from sidestep.render.raster import layout as L
 from sidestep.render.raster.shadow import draw_static_shadow, pack_shelter, spread_distance, stamp_shelter
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
@@ -26,11 +25,11 @@ class ShadowMap:
     """Heights along the light on a square of texels about the camera's place, rounded to ``STEP``: so a picture depends
     on where the camera is, not on where it was."""
 
-    def __init__(self, static: StaticArrays, size: int) -> None:
+    def __init__(self, static: L.StaticArrays, size: int) -> None:
         self._static, self.size = static, size
-        self._maps: tuple[FloatArray, FloatArray] | None = None
+        self._arrays: L.ShadowArrays | None = None
         self._key: tuple[float, ...] = ()
-        self._touched = np.zeros((1, 4), np.int32)
+        self._touched: IntArray = np.zeros((1, 4), np.int32)
         self._direction = np.array([0.0, 0.0, 1.0])
         self.drawn = 0
         """Boxes of ``touched`` that hold shadows of the last frame."""
@@ -41,31 +40,26 @@ class ShadowMap:
 
     def touched(self, count: int) -> IntArray:
         """Room for at least ``count`` boxes; kept from frame to frame."""
-        if len(self._touched) < count:
-            grown = np.zeros((2 * count, 4), np.int32)
-            grown[: len(self._touched)] = self._touched
-            self._touched = grown
+        self._touched = _grown(self._touched, count)
         return self._touched
 
-    def at(self, pose: CameraPose, wanted: bool) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
-        """For a camera at ``pose``: the static map and the map to draw into, world → texels (12,), and the four planes
-        (4, 4) of the world that bound the map."""
+    def at(self, pose: CameraPose, wanted: bool) -> L.ShadowArrays:
+        """The maps for a camera at ``pose``; they are drawn only if ``wanted``."""
         centre = np.array([round(pose.x / STEP) * STEP, round(pose.y / STEP) * STEP, 0.0])
         key = (*centre, *self._direction)
-        if self._maps is None:
-            length = self.size**2 if wanted else 1
-            self._maps = np.empty(length, np.float32), np.empty(length, np.float32)
-        if key != self._key:
+        if self._arrays is None or key != self._key:
             self._key = key
-            self._view, self._planes = self._look_from(centre)
+            to_texels, planes = self._look_from(centre)
+            if self._arrays is None:
+                static, moving = np.empty((2, self.size**2 if wanted else 1), np.float32)
+                rays, eye = np.empty(9, np.float32), np.empty(3, np.float32)
+                self._arrays = L.ShadowArrays(static, moving, to_texels, planes, rays, eye, self.size)
+            self._arrays = self._arrays._replace(to_texels=to_texels, planes=planes)
             if wanted:
-                static, moving = self._maps
-                draw_static_shadow(
-                    self._view, self._static.chunks, self._static.triangles, self._static.vertices, self.size, static
-                )
-                moving[:] = static
+                draw_static_shadow(to_texels, self._static, self.size, self._arrays.static)
+                self._arrays.map[:] = self._arrays.static
                 self.drawn = 0
-        return self._maps, self._view, self._planes
+        return self._arrays
 
     def _look_from(self, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
         toward = self._direction
@@ -85,6 +79,15 @@ class ShadowMap:
         return view.ravel(), planes
 
 
+def _grown(boxes: IntArray, count: int) -> IntArray:
+    """``boxes`` (B, 4) int32, or a larger copy with room for ``count``."""
+    if len(boxes) >= count:
+        return boxes
+    larger = np.zeros((2 * count, 4), np.int32)
+    larger[: len(boxes)] = boxes
+    return larger
+
+
 GAP = 0.1  # m between points along an edge
 LOW = 0.35  # m: what stands on the ground has a corner lower than this,
 RISES = 0.12  # m: and one higher than this
@@ -100,47 +103,40 @@ class Shelter:
         self._points, self._tall = _standing(scene)
         self._feet = np.array([_feet(model) for model in models], np.float32).reshape(-1, 4)
         self._centre: tuple[float, float] | None = None
-        self._static = np.zeros((SHELTER_SIZE, SHELTER_SIZE), np.uint8)
-        self._plain = np.zeros_like(self._static)
-        self._packed = np.zeros(SHELTER_SIZE**2, np.uint32)
-        self._boxes = np.zeros((1, 4), np.int32)
+        plain = np.zeros((L.SHELTER_SIZE, L.SHELTER_SIZE), np.uint8)
+        packed, boxes = np.zeros(L.SHELTER_SIZE**2, np.uint32), np.zeros((1, 4), np.int32)
+        self._arrays = L.ShelterArrays(np.zeros_like(plain), plain, packed, boxes)
         self._stamped = 0
 
-    def at(self, pose: CameraPose, instances: InstanceArrays) -> tuple[IntArray, float, float]:
+    def at(self, pose: CameraPose, instances: L.InstanceArrays) -> tuple[IntArray, float, float]:
         """The packed map with ``instances`` on it for a camera at ``pose``, and where it begins, m."""
         centre = (round(pose.x / STEP) * STEP, round(pose.y / STEP) * STEP)
         x, y = centre[0] - HALF_SIDE, centre[1] - HALF_SIDE
         if centre != self._centre:
             self._centre = centre
             self._draw_static(x, y)
-        if len(self._boxes) < len(instances.model):
-            grown = np.zeros((2 * len(instances.model), 4), np.int32)
-            grown[: len(self._boxes)] = self._boxes
-            self._boxes = grown
-        self._stamped = stamp_shelter(
-            x, y, self._feet, instances.model, instances.bones, self._stamped, self._boxes, self._static, self._plain,
-            self._packed,
-        )  # fmt: skip
-        return self._packed, x, y
+        boxes = _grown(self._arrays.boxes, len(instances.model))
+        self._arrays = self._arrays._replace(boxes=boxes)
+        self._stamped = stamp_shelter(x, y, self._feet, instances, self._stamped, self._arrays)
+        return self._arrays.packed, x, y
 
     def _draw_static(self, x: float, y: float) -> None:
-        places = np.floor((self._points - (x, y)) * SHELTER_PER_METRE).astype(np.int64)
-        inside = ((places >= 0) & (places < SHELTER_SIZE)).all(axis=1)
-        values = np.maximum(
-            _fade(places[inside & self._tall], *NEAR_TALL),
-            _fade(places[inside], *NEAR_ANY),
+        places = np.floor((self._points - (x, y)) * L.SHELTER_PER_METRE).astype(np.int64)
+        inside = ((places >= 0) & (places < L.SHELTER_SIZE)).all(axis=1)
+        values = np.maximum(_fade(places[inside & self._tall], *NEAR_TALL), _fade(places[inside], *NEAR_ANY))
+        self._arrays.static[:] = values
+        self._arrays.plain[:] = values
+        pack_shelter(
+            np.array([0, 0, L.SHELTER_SIZE, L.SHELTER_SIZE], np.int32), self._arrays.plain, self._arrays.packed
         )
-        self._static[:] = values
-        self._plain[:] = values
-        pack_shelter(self._plain, 0, 0, SHELTER_SIZE, SHELTER_SIZE, self._packed)
         self._stamped = 0
 
 
 def _fade(places: IntArray, reach: float, strength: float) -> FloatArray:
-    distance = np.full((SHELTER_SIZE, SHELTER_SIZE), 1e6, np.float32)
+    distance = np.full((L.SHELTER_SIZE, L.SHELTER_SIZE), 1e6, np.float32)
     distance[places[:, 1], places[:, 0]] = 0.0
     spread_distance(distance)
-    rest = np.maximum(1.0 - distance / np.float32(reach * SHELTER_PER_METRE), 0.0)
+    rest = np.maximum(1.0 - distance / np.float32(reach * L.SHELTER_PER_METRE), 0.0)
     return np.asarray(strength * rest * rest)
 
 

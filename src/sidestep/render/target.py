@@ -1,25 +1,19 @@
-"""Working memory for pictures of one size, the stages of the rasteriser that fill it, and their threads."""
+"""Working memory for pictures of one size, the rasteriser's steps that fill it, and the threads that share them."""
 
 from __future__ import annotations
 
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sidestep.render.raster import frame as stages
-from sidestep.render.raster.layout import (
-    COUNT_SIZE,
-    FLOAT_COLUMNS,
-    INT_COLUMNS,
-    OBJECT_COLUMNS,
-    POLYGON_COLUMNS,
-    POLYGONS,
-)
+from sidestep.render.raster import frame as steps
+from sidestep.render.raster import layout as L
 from sidestep.render.raster.triangles import BONE_COLUMNS
 from sidestep.render.shading_maps import ShadowMap
 from sidestep.types.base import FloatArray
@@ -33,44 +27,57 @@ class WorkerThreads:
     def __init__(self, count: int) -> None:
         self.count = count
         self._process = 0
-        self._lines: list[SimpleQueue[Any]] = []
+        self._queues: list[SimpleQueue[Any]] = []
         self._done: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def run(self, job: Job) -> None:
         """``job(k)`` for k = 0 … count - 1, one on each thread; returns when all are done."""
-        if self.count > 1 and self._process != os.getpid():  # not begun yet, or a forked child, which has no threads
-            self._begin()
-        for number, line in enumerate(self._lines, start=1):
-            line.put((job, number))
+        if self.count > 1 and self._process != os.getpid():  # not started yet, or a forked child, which has no threads
+            self._start()
+        for number, queue in enumerate(self._queues, start=1):
+            queue.put((job, number))
         try:
             job(0)
         finally:
-            failures = [self._done.get() for _ in self._lines]
+            failures = [self._done.get() for _ in self._queues]
         for failure in failures:
             if failure is not None:
                 raise failure
+
+    def run_side_by_side(self, job: Job, numbers: Iterable[int]) -> None:
+        """``job(k)`` for every number, each on one of the threads."""
+        waiting = deque(numbers)
+
+        def work(_: int) -> None:
+            while waiting:
+                try:
+                    k = waiting.popleft()
+                except IndexError:  # another thread took the last
+                    return
+                job(k)
+
+        self.run(work)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WorkerThreads:
         """Threads are not copied: a copy starts its own."""
         return WorkerThreads(self.count)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._process = os.getpid()
         self._done = SimpleQueue()
-        self._lines = [SimpleQueue() for _ in range(self.count - 1)]
-        for line in self._lines:
-            thread = threading.Thread(target=_serve, args=(line, self._done), daemon=True, name="sidestep-render")
-            thread.start()
-        weakref.finalize(self, _dismiss, self._lines)
+        self._queues = [SimpleQueue() for _ in range(self.count - 1)]
+        for queue in self._queues:
+            threading.Thread(target=_work, args=(queue, self._done), daemon=True, name="sidestep-render").start()
+        weakref.finalize(self, _stop, self._queues)
 
 
-def _dismiss(lines: list[SimpleQueue[Any]]) -> None:
-    for line in lines:
-        line.put(None)
+def _stop(queues: list[SimpleQueue[Any]]) -> None:
+    for queue in queues:
+        queue.put(None)
 
 
-def _serve(line: SimpleQueue[Any], done: SimpleQueue[BaseException | None]) -> None:
-    call = line.get()
+def _work(queue: SimpleQueue[Any], done: SimpleQueue[BaseException | None]) -> None:
+    call = queue.get()
     while call is not None:
         job, number = call
         failure: BaseException | None = None
@@ -80,130 +87,111 @@ def _serve(line: SimpleQueue[Any], done: SimpleQueue[BaseException | None]) -> N
             failure = error
         del call, job
         done.put(failure)
-        call = line.get()
+        call = queue.get()
 
 
 BAND_BYTES = 262_144  # of the visibility buffer: what stays in a core's own cache
 FIRST_POLYGONS = 1024
 
 
-class World(NamedTuple):
-    """What does not change from frame to frame."""
-
-    static: stages.StaticArrays
-    models: stages.ModelArrays
-    surfaces: stages.SurfaceArrays
-
-
 class Target:
-    """The working memory for pictures of one size, and the stages in order."""
+    """The working memory for pictures of one size, and the steps in order."""
 
-    def __init__(self, width: int, height: int, world: World, shadow: ShadowMap, team: WorkerThreads) -> None:
+    def __init__(
+        self, width: int, height: int, scene: L.SceneArrays, shadow: ShadowMap, workers: WorkerThreads
+    ) -> None:
         self.width, self.height = width, height
-        self._static, self._models, self._surfaces = world
-        self._team, self._shadow = team, shadow
-        threads = team.count
+        self._scene, self._shadow, self._workers = scene, shadow, workers
+        threads = workers.count
         rows = max(1, BAND_BYTES // (8 * width))
         self._bands = max(-(-height // rows), min(6 * threads, height) if threads > 1 else 1)
         self._room = -1
-        bones = self._models.spheres.shape[1]
+        bones = scene.models.spheres.shape[1]
         self._threads = [_make_scratch(width, height, bones) for _ in range(threads)]
         self._polygons = FIRST_POLYGONS
-        self._rays, self._eye = np.empty(9, np.float32), np.empty(3, np.float32)
 
     def _make_room(self, instances: int) -> None:
         """Tables for everything that could be seen with so many instances."""
         if instances <= self._room:
             return
-        self._room = instances + instances // 4
-        levels = self._models.levels
+        self._room = room = instances + instances // 4
+        static, levels = self._scene.static, self._scene.models.levels
         vertices = int(np.diff(levels[:, 0:2], axis=1).max()) if len(levels) else 0
         faces = int(np.diff(levels[:, 2:4], axis=1).max()) if len(levels) else 0
-        all_vertices = len(self._static.vertices) + self._room * vertices + 1
-        all_faces = len(self._static.triangles) + self._room * faces + 2
-        self._frame = stages.FrameArrays(
-            np.zeros(COUNT_SIZE, np.int64),
-            np.empty((6, 4)),
-            np.empty((len(self._static.chunks) + self._room + 1, OBJECT_COLUMNS), np.int32),
-            np.empty((all_vertices, 3)),
-            np.empty((all_vertices, 2), np.int32),
-            np.empty(all_vertices, np.uint8),
-            np.empty((all_vertices, 2), np.float32),
-            np.empty((all_faces, INT_COLUMNS), np.int32),
-            np.empty((all_faces, FLOAT_COLUMNS), np.float32),
-            np.empty((all_faces, 3)),
-            np.empty((self._polygons, POLYGON_COLUMNS), np.int32),
-            np.empty((self._room + 1, OBJECT_COLUMNS), np.int32),
-            np.zeros(COUNT_SIZE, np.int64),
-            np.empty((self._room * vertices + 1, 3), np.float32),
-            np.empty((self._room + 1, 4), np.int32),
-            self._shadow.touched(self._room + 1),
-            np.empty(self.width * self.height, np.uint64),
+        all_vertices = len(static.vertices) + room * vertices + 1
+        all_faces = len(static.triangles) + room * faces + 2
+        self._frame = L.FrameArrays(
+            counts=np.zeros(L.COUNT_SIZE, np.int64),
+            planes=np.empty((6, 4)),
+            objects=np.empty((len(static.chunks) + room + 1, L.OBJECT_COLUMNS), np.int32),
+            points=np.empty((all_vertices, 3)),
+            screen=np.empty((all_vertices, 2), np.int32),
+            flags=np.empty(all_vertices, np.uint8),
+            lights=np.empty((all_vertices, 2), np.float32),
+            ints=np.empty((all_faces, L.INT_COLUMNS), np.int32),
+            floats=np.empty((all_faces, L.FLOAT_COLUMNS), np.float32),
+            depths=np.empty((all_faces, 3)),
+            polygons=np.empty((self._polygons, L.POLYGON_COLUMNS), np.int32),
+            casters=np.empty((room + 1, L.OBJECT_COLUMNS), np.int32),
+            caster_counts=np.zeros(L.COUNT_SIZE, np.int64),
+            caster_texels=np.empty((room * vertices + 1, 3), np.float32),
+            caster_boxes=np.empty((room + 1, 4), np.int32),
+            old_boxes=self._shadow.touched(room + 1),
+            seen=np.empty(self.width * self.height, np.uint64),
         )
 
     def draw(
         self,
         camera: FloatArray,
-        asked: int,
+        want: int,
         with_shadow: bool,
-        mirror_width: int,
-        instances: stages.InstanceArrays,
-        lights: stages.LightArrays,
-        pictures: stages.Pictures,
+        instances: L.InstanceArrays,
+        lights: L.LightArrays,
+        pictures: L.Pictures,
     ) -> None:
         """Draw one frame; again with more room if more triangles were cut than there was room for."""
+        view = L.View(camera, self.width, self.height, self._bands, want, with_shadow)
         self._make_room(len(instances.model))
         while True:
             self._frame = self._frame._replace(old_boxes=self._shadow.touched(len(instances.model) + 1))
-            needed = self._draw_once(camera, asked, with_shadow, mirror_width, instances, lights, pictures)
+            needed = self._draw_once(view, instances, lights, pictures)
             if needed <= self._polygons:
                 return
             self._polygons = 2 * needed
-            self._frame = self._frame._replace(polygons=np.empty((self._polygons, POLYGON_COLUMNS), np.int32))
+            self._frame = self._frame._replace(polygons=np.empty((self._polygons, L.POLYGON_COLUMNS), np.int32))
 
-    def _draw_once(
-        self,
-        camera: FloatArray,
-        asked: int,
-        with_shadow: bool,
-        mirror_width: int,
-        instances: stages.InstanceArrays,
-        lights: stages.LightArrays,
-        pictures: stages.Pictures,
-    ) -> int:
-        size, frame, shadow = self._shadow.size, self._frame, self._shadow
-        view = (camera, self.width, self.height)
-        world = (self._static, self._models, self._surfaces, instances, lights, frame)
-        aim = (self._rays, self._eye, size, mirror_width)
-        if len(self._threads) == 1:
-            needed, shadow.drawn = stages.draw_frame(
-                *view, self._bands, asked, with_shadow, shadow.drawn, *aim, *world, self._threads[0], pictures
-            )
+    def _draw_once(self, view: L.View, instances: L.InstanceArrays, lights: L.LightArrays, pictures: L.Pictures) -> int:
+        scene, frame, shadow, scratch, run = self._scene, self._frame, self._shadow, self._threads, self._workers.run
+        world = (view, scene, instances, lights, frame)
+        if len(scratch) == 1:
+            needed, shadow.drawn = steps.draw_frame(*world, scratch[0], pictures, shadow.drawn)
             return int(needed)
-        stages.plan_frame(*view, with_shadow, self._static, self._models, instances, lights, frame)
-        stages.aim_shadow(camera, lights.shadow_view, self._rays, self._eye)
-        self._team.run(lambda k: stages.prepare_objects(*view, size, *world, self._threads[k]))
-        if with_shadow:
-            self._team.run(lambda k: stages.cast_shadows(shadow.drawn, size, self._models, lights, frame))
-            shadow.drawn = stages.keep_boxes(frame)
-        self._team.run(
-            lambda k: stages.draw_bands(
-                *view, self._bands, asked, *aim, self._surfaces, lights, frame, self._threads[k], pictures
-            )
-        )
-        return int(frame.counts[POLYGONS])
+        steps.plan_frame(*world)
+        steps.aim_shadow(view.camera, lights.shadow)
+        run(lambda k: steps.prepare_objects(*world, scratch[k]))
+        if view.with_shadow:
+            run(lambda k: steps.cast_shadows(shadow.drawn, scene.models, lights.shadow, frame))
+            shadow.drawn = steps.remember_boxes(frame)
+        run(lambda k: steps.draw_bands(view, scene.surfaces, lights, frame, scratch[k], pictures))
+        return int(frame.counts[L.POLYGONS])
 
 
-def _make_scratch(width: int, height: int, bones: int) -> stages.ThreadArrays:
-    rows = {name: np.zeros(width, np.float32) for name in stages.ThreadArrays._fields}
-    return stages.ThreadArrays(**rows)._replace(
+def _make_scratch(width: int, height: int, bones: int) -> L.ThreadArrays:
+    def row(dtype: type = np.float32) -> L.Array:
+        return np.zeros(width, dtype)
+
+    rows: dict[str, Any] = {name: row() for name in ("far", "sun", "sky", "shaded_sun", "through")}
+    for name in ("surface", "out", "lamp", "spare", "normal"):
+        rows[name] = L.Rgb(row(), row(), row())
+    return L.ThreadArrays(
         bones=np.empty((bones, BONE_COLUMNS)),
         cross=np.empty(9),
         corners=np.empty((2, 16, 3)),
         left=np.empty(height, np.int64),
         right=np.empty(height, np.int64),
-        packed=np.empty(width, np.int32),
-        owner=np.empty(width, np.int32),
-        spots=np.empty(width, np.int32),
+        packed=row(np.int32),
+        owner=row(np.int32),
+        special=row(np.int32),
         runs=np.empty((width, 2), np.int32),
+        **rows,
     )

@@ -1,6 +1,6 @@
-"""Vehicles as models: :func:`vehicle_figure` makes a car or a van of any size and paint, whose wheels turn with the
-metres driven and steer. Bodies are cross sections from the rear to the front, joined; lengths in their tables are
-shares: x of the length from the rear bumper, z of the height, y of half the width.
+"""Vehicles as models: :func:`vehicle_figure` makes a car or a van of any size and paint, :func:`bicycle_look` a bicycle
+and its rider; wheels turn with the metres driven, and steer. Bodies are cross sections from the rear to the front,
+joined; lengths in their tables are shares: x of the length from the rear bumper, z of the height, y of half the width.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sidestep.render.figure import Figure, Motion, body_matrix, build_model, pac
 from sidestep.render.loft import Part, Ring, box, creased, limb, tube, wheel
 from sidestep.render.mesh import Semantic, palette
 from sidestep.types.base import FloatArray
+from sidestep.types.robot import RobotSpec
 
 SLOTS = ("paint", "glass", "trim", "tyre", "hub", "head_light", "tail_light", "plate")
 PAINT, GLASS, TRIM, TYRE, HUB, HEAD_LIGHT, TAIL_LIGHT, PLATE = range(len(SLOTS))
@@ -223,4 +224,65 @@ def paint_for(number: int) -> str:
     return tuple(PAINTS)[(number * 5 + 1) % len(PAINTS)]
 
 
-__all__ = ["KINDS", "PAINTS", "paint_for", "vehicle_figure"]
+def box_of(spec: RobotSpec) -> tuple[tuple[float, float, float], float]:
+    """Length, width and height of the box about a body, and x of its rear, m."""
+    radius = spec.footprint.enclosing_radius
+    corners = spec.footprint.polygon or ((-radius, -radius), (radius, radius))
+    (back, right), (front, left) = np.min(corners, axis=0).tolist(), np.max(corners, axis=0).tolist()
+    return (front - back, left - right, spec.height), back
+
+
+def car_look(spec: RobotSpec, number: int) -> Figure:
+    """A car in the box about its footprint."""
+    return vehicle_figure("car", paint_for(number), *box_of(spec))
+
+
+def van_look(spec: RobotSpec, number: int) -> Figure:
+    """A van in the box about its footprint."""
+    return vehicle_figure("van", paint_for(number), *box_of(spec))
+
+
+def bicycle_look(spec: RobotSpec, number: int) -> Figure:
+    """A bicycle whose rear axle is the reference point, with somebody on it."""
+    return _bicycle(spec.wheelbase or 1.05, spec.height, box_of(spec)[0][1] / 2, paint_for(number))
+
+
+@cache
+def _bicycle(base: float, height: float, half: float, paint: str) -> Figure:
+    frame, tyre, hub, cloth, skin = range(5)
+    radius, bar, shoulder = 0.34, half - 0.03, height - 0.36
+    bottom, saddle, head = (0.42 * base, 0.0, 0.28), (0.22 * base, 0.0, 0.92), (0.80 * base, 0.0, 0.90)
+    bars = [
+        ((0.0, 0.0, radius), bottom),
+        ((0.0, 0.0, radius), saddle),
+        (bottom, saddle),
+        (saddle, head),
+        (bottom, head),
+    ]
+    levels = []
+    for level, segments in enumerate((14, 8, 6)):
+        thin = max(4, segments - 2)
+        parts = [wheel((x, 0.0, radius), radius, 0.05, tyre, hub, bone, segments) for x, bone in ((0.0, 1), (base, 2))]
+        parts += [limb(one, other, (0.02, 0.02), frame, 0, thin) for one, other in bars if level < 2]
+        parts.append(limb(head, (base, 0.0, radius), (0.02, 0.02), frame, 0, thin))
+        parts.append(limb((0.78 * base, -bar, 1.02), (0.78 * base, bar, 1.02), (0.02, 0.02), frame, 0, thin))
+        neck = (0.45 * base, 0.0, shoulder + 0.06)
+        parts.append(limb((0.24 * base, 0.0, 1.0), neck, (0.15, 0.17), cloth, 0, segments))
+        parts.append(
+            limb((0.50 * base, 0.0, height - 0.16), (0.50 * base, 0.0, height - 0.10), (0.1, 0.1), skin, 0, segments)
+        )
+        for side, pedal in ((1.0, 0.14), (-1.0, 0.42)):
+            hip, knee = (0.26 * base, 0.09 * side, 0.95), (0.55 * base, 0.11 * side, 0.45 + pedal)
+            parts.append(limb(hip, knee, (0.09, 0.06), cloth, 0, thin))
+            parts.append(limb(knee, (0.42 * base, 0.12 * side, pedal), (0.06, 0.05), cloth, 0, thin))
+            shoulders = (0.45 * base, 0.17 * side, shoulder)
+            parts.append(limb(shoulders, (0.76 * base, bar * side, 1.05), (0.05, 0.04), cloth, 0, thin))
+        levels.append(parts)
+    model = build_model(levels, ("paint", "tyre", "hub", "cloth", "skin"), 3, Semantic.VEHICLE)
+
+    def bones(motion: Motion) -> FloatArray:
+        body, roll = body_matrix(motion), motion.distance / radius
+        turned = ((0.0, 0.0), (base, motion.steer))
+        return pack([body] + [body @ turned_about((x, 0.0, radius), roll, steer) for x, steer in turned])
+
+    return Figure("bicycle", model, palette((PAINTS[paint], "141414", "9a9da0", "3d4a5c", "b98a6b")), bones)

@@ -15,8 +15,10 @@ from sidestep.render.figure import Figure, Motion, MotionTracker
 from sidestep.render.light import Lamp, figure_lamps
 from sidestep.render.mesh import Scene3D
 from sidestep.render.packing import PackedInstances
-from sidestep.render.people import Looks, PeopleAnimator, PeopleState, dress_people, person_models, pose_people
-from sidestep.render.people.animation import GestureClock
+from sidestep.render.people.animation import GestureClock, PeopleAnimator
+from sidestep.render.people.body import person_models
+from sidestep.render.people.pose import PeopleState, pose_people
+from sidestep.render.people.wardrobe import Looks, dress_people
 from sidestep.render.robots import robot_figure
 from sidestep.render.scene import build_scene
 from sidestep.render.scene.levels import ground_height
@@ -45,7 +47,7 @@ class WorldView:
         self, scene: SceneSpec, robots: Sequence[RobotSpec], scenario: str, person_id: IntArray, seed: int = 0
     ) -> None:
         self.robots = tuple(robots)
-        self.figures: tuple[Figure, ...] = tuple(robot_figure(spec) for spec in robots)
+        self.figures: tuple[Figure, ...] = tuple(robot_figure(spec, k) for k, spec in enumerate(robots))
         self.looks: Looks = dress_people(scenario, person_id)
         people = person_models()
         models = (*people, *(figure.model for figure in self.figures))
@@ -79,7 +81,7 @@ class WorldView:
         return PackedInstances(model, bones, colours, ids)
 
     def lamps(self, motions: Sequence[Motion | None]) -> list[Lamp]:
-        """Head lamps of the machines that have a motion."""
+        """Head lamps of the robots and vehicles that have a motion."""
         return [
             lamp
             for figure, motion in zip(self.figures, motions, strict=True)
@@ -93,7 +95,7 @@ class WorldView:
 
 
 class OtherRobotTracker:
-    """Motions of machines of which one knows the poses only, step by step: legs walk, wheels roll and steer.
+    """Motions of robots and vehicles from their poses alone, step by step: legs walk, wheels roll and steer.
 
     Velocities are differences of poses, so a record, which holds no others, shows what a camera beside it saw.
     """
@@ -123,7 +125,7 @@ class OtherRobotTracker:
 
 
 def wheel_angle(robot: RobotSpec, vx: float, vy: float, heading: float, turn_rate: float) -> float:
-    """Angle δ of the front wheels of a machine that moves so, rad: tan δ = L ω / v; 0 for one that does not steer."""
+    """Angle δ of the front wheels, rad: tan δ = L ω / v; 0 for a robot that does not steer."""
     ahead = vx * cos(heading) + vy * sin(heading)
     if robot.dynamics != "bicycle" or robot.wheelbase is None or abs(ahead) < 0.05:
         return 0.0
@@ -135,7 +137,7 @@ NO_OTHER_ROBOTS = np.zeros((0, 3))
 
 
 class LiveWorld:
-    """Call :meth:`follow` once per step of the simulation, :meth:`instances` whenever somebody looks."""
+    """Call :meth:`follow` once per step of the simulation, :meth:`instances` whenever a picture is taken."""
 
     def __init__(
         self,
@@ -157,15 +159,14 @@ class LiveWorld:
         self._gestures = GestureClock(len(self.person_id))
         self._tracker = MotionTracker(self.view.figures[0].leg_scale)
         self._motion: Motion | None = None
-        self._machines = OtherRobotTracker(self._other_specs, self.view.figures[1:])
+        self._other_tracker = OtherRobotTracker(self._other_specs, self.view.figures[1:])
         self._others: list[Motion | None] = [None] * len(self._other_specs)
         self._time = NOT_YET
 
     def follow(
         self, robot: RobotState, people: Pedestrians, time_s: float, others: FloatArray = NO_OTHER_ROBOTS
     ) -> None:
-        """The world is now like this. ``people`` is everybody who is there, ``others`` (K, 3) the poses of the other
-        machines."""
+        """Move on to ``time_s``: ``people`` are all active people, ``others`` (K, 3) the poses of the other robots."""
         if time_s == self._time:
             return
         self._time = time_s
@@ -184,7 +185,7 @@ class LiveWorld:
             time_s, (robot.x, robot.y, robot.heading), (robot.vx, robot.vy, robot.omega),
             wheel_angle(self._robot, robot.vx, robot.vy, robot.heading, robot.omega),
         )  # fmt: skip
-        self._others = self._machines.advance(time_s, others)
+        self._others = self._other_tracker.advance(time_s, others)
 
     def instances(self, own_body: bool = False) -> PackedInstances:
         """Everybody in their pose of now, with the robot itself or without."""
@@ -193,7 +194,7 @@ class LiveWorld:
         return self.view.instances(self._animator.present, people, (motion, *self._others))
 
     def lamps(self) -> list[Lamp]:
-        """Head lamps of all machines, also of the robot itself."""
+        """Head lamps of all robots and vehicles, also of the robot itself."""
         return self.view.lamps((self._motion, *self._others))
 
     def ground(self, x: float, y: float) -> float:

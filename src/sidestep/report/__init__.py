@@ -7,14 +7,6 @@ and ``templates/``. ``export_rerun`` and ``export_mcap`` write a record for othe
 
 from sidestep.report.html import write_report
 from sidestep.report.table_writer import write_tables
-from sidestep.report.topview import EpisodeView, draw_frame, draw_png, draw_strip, draw_video
+from sidestep.report.topview import EpisodeView, draw_png, draw_strip
 
-__all__ = [
-    "EpisodeView",
-    "draw_frame",
-    "draw_png",
-    "draw_strip",
-    "draw_video",
-    "write_report",
-    "write_tables",
-]
+__all__ = ["EpisodeView", "draw_png", "draw_strip", "write_report", "write_tables"]

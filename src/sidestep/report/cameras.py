@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from PIL import Image
@@ -17,27 +17,44 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import Angle, RecordView
 from sidestep.render.renderer import Images
-from sidestep.report.film import check_film, film_steps, write_film
+from sidestep.report.film import check_film, film_steps, read_about, write_film
 from sidestep.report.topview import EpisodeView
 from sidestep.robots import load_robot
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.robot import RobotSpec
-from sidestep.types.sensors import CameraSettings
+from sidestep.types.sensors import CameraSettings, merge_camera_settings
+from sidestep.writing import whole_file
 
+Camera = Literal["first", "chase", "above", "top"]
+"""An angle of a camera in the scene, or ``top``: the plan."""
+CAMERAS: tuple[Camera, ...] = get_args(Camera)
 PANELS = ("rgb", "depth", "semantic", "instance")
 FAR_M = 20.0
 """Depth pictures run from near (light) to this (dark), m."""
 
 
-def check_panels(panels: tuple[str, ...]) -> tuple[str, ...]:
-    """``panels``, each of them known."""
-    for panel in panels:
-        if panel not in PANELS:
-            raise BadInput(f"no picture is called {panel!r}{did_you_mean(panel, PANELS)}")
-    if not panels:
-        raise BadInput(f"ask for at least one picture of {', '.join(PANELS)}")
-    return panels
+Name = TypeVar("Name", bound=str)
+
+
+def _check_names(kind: str, given: Sequence[str], known: Sequence[Name]) -> tuple[Name, ...]:
+    """``given`` without repetitions, each of them known."""
+    for name in given:
+        if name not in known:
+            raise BadInput(f"no {kind} is called {name!r}{did_you_mean(name, known)}")
+    if not given:
+        raise BadInput(f"ask for at least one {kind} of {', '.join(known)}")
+    return tuple(known[known.index(name)] for name in dict.fromkeys(given))
+
+
+def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
+    """Pictures of a camera, checked."""
+    return _check_names("picture", panels, PANELS)
+
+
+def check_cameras(cameras: Sequence[str]) -> tuple[Camera, ...]:
+    """Cameras, checked."""
+    return _check_names("camera", cameras, CAMERAS)
 
 
 def coloured(images: Images, panel: str) -> Picture:
@@ -99,17 +116,14 @@ _DEPTH_COLOURS, _SEMANTIC_COLOURS = _depth_table(), _semantic_table()
 def other_robots(record: EpisodeRecord) -> tuple[RobotSpec, ...]:
     """Specs in the order of ``record.other_pose``, up to the first that cannot be found any more."""
     specs: list[RobotSpec] = []
-    for placement in record.scenario.robots[1 : 1 + len(record.other_radius)]:
+    robots = record.scenario.robots[1:]
+    for k, user in enumerate(others(record)):
         try:
-            specs.append(load_robot(placement.spec))
-        except BadInput:  # a file of the suite, which need not lie beside the record
+            specs.append(user.spec or load_robot(robots[k].spec))
+        except (BadInput, IndexError):  # a file of the suite need not lie beside the record; foreign logs name no robot
             break
     return tuple(specs)
 
-
-Camera = Literal["first", "chase", "above", "top"]
-"""An angle of a camera in the scene, or ``top``: the plan."""
-CAMERAS: tuple[Camera, ...] = get_args(Camera)
 
 BAR_PX, LETTERS_PX, PAD_PX = 28, 14, 8
 BAR_COLOUR = palette.INK
@@ -134,7 +148,7 @@ class Montage:
         title: bool = True,
     ) -> None:
         self.record, self.cameras = record, check_cameras(cameras)
-        self.pictures = check_panels(tuple(dict.fromkeys(pictures)))
+        self.pictures = check_panels(pictures)
         settings = settings or record.scenario.sensors.camera
         self._width, self._height = settings.picture_size
         self._seen: list[Angle] = [camera for camera in self.cameras if camera != "top"]
@@ -145,6 +159,7 @@ class Montage:
         self._top = None
         if "top" in self.cameras:
             self._top = EpisodeView(record, (min(self._width, body) if self._seen else self._width, body), label="")
+        self._titled = title
         self._bar = self._title() if title else None
         self._last: tuple[int, Picture] | None = None
 
@@ -154,7 +169,7 @@ class Montage:
         columns = len(self.pictures) if self._in_row else len(self._seen)
         width = columns * self._width + (self._top.top.view.size[0] if self._top else 0)
         body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
-        return width, body + (BAR_PX if self._bar is not None else 0)
+        return width, body + (BAR_PX if self._titled else 0)
 
     def frame(self, step: int) -> Picture:
         """The picture (H, W, 3) of a state; not to be changed."""
@@ -163,39 +178,27 @@ class Montage:
         return self._last[1]
 
     def _compose(self, step: int) -> Picture:
-        width, height = self.size
-        picture = np.empty((height, width, 3), np.uint8)
-        above = 0
-        if self._bar is not None:
-            above = BAR_PX
-            picture[:above] = self._bar
-            self._write_time(picture, step)
-        x = 0
-        for camera in self.cameras:
-            if camera == "top":
-                assert self._top is not None
-                plan = self._top.frame(step)
-                picture[above:, x : x + plan.shape[1]] = plan
-                x += plan.shape[1]
-            else:
-                self._place(picture[above:, x:], step, camera)
-                x += self._width
-        return picture
+        columns = [
+            self._top.frame(step) if camera == "top" and self._top else self._column(step, camera)
+            for camera in self.cameras
+        ]
+        above = [] if self._bar is None else [self._with_time(self._bar.copy(), step)]
+        return np.vstack([*above, np.hstack(columns)])
 
-    def _place(self, room: Picture, step: int, camera: Angle) -> None:
+    def _column(self, step: int, camera: Camera) -> Picture:
+        """All pictures of a camera."""
         assert self._view is not None
+        assert camera != "top"
         images = self._view.images(step, self.pictures, camera)
-        for k, panel in enumerate(self.pictures):
-            column, row = (k, 0) if self._in_row else (0, k)
-            left, top = column * self._width, row * self._height
-            part = room[top : top + self._height, left : left + self._width]
-            part[:] = coloured(images, panel)
+        parts = [np.array(coloured(images, panel)) for panel in self.pictures]
+        for part, panel in zip(parts, self.pictures, strict=True):
             if self._bar is not None and (len(self.cameras) > 1 or len(self.pictures) > 1):
                 _tag(part, camera if panel == "rgb" else f"{camera} · {panel}")
+        return np.hstack(parts) if self._in_row else np.vstack(parts)
 
     def _title(self) -> Picture:
         """The bar without the time."""
-        record, width = self.record, self._bar_width()
+        record, (width, _) = self.record, self.size
         bar = np.empty((BAR_PX, width, 3), np.uint8)
         bar[:] = BAR_COLOUR
         outcome = str(record.outcome)
@@ -209,33 +212,15 @@ class Montage:
         write(bar, fit_text(ending, LETTERS_PX, max(room - x, 0)), x, y, LETTERS_PX, light)
         return bar
 
-    def _bar_width(self) -> int:
-        columns = len(self.pictures) if self._in_row else len(self._seen)
-        return columns * self._width + (self._top.top.view.size[0] if self._top else 0)
-
     def _clock(self, step: int) -> str:
         return f"{self.record.time[step]:.1f} / {self.record.duration:.1f} s"
 
-    def _write_time(self, picture: Picture, step: int) -> None:
+    def _with_time(self, bar: Picture, step: int) -> Picture:
         clock = self._clock(step)
-        x = picture.shape[1] - PAD_PX - text_mask(clock, LETTERS_PX).shape[1]
-        write(picture, clock, x, (BAR_PX - round(LETTERS_PX * 1.4)) // 2, LETTERS_PX, palette.WHITE)
-        done = round(picture.shape[1] * step / max(self.record.steps, 1))
-        picture[BAR_PX - 2 : BAR_PX, :done] = palette.GOAL
-
-
-def check_cameras(cameras: Sequence[str]) -> tuple[Camera, ...]:
-    """``cameras`` without repetitions, each of them known."""
-    known: list[Camera] = []
-    for name in cameras:
-        found = next((camera for camera in CAMERAS if camera == name), None)
-        if found is None:
-            raise BadInput(f"no camera is called {name!r}{did_you_mean(name, CAMERAS)}")
-        if found not in known:
-            known.append(found)
-    if not known:
-        raise BadInput(f"ask for at least one camera of {', '.join(CAMERAS)}")
-    return tuple(known)
+        x = bar.shape[1] - PAD_PX - text_mask(clock, LETTERS_PX).shape[1]
+        write(bar, clock, x, (BAR_PX - round(LETTERS_PX * 1.4)) // 2, LETTERS_PX, palette.WHITE)
+        bar[-2:, : round(bar.shape[1] * step / max(self.record.steps, 1))] = palette.GOAL
+        return bar
 
 
 def _tag(picture: Picture, words: str) -> None:
@@ -271,11 +256,8 @@ def save_picture(picture: Picture, path: Path, quality: int = 90) -> None:
     """Into a file; the format is chosen by its name."""
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise BadInput(f"{path}: a still is a .png or .jpg file; rename it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(path, quality=quality, optimize=True)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
+    with whole_file(path) as temporary:
+        Image.fromarray(picture).save(temporary, path.suffix[1:].replace("jpg", "jpeg"), quality=quality, optimize=True)
 
 
 def draw_film(
@@ -294,7 +276,7 @@ def draw_film(
         raise BadInput(f"a film needs fps above zero, got {fps}")
     check_film(path)
     montage = Montage(record, cameras, panels, settings)
-    steps = film_steps(record, fps, 1.0)
+    steps = film_steps(record, fps)
 
     def frames() -> Iterator[Picture]:
         for done, step in enumerate(steps, start=1):
@@ -303,3 +285,45 @@ def draw_film(
                 progress(done, len(steps))
 
     write_film(frames(), path, fps, montage.size, about)
+
+
+class FilmJob(NamedTuple):
+    """A film to be made, unless ``target`` is there already and says that it is ``about`` the same."""
+
+    target: Path
+    label: str
+    """For the progress bar."""
+    about: str
+    load: Callable[[], EpisodeRecord | None]
+    """Reads the record; None if it cannot be read."""
+
+
+def make_films(
+    jobs: Sequence[FilmJob],
+    cameras: Sequence[str],
+    pictures: Sequence[str],
+    size: tuple[int, int],
+    progress: Callable[[int, int, str], None] | None = None,
+) -> list[bool]:
+    """Whether each film is there now. ``progress`` hears (frames done, frames in all as far as known, which film)."""
+    present = [read_about(job.target) == job.about for job in jobs]
+    missing = [k for k, found in enumerate(present) if not found]
+    done = 0
+    for left, k in zip(range(len(missing), 0, -1), missing, strict=True):
+        job = jobs[k]
+        record = job.load()
+        if record is None:
+            continue
+        frames = int(record.duration * FPS) + FPS // 2 + 1
+
+        def tell(now: int, of: int, before: int = done, rest: int = frames * left, label: str = job.label) -> None:
+            if progress is not None:
+                progress(before + now, before + max(rest, of), label)
+
+        changes = {"width": size[0], "height": size[1]}
+        settings = merge_camera_settings(record.scenario.sensors.camera, changes, "size of films")
+        draw_film(
+            record, job.target, cameras=cameras, panels=pictures, settings=settings, about=job.about, progress=tell
+        )
+        present[k], done = True, done + frames
+    return present

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sidestep.drawing import palette
-from sidestep.report.plots import Mark, distribution_plot, tradeoff_plot
 from sidestep.report.summary import Summary, comparable, contact_free, pareto_front
+from sidestep.report.table_model import Row, Table
 from sidestep.types.outcome import Outcome
 
 DISTRIBUTIONS = (
@@ -32,6 +32,7 @@ class Chapter:
     """One suite, ready for the page."""
 
     summary: Summary
+    table: Table
     policies: list[dict[str, Any]]
     legend: list[dict[str, Any]]
     tradeoff: dict[str, Any] | None
@@ -39,16 +40,19 @@ class Chapter:
     heat: list[dict[str, Any]]
 
 
-def write_chapter(summary: Summary, colours: dict[str, str], replays: Sequence[dict[str, Any]]) -> Chapter:
+def write_chapter(
+    summary: Summary, colours: dict[str, str], replays: Sequence[dict[str, Any]], number: int = 0
+) -> Chapter:
     """The chapter about a suite; ``replays`` are those that the page can play."""
-    marks = [Mark(name, colours[name]) for name in summary.policies]
-    seen = {episode.outcome for episode in summary.episodes}
+    outcomes = {episode.outcome for episode in summary.episodes}
+    table = summary.table(summary.key_columns, colours)
     return Chapter(
         summary=summary,
-        policies=[_policy(summary, mark) for mark in marks],
-        legend=[_outcome_part(outcome.value) for outcome in Outcome if outcome.value in seen],
-        tradeoff=_tradeoff(summary, marks),
-        distributions=_distributions(summary, marks),
+        table=table,
+        policies=[_policy(summary, row) for row in table.rows],
+        legend=[_outcome_part(outcome.value) for outcome in Outcome if outcome.value in outcomes],
+        tradeoff=_tradeoff(summary, colours, f"tradeoff{number}"),
+        distributions=_distributions(summary, colours, f"distribution{number}"),
         heat=_heat(summary, replays),
     )
 
@@ -64,24 +68,26 @@ def _outcome_part(outcome: str, count: int = 0) -> dict[str, Any]:
     return {"title": outcome.replace("_", " "), "colour": colour, "count": count}
 
 
-def _policy(summary: Summary, mark: Mark) -> dict[str, Any]:
-    counts = summary.outcomes(mark.name)
+def _policy(summary: Summary, row: Row) -> dict[str, Any]:
+    counts = summary.outcomes(row.policy)
     parts = [_outcome_part(outcome, count) for outcome, count in counts.items()]
     text = ", ".join(f"{part['title']} {part['count']}" for part in parts)
-    events = summary.events.get(mark.name)
+    events = summary.events.get(row.policy)
     return {
-        "name": mark.name,
-        "title": summary.title(mark.name),
-        "colour": mark.colour,
+        "name": row.policy,
+        "title": row.title,
+        "colour": row.colour,
         "outcomes": parts,
-        "outcome_text": f"{mark.name}: {text}",
+        "outcome_text": f"{row.policy}: {text}",
         "episodes": sum(counts.values()),
         "missed": events["missed"] if events else 0,
     }
 
 
-def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
-    across = next((column for name in EFFICIENCY if (column := summary.column(name))), None)
+def _tradeoff(summary: Summary, colours: dict[str, str], name: str) -> dict[str, Any] | None:
+    from sidestep.report.plots import tradeoff_plot  # matplotlib takes a second to import
+
+    across = next((column for metric in EFFICIENCY if (column := summary.column(metric))), None)
     if across is None:
         return None
     up = contact_free(summary)
@@ -92,16 +98,18 @@ def _tradeoff(summary: Summary, marks: Sequence[Mark]) -> dict[str, Any] | None:
         caption += f"Not beaten in both by any other policy: {', '.join(front)}."
     if summary.privileged:
         caption += f" Shown, but not compared: {', '.join(sorted(summary.privileged))} (privileged)."
-    return {"svg": tradeoff_plot(marks, across, up, front), "caption": caption}
+    return {"svg": tradeoff_plot(summary.policies, colours, across, up, front, name), "caption": caption}
 
 
-def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, Any]]:
+def _distributions(summary: Summary, colours: dict[str, str], prefix: str) -> list[dict[str, Any]]:
+    from sidestep.report.plots import distribution_plot
+
     plots = []
     for name in DISTRIBUTIONS:
         column = summary.column(name)
         if column is not None:
-            values = [summary.values(mark.name, name) for mark in marks]
-            svg = distribution_plot(column.title, marks, values)
+            values = {policy: summary.values(policy, name) for policy in summary.policies}
+            svg = distribution_plot(column.title, colours, values, f"{prefix}-{name}")
             plots.append({"title": column.title, "unit_and_direction": column.unit_and_direction, "svg": svg})
     return plots
 
@@ -109,7 +117,7 @@ def _distributions(summary: Summary, marks: Sequence[Mark]) -> list[dict[str, An
 def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
     digests = {episode.digest[:12] for episode in summary.episodes}
-    place = {
+    replay_index = {
         (replay["policy"], replay["scenario"]): index
         for index, replay in reversed(list(enumerate(replays)))
         if replay["digest"] in digests  # a scenario of another suite may have the same name
@@ -119,21 +127,21 @@ def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str,
         outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
     rows = []
     for scenario in summary.scenarios:
-        spots = []
+        cells = []
         for policy in summary.policies:
             counts = outcomes.get((policy, scenario), Counter())
             total, good = counts.total(), counts[Outcome.SUCCESS.value]
-            told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
-            spots.append(
+            text = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
+            cells.append(
                 {
                     "of": total,
                     "count": good,
                     "stops": _stops(counts),
-                    "text": f"{policy}, {scenario}: {told}",
-                    "replay": place.get((policy, scenario)),
+                    "text": f"{policy}, {scenario}: {text}",
+                    "replay": replay_index.get((policy, scenario)),
                 }
             )
-        rows.append({"scenario": scenario, "spots": spots})
+        rows.append({"scenario": scenario, "cells": cells})
     return rows
 
 

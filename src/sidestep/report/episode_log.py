@@ -13,10 +13,10 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.metrics.series import goal_distance, pedestrian_distance, present, speed
-from sidestep.sensors import Lidar
+from sidestep.sensors import Lidar, outline_edges
 from sidestep.types import LidarScan
 from sidestep.types.base import IntArray
-from sidestep.types.record import EpisodeRecord, Event
+from sidestep.types.record import EpisodeRecord, Event, others
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,20 @@ def has_lidar(record: EpisodeRecord) -> bool:
 def lidar_scans(record: EpisodeRecord, steps: IntArray) -> Iterator[LidarScan]:
     """The scan at each of ``steps``, of walls, people and other machines, seen from where the scanner is mounted."""
     lidar = Lidar(record.scenario.sensors.lidar, record.walls)
-    people, others = len(record.person_id), len(record.other_radius)
-    agents = np.zeros((layout.AGENT_ROWS, people + others), np.float32)
-    flags = np.zeros((layout.FLAG_ROWS, people + others), np.int32)
-    agents[layout.RADIUS] = np.concatenate([record.person_radius, record.other_radius])
+    robots = len(record.other_radius) - len(record.scenario.traffic)
+    outlines = [user.footprint for user in others(record)[robots:]]
+    people = len(record.person_id)
+    agents = np.zeros((layout.AGENT_ROWS, people + robots), np.float32)
+    flags = np.zeros((layout.FLAG_ROWS, people + robots), np.int32)
+    agents[layout.RADIUS] = np.concatenate([record.person_radius, record.other_radius[:robots]])
     there = present(record)
     for step in steps:
         agents[layout.PX : layout.PY + 1, :people] = np.nan_to_num(record.person_position[step]).T
-        agents[layout.PX : layout.PY + 1, people:] = record.other_pose[step, :, :2].T
-        flags[layout.ACTIVE] = np.concatenate([there[step], np.ones(others, bool)])
+        agents[layout.PX : layout.PY + 1, people:] = record.other_pose[step, :robots, :2].T
+        flags[layout.ACTIVE] = np.concatenate([there[step], np.ones(robots, bool)])
+        edges = outline_edges(outlines, record.other_pose[step, robots:]) if outlines else None
         x, y, heading = record.robot_pose[step]
-        yield lidar.sense(agents, flags, (float(x), float(y), float(heading)), own=-1)
+        yield lidar.sense(agents, flags, (float(x), float(y), float(heading)), own=-1, outlines=edges)
 
 
 PLAIN = {

@@ -1,13 +1,14 @@
 """A record as an MCAP file of ROS 2 messages, for Foxglove, RViz and ``ros2 bag``. Topics: ``/tf``, ``/tf_static``,
-``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where the policy had a lidar, ``/scan``; where it
-published them, ``/plan`` and ``/forecasts``; where people are directed, ``/gestures``. Frames: ``map`` = ``odom`` =
-the record's world, ``base_link`` = the robot, ``laser`` = its scanner. Time 0 is the start of the episode. Needs
-the extra ``export``.
+``/odom``, ``/goal_pose``, ``/people``, ``/walls``, ``/events``; where there are other robots or vehicles,
+``/vehicles``; where the policy had a lidar, ``/scan``; where it published them, ``/plan`` and ``/forecasts``; where
+people are directed, ``/gestures``. Frames: ``map`` = ``odom`` = the record's world, ``base_link`` = the robot,
+``laser`` = its scanner. Time 0 is the start of the episode. Needs the extra ``export``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
@@ -15,67 +16,42 @@ from typing import Any
 import numpy as np
 
 from sidestep.drawing import palette
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
+from sidestep.reading import read_mapping
 from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.types.base import BoolArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord
-from sidestep.writing import atomic
+from sidestep.types.record import EpisodeRecord, others
+from sidestep.writing import whole_file
 
-FIELDS: dict[str, str] = {
-    "builtin_interfaces/Time": "int32 sec\nuint32 nanosec",
-    "builtin_interfaces/Duration": "int32 sec\nuint32 nanosec",
-    "std_msgs/Header": "builtin_interfaces/Time stamp\nstring frame_id",
-    "std_msgs/String": "string data",
-    "std_msgs/ColorRGBA": "float32 r\nfloat32 g\nfloat32 b\nfloat32 a",
-    "geometry_msgs/Point": "float64 x\nfloat64 y\nfloat64 z",
-    "geometry_msgs/Vector3": "float64 x\nfloat64 y\nfloat64 z",
-    "geometry_msgs/Quaternion": "float64 x\nfloat64 y\nfloat64 z\nfloat64 w",
-    "geometry_msgs/Pose": "geometry_msgs/Point position\ngeometry_msgs/Quaternion orientation",
-    "geometry_msgs/PoseStamped": "std_msgs/Header header\ngeometry_msgs/Pose pose",
-    "geometry_msgs/PoseWithCovariance": "geometry_msgs/Pose pose\nfloat64[36] covariance",
-    "geometry_msgs/Twist": "geometry_msgs/Vector3 linear\ngeometry_msgs/Vector3 angular",
-    "geometry_msgs/TwistWithCovariance": "geometry_msgs/Twist twist\nfloat64[36] covariance",
-    "geometry_msgs/Transform": "geometry_msgs/Vector3 translation\ngeometry_msgs/Quaternion rotation",
-    "geometry_msgs/TransformStamped": (
-        "std_msgs/Header header\nstring child_frame_id\ngeometry_msgs/Transform transform"
-    ),
-    "tf2_msgs/TFMessage": "geometry_msgs/TransformStamped[] transforms",
-    "nav_msgs/Odometry": (
-        "std_msgs/Header header\nstring child_frame_id\n"
-        "geometry_msgs/PoseWithCovariance pose\ngeometry_msgs/TwistWithCovariance twist"
-    ),
-    "nav_msgs/Path": "std_msgs/Header header\ngeometry_msgs/PoseStamped[] poses",
-    "sensor_msgs/LaserScan": (
-        "std_msgs/Header header\nfloat32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\n"
-        "float32 time_increment\nfloat32 scan_time\nfloat32 range_min\nfloat32 range_max\n"
-        "float32[] ranges\nfloat32[] intensities"
-    ),
-    "sensor_msgs/CompressedImage": "std_msgs/Header header\nstring format\nuint8[] data",
-    "visualization_msgs/UVCoordinate": "float32 u\nfloat32 v",
-    "visualization_msgs/MeshFile": "string filename\nuint8[] data",
-    "visualization_msgs/Marker": (
-        "std_msgs/Header header\nstring ns\nint32 id\nint32 type\nint32 action\n"
-        "geometry_msgs/Pose pose\ngeometry_msgs/Vector3 scale\nstd_msgs/ColorRGBA color\n"
-        "builtin_interfaces/Duration lifetime\nbool frame_locked\n"
-        "geometry_msgs/Point[] points\nstd_msgs/ColorRGBA[] colors\n"
-        "string texture_resource\nsensor_msgs/CompressedImage texture\n"
-        "visualization_msgs/UVCoordinate[] uv_coordinates\nstring text\n"
-        "string mesh_resource\nvisualization_msgs/MeshFile mesh_file\nbool mesh_use_embedded_materials"
-    ),
-    "visualization_msgs/MarkerArray": "visualization_msgs/Marker[] markers",
-}
+DATA = Path(__file__).parent / "data" / "ros_messages.yaml"
+
+
+@cache
+def fields() -> dict[str, str]:
+    """Message → its fields, one on each line."""
+    return {name: str(text).rstrip() for name, text in read_mapping(DATA).items()}
 
 
 def definition(name: str) -> str:
     """The fields of a message, then those of every message within it, as MCAP's ``ros2msg`` encoding wants them."""
     wanted = [name]
     for each in wanted:
-        types = (line.split()[0].partition("[")[0] for line in FIELDS[each].splitlines())
-        wanted += [kind for kind in types if kind in FIELDS and kind not in wanted]
-    parts = [FIELDS[name], *(f"MSG: {each}\n{FIELDS[each]}" for each in wanted[1:])]
+        types = (line.split()[0].partition("[")[0] for line in fields()[each].splitlines())
+        wanted += [kind for kind in types if kind in fields() and kind not in wanted]
+    parts = [fields()[name], *(f"MSG: {each}\n{fields()[each]}" for each in wanted[1:])]
     return f"\n{'=' * 80}\n".join(parts) + "\n"
+
+
+def blank(kind: str) -> Any:
+    """A message, or a field of a simple type, in which everything is zero, empty or false."""
+    name, _, count = kind.partition("[")
+    if count:
+        return b"" if name == "uint8" else [blank(name)] * int(count.rstrip("]") or 0)
+    if name in fields():
+        return {field: blank(of) for of, field in (line.split() for line in fields()[name].splitlines())}
+    return {"string": "", "bool": False}.get(name, 0.0 if name.startswith("float") else 0)
 
 
 def full_name(name: str) -> str:
@@ -85,7 +61,7 @@ def full_name(name: str) -> str:
 
 Message = dict[str, Any]
 PERSON_HEIGHT_M = 1.7
-CYLINDER, LINE_STRIP, LINE_LIST, TEXT = 3, 4, 5, 9
+CUBE, CYLINDER, LINE_STRIP, LINE_LIST, TEXT = 1, 3, 4, 5, 9
 ADD, DELETE = 0, 2
 TYPES = {
     "/tf": "tf2_msgs/TFMessage",
@@ -93,6 +69,7 @@ TYPES = {
     "/odom": "nav_msgs/Odometry",
     "/goal_pose": "geometry_msgs/PoseStamped",
     "/people": "visualization_msgs/MarkerArray",
+    "/vehicles": "visualization_msgs/MarkerArray",
     "/walls": "visualization_msgs/MarkerArray",
     "/scan": "sensor_msgs/LaserScan",
     "/plan": "nav_msgs/Path",
@@ -108,14 +85,11 @@ def export_mcap(record: EpisodeRecord, path: Path) -> None:
         from mcap_ros2.writer import Writer
     except ImportError:
         raise MissingExtra("writing an MCAP file", "export") from None
-    try:
-        with atomic(path) as temporary, temporary.open("wb") as file, Writer(file) as writer:
-            schemas = {kind: writer.register_msgdef(full_name(kind), definition(kind)) for kind in TYPES.values()}
-            for time, topic, message in messages(record):
-                stamp = _nanoseconds(time)
-                writer.write_message(topic, schemas[TYPES[topic]], message, stamp, stamp)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+    with whole_file(path) as temporary, temporary.open("wb") as file, Writer(file) as writer:
+        schemas = {kind: writer.register_msgdef(full_name(kind), definition(kind)) for kind in TYPES.values()}
+        for time, topic, message in messages(record):
+            stamp = _nanoseconds(time)
+            writer.write_message(topic, schemas[TYPES[topic]], message, stamp, stamp)
 
 
 def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
@@ -137,6 +111,8 @@ def messages(record: EpisodeRecord) -> Iterator[tuple[float, str, Message]]:
         yield time, "/tf", {"transforms": [_transform(time, "odom", "base_link", pose)]}
         yield time, "/odom", _odometry(time, pose, record.robot_velocity[step].tolist())
         yield time, "/people", {"markers": _people(record, int(step), time, there)}
+        if len(record.other_radius):
+            yield time, "/vehicles", {"markers": _vehicles(record, int(step), time)}
         if record.person_gesture.size:
             yield time, "/gestures", {"markers": _gestures(record, int(step), time, there)}
         if step in published:
@@ -185,36 +161,19 @@ def _odometry(time: float, pose: tuple[float, ...], velocity: list[float]) -> Me
         "header": _header(time, "odom"),
         "child_frame_id": "base_link",
         "pose": {"pose": _pose(pose), "covariance": [0.0] * 36},
-        "twist": {
-            "twist": {"linear": _vector(ahead, left), "angular": _vector(z=turn)},
-            "covariance": [0.0] * 36,
-        },
+        "twist": {"twist": {"linear": _vector(ahead, left), "angular": _vector(z=turn)}, "covariance": [0.0] * 36},
     }
 
 
-def _marker(time: float, name: str, number: int, **fields: Any) -> Message:
-    blank: Message = {
-        "header": _header(time, "map"),
-        "ns": name,
-        "id": number,
-        "type": CYLINDER,
-        "action": ADD,
-        "pose": _pose((0.0, 0.0, 0.0)),
-        "scale": _vector(),
-        "color": {"r": 0.0, "g": 0.0, "b": 0.0, "a": 1.0},
-        "lifetime": {"sec": 0, "nanosec": 0},
-        "frame_locked": False,
-        "points": [],
-        "colors": [],
-        "texture_resource": "",
-        "texture": {"header": _header(0.0, ""), "format": "", "data": b""},
-        "uv_coordinates": [],
-        "text": "",
-        "mesh_resource": "",
-        "mesh_file": {"filename": "", "data": b""},
-        "mesh_use_embedded_materials": False,
-    }
-    return blank | fields
+@cache
+def _blank_marker() -> Message:
+    marker: Message = blank("visualization_msgs/Marker")
+    marker["pose"]["orientation"]["w"] = marker["color"]["a"] = 1.0
+    return marker | {"type": CYLINDER, "action": ADD}
+
+
+def _marker(time: float, name: str, number: int, **more: Any) -> Message:
+    return _blank_marker() | {"header": _header(time, "map"), "ns": name, "id": number} | more
 
 
 def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:
@@ -237,6 +196,31 @@ def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> 
         )
     gone = np.flatnonzero(there[max(step - 1, 0)] & ~there[step])
     return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
+
+
+def _vehicles(record: EpisodeRecord, step: int, time: float) -> list[Message]:
+    """A box for every other robot and vehicle, named after it."""
+    red, green, blue = (part / 255 for part in palette.OTHER_MACHINE)
+    markers = []
+    for k, user in enumerate(others(record)):
+        centre, half = user.box
+        x, y, heading = record.other_pose[step, k].tolist()
+        x, y = (
+            x + centre[0] * cos(heading) - centre[1] * sin(heading),
+            y + centre[0] * sin(heading) + centre[1] * cos(heading),
+        )
+        markers.append(
+            _marker(
+                time,
+                user.subject.partition(":")[0],
+                int(user.subject.partition(":")[2]),
+                type=CUBE,
+                pose=_pose((x, y, heading), half[2]),
+                scale=_vector(*(2 * value for value in half)),
+                color={"r": red, "g": green, "b": blue, "a": 1.0},
+            )
+        )
+    return markers
 
 
 def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:

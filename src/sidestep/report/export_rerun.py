@@ -1,8 +1,8 @@
 """A record as a Rerun recording (``.rrd``): open it with ``rerun FILE``.
 
-Entities: ``world/robot`` and ``world/people`` move on the time line ``episode``; ``world/plan`` and
-``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the series
-of the viewer; ``events`` is a text log. Needs the extra ``export``.
+Entities: ``world/robot``, ``world/vehicles/…`` and ``world/people`` move on the time line ``episode``; ``world/plan``
+and ``world/forecasts`` are what the policy published; ``world/walls`` and ``world/goal`` stand; ``curves/…`` are the
+series of the viewer; ``events`` is a text log. Needs the extra ``export``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from sidestep.drawing import palette
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import MissingExtra
 from sidestep.metrics.series import present
 from sidestep.report.episode_log import episode_log, has_lidar, lidar_scans
 from sidestep.report.viewer.pack import CURVES
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord, Plans
-from sidestep.writing import atomic
+from sidestep.types.record import EpisodeRecord, Plans, others
+from sidestep.writing import whole_file
 
 TIMELINE = "episode"
 PERSON_HEIGHT_M = 1.7
@@ -34,22 +34,14 @@ def export_rerun(record: EpisodeRecord, path: Path) -> None:
         import rerun
     except ImportError:
         raise MissingExtra("writing a Rerun recording", "export") from None
-    try:
-        with atomic(path) as temporary:
-            temporary.touch()
-            stream = rerun.RecordingStream("sidestep", recording_id=record.digest)
-            stream.save(str(temporary))
-            _still(rerun, stream, record)
-            _robot(rerun, stream, record)
-            _people(rerun, stream, record)
-            _plans(rerun, stream, record)
-            _scans(rerun, stream, record)
-            _curves(rerun, stream, record)
-            _events(rerun, stream, record)
-            stream.flush()
-            stream.disconnect()
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+    with whole_file(path) as temporary:
+        temporary.touch()
+        stream = rerun.RecordingStream("sidestep", recording_id=record.digest)
+        stream.save(str(temporary))
+        for part in (_still, _robot, _others, _people, _plans, _scans, _curves, _events):
+            part(rerun, stream, record)
+        stream.flush()
+        stream.disconnect()
 
 
 def _time(rerun: Any, seconds: FloatArray) -> list[Any]:
@@ -77,15 +69,28 @@ def _still(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
 
 
 def _robot(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
-    x, y, heading = record.robot_pose.T
+    stream.send_columns("world/robot", _time(rerun, record.time), _moved(rerun, record.robot_pose))
+    path = np.column_stack([record.robot_pose[:, :2], np.full(len(record.time), 0.02)])
+    way = rerun.LineStrips3D([path], colors=palette.ROBOT, radii=0.02)
+    stream.log("world/robot_path", way, static=True)
+
+
+def _moved(rerun: Any, pose: FloatArray) -> Any:
+    x, y, heading = pose.T
     nought = np.zeros_like(x)
-    moved = rerun.Transform3D.columns(
+    return rerun.Transform3D.columns(
         translation=np.column_stack([x, y, nought]),
         quaternion=np.column_stack([nought, nought, np.sin(heading / 2), np.cos(heading / 2)]),
     )
-    stream.send_columns("world/robot", _time(rerun, record.time), moved)
-    way = rerun.LineStrips3D([np.column_stack([x, y, nought + 0.02])], colors=palette.ROBOT, radii=0.02)
-    stream.log("world/robot_path", way, static=True)
+
+
+def _others(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
+    """Other robots and vehicles as boxes."""
+    for k, user in enumerate(others(record)):
+        name, (centre, half) = f"world/vehicles/{user.subject.replace(':', '_')}", user.box
+        body = rerun.Boxes3D(half_sizes=[half], centers=[(*centre, half[2])], colors=palette.OTHER_MACHINE)
+        stream.log(name, body, static=True)
+        stream.send_columns(name, _time(rerun, record.time), _moved(rerun, record.other_pose[:, k]))
 
 
 def _people(rerun: Any, stream: Any, record: EpisodeRecord) -> None:

@@ -5,9 +5,9 @@ A film is encoded in a thread of its own while the next picture is drawn. It is 
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from PIL import Image
 from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.types.record import EpisodeRecord
-from sidestep.writing import atomic
+from sidestep.writing import whole_file
 
 Size = tuple[int, int]
 
@@ -34,14 +34,11 @@ def write_film(frames: Iterator[Picture], path: Path | str, fps: int, size: Size
     file, see :func:`read_about`."""
     path = Path(path)
     check_film(path, size)
-    try:
-        with atomic(path) as temporary:
-            if path.suffix.lower() == ".gif":
-                _write_gif(frames, temporary, fps, about)
-            else:
-                _write_mp4(frames, temporary, fps, size, about)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}; choose another place") from error
+    with whole_file(path) as temporary:
+        if path.suffix.lower() == ".gif":
+            _write_gif(frames, temporary, fps, about)
+        else:
+            _write_mp4(frames, temporary, fps, size, about)
 
 
 def check_film(path: Path, size: Size = (2, 2)) -> None:
@@ -83,10 +80,10 @@ def read_about(path: Path) -> str:
         return ""
 
 
-def film_steps(record: EpisodeRecord, fps: int, speed: float) -> list[int]:
+def film_steps(record: EpisodeRecord, fps: int) -> list[int]:
     """The state to show in each frame; the last state stays for half a second."""
-    count = int(np.ceil(record.duration * fps / speed)) + 1
-    times = np.minimum(np.arange(count) * speed / fps, record.duration)
+    count = int(np.ceil(record.duration * fps)) + 1
+    times = np.minimum(np.arange(count) / fps, record.duration)
     steps = np.searchsorted(record.time, times + 1e-9, side="right") - 1
     return [*steps.tolist(), *[record.steps] * (fps // 2)]
 
@@ -111,44 +108,22 @@ def _write_mp4(frames: Iterator[Picture], path: Path, fps: int, size: Size, abou
         def encode(picture: Picture) -> None:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
 
-        with BackgroundEncoder(encode) as encoder:
-            for frame in frames:
-                encoder.put(frame)
+        in_background(frames, encode)
         container.mux(stream.encode())
 
 
-class BackgroundEncoder:
-    """Does ``work`` with everything that is put in, in order, in a thread; its error is raised where one puts or ends.
-
-    Pictures that are put in must not be changed afterwards.
-    """
-
-    def __init__(self, work: Any) -> None:
-        self._work = work
-        self._waiting: queue.Queue[Picture | None] = queue.Queue(WAITING)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="film", daemon=True)
-
-    def __enter__(self) -> BackgroundEncoder:
-        self._thread.start()
-        return self
-
-    def put(self, picture: Picture) -> None:
-        """Hand one over; waits while too many are waiting."""
-        if self._error is not None:
-            raise self._error
-        self._waiting.put(picture)
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        self._waiting.put(None)
-        self._thread.join()
-        if kind is None and self._error is not None:
-            raise self._error
-
-    def _run(self) -> None:
-        while (picture := self._waiting.get()) is not None:
-            if self._error is None:
-                try:
-                    self._work(picture)
-                except BaseException as error:  # handed to the thread that draws
-                    self._error = error
+def in_background(frames: Iterator[Picture], work: Callable[[Picture], None]) -> None:
+    """Do ``work`` with every frame, in order, in a thread of its own while the next frames are drawn. The first error
+    is raised. Frames must not be changed afterwards."""
+    waiting: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(1, "film") as pool:
+        try:
+            for frame in frames:
+                waiting.append(pool.submit(work, frame))
+                if len(waiting) > WAITING or waiting[0].done():
+                    waiting.popleft().result()
+            for each in waiting:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -5,12 +5,11 @@ references and provenance.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sidestep import registry
@@ -18,22 +17,20 @@ from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
 from sidestep.report.chapters import policy_colours, write_chapter
-from sidestep.report.papers.sidewalkbench.section import SidewalkOutputs, sidewalk_outputs
-from sidestep.report.papers.socnavbench.section import SocnavOutputs, socnav_outputs
-from sidestep.report.selection import LabelledEpisode, choose_replays, goodness
-from sidestep.report.summary import LEAST_FOR_A_STAR, MetricColumn, Summary, summarise_suites
-from sidestep.report.table_writer import markdown_tables, write_tables
+from sidestep.report.papers import SectionContent, make_sections
+from sidestep.report.selection import LabelledEpisode, choose_replays, film_rank, label_episodes
+from sidestep.report.summary import MetricColumn, Summary, summarise_suites
+from sidestep.report.table_model import LEAST_FOR_A_STAR
+from sidestep.report.table_writer import html, write_tables
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.report.viewer.page import script, style, templates
 from sidestep.runs.folder import RUN_FILE, load_run
 from sidestep.runs.score import ScoredRun, read_run
-from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
-from sidestep.writing import atomic
+from sidestep.writing import whole_file
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """``what`` the report uses, and where it comes from."""
 
     what: str
@@ -64,11 +61,11 @@ MOST_FAILURES = 12
 
 def failure_cards(episodes: Sequence[LabelledEpisode], replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A card for each packed replay that failed, at most ``MOST_FAILURES``, the worst of each policy by turns."""
-    place = {(replay["policy"], replay["digest"]): k for k, replay in enumerate(replays)}
+    indices = {(replay["policy"], replay["digest"]): k for k, replay in enumerate(replays)}
     by_policy: dict[str, list[dict[str, Any]]] = {}
-    for item in sorted(episodes, key=lambda item: goodness(item.scores)):
-        index = place.get((item.label, item.scores.digest[:12]))
-        if index is not None and item.scores.outcome != Outcome.SUCCESS:
+    for item in sorted(episodes, key=lambda item: film_rank(item.scores)):
+        index = indices.get((item.label, item.scores.digest[:12]))
+        if index is not None and item.failed:
             by_policy.setdefault(item.label, []).append(_card(item, replays[index], index))
     most = max(map(len, by_policy.values()), default=0)
     return [cards[rank] for rank in range(most) for cards in by_policy.values() if rank < len(cards)][:MOST_FAILURES]
@@ -88,21 +85,13 @@ def _card(item: LabelledEpisode, replay: dict[str, Any], index: int) -> dict[str
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Sections:
-    """What is said about particular suites; None about those that did not run."""
-
-    socnav: SocnavOutputs | None
-    sidewalk: SidewalkOutputs | None
-
-
 def write_report(
-    run_folders: Sequence[Path], out: Path, tables: Path | None = None, strip: str | None = None
+    run_folders: Sequence[Path], out: Path, tables: Path | None = None, options: Mapping[str, str] | None = None
 ) -> list[Path]:
     """Write ``out`` (HTML) and, beside it, ``.csv`` and ``.tex`` tables of the same numbers.
 
-    ``tables``: a folder for tables and plots as files of their own, whose paths are returned. ``strip``: the scenario
-    of the film strip that the section about suite ``socnav`` has.
+    ``tables``: a folder for tables and plots as files of their own, whose paths are returned. ``options`` are for the
+    sections about certain suites: ``strip``, the scenario of SocNavBench's film strip.
     """
     if not run_folders:
         raise BadInput("a report needs at least one run folder")
@@ -110,43 +99,23 @@ def write_report(
     labelled = label_episodes(runs)
     summaries = summarise_suites([replace(item.scores, policy=item.label) for item in labelled])
     colours = policy_colours(list(dict.fromkeys(item.label for item in labelled)))
-    sections = Sections(socnav_outputs(labelled, colours, strip), sidewalk_outputs(labelled, colours))
+    sections = make_sections(labelled, colours, options or {})
     page = _render(summaries, colours, labelled, runs, sections, out)
-    try:
-        with atomic(out) as temporary:
-            temporary.write_text(page, encoding="utf-8")
-        write_tables(summaries, out)
-    except OSError as error:
-        raise BadInput(f"{out}: cannot be written: {error.strerror or error}") from error
-    return [] if tables is None else _write_files(summaries, runs, sections, tables)
+    with whole_file(out) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    _write_summaries(summaries, out, _people(runs))
+    if tables is None:
+        return []
+    written = _write_summaries(summaries, tables / "summary", _people(runs), with_markdown=True)
+    return [*written, *(path for section in sections for path in section.write(tables))]
 
 
-def _write_files(
-    summaries: Sequence[Summary], runs: Sequence[ScoredRun], sections: Sections, folder: Path
-) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        markdown = folder / "summary.md"
-        with atomic(markdown) as temporary:
-            temporary.write_text(markdown_tables(summaries, _people(runs)), encoding="utf-8")
-        special = [path for part in (sections.socnav, sections.sidewalk) if part for path in part.write(folder)]
-        return [markdown, *write_tables(summaries, folder / "summary"), *special]
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be written to: {error.strerror or error}") from error
-
-
-def label_episodes(runs: Sequence[ScoredRun]) -> list[LabelledEpisode]:
-    """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
-    holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
-    names = [run.folder.resolve().name for run in runs]
-    unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
-    return [
-        LabelledEpisode(
-            run, scores, f"{scores.policy} ({name})" if holders[scores.suite, scores.policy] > 1 else scores.policy
-        )
-        for run, name in zip(runs, unique, strict=True)
-        for scores in run.episodes
-    ]
+def _write_summaries(summaries: Sequence[Summary], stem: Path, people: str, with_markdown: bool = False) -> list[Path]:
+    """The key metrics for reading, all metrics as CSV."""
+    key = [summary.table(summary.key_columns, people=people) for summary in summaries]
+    every = [summary.table(summary.columns) for summary in summaries]
+    forms = (".md", ".tex") if with_markdown else (".tex",)
+    return [*write_tables(key, stem, forms), *write_tables(every, stem, (".csv",))]
 
 
 def _render(
@@ -154,43 +123,47 @@ def _render(
     colours: dict[str, str],
     labelled: Sequence[LabelledEpisode],
     runs: Sequence[ScoredRun],
-    sections: Sections,
+    sections: Sequence[SectionContent],
     out: Path,
 ) -> str:
     chosen = choose_replays(labelled)
     replays = pack_replays(chosen)
     key_columns = _all_columns([summary.key_columns for summary in summaries])
     all_columns = _all_columns([summary.columns for summary in summaries])
-    return (
-        templates()
-        .get_template("report.html.j2")
-        .render(
-            title=" + ".join(dict.fromkeys(run.suite for run in runs)),
-            version=__version__,
-            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            style=style(["report.css"]),
-            script=script(),
-            facts=_facts(labelled, runs),
-            chapters=[write_chapter(summary, colours, replays["episodes"]) for summary in summaries],
-            key_columns=key_columns,
-            all_columns=all_columns,
-            dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
-            least=LEAST_FOR_A_STAR,
-            replays=replays,
-            failures=failure_cards(labelled, replays["episodes"]),
-            failed=sum(item.scores.outcome != Outcome.SUCCESS for item in labelled),
-            citations=policy_references(episode.scores.policy for episode in labelled),
-            definers=metric_references(all_columns),
-            beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
-            socnav=sections.socnav,
-            sidewalk=sections.sidewalk,
-            runs=[_provenance(run) for run in runs],
-            errors=[
-                {"policy": label, "scenario": record.scenario.name, "seed": record.seed, "text": record.error}
-                for label, record in chosen
-                if record.error
-            ],
-        )
+    chapters = [write_chapter(summary, colours, replays["episodes"], k) for k, summary in enumerate(summaries)]
+    template = templates().get_template("report.html.j2")
+    return template.render(
+        title=" + ".join(dict.fromkeys(run.suite for run in runs)),
+        version=__version__,
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        style=style(["report.css"]),
+        script=script(),
+        html=html,
+        facts=_facts(labelled, runs),
+        chapters=chapters,
+        key_columns=key_columns,
+        all_columns=all_columns,
+        dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),
+        least=LEAST_FOR_A_STAR,
+        replays=replays,
+        failures=failure_cards(labelled, replays["episodes"]),
+        failed=sum(item.failed for item in labelled),
+        citations=policy_references(episode.scores.policy for episode in labelled),
+        definers=metric_references(all_columns),
+        beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
+        sections=sections,
+        runs=[_provenance(run) for run in runs],
+        errors=[
+            {
+                "policy": label,
+                "scenario": record.scenario.name,
+                "seed": record.seed,
+                "text": record.error,
+                "traceback": record.traceback,
+            }
+            for label, record in chosen
+            if record.error
+        ],
     )
 
 
@@ -218,25 +191,17 @@ def _people(runs: Sequence[ScoredRun]) -> str:
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:
-    facts: list[tuple[str, Any]] = [
-        ("Suite", run.suite),
-        ("People", run.source),
-        ("Metric dialect", run.dialect),
-    ]
+    facts: list[tuple[str, Any]] = [("Suite", run.suite), ("People", run.source), ("Metric dialect", run.dialect)]
     policies: list[dict[str, Any]] = []
     skipped: Sequence[Any] = ()
     if (run.folder / RUN_FILE).is_file():
         file = load_run(run.folder)
         facts += [("Sidestep", file.package_version), ("Commit", file.commit or "unknown")]
         facts += [("Mode", file.plan.mode), ("Seeds", ", ".join(map(str, file.plan.seeds)))]
-        facts += [("Complete", "yes" if file.complete else "no: interrupted or still running")]
+        facts += [("Complete", "yes" if file.complete else "no: some of its episodes have not been run")]
         facts += [("Machine", ", ".join(f"{key} {_plain(value)}" for key, value in file.machine.items()))]
         policies = [
-            {
-                "name": policy.name,
-                "settings": json.dumps(policy.settings, sort_keys=True),
-                "version": policy.version,
-            }
+            {"name": policy.name, "settings": json.dumps(policy.settings, sort_keys=True), "version": policy.version}
             for policy in file.plan.policies
         ]
         skipped = file.skipped

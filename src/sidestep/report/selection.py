@@ -1,22 +1,28 @@
-"""Which episodes a report embeds and which a run films: each policy's worst and best first. Also reads the chosen
+"""Which episodes a report embeds and which are filmed: each policy's worst and best first. Also reads the chosen
 records, and leaves out those that cannot be read or are not the ones that were scored.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sidestep.errors import RecordError
+from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.folder import RUN_FILE, episode_path
+from sidestep.runs.folder import RUN_FILE, episode_path, safe_name
 from sidestep.runs.score import ScoredRun, record_paths
 from sidestep.types.outcome import PRECEDENCE, Outcome
 from sidestep.types.record import EpisodeRecord
 
 MOST_REPLAYS = 40
+ENOUGH_M = 1.2
+"""Hall's personal distance: of two successes that both kept it, the more efficient is the better one."""
+COLLISIONS = (Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION, Outcome.ENVIRONMENT_COLLISION)
+SEVERITY: tuple[Outcome, ...] = (*COLLISIONS, *(outcome for outcome in PRECEDENCE if outcome not in COLLISIONS))
+"""The worst outcome first: a person touched, then a vehicle, a wall; then other failures; then success."""
 
 
 @dataclass(frozen=True)
@@ -27,51 +33,67 @@ class LabelledEpisode:
     scores: EpisodeScores
     label: str
 
-
-def choose_replays(episodes: Sequence[LabelledEpisode], most: int = MOST_REPLAYS) -> list[tuple[str, EpisodeRecord]]:
-    """(policy label, record) of at most ``most`` episodes, policy by policy.
-
-    Records that cannot be read, or are not those that were scored, are left out.
-    """
-    chosen = _in_order_of_interest(episodes)[:most]
-    policies = list(dict.fromkeys(item.label for item in episodes))
-    chosen.sort(key=lambda item: policies.index(item.label))
-    return list(load_episodes(chosen))
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with anything but success."""
+        return self.scores.outcome != Outcome.SUCCESS
 
 
-def goodness(episode: EpisodeScores) -> tuple[float, ...]:
-    """For ranking: the outcome by order of precedence, then distance kept from people, then a short time."""
-    order = [outcome.value for outcome in PRECEDENCE]
-    distance = episode.metrics.get("closest_pedestrian_distance")
-    time = episode.metrics.get("time_to_goal")
+def label_episodes(runs: Sequence[ScoredRun]) -> list[LabelledEpisode]:
+    """Every episode with its run. A policy that several runs of a suite share is told apart by the run's name."""
+    holders = Counter(pair for run in runs for pair in {(each.suite, each.policy) for each in run.episodes})
+    names = [run.folder.resolve().name for run in runs]
+    unique = [name if names.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(names)]
+    return [
+        LabelledEpisode(
+            run, scores, f"{scores.policy} ({name})" if holders[scores.suite, scores.policy] > 1 else scores.policy
+        )
+        for run, name in zip(runs, unique, strict=True)
+        for scores in run.episodes
+    ]
+
+
+def film_rank(episode: EpisodeScores) -> tuple[float | str | int, ...]:
+    """For sorting, the worst first: outcome, collisions, distance kept from people up to ``ENOUGH_M``, efficiency
+    (SPL), time to the goal; scenario and seed decide what is left."""
+
+    def value(name: str, missing: float) -> float:
+        found = episode.metrics.get(name)
+        return float(found.value) if found is not None and found.valid else missing
+
     return (
-        float(order.index(episode.outcome)),
-        distance.value if distance and distance.valid else 0.0,
-        -time.value if time and time.valid else 0.0,
+        SEVERITY.index(Outcome(episode.outcome)),
+        -value("collisions", 0.0),
+        min(value("closest_pedestrian_distance", ENOUGH_M), ENOUGH_M),
+        value("spl", 0.0),
+        -value("time_to_goal", 0.0),
+        episode.scenario,
+        episode.seed,
     )
 
 
-def _in_order_of_interest(episodes: Sequence[LabelledEpisode]) -> list[LabelledEpisode]:
+def choose_films(episodes: Sequence[EpisodeScores], count: int) -> list[EpisodeScores]:
+    """``count`` episodes of each policy, policy by policy: the worst, the best, the next worst, the next best, …"""
+    chosen = []
+    for policy in dict.fromkeys(episode.policy for episode in episodes):
+        ranked = sorted((episode for episode in episodes if episode.policy == policy), key=film_rank)
+        chosen += [ranked.pop(0 if k % 2 == 0 else -1) for k in range(min(count, len(ranked)))]
+    return chosen
+
+
+def choose_replays(episodes: Sequence[LabelledEpisode], most: int = MOST_REPLAYS) -> list[tuple[str, EpisodeRecord]]:
+    """(policy label, record) of at most ``most`` episodes, policy by policy: the worst and the best of each, then
+    failures, worst first, then other policies' episodes of the same scenarios, then the rest."""
     by_policy: dict[str, list[LabelledEpisode]] = {}
-    for item in sorted(episodes, key=lambda item: goodness(item.scores)):
+    for item in sorted(episodes, key=lambda item: film_rank(item.scores)):
         by_policy.setdefault(item.label, []).append(item)
-    ordered = [ranked[0] for ranked in by_policy.values()]
-    ordered += [ranked[-1] for ranked in by_policy.values() if len(ranked) > 1]
-    taken = {id(item) for item in ordered}
-    scenarios = {(item.scores.scenario, item.scores.seed) for item in ordered}
-    rest = [item for item in episodes if id(item) not in taken]
-    rest.sort(key=lambda item: (item.scores.scenario, item.scores.seed) not in scenarios)
-    failures = [
-        ranked[k]
-        for k in range(1, MOST_REPLAYS)
-        for ranked in by_policy.values()
-        if k < len(ranked) and _failed(ranked[k])
-    ]
-    return list({id(item): item for item in (*ordered, *failures, *rest)}.values())
-
-
-def _failed(item: LabelledEpisode) -> bool:
-    return item.scores.outcome != Outcome.SUCCESS
+    ends = [ranked[0] for ranked in by_policy.values()] + [ranked[-1] for ranked in by_policy.values()]
+    failures = [ranked[k] for k in range(most) for ranked in by_policy.values() if k < len(ranked) and ranked[k].failed]
+    scenarios = {(item.scores.scenario, item.scores.seed) for item in ends}
+    rest = sorted(episodes, key=lambda item: (item.scores.scenario, item.scores.seed) not in scenarios)
+    chosen = list({id(item): item for item in (*ends, *failures, *rest)}.values())[:most]
+    labels = list(dict.fromkeys(item.label for item in episodes))
+    return list(load_episodes(sorted(chosen, key=lambda item: labels.index(item.label))))
 
 
 def load_episodes(chosen: Sequence[LabelledEpisode]) -> Iterator[tuple[str, EpisodeRecord]]:
@@ -98,48 +120,30 @@ def _readable(paths: Sequence[Path]) -> Iterator[tuple[Path, EpisodeRecord]]:
             continue
 
 
-ENOUGH_M = 1.2
-"""Hall's personal distance: of two successes that both kept it, the more efficient is the better one."""
+@dataclass(frozen=True)
+class Film:
+    """A film of the episode that stands for ``count`` of ``of`` of its ``kind`` that ended like it."""
 
-COLLISIONS = (Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION, Outcome.ENVIRONMENT_COLLISION)
-SEVERITY: tuple[Outcome, ...] = (*COLLISIONS, *(outcome for outcome in PRECEDENCE if outcome not in COLLISIONS))
-"""The worst outcome first: who touches somebody, then something; then other failures; then success."""
+    kind: str
+    label: str
+    episode: LabelledEpisode
+    count: int
+    of: int
 
-
-def film_rank(episode: EpisodeScores) -> tuple[float | str | int, ...]:
-    """For sorting, the worst first: outcome, collisions, distance kept from people up to ``ENOUGH_M``, efficiency
-    (SPL), time to the goal; scenario and seed decide what is left."""
-
-    def value(name: str, missing: float) -> float:
-        found = episode.metrics.get(name)
-        return float(found.value) if found is not None and found.valid else missing
-
-    return (
-        SEVERITY.index(Outcome(episode.outcome)),
-        -value("collisions", 0.0),
-        min(value("closest_pedestrian_distance", ENOUGH_M), ENOUGH_M),
-        value("spl", 0.0),
-        -value("time_to_goal", 0.0),
-        episode.scenario,
-        episode.seed,
-    )
+    @property
+    def file(self) -> str:
+        """The file within the folder of films: ``lateral/expert_success.mp4``."""
+        ending = "failure" if self.episode.failed else "success"
+        return f"{safe_name(self.kind)}/{safe_name(self.label)}_{ending}.mp4"
 
 
-def choose_films(episodes: Sequence[EpisodeScores], count: int) -> list[EpisodeScores]:
-    """``count`` episodes of each policy, policy by policy: the worst, the best, the next worst, the next best, …"""
-    by_policy: dict[str, list[EpisodeScores]] = {}
-    for episode in episodes:
-        by_policy.setdefault(episode.policy, []).append(episode)
-    return [chosen for own in by_policy.values() for chosen in _alternating(sorted(own, key=film_rank))[:count]]
-
-
-def _alternating(ranked: list[EpisodeScores]) -> list[EpisodeScores]:
-    """Both ends of a list, in turns."""
-    ends: list[EpisodeScores] = []
-    low, high = 0, len(ranked) - 1
-    while low <= high:
-        ends.append(ranked[low])
-        if high > low:
-            ends.append(ranked[high])
-        low, high = low + 1, high - 1
-    return ends
+def film_list(films: Sequence[Film]) -> str:
+    """A page in Markdown: what each film shows, and for how many episodes it stands."""
+    lines = ["# Films", "", "A success and the most typical failure of each policy, by behaviour.", ""]
+    lines += ["| Suite | Behaviour | Policy | Ends with | Stands for | Scenario | Seed | Film |", f"|{' --- |' * 8}"]
+    for film in films:
+        scores = film.episode.scores
+        ending = scores.outcome.replace("_", " ")
+        about = (scores.suite, film.kind, film.label, ending, f"{film.count} of {film.of}", scores.scenario)
+        lines.append(f"| {' | '.join(about)} | {scores.seed} | [film]({film.file}) |")
+    return "\n".join(lines) + "\n"

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor, log10, nan
-from typing import Any
 
 from sidestep import registry
-from sidestep.interfaces import Direction, Metric
+from sidestep.interfaces import Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
+from sidestep.metrics.aggregate import Summary as MetricSummary
 from sidestep.metrics.rates import RATES
-from sidestep.metrics.score import HEADLINES, directions
+from sidestep.metrics.score import HEADLINES, EpisodeScores, directions
 from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.runs.episode import EpisodeScores
-from sidestep.runs.score import metric_scores, success_means
+from sidestep.report.table_model import (
+    ARROWS,
+    HERE,
+    Cell,
+    Column,
+    Estimate,
+    NumberFormat,
+    Row,
+    Section,
+    Table,
+    csv_form,
+    mark_best,
+    within_reach,
+)
+from sidestep.runs.score import success_means
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
-LEAST_FOR_A_STAR = 10
-"""Values below which a mean is marked as the best of nothing."""
-
 TITLES: dict[str, str] = {
     "success": "Success rate",
-    "spl": "Success weighted by path length",
+    "spl": "SPL",
     "closest_pedestrian_distance": "Closest person",
     "time_to_collision_min": "Shortest time to collision",
     "time_within_1_2m": "Time within 1.2 m of a person",
@@ -34,94 +43,43 @@ TITLES: dict[str, str] = {
     "speed_avg": "Mean speed",
     "time_to_goal": "Time to goal",
     "pedestrian_collisions": "Contacts with people",
+    "failures_per_100m": "Failures per 100 m",
     "contact_free": "Free of contact",
 }
 """Short names for people, where the metric's own would be clumsy."""
-
+UNITS = {INDICATOR_UNIT: "%", "ratio": "", "count": "", "1/100 m": ""}
+"""Units that people see otherwise."""
 CONTACT_FREE = "contact_free"
 SUCCESS_MEANS = {
     "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
     "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
     "have no path, time to goal and SPL.",
 }
-ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
+SUMMARY_CSV = csv_form(
+    "suite policy metric unit direction episodes n mean low high bound privileged",
+    episodes="of", mean="value", privileged="privileged_number",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class SummaryCell:
-    """One policy's aggregate of one metric. ``of`` counts all episodes, ``n`` those that have a value."""
-
-    n: int
-    of: int
-    mean_value: float = nan
-    low: float | None = None
-    high: float | None = None
-    """Interval of the mean; None where there are too few values for one."""
-    factor: float = 1.0
-    """From the metric's unit to the one that is shown."""
-    percent: bool = False
-    best: bool = False
-    reason: str = ""
-    bound: str = ""
-    """Of a rate over too few metres: the bound and the count, in place of a mean."""
-
-    @property
-    def mean(self) -> str:
-        """For people."""
-        return self.bound or self._format(self.mean_value)
-
-    @property
-    def interval(self) -> str:
-        """For people: the 95 % interval, if there is one."""
-        if self.bound or self.low is None or self.high is None:
-            return ""
-        return f"{self._format(self.low)} … {self._format(self.high)}"
-
-    @property
-    def reach(self) -> tuple[float, float]:
-        """The interval, or the mean alone."""
-        low = self.mean_value if self.low is None else self.low
-        return low, self.mean_value if self.high is None else self.high
-
-    def _format(self, value: float) -> str:
-        text = f"{100 * value:.0f} %" if self.percent else format_number(value * self.factor)
-        return text.replace("-", "−")
-
-
-@dataclass(frozen=True)
-class MetricColumn:
+class MetricColumn(Column):
     """A metric and what every policy reached in it."""
 
-    name: str
-    unit: str
-    direction: Direction = "none"
-    definition: str = ""
     source: str = ""
     validity: str = ""
-    cells: dict[str, SummaryCell] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """For people."""
-        return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
-
-    @property
-    def short_unit(self) -> str:
-        """``m ↓``."""
-        return f"{self.shown_unit} {ARROWS[self.direction]}".strip()
-
-    @property
-    def shown_unit(self) -> str:
-        """The unit of the numbers that people see; empty for shares, ratios and counts."""
-        shortened = any(cell.factor != 1 for cell in self.cells.values())
-        return "ms" if shortened else {"0/1": "", "ratio": "", "count": ""}.get(self.unit, self.unit)
+    cells: Mapping[str, Cell] = field(default_factory=dict)
 
     @property
     def unit_and_direction(self) -> str:
         """``m, lower is better``."""
-        unit = {"0/1": "share of episodes", "ratio": "", "count": "number"}.get(self.unit, self.unit)
-        return ", ".join(part for part in (unit, BETTER[self.direction]) if part)
+        unit = {"0/1": "share of episodes", "ratio": "", "count": "number"}.get(self.csv_unit or "", self.csv_unit)
+        return ", ".join(part for part in (unit, BETTER[self.better]) if part)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any policy has one."""
+        return any(cell.estimate.n for cell in self.cells.values())
 
 
 @dataclass(frozen=True)
@@ -143,18 +101,14 @@ class Summary:
 
     def column(self, name: str) -> MetricColumn | None:
         """The column of a metric, if any policy has a value in it."""
-        found = next((column for column in self.columns if column.name == name), None)
-        return found if found and any(cell.n for cell in found.cells.values()) else None
+        return next((column for column in self.columns if column.name == name and column.has_values), None)
 
     @property
     def key_columns(self) -> list[MetricColumn]:
-        """The columns to show first; failures per 100 m where an episode can have several; all, where the results have
-        none of them."""
+        """The columns to show first."""
         counted = [each.metrics.get("failures") for each in self.episodes]
         often = any(result is not None and result.valid and result.value > 1 for result in counted)
-        names = (*HEADLINES, *(("failures_per_100m",) if often else ()))
-        key = [column for name in names if (column := self.column(name)) is not None]
-        return key or list(self.columns[: len(HEADLINES)])
+        return key_columns(self.columns, often)
 
     def outcomes(self, policy: str) -> Counter[str]:
         """How often each outcome came up, in the order of ``Outcome``."""
@@ -166,30 +120,96 @@ class Summary:
         results = [e.metrics[metric] for e in self.episodes if e.policy == policy and metric in e.metrics]
         return [result.value for result in results if result.valid]
 
-    def title(self, policy: str) -> str:
-        """The policy's name in a table."""
-        return f"{policy} (privileged)" if policy in self.privileged else policy
+    def table(
+        self, columns: Sequence[MetricColumn], colours: Mapping[str, str] | None = None, people: str = ""
+    ) -> Table:
+        """Policies × ``columns``; ``people``: recorded, generated or mixed, for the notes."""
+        rows = metric_rows(columns, self.policies, self.privileged, colours)
+        about = f"People: {people}. " if people else ""
+        return Table(
+            name="summary",
+            title=f"Suite {self.suite}",
+            columns=tuple(columns),
+            sections=(Section("", "", rows),),
+            csv=SUMMARY_CSV,
+            notes=(f"{about}Mean [95 % interval] over the episodes that have a value.", *self.notes),
+            facts={"suite": self.suite},
+        )
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the tables has to know, in sentences."""
-        told = [SUCCESS_MEANS[self.success]] if self.success in SUCCESS_MEANS else []
+        notes = [SUCCESS_MEANS[self.success]] if self.success in SUCCESS_MEANS else []
         missed = [
             f"{policy} {counts['missed']} of {sum(counts.values())}"
             for policy, counts in self.events.items()
             if counts["missed"]
         ]
         if missed:
-            told.append(f"Episodes that ended before the event that they stage: {', '.join(missed)}.")
+            notes.append(f"Episodes that ended before the event that they stage: {', '.join(missed)}.")
         if self.privileged:
-            told.append(
+            notes.append(
                 f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have "
                 "no star, and no part in fronts and averages."
             )
         left_out = [policy for policy in self.policies if policy not in comparable(self.episodes) | self.privileged]
         if left_out:
-            told.append(f"Not compared, because they ran other episodes or other people: {', '.join(left_out)}.")
-        return told
+            notes.append(f"Not compared, because they ran other episodes or other people: {', '.join(left_out)}.")
+        return notes
+
+
+def key_columns(columns: Iterable[MetricColumn], often: bool) -> list[MetricColumn]:
+    """The headline metrics that have a value; failures per 100 m where episodes ``often`` have several; all where the
+    results have none of them."""
+    known = {column.name: column for column in columns if column.has_values}
+    names = (*HEADLINES, *(("failures_per_100m",) if often else ()))
+    return [known[name] for name in names if name in known] or list(columns)[: len(HEADLINES)]
+
+
+def metric_rows(
+    columns: Sequence[MetricColumn],
+    policies: Iterable[str],
+    privileged: Collection[str],
+    colours: Mapping[str, str] | None = None,
+) -> tuple[Row, ...]:
+    """A row per policy."""
+    return tuple(
+        Row(
+            policy, (), HERE, tuple(column.cells[policy] for column in columns), policy in privileged,
+            colour=(colours or {}).get(policy, ""),
+        )
+        for policy in policies
+    )  # fmt: skip
+
+
+def metric_column(name: str, unit: str, estimates: Mapping[str, Estimate]) -> MetricColumn:
+    """A metric's column for people: shares in percent, short times in ms or µs."""
+    metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
+    style, shown = _style(unit, estimates.values())
+    direction = metric.direction if metric else "none"
+    return MetricColumn(
+        name=name,
+        title=TITLES.get(name, name.replace("_", " ").capitalize()),
+        unit=shown,
+        better=direction,
+        mark=ARROWS[direction],
+        format=style,
+        definition=metric.definition if metric else "",
+        csv_unit=unit,
+        source=metric.source if metric else "",
+        validity=metric.validity if metric else "",
+        cells={policy: Cell(found, style) for policy, found in estimates.items()},
+    )
+
+
+def _style(unit: str, estimates: Iterable[Estimate]) -> tuple[NumberFormat, str]:
+    """How the numbers of a metric are printed, and their unit for people."""
+    if unit == INDICATOR_UNIT:
+        return NumberFormat(0, 100.0), "%"
+    largest = max((abs(found.value) for found in estimates if found.value is not None), default=0.0)
+    if unit == "s" and 0 < largest < 0.1:
+        return (NumberFormat(None, 1e3), "ms") if largest >= 1e-4 else (NumberFormat(None, 1e6), "µs")
+    return NumberFormat(None), UNITS.get(unit, unit)
 
 
 def summarise_suites(episodes: Sequence[EpisodeScores]) -> list[Summary]:
@@ -201,19 +221,22 @@ def summarise_suites(episodes: Sequence[EpisodeScores]) -> list[Summary]:
 def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     """Aggregate the episodes of one suite over scenarios and seeds, per policy."""
     suites = dict.fromkeys(episode.suite for episode in episodes)
-    policies = tuple(dict.fromkeys(episode.policy for episode in episodes))
-    scenarios = tuple(dict.fromkeys(episode.scenario for episode in episodes))
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
-    table = aggregate(metric_scores(episodes), directions=directions())
+    table = aggregate(episodes, directions=directions())
     reasons = _reasons(episodes)
     candidates = contenders(table) & comparable(episodes) if len(suites) == 1 else set()
-    columns = tuple(_column(name, units[name], table, reasons, candidates) for name in _ordered(units))
+    columns = []
+    for name in _ordered(units):
+        column = _column(name, units[name], table, reasons)
+        # metres driven in circles are no progress: of rates per metre only policies that arrive compete
+        able = candidates & contenders(table, "route_completion") if name in RATES else candidates
+        columns.append(_mark_best(column, able))
     return Summary(
         suite=" + ".join(suites),
-        policies=policies,
-        scenarios=scenarios,
+        policies=tuple(dict.fromkeys(episode.policy for episode in episodes)),
+        scenarios=tuple(dict.fromkeys(episode.scenario for episode in episodes)),
         episodes=tuple(episodes),
-        columns=columns,
+        columns=tuple(columns),
         privileged=frozenset(policy for policy, entry in table.policies.items() if entry.privileged),
         events={policy: entry.events for policy, entry in table.policies.items() if entry.events},
         success=success_means(episodes),
@@ -234,7 +257,7 @@ def comparable(episodes: Sequence[EpisodeScores]) -> set[str]:
     return {policy for policy, keys in ran.items() if keys == largest}
 
 
-def _ordered(names: dict[str, str]) -> list[str]:
+def _ordered(names: Iterable[str]) -> list[str]:
     table = registry.names("metrics")
     return sorted(names, key=lambda name: (table.index(name) if name in table else len(table), name))
 
@@ -250,87 +273,40 @@ def _reasons(episodes: Sequence[EpisodeScores]) -> dict[tuple[str, str], str]:
 
 
 def _column(
-    name: str, unit: str, table: ResultTable, reasons: dict[tuple[str, str], str], candidates: set[str]
+    name: str, unit: str, table: ResultTable, reasons: Mapping[tuple[str, str], str] | None = None
 ) -> MetricColumn:
-    metric: Metric | None = registry.load("metrics", name) if name in registry.names("metrics") else None
-    direction: Direction = metric.direction if metric else "none"
-    if name in RATES:  # metres of driving in circles are no way, and nothing happens on them
-        candidates = candidates & contenders(table, "route_completion")
-    cells = {}
-    for policy, entry in table.policies.items():
-        figures = entry.metrics.get(name)
-        if figures is not None and figures.bound:
-            cells[policy] = SummaryCell(
-                figures.n, entry.episodes, low=figures.low, high=figures.high, bound=figures.bound
-            )
-        elif figures is None or figures.mean is None:
-            cells[policy] = SummaryCell(0, entry.episodes, reason=reasons.get((policy, name), "not scored"))
-        else:
-            cells[policy] = SummaryCell(figures.n, entry.episodes, figures.mean, figures.low, figures.high)
-    cells = {policy: replace(cell, **_style(unit, cells)) for policy, cell in cells.items()}
-    return MetricColumn(
-        name=name,
-        unit=unit,
-        direction=direction,
-        definition=metric.definition if metric else "",
-        source=metric.source if metric else "",
-        validity=metric.validity if metric else "",
-        cells=_mark_best(cells, direction, candidates),
-    )
+    estimates = {
+        policy: _estimate(entry.metrics.get(name), entry.episodes, (reasons or {}).get((policy, name), "not scored"))
+        for policy, entry in table.policies.items()
+    }
+    return metric_column(name, unit, estimates)
 
 
-def _style(unit: str, cells: dict[str, SummaryCell]) -> dict[str, Any]:
-    """How a column is printed: shares in percent, times in milliseconds if all are below 0.1 s."""
-    largest = max((abs(cell.mean_value) for cell in cells.values() if cell.n and not cell.bound), default=0.0)
-    return {"percent": unit == INDICATOR_UNIT, "factor": 1000.0 if unit == "s" and 0 < largest < 0.1 else 1.0}
+def _estimate(found: MetricSummary | None, of: int, reason: str = "") -> Estimate:
+    if found is None or (found.mean is None and not found.bound):
+        return Estimate(of=of, reason=reason)
+    return Estimate(found.mean, found.low, found.high, found.n, of, found.bound)
+
+
+def _mark_best(column: MetricColumn, candidates: Collection[str]) -> MetricColumn:
+    rows = [Row(policy, (), HERE, (cell,)) for policy, cell in column.cells.items()]
+    marked = mark_best(rows, [column], lambda row, *_: row.policy in candidates)
+    return replace(column, cells={row.policy: row.cells[0] for row in marked})
 
 
 def contenders(table: ResultTable, by: str = "success") -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
     is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Privileged policies
     are the limit, not contenders. ``by``: another metric of which more is better."""
-    rates = {policy: entry.metrics.get(by) for policy, entry in table.policies.items() if not entry.privileged}
-    known = {policy: rate for policy, rate in rates.items() if rate is not None and rate.mean is not None}
-    if not known:
-        return set(rates)
-    best = max(known.values(), key=lambda rate: rate.mean or 0.0)
-    if best.low is None:
-        return set(rates)
-    floor = best.low
-    return {policy for policy, rate in known.items() if rate.high is None or rate.high >= floor}
-
-
-def _mark_best(cells: dict[str, SummaryCell], direction: Direction, candidates: set[str]) -> dict[str, SummaryCell]:
-    """The best mean of a contender and all that are printed alike; nobody when all are alike or nothing is better.
-    Means of fewer than ``LEAST_FOR_A_STAR`` values, and bounds, are no contenders."""
-    means = {
-        policy: cell.mean_value
-        for policy, cell in cells.items()
-        if policy in candidates and cell.n >= LEAST_FOR_A_STAR and not cell.bound
-    }
-    if direction == "none" or len({cells[policy].mean for policy in means}) < 2:
-        return cells
-    winner = (max if direction == "higher" else min)(means, key=lambda policy: means[policy])
-    shown = cells[winner].mean
-    return {policy: replace(cell, best=policy in means and cell.mean == shown) for policy, cell in cells.items()}
-
-
-def format_number(value: float) -> str:
-    """Three significant digits, no exponent between 0.001 and 100 000."""
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if not 1e-3 <= size < 1e5:
-        return f"{value:.2g}"
-    digits = max(0, 2 - floor(log10(size)))
-    return f"{value:.{digits}f}"
+    fair = {policy: entry for policy, entry in table.policies.items() if not entry.privileged}
+    return within_reach({policy: _estimate(entry.metrics.get(by), 0) for policy, entry in fair.items()})
 
 
 def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
     touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
-    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(metric_scores(touched)), {}, set())
-    return replace(column, direction="higher")
+    column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(touched))
+    return replace(column, better="higher", mark=ARROWS["higher"])
 
 
 def _touched_nothing(episode: EpisodeScores) -> MetricResult:
@@ -340,18 +316,13 @@ def _touched_nothing(episode: EpisodeScores) -> MetricResult:
     return MetricResult(float(free), INDICATOR_UNIT)
 
 
-def pareto_front(across: MetricColumn, up: MetricColumn, candidates: set[str] | None = None) -> list[str]:
+def pareto_front(across: MetricColumn, up: MetricColumn, candidates: Collection[str] | None = None) -> list[str]:
     """Policies whose means no other policy beats in both metrics, among ``candidates`` if there are some given."""
-
-    def rank(policy: str) -> tuple[float, float]:
-        x, y = across.cells[policy].mean_value, up.cells[policy].mean_value
-        return (x if across.direction == "higher" else -x), (y if up.direction == "higher" else -y)
-
-    points = {
-        policy: rank(policy)
-        for policy in across.cells
-        if across.cells[policy].n and up.cells[policy].n and (candidates is None or policy in candidates)
-    }
+    points = {}
+    for policy in across.cells:
+        x, y = across.cells[policy].estimate.value, up.cells[policy].estimate.value
+        if x is not None and y is not None and (candidates is None or policy in candidates):
+            points[policy] = x if across.better == "higher" else -x, y if up.better == "higher" else -y
     return [
         policy
         for policy, (x, y) in points.items()

@@ -1,22 +1,27 @@
 """A table as data: columns, sections, rows and cells, each cell an estimate with its 95 % interval, and the rules for
-the best of a column and for averages. Says nothing about how a table is written. ``clusters`` of an estimate: what
-each episode shares with others (a town, a site); episodes that share it are resampled together.
+the best of a column and for averages. ``table_writer`` writes it in every form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import floor, log10
 
 import numpy as np
 
+from sidestep.interfaces import Direction
 from sidestep.metrics.rates import pooled_rate
 from sidestep.metrics.statistics import bootstrap_means, number_clusters, proportion, resampled_sums
-from sidestep.report.summary import LEAST_FOR_A_STAR
 from sidestep.types.base import FloatArray, IntArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
+LEAST_FOR_A_STAR = 10
+"""A mean over fewer values is never marked as the best."""
+HERE, PUBLISHED, AVERAGE = "here", "published", "average"
+NONE = "–"
+ARROWS: dict[str, str] = {"higher": "↑", "lower": "↓", "none": ""}
 
 
 @dataclass(frozen=True)
@@ -30,13 +35,23 @@ class Estimate:
     of: int = 0
     bound: str = ""
     """Of a rate over too few metres, which has no value: its bound and count."""
+    sd: float | None = None
+    """Standard deviation over episodes, where it is shown in place of an interval."""
+    reason: str = ""
+    """Why there is no value."""
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The interval, or the value alone; only where there is a value."""
+        assert self.value is not None
+        return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
 
 def _known(values: Sequence[float | None], clusters: Sequence[str] | None) -> tuple[FloatArray, IntArray | None]:
-    """The values that there are, and their clusters where some repeat."""
-    places = [k for k, value in enumerate(values) if value is not None]
-    numbers = number_clusters([clusters[k] for k in places]) if clusters else None
-    return np.array([values[k] for k in places], dtype=np.float64), numbers
+    """The values that exist, and their clusters: episodes that share a town or a site are resampled together."""
+    present = [k for k, value in enumerate(values) if value is not None]
+    numbers = number_clusters([clusters[k] for k in present]) if clusters else None
+    return np.array([values[k] for k in present], dtype=np.float64), numbers
 
 
 def rate(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
@@ -59,7 +74,7 @@ def mean(values: Sequence[float | None], clusters: Sequence[str] | None = None) 
 
 
 def share(values: Sequence[float | None], clusters: Sequence[str] | None = None) -> Estimate:
-    """Mean of shares, 0 to 1; where all are 0 or 1 they are a rate, of which the bootstrap would say too much."""
+    """Mean of shares, 0 to 1. Where all are 0 or 1 they are a rate: the bootstrap's interval would be too short."""
     if {value for value in values if value is not None} <= {0.0, 1.0}:
         return rate(values, clusters)
     found = mean(values, clusters)
@@ -69,8 +84,8 @@ def share(values: Sequence[float | None], clusters: Sequence[str] | None = None)
 
 
 def ratio_of_sums(above: Sequence[float], below: Sequence[float], factor: float = 1.0) -> Estimate:
-    """``factor`` · Σ above ÷ Σ below, so that long episodes count for more. Interval: episodes are resampled and both
-    sums taken anew (percentiles)."""
+    """``factor`` · Σ above ÷ Σ below, so that long episodes count for more. Interval: percentiles over resampled
+    episodes."""
     pair = np.array([above, below], dtype=np.float64)
     n = pair.shape[1]
     if not n or pair[1].sum() <= 0:
@@ -84,38 +99,71 @@ def ratio_of_sums(above: Sequence[float], below: Sequence[float], factor: float 
     return Estimate(value, float(low), float(high), n, n)
 
 
-def count_rate(counts: Sequence[float], ways: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
-    """Counts per 100 m of all ways together; over less than 100 m a bound with the count."""
-    names = list(clusters) if clusters else None
-    found = pooled_rate(np.array(counts, float), np.array(ways, float), names, CONFIDENCE, RESAMPLES)
+def count_rate(
+    counts: Sequence[float], distances_m: Sequence[float], clusters: Sequence[str] | None = None
+) -> Estimate:
+    """Counts per 100 m of all distances together; over less than 100 m a bound with the count."""
     if not len(counts):
         return Estimate()
+    names = list(clusters) if clusters else None
+    found = pooled_rate(np.array(counts, float), np.array(distances_m, float), names, CONFIDENCE, RESAMPLES)
     return Estimate(found.value, found.low, found.high, len(counts), len(counts), found.bound)
 
 
-HERE, PUBLISHED = "here", "published"
-AVERAGE = "average"
-NONE = "–"
+@dataclass(frozen=True)
+class NumberFormat:
+    """How a number is printed: ``decimals`` of value × ``factor``; None: three significant digits."""
+
+    decimals: int | None = 2
+    factor: float = 1.0
+    unit: str = ""
+    """Follows the number, where a column's numbers have different units."""
+    sign: bool = False
+    """Whether positive numbers have a plus sign."""
+
+    def text(self, value: float, sd: float | None = None) -> str:
+        """``1.15 ± 0.23 ms``; the sign of a negative number is a minus, not a hyphen."""
+        shown = [number * self.factor for number in (value, sd) if number is not None]
+        parts = [significant(number) if self.decimals is None else f"{number:.{self.decimals}f}" for number in shown]
+        plus = "+" if self.sign and value > 0 else ""
+        return f"{plus}{' ± '.join(parts)}{self.unit and f' {self.unit}'}".replace("-", "−")
+
+
+def significant(value: float) -> str:
+    """Three significant digits, no exponent between 0.001 and 100 000."""
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if not 1e-3 <= size < 1e5:
+        return f"{value:.2g}"
+    return f"{value:.{max(0, 2 - floor(log10(size)))}f}"
+
+
+PLAIN = NumberFormat()
 
 
 @dataclass(frozen=True)
 class Column:
-    """``group`` stands above the titles of neighbouring columns."""
+    """``group`` stands above the titles of neighbouring columns. ``mark`` follows the title: an arrow for what is
+    better, or a sign that notes explain."""
 
     name: str
     title: str
     group: str = ""
     unit: str = ""
-    better: str = "higher"
-    """``higher``, ``lower`` or nothing: then no value is marked as the best."""
-    decimals: int = 2
+    better: Direction = "none"
+    """``none``: no value is marked as the best."""
+    mark: str = ""
+    format: NumberFormat = PLAIN
+    definition: str = ""
+    csv_unit: str | None = None
+    """Unit of the numbers in a CSV file, where people see another one."""
 
     @property
     def heading(self) -> str:
-        """``Straight SR ↑``."""
-        arrow = {"higher": "↑", "lower": "↓"}.get(self.better, "")
+        """``Straight SR (m) ↑``."""
         unit = f"({self.unit})" if self.unit else ""
-        return " ".join(part for part in (self.group, self.title, unit, arrow) if part)
+        return " ".join(part for part in (self.group, self.title, unit, self.mark) if part)
 
 
 @dataclass(frozen=True)
@@ -123,41 +171,53 @@ class Cell:
     """A number and how it is printed."""
 
     estimate: Estimate = field(default_factory=Estimate)
-    decimals: int = 2
+    format: NumberFormat = PLAIN
     best: bool = False
+    written: str = ""
+    """Text in place of the number, such as ``24/33``."""
 
     @property
     def text(self) -> str:
-        """``0.87``, a bound with its count, or a dash."""
-        if self.estimate.bound:
-            return self.estimate.bound
-        return NONE if self.estimate.value is None else f"{self.estimate.value:.{self.decimals}f}"
+        """``0.87``, ``1.15 ± 0.23``, a bound with its count, or a dash."""
+        found = self.estimate
+        if self.written or found.bound:
+            return self.written or found.bound
+        return NONE if found.value is None else self.format.text(found.value, found.sd)
 
     @property
     def interval(self) -> str:
         """``0.81 … 0.91``, or nothing."""
-        if self.estimate.bound or self.estimate.low is None or self.estimate.high is None:
+        found = self.estimate
+        if found.bound or found.low is None or found.high is None:
             return ""
-        return f"{self.estimate.low:.{self.decimals}f} … {self.estimate.high:.{self.decimals}f}"
+        bare = replace(self.format, unit="")
+        return f"{bare.text(found.low)} … {bare.text(found.high)}"
+
+    @property
+    def counted(self) -> str:
+        """``7 of 12`` where some episodes have no value."""
+        text = f"{self.estimate.n} of {self.estimate.of}"
+        return text if 0 < self.estimate.n < self.estimate.of and self.written != text else ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A policy of ours (``here``), or a row that the paper prints (``published``)."""
+    """A policy of ours (``here``), or a row that a paper prints (``published``)."""
 
     policy: str
-    sees: str
+    keys: tuple[str, ...]
+    """Text of the columns between the policy and the numbers."""
     origin: str
     cells: tuple[Cell, ...]
     privileged: bool = False
     """Sees what the others do not: no part in averages, and never the best."""
+    mark: str = ""
+    colour: str = ""
 
     @property
     def title(self) -> str:
         """The policy; published and privileged ones bear a mark."""
-        if self.privileged:
-            return f"{self.policy} (privileged)"
-        return f"{self.policy} †" if self.origin == PUBLISHED else self.policy
+        return self.policy + (" (privileged)" if self.privileged else self.mark)
 
 
 @dataclass(frozen=True)
@@ -170,53 +230,119 @@ class Section:
 
 
 @dataclass(frozen=True)
+class CsvForm:
+    """A CSV file in long form: its headers, each with the field of a line that it shows (``table_writer``)."""
+
+    fields: Mapping[str, str]
+    keep_empty: bool = True
+    """Whether cells without a value and without episodes have a line, too."""
+
+
+def csv_form(names: str, keep_empty: bool = True, **renamed: str) -> CsvForm:
+    """Headers in order, separated by spaces; ``renamed``: header → field, where these differ."""
+    return CsvForm({name: renamed.get(name, name) for name in names.split()}, keep_empty)
+
+
+@dataclass(frozen=True)
 class Table:
-    """``name`` is also that of its files. ``side_by_side``: the paper prints the sections beside each other."""
+    """``name`` is also that of its files."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
     sections: tuple[Section, ...]
-    notes: tuple[str, ...]
+    csv: CsvForm
+    keys: tuple[str, ...] = ()
+    """Headings of ``Row.keys``."""
+    notes: tuple[str, ...] = ()
     side_by_side: bool = False
+    """Whether the paper prints the sections beside each other."""
+    grouped: bool = False
+    """Whether several rows of one policy follow each other under one head."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Fields that are the same in every line of the CSV file."""
+    people: str = ""
+    """Recorded, generated or mixed; empty: not said in the table itself."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Those of all sections."""
+        return tuple(row for section in self.sections for row in section.rows)
+
+    def line_above(self, section: Section, index: int) -> str:
+        """What parts a row from the one above: ``parted``, ``first`` (of a policy's rows) or nothing."""
+        if not index:
+            return ""
+        above, row = section.rows[index - 1], section.rows[index]
+        if not self.grouped:
+            return "parted" if row.origin != above.origin else ""
+        if row.privileged and not above.privileged:
+            return "parted"
+        return "first" if row.policy != above.policy else ""
+
+    def rows_under_head(self, section: Section, index: int) -> int:
+        """Rows that share the head that begins at ``index``; 0 where none begins."""
+        if not self.grouped:
+            return 1
+        policy = section.rows[index].policy
+        if index and section.rows[index - 1].policy == policy:
+            return 0
+        return sum(row.policy == policy for row in section.rows)
 
 
 def average_row(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The mean of the policies' numbers, as the paper has one, without the privileged; none of a single policy."""
+    """The mean of the policies' numbers, without the privileged; none of a single policy."""
     rows = [row for row in rows if not row.privileged]
     if len(rows) < 2:
         return []
     cells = []
-    for place, column in enumerate(columns):
-        values = [value for row in rows if (value := row.cells[place].estimate.value) is not None]
+    for index, column in enumerate(columns):
+        values = [value for row in rows if (value := row.cells[index].estimate.value) is not None]
         found = Estimate(sum(values) / len(values), None, None, len(values), len(values)) if values else Estimate()
-        cells.append(Cell(found, column.decimals))
-    return [Row(AVERAGE, "", HERE, tuple(cells))]
+        cells.append(Cell(found, column.format))
+    return [Row(AVERAGE, ("",) * len(rows[0].keys), HERE, tuple(cells))]
 
 
-def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Column]) -> Row:
-    """A row of the paper; columns of ours at the end are empty."""
-    padded = [*numbers, *[None] * (len(columns) - len(numbers))]
-    cells = tuple(Cell(Estimate(number), column.decimals) for number, column in zip(padded, columns, strict=True))
-    return Row(name, "camera", PUBLISHED, cells)
-
-
-def mark_best(rows: Sequence[Row], columns: Sequence[Column]) -> list[Row]:
-    """The best of each column among these rows, and all that are printed alike; nobody where all are alike. Privileged
-    policies and numbers of ours over fewer than ``LEAST_FOR_A_STAR`` episodes do not compete."""
+def mark_best(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    competes: Callable[[Row, Column, Cell], bool] = lambda row, column, cell: True,
+    among: Callable[[Row], str] = lambda row: row.origin,
+) -> list[Row]:
+    """The best of each column in each group of rows (``among``), and all that are printed alike; nobody where all are
+    alike. Privileged policies, bounds, and numbers of ours over fewer than ``LEAST_FOR_A_STAR`` episodes do not
+    compete, nor what ``competes`` leaves out."""
     marked = [list(row.cells) for row in rows]
-    for place, column in enumerate(columns):
-        known = {k: row.cells[place] for k, row in enumerate(rows) if _competes(row, row.cells[place])}
-        if not column.better or len({cell.text for cell in known.values()}) < 2:
-            continue
-        choose: Callable[..., Cell] = max if column.better == "higher" else min
-        winner = choose(known.values(), key=lambda cell: cell.estimate.value)
-        for k, cell in known.items():
-            marked[k][place] = replace(cell, best=cell.text == winner.text)
+    for index, column in enumerate(columns):
+        for group in dict.fromkeys(map(among, rows)) if column.better != "none" else ():
+            known = {
+                k: cell
+                for k, row in enumerate(rows)
+                if among(row) == group and _counts(row, cell := row.cells[index]) and competes(row, column, cell)
+            }
+            if len({cell.text for cell in known.values()}) < 2:
+                continue
+            choose: Callable[..., Cell] = max if column.better == "higher" else min
+            winner = choose(known.values(), key=lambda cell: cell.estimate.value)
+            for k, cell in known.items():
+                marked[k][index] = replace(cell, best=cell.text == winner.text)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
 
 
-def _competes(row: Row, cell: Cell) -> bool:
-    if cell.estimate.value is None or row.privileged:
+def _counts(row: Row, cell: Cell) -> bool:
+    if cell.estimate.value is None or cell.estimate.bound or row.privileged:
         return False
     return row.origin == PUBLISHED or cell.estimate.n >= LEAST_FOR_A_STAR
+
+
+def within_reach(estimates: Mapping[str, Estimate]) -> set[str]:
+    """Those whose value is not clearly below the best one's: their intervals meet. All where the best has no
+    interval, or where none has a value."""
+    known = {name: found for name, found in estimates.items() if found.value is not None}
+    if not known:
+        return set(estimates)
+    best = max(known.values(), key=lambda found: found.value or 0.0)
+    if best.low is None:
+        return set(estimates)
+    least = best.low
+    return {name for name, found in known.items() if found.high is None or found.high >= least}

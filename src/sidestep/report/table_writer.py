@@ -1,254 +1,238 @@
-"""Writes tables as Markdown, LaTeX (booktabs), and CSV in long form."""
+"""Writes tables as Markdown, LaTeX (booktabs), CSV in long form, HTML and for the terminal.
+
+A line of a CSV file is about one section, row and column. Its fields: ``table``, ``section``, ``policy``,
+``privileged`` (yes, no), ``privileged_number`` (1, 0), ``origin``, the table's keys in lower case, ``metric``,
+``title``, ``unit``, ``direction``, ``n``, ``of``, ``value``, ``sd``, ``low``, ``high``, ``bound``, ``text``, ``best``
+(yes, no), ``people`` and the table's ``facts``. ``Table.csv`` says which of them a file has.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sidestep.report.summary import MetricColumn, Summary, SummaryCell
+from markupsafe import Markup
+
 from sidestep.report.table_model import HERE, Cell, Column, Row, Section, Table
-from sidestep.writing import atomic
+from sidestep.writing import whole_file
 
-SUMMARY_CSV_COLUMNS = (
-    "suite",
-    "policy",
-    "metric",
-    "unit",
-    "direction",
-    "episodes",
-    "n",
-    "mean",
-    "low",
-    "high",
-    "bound",
-    "privileged",
-)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as TerminalTable
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
-
-
-def write_tables(summaries: Sequence[Summary], stem: Path) -> tuple[Path, Path]:
-    """Write ``stem.csv`` and ``stem.tex``, suite by suite; returns the two paths."""
-    table, latex = stem.with_suffix(".csv"), stem.with_suffix(".tex")
-    with atomic(table) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(SUMMARY_CSV_COLUMNS)
-        for summary in summaries:
-            rows = [(policy, column) for policy in summary.policies for column in summary.columns]
-            writer.writerows(_csv_row(summary, policy, column) for policy, column in rows)
-    with atomic(latex) as temporary:
-        temporary.write_text("\n".join(latex_table(summary) for summary in summaries), encoding="utf-8")
-    return table, latex
-
-
-def _csv_row(summary: Summary, policy: str, column: MetricColumn) -> list[str | int | float]:
-    cell = column.cells[policy]
-    figures = (cell.mean_value if cell.n and not cell.bound else None, cell.low, cell.high)
-    numbers = ["" if figure is None else figure for figure in figures]
-    about = [summary.suite, policy, column.name, column.unit, column.direction]
-    return [*about, cell.of, cell.n, *numbers, cell.bound, int(policy in summary.privileged)]
-
-
-def latex_table(summary: Summary) -> str:
-    """A booktabs table: policies × key metrics, mean with the 95 % interval, best in bold."""
-    columns = summary.key_columns
-    arrows = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", "none": ""}
-    heads = [escape_latex(column.title) + arrows[column.direction] for column in columns]
-    below = [r"\%" if column.unit == "0/1" else escape_latex(column.shown_unit) for column in columns]
-    lines = [
-        f"% Suite {summary.suite}. Needs the package booktabs. Mean and 95 % interval, the best of a column in bold.",
-        *(f"% {note}" for note in summary.notes),
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
-        r"\toprule",
-        " & ".join(["Policy", *heads]) + r" \\",
-        " & ".join(["", *below]) + r" \\",
-        r"\midrule",
-        *(
-            " & ".join(
-                [escape_latex(summary.title(policy)), *(_latex_cell(column.cells[policy]) for column in columns)]
-            )
-            + r" \\"
-            for policy in summary.policies
-        ),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def markdown_tables(summaries: Sequence[Summary], people: str) -> str:
-    """A table per suite. ``people``: recorded, generated or mixed."""
-    return "\n".join(markdown_table(summary, people) for summary in summaries)
-
-
-def markdown_table(summary: Summary, people: str) -> str:
-    """Policies × key metrics, mean with the 95 % interval, best in bold; what to know below."""
-    columns = summary.key_columns
-    heads = ["Policy", *(f"{column.title} ({column.short_unit})".replace(" ()", "") for column in columns)]
-    rows = [
-        [summary.title(policy), *(_markdown_cell(column.cells[policy]) for column in columns)]
-        for policy in summary.policies
-    ]
-    lines = [heads, ["---", *["---:"] * len(columns)], *rows]
-    table = "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
-    told = [f"Suite {summary.suite}. People: {people}. Mean [95 % interval] over the episodes that have a value."]
-    return f"{table}\n\n{' '.join([*told, *summary.notes])}\n"
-
-
-def _markdown_cell(cell: SummaryCell) -> str:
-    if not cell.n:
-        return "–"
-    shown = f"**{cell.mean}** ★" if cell.best else cell.mean
-    shown += f" [{cell.interval}]" if cell.interval else ""
-    return f"{shown} ({cell.n} of {cell.of})" if cell.n < cell.of else shown
-
-
-def _latex_cell(cell: SummaryCell) -> str:
-    if not cell.n:
-        return "--"
-    shown = rf"\textbf{{{cell.mean}}}" if cell.best else cell.mean
-    shown += rf" {{\scriptsize [{cell.interval.replace(' … ', ', ')}]}}" if cell.interval else ""
-    for sign, latex in (("−", "$-$"), ("≥", r"$\geq$"), ("≤", r"$\leq$")):
-        shown = shown.replace(sign, latex)
-    return shown.replace(" %", "")
-
-
-def escape_latex(text: str) -> str:
-    """``text`` as LaTeX prints it."""
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
-CSV_COLUMNS = (
-    "table", "section", "policy", "sees", "origin", "metric", "title", "unit", "n", "of", "value", "low", "high",
-    "best", "bound", "privileged",
-)  # fmt: skip
-_LATEX_SIGNS = {
-    "–": "--", "…": r"\ldots{}", "†": r"$^\dagger$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "·": r"$\cdot$",
-    "−": "$-$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "…": r"\ldots{}", "†": r"$^\dagger$",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "·": r"$\cdot$", "−": "$-$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "±": r"$\pm$", "÷": r"$\div$", "⁺": "$^{+}$", "⁻": "$^{-}$", "²": "$^{2}$", "³": "$^{3}$", "µ": r"$\mu$",
 }  # fmt: skip
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
     """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv`` into ``folder``; returns the paths."""
+    return write_tables([table], folder / table.name, (".md", ".tex", ".csv"))
+
+
+def write_tables(tables: Sequence[Table], stem: Path, forms: Sequence[str] = (".csv", ".tex")) -> list[Path]:
+    """Write all tables into one file for each form; returns the paths. ``comma_separated`` takes tables of one kind."""
     paths = []
-    for ending, text in {".md": markdown(table), ".tex": latex(table), ".csv": comma_separated(table)}.items():
-        paths.append(folder / f"{table.name}{ending}")
-        with atomic(paths[-1]) as temporary:
+    for form in forms:
+        if form == ".csv":
+            text = comma_separated(*tables)
+        else:
+            text = "\n".join((markdown if form == ".md" else latex)(table) for table in tables)
+        paths.append(stem.with_suffix(form))
+        with whole_file(paths[-1]) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return paths
 
 
-def shown(cell: Cell) -> str:
-    """The number with its interval, and of how many episodes where some have none."""
-    text = f"**{cell.text}**" if cell.best else cell.text
-    text += f" [{cell.interval}]" if cell.interval else ""
-    estimate = cell.estimate
-    return f"{text} ({estimate.n} of {estimate.of})" if 0 < estimate.n < estimate.of else text
-
-
 def markdown(table: Table) -> str:
-    """Title, a table for each section, notes."""
-    heads = ["Policy", "Sees", *(column.heading for column in table.columns)]
+    """Title, a table for each section with the best in bold, notes."""
+    heads = ["Policy", *table.keys, *(column.heading for column in table.columns)]
+    rule = ["---"] * (1 + len(table.keys)) + ["---:"] * len(table.columns)
     lines = [f"### {table.title}", ""]
     for section in table.sections:
         if len(table.sections) > 1:
             lines += [f"**{section.title}**", ""]
-        lines += [_bars(heads), _bars(["---", "---", *["---:"] * len(table.columns)])]
-        lines += [_bars([row.title, row.sees, *map(shown, row.cells)]) for row in section.rows]
+        rows = [[row.title, *row.keys, *map(_markdown_cell, row.cells)] for row in section.rows]
+        for cells in (heads, rule, *rows):
+            escaped = [cell.replace("|", r"\|") for cell in cells]
+            lines.append(f"| {' | '.join(escaped)} |")
         lines.append("")
     return "\n".join([*lines, *(f"- {note}" for note in table.notes)]) + "\n"
 
 
-def _bars(cells: Sequence[str]) -> str:
-    escaped = [cell.replace("|", r"\|") for cell in cells]
-    return f"| {' | '.join(escaped)} |"
+def _markdown_cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.best else cell.text
+    text += f" [{cell.interval}]" if cell.interval else ""
+    return f"{text} ({cell.counted})" if cell.counted else text
 
 
 def latex(table: Table) -> str:
-    """A booktabs table in the paper's arrangement; intervals stand small below our numbers, notes are comments."""
+    """A booktabs table in the paper's arrangement: the best in bold, intervals small below the numbers, notes as
+    comments."""
     lines = [f"% {line}" for line in (table.title + ". Needs the package booktabs.", *table.notes)]
-    beside = table.side_by_side
-    columns = table.columns * (len(table.sections) if beside else 1)
-    lines += [rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}", r"\toprule"]
-    if beside:
-        lines += _group_line([(section.title, len(table.columns)) for section in table.sections])
+    columns = table.columns * (len(table.sections) if table.side_by_side else 1)
+    heads = 1 + len(table.keys)
+    lines += [rf"\begin{{tabular}}{{{'l' * heads}{'r' * len(columns)}}}", r"\toprule"]
+    if table.side_by_side:
+        lines += _group_line(heads, [(section.title, len(table.columns)) for section in table.sections])
     if any(column.group for column in columns):
-        lines += _group_line([(name, len(list(same))) for name, same in groupby(columns, key=lambda each: each.group)])
-    lines.append(_ampersands(["Policy", "Sees", *(_tex(_titled(column)) for column in columns)]))
-    for section in [_joined(table)] if beside else table.sections:
+        groups = groupby(columns, key=lambda each: each.group)
+        lines += _group_line(heads, [(name, len(list(same))) for name, same in groups])
+    titles = [column.heading.removeprefix(column.group).lstrip() for column in columns]
+    lines.append(" & ".join(map(tex, ["Policy", *table.keys, *titles])) + r" \\")
+    for section in [_joined(table)] if table.side_by_side else table.sections:
         lines.append(r"\midrule")
-        if not beside and len(table.sections) > 1:
-            lines.append(rf"\multicolumn{{{len(columns) + 2}}}{{l}}{{\emph{{{_tex(section.title)}}}}} \\")
+        if not table.side_by_side and len(table.sections) > 1:
+            lines.append(rf"\multicolumn{{{heads + len(columns)}}}{{l}}{{\emph{{{tex(section.title)}}}}} \\")
         for k, row in enumerate(section.rows):
-            if k and section.rows[k - 1].origin != row.origin:
-                lines.append(r"\midrule")
+            above = table.line_above(section, k)
+            lines += [r"\midrule" if above == "parted" else r"\addlinespace"] if above else []
             lines += _latex_row(row)
+    if table.people:
+        people = rf"\footnotesize People: {tex(table.people)}."
+        lines += [r"\midrule", rf"\multicolumn{{{heads + len(columns)}}}{{l}}{{{people}}} \\"]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def _titled(column: Column) -> str:
-    return column.heading.removeprefix(f"{column.group} ") if column.group else column.heading
-
-
-def _group_line(groups: Sequence[tuple[str, int]]) -> list[str]:
-    heads, rules, at = ["", ""], [], 3
+def _group_line(first: int, groups: Sequence[tuple[str, int]]) -> list[str]:
+    heads, rules, at = [""] * first, [], first + 1
     for title, width in groups:
-        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_tex(title)}}}")
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{tex(title)}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
-    return [_ampersands(heads), " ".join(rules)]
+    return [" & ".join(heads) + r" \\", " ".join(rules)]
 
 
 def _joined(table: Table) -> Section:
     """The sections beside each other: a policy that one of them lacks has dashes there."""
-    order = {(row.origin, row.policy): row for section in table.sections for row in section.rows}
+    order = {(row.origin, row.policy): row for row in table.rows}
     rows = []
     for key in sorted(order, key=lambda key: key[0] != HERE):
         cells: list[Cell] = []
         for section in table.sections:
             row = next((row for row in section.rows if (row.origin, row.policy) == key), None)
             cells += row.cells if row else [Cell()] * len(table.columns)
-        rows.append(Row(order[key].policy, order[key].sees, order[key].origin, tuple(cells)))
+        first = order[key]
+        rows.append(Row(first.policy, first.keys, first.origin, tuple(cells), first.privileged, first.mark))
     return Section("", "", tuple(rows))
 
 
-def _latex_row(row: Row) -> list[str]:
-    cells = [rf"\textbf{{{_tex(cell.text)}}}" if cell.best else _tex(cell.text) for cell in row.cells]
-    lines = [_ampersands([_tex(row.title), _tex(row.sees), *cells])]
+def _latex_row(row: Row) -> Iterator[str]:
+    texts = [tex(f"{cell.text} ({cell.counted})" if cell.counted else cell.text) for cell in row.cells]
+    cells = [rf"\textbf{{{text}}}" if cell.best else text for text, cell in zip(texts, row.cells, strict=True)]
+    yield " & ".join([tex(row.title), *map(tex, row.keys), *cells]) + r" \\"
     if any(cell.interval for cell in row.cells):
-        below = [rf"{{\tiny {_tex(cell.interval)}}}" if cell.interval else "" for cell in row.cells]
-        lines.append(_ampersands(["", "", *below]))
-    return lines
+        below = [rf"{{\tiny {tex(cell.interval)}}}" if cell.interval else "" for cell in row.cells]
+        yield " & ".join(["", *("" for _ in row.keys), *below]) + r" \\"
 
 
-def _ampersands(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
+def tex(text: str) -> str:
+    """``text`` as LaTeX prints it."""
+    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
-def _tex(text: str) -> str:
-    return "".join(_LATEX_SIGNS.get(letter, letter) for letter in escape_latex(text))
-
-
-def comma_separated(table: Table) -> str:
-    """One line per section, row and column that has a number."""
+def comma_separated(*tables: Table) -> str:
+    """One line per section, row and column, in SI units; all tables have the form of the first."""
+    form = tables[0].csv
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for section in table.sections:
-        for row in section.rows:
-            for column, cell in zip(table.columns, row.cells, strict=True):
-                found = cell.estimate
-                if found.value is None and not found.of:
-                    continue
-                numbers = ["" if number is None else number for number in (found.value, found.low, found.high)]
-                head = [table.name, section.name, row.policy, row.sees, row.origin, column.name, column.heading]
-                best = "yes" if cell.best else "no"
-                secret = "yes" if row.privileged else "no"
-                writer.writerow([*head, column.unit, found.n, found.of, *numbers, best, found.bound, secret])
+    writer.writerow(form.fields)
+    for table in tables:
+        for section in table.sections:
+            for row in section.rows:
+                for column, cell in zip(table.columns, row.cells, strict=True):
+                    if form.keep_empty or cell.estimate.value is not None or cell.estimate.of:
+                        line = _csv_line(table, section, row, column, cell)
+                        writer.writerow([line[name] for name in form.fields.values()])
     return buffer.getvalue()
+
+
+def _csv_line(table: Table, section: Section, row: Row, column: Column, cell: Cell) -> dict[str, Any]:
+    found = cell.estimate
+    numbers = {"value": found.value, "sd": found.sd, "low": found.low, "high": found.high}
+    return {
+        **table.facts,
+        **{heading.lower(): key for heading, key in zip(table.keys, row.keys, strict=True)},
+        **{name: "" if number is None else number for name, number in numbers.items()},
+        "table": table.name,
+        "section": section.name,
+        "people": table.people,
+        "policy": row.policy,
+        "privileged": "yes" if row.privileged else "no",
+        "privileged_number": int(row.privileged),
+        "origin": row.origin,
+        "metric": column.name,
+        "title": column.heading,
+        "unit": column.unit if column.csv_unit is None else column.csv_unit,
+        "direction": column.better,
+        "n": found.n,
+        "of": found.of,
+        "bound": found.bound,
+        "text": cell.text,
+        "best": "yes" if cell.best else "no",
+    }
+
+
+def html(table: Table, anchor: str = "") -> Markup:
+    """The table for a page with ``report.css``; ``anchor``: its id."""
+    from sidestep.report.viewer.page import templates
+
+    macros: Any = templates().get_template("table.html.j2").module
+    return Markup(macros.table(table, anchor))
+
+
+FOLD_AT = 24
+"""Longer names of rows take several lines of a terminal."""
+
+
+def print_table(table: Table, console: Console, head: str = "Policy") -> None:
+    """Print the table in as many blocks of columns as the console's width asks for; no cell is wrapped or cropped."""
+    from rich.measure import Measurement
+
+    unbounded = console.options.update(max_width=100_000)
+    rest = list(table.columns)
+    while rest:
+        count = 1
+        while count < len(rest):
+            block = _terminal_block(table, rest[: count + 1], head)
+            if Measurement.get(console, unbounded, block).maximum > console.width:
+                break
+            count += 1
+        console.print(_terminal_block(table, rest[:count], head), "")
+        rest = rest[count:]
+
+
+def _terminal_block(table: Table, columns: Sequence[Column], head: str) -> TerminalTable:
+    from rich import box
+    from rich.table import Table as TerminalTable
+    from rich.text import Text
+
+    block = TerminalTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    block.add_column(Text(head), no_wrap=True)
+    indices = [table.columns.index(column) for column in columns]
+    for index, column in zip(indices, columns, strict=True):
+        width = max((len(line) for row in table.rows for line in _terminal_lines(row.cells[index])), default=0)
+        words = column.title.split()
+        lines = textwrap.wrap(column.title, max(width, 8, *map(len, words)))
+        unit = " ".join(part for part in (column.unit, column.mark) if part)
+        heading = Text("\n".join([*lines, unit] if unit else lines))
+        block.add_column(heading, justify="right", no_wrap=True, vertical="top")
+    for row in table.rows:
+        cells = []
+        for index in indices:
+            first, *below = _terminal_lines(row.cells[index])
+            cells.append(Text(first) + Text("".join(f"\n{line}" for line in below), style="dim"))
+        block.add_row(Text("\n".join(textwrap.wrap(row.title, FOLD_AT))), *cells)
+    return block
+
+
+def _terminal_lines(cell: Cell) -> list[str]:
+    return [line for line in (f"★ {cell.text}" if cell.best else cell.text, cell.interval, cell.counted) if line]

@@ -1,4 +1,4 @@
-"""Top-view stills, film strips and videos of an episode record."""
+"""Top-view stills and film strips of an episode record."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from sidestep.drawing import TopView, palette
 from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.report.episode_log import contacts_of, step_at
-from sidestep.report.film import film_steps, write_film
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import SceneSpec
 
 TRAIL_S = 2.5  # how long a person's trail lasts
@@ -43,14 +42,14 @@ class EpisodeView:
     ) -> None:
         self.record = record
         self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
-        self.velocities = velocities
-        self.personal_space = personal_space
+        self.velocities, self.personal_space = velocities, personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
         self.top = TopView(inline, record.walls, bounds or view_of(record), size)
         touched = {contact.subject for contact in contacts_of(record)}
         self._ringed = np.array([ring_touched and f"person:{number}" in touched for number in record.person_id], bool)
         self._contacts = np.array([(c.x, c.y, c.time) for c in contacts_of(record)]).reshape(-1, 3)
+        self._other_footprints = [user.footprint for user in others(record)]
         self._trail_every = max(1, round(1 / (TRAIL_POINTS_PER_S * record.step_s)))
 
     def frame(self, step: int) -> Picture:
@@ -79,7 +78,7 @@ class EpisodeView:
             goal_radius=record.scenario.rules.goal_radius_m,
             route=np.array(record.scenario.ego.route) if record.scenario.ego.route else None,
             others=record.other_pose[step],
-            other_radii=record.other_radius,
+            other_footprints=self._other_footprints,
             collisions=np.column_stack([begun[:, :2], now - begun[:, 2]]),
             ringed=self._ringed,
             personal_space=self.personal_space,
@@ -107,14 +106,6 @@ def view_of(record: EpisodeRecord) -> Bounds:
     return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
 
 
-def draw_frame(record: EpisodeRecord, step: int, size: Size = (640, 640)) -> Picture:
-    """State ``step`` as an 8-bit picture (H, W, 3).
-
-    For many frames of one record keep an :class:`EpisodeView`.
-    """
-    return EpisodeView(record, size).frame(step)
-
-
 def draw_png(
     record: EpisodeRecord,
     path: Path | str | None = None,
@@ -122,11 +113,9 @@ def draw_png(
     size: Size = (900, 900),
     *,
     bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
 ) -> Picture:
     """The picture at ``time`` (s; None: the end), written to ``path`` if given."""
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
+    view = EpisodeView(record, size, bounds=bounds)
     picture = view.frame(record.steps if time is None else step_at(record, time))
     if path is not None:
         Image.fromarray(picture).save(path, optimize=True)
@@ -153,24 +142,3 @@ def draw_strip(
     if path is not None:
         Image.fromarray(strip).save(path, optimize=True)
     return strip
-
-
-def draw_video(
-    record: EpisodeRecord,
-    path: Path | str,
-    fps: int = 20,
-    size: Size = (640, 640),
-    speed: float = 1.0,
-    *,
-    bounds: Bounds | None = None,
-    velocities: bool = False,
-    personal_space: bool = False,
-) -> None:
-    """A film of the episode, ``speed`` times as fast as it was: MP4 (H.264), or a GIF if ``path`` ends so.
-
-    MP4 needs even sizes and the extra ``video``.
-    """
-    if fps <= 0 or speed <= 0:
-        raise BadInput(f"a video needs fps and speed above zero, got {fps} and {speed}")
-    view = EpisodeView(record, size, bounds=bounds, velocities=velocities, personal_space=personal_space)
-    write_film((view.frame(step) for step in film_steps(record, fps, speed)), path, fps, size)

@@ -1,21 +1,19 @@
 """Robots: what they are, what they may do, and how any command becomes what their dynamics execute.
 
-* ``library`` – named specs (data files under ``specs/``), files of a user, URDF files: :func:`load_robot`
-* ``limits`` – a spec as the numbers that the kernels take
-* ``commands`` – the checks on what a policy answers, and its encoding in the record
-* ``controllers`` – any command on any dynamics: :class:`CommandConverter`
-* ``urdf``, ``meshes``, ``hull`` – a footprint from a robot description
+* ``library`` – named specs (data files under ``specs/``), files of a user, URDF files: :func:`load_robot`; a spec as
+  the numbers that kernels take
+* ``controllers`` – any command on any dynamics: :class:`CommandConverter`; its encoding in the record
+* ``urdf`` – a footprint from a robot description
 
 The motion itself is :mod:`sidestep.kernels.dynamics`; nothing here knows pedestrians, scenes or policies.
 """
 
-from sidestep.robots.controllers import CommandConverter, check_command, encode_command
+from sidestep.robots.controllers import CommandConverter, encode_command
 from sidestep.robots.library import DYNAMICS_CODES, load_robot, native_bounds, pack_limits, robot_names
 
 __all__ = [
     "DYNAMICS_CODES",
     "CommandConverter",
-    "check_command",
     "encode_command",
     "load_robot",
     "native_bounds",

@@ -45,17 +45,11 @@ from sidestep.types.command import (
     Position,
     Velocity,
     Waypoints,
-    checked_command,
 )
 from sidestep.types.observation import RobotState
 from sidestep.types.robot import RobotSpec
 
 _KIND: dict[type, int] = {kind: index for index, kind in enumerate(COMMAND_KINDS)}
-
-
-def check_command(command: object) -> None:
-    """Raise ``BadInput`` unless ``command`` is a command with usable numbers (``types.command.checked_command``)."""
-    checked_command(command)
 
 
 def encode_command(command: Command) -> tuple[int, float, float, float]:
@@ -124,8 +118,6 @@ def look_ahead(path: Sequence[Point], x: float, y: float, ahead: float) -> tuple
     return ax + share * (bx - ax), ay + share * (by - ay), left
 
 
-__all__ = ["CommandConverter", "check_command", "encode_command"]
-
 ARRIVED_M = 0.05
 """Within this of the last waypoint a robot stands."""
 SETTLED_M = 0.005
@@ -184,7 +176,7 @@ class CommandConverter:
         self._steps_left = 0
 
     def to_native(self, command: Command, state: RobotState, fresh: bool | None = None) -> Pair:
-        """The native pair of this step. ``command`` has passed ``check_command``.
+        """The native pair of this step. ``command`` has passed ``checked_command``.
 
         ``fresh`` says whether the policy has just given the command or it is held from an earlier step:
         waypoints are in the frame of the robot where they were given. Left out, a command is fresh unless

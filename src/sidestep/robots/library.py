@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import dynamics
-from sidestep.reading import parse_mapping, read_mapping
+from sidestep.reading import bundled_names, read_bundled, read_mapping
+from sidestep.robots.urdf import robot_from_urdf
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import DynamicsName, RobotSpec
 
-_YAML = (".yaml", ".yml")
+SPECS = "sidestep.robots/specs"
 
 
 @cache
 def robot_names() -> tuple[str, ...]:
     """Names of the bundled robots, in alphabetical order."""
-    folder = resources.files("sidestep.robots") / "specs"
-    return tuple(sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml")))
+    return tuple(bundled_names(SPECS))
 
 
 @cache
 def _bundled(name: str) -> RobotSpec:
-    text = (resources.files("sidestep.robots") / "specs" / f"{name}.yaml").read_text(encoding="utf-8")
-    return RobotSpec.parse(parse_mapping(text, f"robot {name}"), where=f"robot {name}")
-
-
-def _read_yaml(path: Path) -> RobotSpec:
-    data = read_mapping(path, "robot file", "keys such as name, dynamics, footprint and limits")
-    return RobotSpec.parse({"name": path.stem, **data}, where=str(path))
+    return RobotSpec.parse(read_bundled(SPECS, name), where=f"robot {name}")
 
 
 def load_robot(reference: str | RobotSpec, dynamics: DynamicsName | None = None, base: Path | None = None) -> RobotSpec:
@@ -46,11 +39,11 @@ def load_robot(reference: str | RobotSpec, dynamics: DynamicsName | None = None,
     if isinstance(reference, RobotSpec):
         spec = reference
     elif reference.lower().endswith(".urdf"):
-        from sidestep.robots.urdf import robot_from_urdf  # brings scipy, which nothing else here needs
-
         return robot_from_urdf(folder / reference, dynamics=dynamics or "unicycle")
-    elif reference.lower().endswith(_YAML):
-        spec = _read_yaml(folder / reference)
+    elif reference.lower().endswith((".yaml", ".yml")):
+        path = folder / reference
+        data = read_mapping(path, "robot file", "keys such as name, dynamics, footprint and limits")
+        spec = RobotSpec.parse({"name": path.stem, **data}, where=str(path))
     elif reference in robot_names():
         spec = _bundled(reference)
     elif "/" in reference or "\\" in reference:
@@ -72,10 +65,6 @@ UNLIMITED_TURN_RATE = float(np.pi)
 """Bound of an action space where a spec has no ``max_turn_rate``, rad/s."""
 
 
-def _or_infinite(limit: float | None) -> float:
-    return float("inf") if limit is None else limit
-
-
 def pack_limits(spec: RobotSpec) -> FloatArray:
     """The limits of ``spec``, (LIMIT_ROWS,) float64 in the order of ``sidestep.kernels.dynamics``; infinite
     where none."""
@@ -85,16 +74,19 @@ def pack_limits(spec: RobotSpec) -> FloatArray:
             f"robot {spec.name!r}: limits.max_steer is {limits.max_steer} rad; "
             f"a front wheel turns by {dynamics.STEEPEST_STEER} rad at most (are these degrees?)"
         )
-    packed = np.empty(dynamics.LIMIT_ROWS)
-    packed[dynamics.LIMIT_MAX_SPEED] = limits.max_speed
-    packed[dynamics.LIMIT_MIN_SPEED] = limits.min_speed
-    packed[dynamics.LIMIT_MAX_TURN_RATE] = _or_infinite(limits.max_turn_rate)
-    packed[dynamics.LIMIT_MAX_ACCELERATION] = _or_infinite(limits.max_acceleration)
-    packed[dynamics.LIMIT_MAX_DECELERATION] = _or_infinite(limits.max_deceleration)
-    packed[dynamics.LIMIT_MAX_TURN_ACCELERATION] = _or_infinite(limits.max_turn_acceleration)
-    packed[dynamics.LIMIT_MAX_STEER] = _or_infinite(limits.max_steer)
-    packed[dynamics.LIMIT_MAX_STEER_RATE] = _or_infinite(limits.max_steer_rate)
-    packed[dynamics.LIMIT_WHEELBASE] = _or_infinite(spec.wheelbase)
+    packed = np.full(dynamics.LIMIT_ROWS, np.inf)
+    for row, value in (
+        (dynamics.LIMIT_MAX_SPEED, limits.max_speed),
+        (dynamics.LIMIT_MIN_SPEED, limits.min_speed),
+        (dynamics.LIMIT_MAX_TURN_RATE, limits.max_turn_rate),
+        (dynamics.LIMIT_MAX_ACCELERATION, limits.max_acceleration),
+        (dynamics.LIMIT_MAX_DECELERATION, limits.max_deceleration),
+        (dynamics.LIMIT_MAX_TURN_ACCELERATION, limits.max_turn_acceleration),
+        (dynamics.LIMIT_MAX_STEER, limits.max_steer),
+        (dynamics.LIMIT_MAX_STEER_RATE, limits.max_steer_rate),
+        (dynamics.LIMIT_WHEELBASE, spec.wheelbase),
+    ):
+        packed[row] = np.inf if value is None else value
     return packed
 
 

@@ -85,9 +85,9 @@ def _chain(points: FloatArray) -> list[tuple[float, float]]:
     """Corners of the hull, counter-clockwise from the leftmost (A. M. Andrew, Inf. Process. Lett. 9(5), 1979)."""
     ordered = [(x, y) for x, y in np.unique(np.asarray(points, np.float64), axis=0).tolist() if isfinite(x + y)]
     corners: list[tuple[float, float]] = []
-    for way in (ordered, ordered[::-1]):
+    for side in (ordered, ordered[::-1]):
         first = len(corners)
-        for x, y in way:
+        for x, y in side:
             while len(corners) - first >= 2:
                 (ax, ay), (bx, by) = corners[-2:]
                 if (bx - ax) * (y - by) - (by - ay) * (x - bx) > 0.0:
@@ -147,12 +147,6 @@ class _Body:
     mass: float | None
 
 
-def footprint_from_urdf(path: str | Path) -> Footprint:
-    """The body seen from above: a disc where it is round about its origin, else a polygon of at most 8
-    corners around it."""
-    return _footprint(_read_body(Path(path)), Path(path))
-
-
 def robot_from_urdf(
     path: str | Path,
     dynamics: DynamicsName = "unicycle",
@@ -176,6 +170,7 @@ def robot_from_urdf(
 
 
 def _footprint(body: _Body, path: Path) -> Footprint:
+    """A disc where the body is round about its origin, else a polygon of at most 8 corners around it."""
     corners = convex_hull(body.points[:, :2], where=str(path))
     following = np.roll(corners, -1, axis=0)
     edges = following - corners

@@ -1,11 +1,13 @@
 """Static worlds: where the walls are and where a body fits between them. Nothing here moves.
 
-``plans``        bundled floor plans by name
-``load``         a plan name, a scene file, a GeoJSON file or a ROS map, to a ``SceneSpec``
-``scene_file``, ``geojson``, ``ros_map``   one file per format (``pgm`` and ``pixel_outline`` serve ROS maps)
-``compile``      a ``SceneSpec`` to the arrays of a ``CompiledScene``: ``solids`` merges regions into walls,
-                 ``wall_cells`` lists the walls near each cell, ``distance_field`` samples how far they are
-``free_space``   whether a body fits at a place, and the shortest way to another
+``load``        what a scenario says about its scene (a plan, a town, a place, a file) to a ``SceneSpec``
+``plans``       scene files, and the bundled floor plans by name
+``geojson``, ``ros_map``   importers, one file per format
+``places``      imported sites: OpenStreetMap extracts, scanned meshes with an annotation
+``towns``       procedural towns
+``walkways``    lines, routes, barriers and footprints, shared by towns and places
+``compile``     a ``SceneSpec`` to the arrays of a ``CompiledScene``; ``distance_field`` samples how far walls are
+``free_space``  whether a body fits at a point, and the shortest path to another
 
 People, vehicles and robots come on top in ``crowd``, ``traffic`` and ``robots``.
 """

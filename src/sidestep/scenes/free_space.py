@@ -1,4 +1,4 @@
-"""Where a body fits between the walls of a compiled scene, and the shortest way from one place to another."""
+"""Where a body fits between the walls of a compiled scene, and the shortest path from one point to another."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.scene import CompiledScene
 
 PAIRS_AT_ONCE = 2_000_000  # point-edge pairs held in memory
-TOUCH = 1e-6  # m: how far a way may cut into the clearance asked for
+TOUCH = 1e-6  # m: how far a path may cut into the clearance asked for
 FINER = 4  # how much finer than the scene's own field the second search for a narrow passage is
 FINER_MOST_CELLS = 8_000_000
-NEAR = 4  # cells from an end of the way to where it enters the grid
+NEAR = 4  # cells from an end of the path to where it enters the grid
 PULLS = 8  # tightening rounds at most
 
 
@@ -73,7 +73,7 @@ def shortest_path(
     A* on the distance field, pulled tight between the walls. Corners are rounded by polygons, so the length
     is within about 1 % of the shortest. A passage too tight for the field's cell is tried again on a finer
     field: one that is wider than ``2 * radius`` by half a cell (5 cm, more in scenes of hectares) is found.
-    No way is a ``BadInput``.
+    No path is a ``BadInput``.
     """
     ends = _as_points([np.asarray(start, np.float64), np.asarray(goal, np.float64)])
     _require_free(scene, ends, radius, where)
@@ -86,8 +86,8 @@ def shortest_path(
         path = _search(_finer_field(scene), walls, ends, radius)
     if path is None:
         raise BadInput(
-            f"{where}: no way from {_place(ends[0])} to {_place(ends[1])} in scene {scene.spec.name!r} for a "
-            f"body of radius {radius:g} m: every passage is closed or narrower than {2 * radius:g} m; "
+            f"{where}: no way from {_format_point(ends[0])} to {_format_point(ends[1])} in scene {scene.spec.name!r} "
+            f"for a body of radius {radius:g} m: every passage is closed or narrower than {2 * radius:g} m; "
             f"widen one, move an end, or take a smaller radius"
         )
     return path
@@ -117,7 +117,7 @@ def _parts(points: int, edges: int) -> list[slice]:
     return [slice(first, first + step) for first in range(0, points, step)]
 
 
-def _place(point: FloatArray) -> str:
+def _format_point(point: FloatArray) -> str:
     return f"({point[0]:g}, {point[1]:g})"
 
 
@@ -130,11 +130,11 @@ def _require_free(scene: CompiledScene, ends: FloatArray, radius: float, where: 
     for name, point, solid, gap in zip(("start", "goal"), ends, inside_solid(scene, ends), distance, strict=True):
         if solid:
             raise BadInput(
-                f"{where}: the {name} {_place(point)} is inside a solid of scene {scene.spec.name!r}; move it"
+                f"{where}: the {name} {_format_point(point)} is inside a solid of scene {scene.spec.name!r}; move it"
             )
         if gap < radius:
             raise BadInput(
-                f"{where}: the {name} {_place(point)} is {gap:.3f} m from a wall of scene "
+                f"{where}: the {name} {_format_point(point)} is {gap:.3f} m from a wall of scene "
                 f"{scene.spec.name!r}, but the body's radius is {radius:g} m; move it away from the wall"
             )
 
@@ -161,7 +161,7 @@ def _cell_of(field: DistanceField, point: FloatArray) -> tuple[int, int]:
 
 
 def _may_exist(field: DistanceField, ends: FloatArray, radius: float) -> bool:
-    """Whether a way exists when every sample is believed to be a cell freer than it is: False is certain."""
+    """Whether a path exists when every sample is believed to be a cell freer than it is: False is certain."""
     from sidestep.kernels.grid_path import find_grid_path
 
     nx = field.values.shape[1]
@@ -170,7 +170,7 @@ def _may_exist(field: DistanceField, ends: FloatArray, radius: float) -> bool:
 
 
 def _search(field: DistanceField, walls: FloatArray, ends: FloatArray, radius: float) -> FloatArray | None:
-    """The tightened way over the samples of ``field``; None if there is none at this resolution.
+    """The tightened path over the samples of ``field``; None if there is none at this resolution.
 
     Samples must be ``sqrt(radius² + cell² / 2)`` from solids: then a step between two, diagonal or not, keeps
     ``radius``.
@@ -190,7 +190,7 @@ def _search(field: DistanceField, walls: FloatArray, ends: FloatArray, radius: f
 
 
 def _entry(field: DistanceField, walls: FloatArray, end: FloatArray, radius: float, clearance: float) -> int | None:
-    """The nearest sample with ``clearance`` to which there is a clear way from ``end``."""
+    """The nearest sample with ``clearance`` to which there is a clear line from ``end``."""
     ny, nx = field.values.shape
     row, column = _cell_of(field, end)
     rows = np.arange(max(row - NEAR, 0), min(row + NEAR + 1, ny))
@@ -204,7 +204,7 @@ def _entry(field: DistanceField, walls: FloatArray, end: FloatArray, radius: flo
 
 
 def _tighten(path: FloatArray, walls: FloatArray, radius: float, spacing: float) -> FloatArray:
-    """Pull the way straight, from either end in turn, until it gets no shorter."""
+    """Pull the path straight, from either end in turn, until it gets no shorter."""
     from sidestep.kernels.grid_path import pull_string
 
     reach = max(radius - TOUCH, 0.0)

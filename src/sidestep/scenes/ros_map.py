@@ -7,6 +7,7 @@ cells are outlined by polygons, whose steps are straightened by at most three qu
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import struct
@@ -20,6 +21,7 @@ from pydantic import Field, model_validator
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.reading import file_beside, read_bytes
+from sidestep.scenes.compile import FARTHEST
 from sidestep.scenes.distance_field import solid_mask
 from sidestep.scenes.plans import read_mapping
 from sidestep.types.base import BoolArray, FloatArray, IntArray, Model, Pose, Positive
@@ -34,62 +36,42 @@ MOST_PLAIN_PIXELS = 8_000_000  # of images written out in decimal numbers
 MOST_BYTES = 140_000_000
 _PILLOW_RAISES = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
 """What Pillow's decoders raise on damaged files."""
-TOKEN = re.compile(rb"(?:\s|#[^\r\n]*[\r\n])*([^\s#]+)")  # white space and comments before a word
+FORMATS = ("PPM", "PNG", "BMP", "TIFF", "JPEG")
+_GAP = rb"(?:\s|#[^\r\n]*[\r\n])+"  # white space and comments
+PGM_HEADER = re.compile(rb"P[25]" + (_GAP + rb"\d{1,9}") * 2 + _GAP + rb"(\d{1,5})(?!\d)")
 
 
 def read_grey_image(path: Path) -> FloatArray:
     """Brightness in [0, 1], ``(rows, columns)`` float32 with the top row first."""
+    from PIL import Image, UnidentifiedImageError
+
     data = read_bytes(path, "map image", MOST_BYTES)
-    if data[:2] in (b"P2", b"P5"):
-        return parse_pgm(data, str(path))
-    return _read_with_pillow(path)
-
-
-def parse_pgm(data: bytes, where: str) -> FloatArray:
-    """A PGM file (https://netpbm.sourceforge.net/doc/pgm.html) as brightness in [0, 1], top row first."""
-    fields, end = [], 2
-    for name in ("width", "height", "greatest value"):
-        token = TOKEN.match(data, end)
-        if token is None or not token[1].isdigit() or len(token[1]) > 9:
-            raise BadInput(f"{where}: the PGM header has no {name}; the file is damaged, export the map again")
-        fields.append(int(token[1]))
-        end = token.end()
-    width, height, greatest = fields
-    most = MOST_PIXELS if data[:2] == b"P5" else MOST_PLAIN_PIXELS
-    if not (0 < width * height <= most and 0 < greatest < 65536):
-        raise BadInput(
-            f"{where}: a PGM of {width} x {height} pixels up to {greatest} cannot be read (at most {most:,} pixels up "
-            "to 65535); export it again"
-        )
-    if data[:2] == b"P5":
-        pixels = _raw_pixels(data[end + 1 :], width * height, greatest, where)
-    else:
-        pixels = _plain_pixels(data[end:], width * height, where)
-    if pixels.max() > greatest:
-        raise BadInput(f"{where}: a pixel is {pixels.max()}, above the {greatest} of its header; export it again")
-    if pixels.min() < 0:
-        raise BadInput(f"{where}: a pixel is {pixels.min()}, below 0; export it again")
-    return pixels.reshape(height, width).astype(np.float32) / np.float32(greatest)
-
-
-def _raw_pixels(body: bytes, count: int, greatest: int, where: str) -> IntArray:
-    depth = np.dtype("u1") if greatest < 256 else np.dtype(">u2")
-    expected = count * depth.itemsize
-    if len(body) < expected:
-        raise BadInput(f"{where}: the PGM is cut off: {expected} bytes expected, {len(body)} found; copy it again")
-    return np.frombuffer(body, depth, count)
-
-
-def _plain_pixels(body: bytes, count: int, where: str) -> IntArray:
-    words = re.sub(rb"#[^\r\n]*", b"", body).split()
-    if len(words) < count:
-        raise BadInput(f"{where}: the PGM is cut off: {count} pixels expected, {len(words)} found; copy it again")
+    most = MOST_PLAIN_PIXELS if data.startswith(b"P2") else MOST_PIXELS
+    data, greatest = _raw_values(data, path) if data[:2] in (b"P2", b"P5") else (data, 0)
     try:
-        if max(map(len, words[:count])) > 9:
-            raise ValueError
-        return np.array(words[:count]).astype(np.int64)
-    except ValueError:
-        raise BadInput(f"{where}: the PGM holds something other than numbers; export the map again") from None
+        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            if image.width * image.height > most:
+                raise BadInput(
+                    f"{path}: {image.width} x {image.height} pixels, at most {most:,} are read; cut a part out"
+                )
+            deep = image.mode.startswith("I")  # 16 bits per pixel
+            pixels = np.asarray(image if deep else image.convert("L"), np.float32)
+    except (Image.DecompressionBombError, *_PILLOW_RAISES) as error:
+        reason = "of no known format" if isinstance(error, UnidentifiedImageError) else str(error)[:200]
+        raise BadInput(f"{path}: not a readable image ({reason}); ROS maps are PGM or PNG, export it again") from None
+    greatest = greatest or (65535 if deep else 255)
+    if pixels.max() > greatest:
+        raise BadInput(f"{path}: a pixel is {pixels.max():g}, above the {greatest} of its header; export it again")
+    return np.asarray(pixels / np.float32(greatest))
+
+
+def _raw_values(data: bytes, path: Path) -> tuple[bytes, int]:
+    """A PGM file whose header says 255 or 65535, so that Pillow does not round its pixels, and what it said before."""
+    header = PGM_HEADER.match(data)
+    greatest = int(header[1]) if header else 0
+    if header is None or not 0 < greatest < 65536:
+        raise BadInput(f"{path}: the PGM header needs width, height and a greatest value up to 65535; export it again")
+    return data[: header.start(1)] + (b"255" if greatest < 256 else b"65535") + data[header.end(1) :], greatest
 
 
 def write_pgm(path: Path, grey: IntArray) -> None:
@@ -98,34 +80,14 @@ def write_pgm(path: Path, grey: IntArray) -> None:
     path.write_bytes(f"P5\n{columns} {rows}\n255\n".encode() + np.ascontiguousarray(grey, np.uint8).tobytes())
 
 
-def _read_with_pillow(path: Path) -> FloatArray:
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise BadInput(
-            f"{path}: only PGM images can be read without Pillow; convert it to PGM or install Pillow"
-        ) from None
-    try:
-        with Image.open(path) as image:
-            if image.width * image.height > MOST_PIXELS:
-                raise BadInput(
-                    f"{path}: {image.width} x {image.height} pixels, at most {MOST_PIXELS:,} are read; cut a part out"
-                )
-            if image.mode.startswith("I"):  # 16 bits per pixel
-                return np.asarray(image, np.float32) / np.float32(65535)
-            return np.asarray(image.convert("L"), np.float32) / np.float32(255)
-    except (UnidentifiedImageError, Image.DecompressionBombError, *_PILLOW_RAISES) as error:
-        raise BadInput(f"{path}: not a readable image ({error}); ROS maps are PGM or PNG") from None
-
-
 TOLERANCE = 0.75  # pixels
 LOOK_AHEAD = 64  # nodes, doubled as long as a chord reaches farther
 
 
-def outline_pixels(mask: BoolArray, place: Callable[[FloatArray], FloatArray] = np.asarray) -> list[Polygon]:
+def outline_pixels(mask: BoolArray, to_metres: Callable[[FloatArray], FloatArray] = np.asarray) -> list[Polygon]:
     """Polygons over the set pixels of a ``mask``; pixel [r, c] spans (x, y) = (c, r) to (c + 1, r + 1).
 
-    ``place`` maps corners ``(n, 2)`` from pixels to where they are wanted; the polygons are valid there.
+    ``to_metres`` maps corners ``(n, 2)`` from pixels to where they are wanted; the polygons are valid there.
     """
     import shapely
 
@@ -133,7 +95,7 @@ def outline_pixels(mask: BoolArray, place: Callable[[FloatArray], FloatArray] = 
     if not len(boxes):
         return []
     union = shapely.union_all(shapely.box(*boxes.T.astype(np.float64)))
-    return [_straighten_polygon(polygon, place) for polygon in shapely.get_parts(union)]
+    return [_straighten_polygon(polygon, to_metres) for polygon in shapely.get_parts(union)]
 
 
 def _merge_runs(mask: BoolArray) -> IntArray:
@@ -149,16 +111,16 @@ def _merge_runs(mask: BoolArray) -> IntArray:
     return np.stack([start[first], row[first], stop[first], row[last] + 1], axis=1)
 
 
-def _straighten_polygon(polygon: Polygon, place: Callable[[FloatArray], FloatArray]) -> Polygon:
+def _straighten_polygon(polygon: Polygon, to_metres: Callable[[FloatArray], FloatArray]) -> Polygon:
     """Fewer edges; where that would make thin parts cross, the outline stays as it is."""
     import shapely
 
     rings = [np.rint(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors)]
-    shell, *holes = (place(fewer if len(fewer := straighten(ring)) >= 3 else ring) for ring in rings)
+    shell, *holes = (to_metres(fewer if len(fewer := straighten(ring)) >= 3 else ring) for ring in rings)
     straight = shapely.Polygon(shell, holes)
     if straight.is_valid:
         return straight
-    shell, *holes = (place(_drop_straight(ring)) for ring in rings)
+    shell, *holes = (to_metres(_drop_straight(ring)) for ring in rings)
     return shapely.Polygon(shell, holes)
 
 
@@ -251,7 +213,6 @@ def _is_near(nodes: FloatArray, passed: FloatArray, first: int, last: int) -> bo
 
 FREE, OCCUPIED = 254, 0  # brightness that map_server writes
 BORDER = 0.5  # m of solid around an enclosed scene in a written map
-FARTHEST = 16_000.0  # m from the origin, as of any scene
 MOST_OUTLINES = 250_000  # edges between occupied and free pixels along the rows; noise has more
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -281,7 +242,7 @@ class RosMap(Model):
 def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     """Read a map's YAML file: one walkable region with obstacles around its occupied cells.
 
-    Outlines are straightened by at most three quarters of a cell (see :mod:`sidestep.scenes.ros_map`).
+    Outlines are straightened by at most three quarters of a cell.
     ``unknown_is_solid`` overrides the key of that name in the file.
     """
     settings = RosMap.parse(read_mapping(path), str(path))
@@ -292,8 +253,8 @@ def read_ros_map(path: Path, unknown_is_solid: bool | None = None) -> SceneSpec:
     rows, columns = solid.shape
     _check_size(solid, settings, path)
     extent = np.array([[0.0, 0.0], [columns, 0.0], [columns, rows], [0.0, rows]])
-    regions = [Region(kind="walkable", name="map", polygon=_corners(_place(extent, settings)))]
-    for polygon in outline_pixels(solid[::-1], lambda pixels: _place(pixels, settings)):
+    regions = [Region(kind="walkable", name="map", polygon=_corners(_to_metres(extent, settings)))]
+    for polygon in outline_pixels(solid[::-1], lambda pixels: _to_metres(pixels, settings)):
         shell, *holes = (_corners(np.asarray(ring.coords)[:-1]) for ring in (polygon.exterior, *polygon.interiors))
         regions.append(Region(kind="obstacle", polygon=shell, holes=tuple(holes)))
     return SceneSpec(name=path.stem, regions=tuple(regions), source=f"ROS map {path.name}")
@@ -346,7 +307,7 @@ def _check_size(solid: BoolArray, settings: RosMap, path: Path) -> None:
         )
 
 
-def _place(pixels: FloatArray, settings: RosMap) -> FloatArray:
+def _to_metres(pixels: FloatArray, settings: RosMap) -> FloatArray:
     """Pixel coordinates, y up from the lower left corner, to metres in the map's frame (to 1 µm)."""
     x, y, yaw = settings.origin
     u, v = (pixels * settings.resolution).T

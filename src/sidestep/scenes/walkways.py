@@ -1,17 +1,23 @@
-"""Lines to walk along, shared by procedural towns and imported places: polylines by arc length, the splines and
-fillets of which streets and corners are made, and smooth routes over consecutive lines of a walkway graph.
+"""What procedural towns and imported places share: polylines by arc length, the splines and fillets of which streets
+and corners are made, graphs of walkways and smooth routes over them, barriers across walkways, and the outlines of
+things that stand in a street.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 from scipy.spatial import KDTree
 
 from sidestep import exact
+from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.scene import Region
 
 _QUARTER = np.array([-1.0, 1.0])
 SAGITTA = 0.01  # m between an arc and the chords that stand for it
@@ -45,7 +51,7 @@ def dot(vectors: FloatArray, other: FloatArray) -> Any:
     return vectors[..., 0] * other[..., 0] + vectors[..., 1] * other[..., 1]
 
 
-def steps(start: float, stop: float, step: float) -> FloatArray:
+def stations_between(start: float, stop: float, step: float) -> FloatArray:
     """``start``, ``start + step``, … below ``stop``."""
     return np.asarray(start + step * np.arange(max(int(np.ceil((stop - start) / step)), 0)))
 
@@ -130,7 +136,7 @@ def resample(points: FloatArray, spacing: float) -> FloatArray:
     return points_at(wanted, at, points)
 
 
-def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = None) -> FloatArray:
+def section(points: FloatArray, start: float, end: float, at: FloatArray | None = None) -> FloatArray:
     """The part of a polyline between two stations (m); ``at`` are the stations of its points, if they are known."""
     at = stations_of(points) if at is None else at
     first, last = np.searchsorted(at, [start + 1e-6, end - 1e-6])
@@ -141,14 +147,14 @@ def cut(points: FloatArray, start: float, end: float, at: FloatArray | None = No
 
 
 SPACING = 1.0  # m
-ROUNDING = 1.2  # m before and after a corner of the way
+ROUNDING = 1.2  # m before and after a corner of a route
 SHARP = np.radians(18)
-AS_NEAR = 4  # at most so many ends of lines are equally near: two on either side
+AS_NEAR = 4  # ends of lines that can be equally near: two on either side
 
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A way to walk: points about a metre apart in the middle of the clear sidewalk, or beside what stands there."""
+    """Where to walk: points about a metre apart in the middle of the clear sidewalk, or beside what stands there."""
 
     points: FloatArray  # (K, 2) m
     width: FloatArray  # (K,) m, of the clear sidewalk or crosswalk
@@ -161,6 +167,117 @@ class Route:
         return float(stations_of(self.points)[-1])
 
 
+@dataclass(frozen=True, eq=False)
+class ShortRoute:
+    """A route for a scenario: 10–20 m, free of static things."""
+
+    points: FloatArray  # (K, 2) m
+    width: float  # m
+    kind: str  # straight, curve or crosswalk
+    block: int
+
+    @property
+    def length(self) -> float:
+        """m."""
+        return float(stations_of(self.points)[-1])
+
+
+class WalkwayMap:
+    """A graph of walkways, as towns and places have it. Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``
+    (sidewalk, crosswalk or plaza), ``length`` (all m) and ``start``, the node where the line begins."""
+
+    name: str
+    graph: nx.Graph[int]
+
+    def edge_path(self, a: int, b: int) -> FloatArray:
+        """The line ``(K, 2)`` from node ``a`` to its neighbour ``b``."""
+        edge = self.graph.edges[a, b]
+        line: FloatArray = edge["line"]
+        return line if edge["start"] == a else line[::-1]
+
+    def route(self, start: int, goal: int) -> Route:
+        """The shortest route between two nodes of the graph."""
+        for node in (start, goal):
+            if node not in self.graph:
+                raise BadInput(f"{self._title}: no node {node!r}; nodes are 0 to {len(self.graph) - 1}")
+        try:
+            return self.route_over(tuple(nx.dijkstra_path(self.graph, start, goal, weight="length")))
+        except nx.NetworkXNoPath:
+            raise BadInput(f"{self._title}: no route from node {start} to node {goal}") from None
+
+    def route_over(self, nodes: tuple[int, ...]) -> Route:
+        """The route over given neighbouring nodes."""
+        if len(nodes) < 2:
+            raise BadInput(f"{self._title}: a route needs two different nodes, got {list(nodes)}")
+        edges = [self.graph.edges[step] for step in pairwise(nodes)]
+        lines = [self.edge_path(a, b) for a, b in pairwise(nodes)]
+        return join_lines(lines, [edge["width"] for edge in edges], [edge["kind"] for edge in edges], nodes)
+
+    def branches(self, route: Route) -> Iterator[tuple[int, int]]:
+        """Node of the route and neighbour beside it, for every edge that leaves the route."""
+        taken = {frozenset(step) for step in pairwise(route.nodes)}
+        for node in route.nodes:
+            for other in sorted(self.graph.neighbors(node)):
+                if frozenset((node, other)) not in taken:
+                    yield node, other
+
+    @property
+    def _title(self) -> str:
+        return f"{type(self).__name__.lower()} {self.name}"
+
+
+def add_walkway(graph: nx.Graph[int], a: int, b: int, line: FloatArray, width: float, kind: str, **more: Any) -> None:
+    """The edge of a walkway from node ``a`` to node ``b``."""
+    length = round(float(stations_of(line)[-1]), 3)
+    graph.add_edge(a, b, line=line, width=width, kind=kind, length=length, start=a, **more)
+
+
+def largest_turn(points: FloatArray) -> float:
+    """Largest angle (rad) between the first direction of a polyline and any other."""
+    step = unit(np.diff(points, axis=0))
+    a, b = step[0], step
+    return float(np.abs(exact.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], dot(b, a))).max())
+
+
+THICK, OVERLAP, HEIGHT = 0.3, 0.15, 1.1  # m: of a barrier, and by which it is wider than the walkway on each side
+
+
+def barrier(line: FloatArray, distance: float, width: float) -> Region:
+    """A construction barrier across a walkway of ``width`` m, ``distance`` m from the start of its line ``(K, 2)``."""
+    at = stations_of(line)
+    middle = point_at(distance, at, line)
+    index = min(max(int(np.searchsorted(at, distance)) - 1, 0), len(line) - 2)
+    along = unit(line[index + 1] - line[index])
+    across, half = left_of(along) * (width / 2 + OVERLAP), along * THICK / 2
+    ring = np.round([middle - across - half, middle - across + half, middle + across + half, middle + across - half], 3)
+    corners = tuple((float(x), float(y)) for x, y in ring)
+    return Region(kind="obstacle", polygon=corners, height=HEIGHT, name="construction barrier")
+
+
+ROUND = frozenset({"tree", "lamp post", "signal post", "sign post", "hydrant", "bollard", "litter bin", "plant pot"})
+ROUND |= {"cafe table", "basin"}
+OBSTACLES = frozenset({"tree", "lamp post", "signal post", "sign post", "bollard", "hydrant", "parked car", "basin"})
+"""Things that are obstacles; others are furniture."""
+
+
+def footprints(names: list[str], xy: FloatArray, along: FloatArray, size: FloatArray) -> list[FloatArray]:
+    """Outlines of things at ``xy (N, 2)``, mm precise: octagons of round things, whose length is their diameter, and
+    rectangles of ``size (N, 2)``, length along the unit direction ``along (N, 2)`` and width, m."""
+    round_ = np.array([name in ROUND for name in names])
+    turn = np.pi / 8 + np.arange(8) * np.pi / 4
+    eight = np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
+    four = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
+    outlines: dict[int, FloatArray] = {}
+    for chosen, shape, sizes in ((round_, eight, size[:, [0, 0]]), (~round_, four, size)):
+        numbers = np.flatnonzero(chosen)
+        local = shape[None] * sizes[numbers, None] / 2
+        c, s = along[numbers, 0, None], along[numbers, 1, None]
+        x, y = local[..., 0] * c - local[..., 1] * s, local[..., 0] * s + local[..., 1] * c
+        rings = np.round(np.stack([x, y], axis=2) + xy[numbers, None], 3)
+        outlines.update(zip(numbers.tolist(), rings, strict=True))
+    return [outlines[k] for k in range(len(names))]
+
+
 def join_lines(lines: list[FloatArray], widths: list[float], kinds: list[str], nodes: tuple[int, ...]) -> Route:
     """One route over consecutive lines, its corners rounded."""
     dense = [resample(line, 0.5) for line in lines]
@@ -171,13 +288,13 @@ def join_lines(lines: list[FloatArray], widths: list[float], kinds: list[str], n
     return Route(np.round(smooth, 3), np.array([widths[k] for k in part]), tuple(kinds[k] for k in part), nodes)
 
 
-def _nearest(points: FloatArray, places: FloatArray) -> IntArray:
-    """Number of the point nearest to each place; the first of those that are as near. Two lines meet in one point, and
-    which of the two a search tree finds first depends on the machine."""
-    _, around = KDTree(points).query(places, k=min(AS_NEAR, len(points)))
-    around = np.sort(around.reshape(len(places), -1), axis=1)
-    gap = points[around] - places[:, None]
-    found: IntArray = around[np.arange(len(places)), exact.norm(gap).argmin(axis=1)]
+def _nearest(points: FloatArray, others: FloatArray) -> IntArray:
+    """Number of the point nearest to each of the others; the first of those that are as near: two lines meet in one
+    point, and which of the two a search tree finds first depends on the machine."""
+    _, around = KDTree(points).query(others, k=min(AS_NEAR, len(points)))
+    around = np.sort(around.reshape(len(others), -1), axis=1)
+    gap = points[around] - others[:, None]
+    found: IntArray = around[np.arange(len(others)), exact.norm(gap).argmin(axis=1)]
     return found
 
 

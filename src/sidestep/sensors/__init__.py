@@ -1,5 +1,6 @@
-"""What a robot can perceive of a world's arrays: people's states and a 2D lidar. Cameras live in ``render``."""
+"""What a robot can perceive of a world's arrays: people, vehicles and a 2D lidar. Cameras live in ``render``."""
 
 from sidestep.sensors.planar import Lidar, PedestrianDetector
+from sidestep.sensors.vehicles import VehicleDetector, outline_edges
 
-__all__ = ["Lidar", "PedestrianDetector"]
+__all__ = ["Lidar", "PedestrianDetector", "VehicleDetector", "outline_edges"]

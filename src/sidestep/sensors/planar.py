@@ -25,8 +25,20 @@ class Lidar:
         self._scratch = np.zeros((0, 0))
         self._columns = -1
 
-    def sense(self, agents: FloatArray, flags: IntArray, pose: tuple[float, float, float], own: int) -> LidarScan:
-        """The scan from ``pose``; ``own`` is the robot's column in ``agents``."""
+    def sense(
+        self,
+        agents: FloatArray,
+        flags: IntArray,
+        pose: tuple[float, float, float],
+        own: int,
+        outlines: FloatArray | None = None,
+    ) -> LidarScan:
+        """The scan from ``pose``; ``own`` is the robot's column in ``agents``. ``outlines`` (E, 4) float32: edges
+        of vehicles, which are then seen in place of the discs of their columns."""
+        segments, active = self._segments, flags[layout.ACTIVE]
+        if outlines is not None:
+            segments = np.concatenate([segments, outlines])
+            active = np.where(flags[layout.MODEL] == layout.MODEL_VEHICLE, np.int32(0), active)
         ahead, left = self._settings.mount
         c, s = cos(pose[2]), sin(pose[2])
         x, y = pose[0] + ahead * c - left * s, pose[1] + ahead * s + left * c
@@ -34,11 +46,11 @@ class Lidar:
         hits = np.empty(self._settings.rays, np.int32)
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
-            self._scratch = make_scratch(len(self._segments), self._columns)
+            self._scratch = make_scratch(len(segments), self._columns)
         cast_lidar(
             x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
-            self._settings.max_range, self._segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
-            flags[layout.ACTIVE], own, self._scratch, ranges, hits,
+            self._settings.max_range, segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
+            active, own, self._scratch, ranges, hits,
         )  # fmt: skip
         return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,13 +15,9 @@ from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
 from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.spawn import Spawner
-from sidestep.errors import BadInput
 from sidestep.kernels import layout
-from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_X, ROBOT_Y
 from sidestep.kernels.orca import HORIZON_PEOPLE
 from sidestep.kernels.reactive_replay import REROUTE_HORIZON
-from sidestep.kernels.world import BODY_ROWS
-from sidestep.robots import DYNAMICS_CODES, load_robot, pack_limits
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
@@ -35,11 +31,12 @@ from sidestep.simulation.directors import (
     write_scripts,
 )
 from sidestep.simulation.pictures import with_robot_camera
-from sidestep.simulation.replay import load_replay
-from sidestep.simulation.rules import CompiledRules, compile_rules
+from sidestep.simulation.referee import CompiledRules, compile_rules
+from sidestep.simulation.replay import Replay, load_replay
+from sidestep.simulation.road_users import TrafficDirector, load_specs, make_road_users
 from sidestep.simulation.seeds import generator_for
-from sidestep.simulation.synthetic import Replay, generate_crowd
-from sidestep.types import CompiledScene, RobotPlacement, RobotSpec, Scenario, SceneSpec
+from sidestep.simulation.synthetic import generate_crowd
+from sidestep.types import CompiledScene, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
@@ -56,12 +53,13 @@ _AT_END = {"stay": layout.END_STAY, "leave": layout.END_LEAVE, "loop": layout.EN
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """The initial state of one world. N people, R robots, M = N + R agents, W waypoints at most."""
+    """The initial state of one world: N people, R robots and vehicles, W waypoints at most. The M columns are N + R and
+    the discs that cover vehicles (``kernels.layout``)."""
 
     scenario: Scenario
     seed: int
     scene: CompiledScene
-    robots: tuple[RobotSpec, ...]
+    robots: tuple[RobotSpec, ...]  # (R,) the scenario's robots, then its vehicles
     person_id: IntArray  # (N,) int64
     agents: FloatArray  # (AGENT_ROWS, M) float32
     flags: IntArray  # (FLAG_ROWS, M) int32
@@ -76,6 +74,7 @@ class World:
     replay: FloatArray | None  # (T, N, 4) float32: x, y, vx, vy; NaN when absent or not replayed
     parameters: tuple[FloatArray, FloatArray, FloatArray]  # ORCA, Helbing, Moussaïd
     direct: Callable[[], Director] | None = None  # makes the director of one episode; None: nobody is directed
+    directs_people: bool = False  # False: it directs vehicles only
 
     @property
     def people(self) -> int:
@@ -104,15 +103,10 @@ class WorldBuilder:
     def __init__(self, scenario: Scenario, base: Path | None = None) -> None:
         self._where = f"scenario {scenario.name!r}"
         spec = resolve_scene(scenario.scene, base)
-        self.scenario = scenario.model_copy(update={"scene": spec})
         self._scene = _compiled(spec.model_dump_json(), self._where)
-        self._robots = tuple(
-            load_robot(robot.spec, None if robot.dynamics == "policy" else robot.dynamics, base)
-            for robot in scenario.robots
-        )
-        self.scenario = with_robot_camera(self.scenario, self._robots[0])
-        for index, (placement, robot) in enumerate(zip(scenario.robots, self._robots, strict=True)):
-            _check_robot(placement, robot, self._scene, f"{self._where}: robot {index}")
+        scenario, specs = load_specs(scenario.model_copy(update={"scene": spec}), base)
+        self.scenario = with_robot_camera(scenario, specs[0])
+        self._road_users = make_road_users(scenario, specs, self._scene, self._where)
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
         self._replays = {
             index: load_replay(part.placement, scenario.rules, self._where, base)
@@ -137,57 +131,48 @@ class WorldBuilder:
         if any(part.reactivity == "reroute" for part in scenario.crowd) and layout.MODEL_ORCA not in self._codes:
             # five seconds are for walkers who share the avoidance: among people who do not, they end all progress
             self._parameters[0][HORIZON_PEOPLE] = REROUTE_HORIZON
-        self._state = np.zeros((len(self._robots), ROBOT_ROWS))
-        self._state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = [placement.start for placement in scenario.robots]
-        self._body = np.stack([_pack_body(robot) for robot in self._robots])
-        self._limits = np.stack([pack_limits(robot) for robot in self._robots])
-        self._dynamics = np.array([DYNAMICS_CODES[robot.dynamics] for robot in self._robots], np.int32)
-        self._goals = np.array([placement.goal for placement in scenario.robots], np.float64)
-        self._robot_agents, self._robot_flags = _robot_columns(scenario.robots, self._robots)
-        discs = self._robot_agents[[layout.PX, layout.PY, layout.RADIUS]]
-        self._robot_discs = np.ascontiguousarray(discs.T, np.float64)
         self._rules = compile_rules(scenario, self._scene, self._where)
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
-        replays = self._replays | self._twins(seed)
+        scenario, replays = self.scenario, self._replays | self._twins(seed)
         first_paths: dict[int, FirstPaths] = {}
         crowd, part_of = self._place_people(seed, replays, first_paths)
-        scripts = write_scripts(self.scenario, self._scene, seed, self._robot_discs, self._where)
-        crowd, part_of = add_event_people(crowd, part_of, scripts, len(self.scenario.crowd))
-        people = len(part_of)
-        columns = people + len(self._robots)
+        scripts = write_scripts(scenario, self._scene, seed, self._road_users.discs, self._where)
+        crowd, part_of = add_event_people(crowd, part_of, scripts, len(scenario.crowd))
+        people, users = len(part_of), self._road_users
+        columns = people + users.agents.shape[1]
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
         self._fill_people(agents[:, :people], flags[:, :people], crowd, part_of)
         replay, person_id = self._fill_replay(agents, flags, part_of, replays)
-        agents[:, people:], flags[:, people:] = self._robot_agents, self._robot_flags
+        agents[:, people:], flags[:, people:] = users.agents, users.flags
+        directors = [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
+        directors += event_directors(scripts, person_id)
+        directs_people = bool(directors)
+        if scenario.traffic:
+            directors.append(partial(TrafficDirector, scenario, self._scene, seed, users.body, self._where))
         return World(
-            scenario=self.scenario,
+            scenario=scenario,
             seed=seed,
             scene=self._scene,
-            robots=self._robots,
+            robots=users.specs,
             person_id=person_id,
             agents=agents,
             flags=flags,
             routes=crowd.routes.astype(np.float32),
             route_length=crowd.route_length.astype(np.int32),
-            robot_state=self._state,
-            body=self._body,
-            limits=self._limits,
-            dynamics=self._dynamics,
-            goals=self._goals,
+            robot_state=users.state,
+            body=users.body,
+            limits=users.limits,
+            dynamics=users.dynamics,
+            goals=users.goals,
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
-            direct=make_cast([*self._directors(seed, part_of, first_paths), *event_directors(scripts, person_id)]),
+            direct=make_cast(directors),
+            directs_people=directs_people,
         )
-
-    def _directors(
-        self, seed: int, part_of: IntArray, first_paths: dict[int, FirstPaths]
-    ) -> list[Callable[[], Director]]:
-        """What makes the directors of an episode under ``seed``."""
-        return [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
 
     def _background(self, seed: int, index: int, part_of: IntArray, first: FirstPaths) -> Callable[[], Director]:
         """What makes the director of the background people of part ``index``."""
@@ -224,13 +209,13 @@ class WorldBuilder:
             (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
             self.scenario.rules.time_limit_s,
             self._where,
-            self._robot_discs,
+            self._road_users.discs,
         )
         placed = []
         for index, part in enumerate(self.scenario.crowd):
             rng = generator_for(suite, name, seed, "placement", index)
             if index in replays:
-                placed.append(_stand_ins(replays[index][2], part.radius))
+                placed.append(_stand_ins(replays[index].group, part.radius))
             elif isinstance(part.placement, BehaviourPlacement):
                 people, first_paths[index] = place_background(placer, part, part.placement, self._networks[index], rng)
                 placed.append(people)
@@ -273,7 +258,7 @@ class WorldBuilder:
         person_id = np.arange(people, dtype=np.int64)
         if not replays:
             return None, person_id
-        steps = max(len(tracks) for tracks, _, _ in replays.values())
+        steps = max(len(replay.tracks) for replay in replays.values())
         replay = np.full((steps, people, 4), np.nan, np.float32)
         for index, (tracks, ids, _) in replays.items():
             columns = np.flatnonzero(part_of == index)
@@ -288,16 +273,6 @@ class WorldBuilder:
             agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
             agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
         return replay, person_id
-
-
-def _check_robot(placement: RobotPlacement, robot: RobotSpec, scene: CompiledScene, where: str) -> None:
-    inner = robot.footprint.radius or min(exact.hypot(x, y) for x, y in robot.footprint.polygon or ())
-    for what, point in (("start", placement.start[:2]), ("goal", placement.goal)):
-        if not free_mask(scene, np.array([point]), inner if what == "start" else 0.0)[0]:
-            raise BadInput(
-                f"{where}: the {what} ({point[0]:g}, {point[1]:g}) is inside a wall of scene {scene.spec.name!r} "
-                f"(robot {robot.name!r} needs {inner:.2f} m); move it into free space"
-            )
 
 
 def _share_of(part: CrowdPart) -> float:
@@ -318,28 +293,3 @@ def _stand_ins(groups: IntArray, radius: float) -> People:
     """Replayed people before their recording says where they are."""
     n = len(groups)
     return make_people(np.zeros((n, 2)), np.zeros((n, 1, 2)), np.zeros(n, np.int64), np.zeros(n), radius, group=groups)
-
-
-def _robot_columns(placements: Sequence[RobotPlacement], robots: Sequence[RobotSpec]) -> tuple[FloatArray, IntArray]:
-    """What people see of the robots: their columns of agents and flags."""
-    agents = np.zeros((layout.AGENT_ROWS, len(robots)), np.float32)
-    flags = np.zeros((layout.FLAG_ROWS, len(robots)), np.int32)
-    for j, (placement, robot) in enumerate(zip(placements, robots, strict=True)):
-        agents[[layout.PX, layout.PY], j] = placement.start[:2]
-        agents[layout.HEADING, j] = placement.start[2]
-        agents[layout.RADIUS, j] = robot.footprint.enclosing_radius
-        agents[[layout.PREF_SPEED, layout.MAX_SPEED], j] = robot.limits.max_speed
-        agents[layout.SHARE, j] = placement.share
-    flags[layout.MODEL] = layout.MODEL_NONE
-    flags[layout.ACTIVE] = 1
-    flags[layout.GROUP] = -1
-    return agents, flags
-
-
-def _pack_body(robot: RobotSpec) -> FloatArray:
-    body = np.zeros((BODY_ROWS, 2))
-    body[0, 1] = robot.footprint.enclosing_radius
-    if robot.footprint.polygon is not None:
-        body[0, 0] = len(robot.footprint.polygon)
-        body[1 : 1 + len(robot.footprint.polygon)] = robot.footprint.polygon
-    return body

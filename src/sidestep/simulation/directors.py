@@ -1,8 +1,9 @@
-"""Directors: people who do something because of what they see, step by step.
+"""Directors: people and vehicles that do something because of what they see, step by step.
 
 A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
 crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
-``BackgroundDirector`` moves people on a behaviour graph, ``EventDirector`` plays the act of one event.
+``BackgroundDirector`` moves people on a behaviour graph, ``EventDirector`` plays the act of one event;
+``road_users.TrafficDirector`` drives vehicles.
 """
 
 from __future__ import annotations

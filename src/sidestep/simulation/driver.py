@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any, Literal
 
-from sidestep.errors import SidestepError, describe_error, printable
+from sidestep.errors import SidestepError, describe_error, printable, short_traceback
 from sidestep.interfaces import Policy
 from sidestep.simulation.intent import LOOK_EVERY_S, Intent, published
 from sidestep.types import Command, Observation, Task
@@ -23,8 +23,9 @@ RESET_LIMIT_S = 120.0
 class PolicyFailure(SidestepError):
     """The policy raised, answered nonsense or took too long. The text is fit for terminals and files."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, traceback: str = "") -> None:
         super().__init__(printable(reason))
+        self.traceback = traceback
 
 
 @dataclass(frozen=True)
@@ -140,12 +141,12 @@ class Driver:
                 raise _too_slow(limit_s)
             answer = found
         if answer.error:
-            raise PolicyFailure(answer.error)
+            raise PolicyFailure(answer.error, answer.traceback)
         return answer
 
     def _checked(self, answer: _Answer) -> tuple[Command, float]:
         if answer.error:
-            raise PolicyFailure(answer.error)
+            raise PolicyFailure(answer.error, answer.traceback)
         try:
             command = checked_command(answer.value)
         except SidestepError as error:
@@ -165,6 +166,7 @@ class _Answer:
     seconds: float
     error: str = ""
     intent: Intent | None = None
+    traceback: str = ""
 
 
 def _run(function: Callable[[Any], Any], argument: Any, look: Policy | None = None) -> _Answer:
@@ -175,7 +177,9 @@ def _run(function: Callable[[Any], Any], argument: Any, look: Policy | None = No
     except BaseException as error:  # whatever a policy raises is its failure, and is recorded as such
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise  # somebody at the keyboard means the run
-        return _Answer(None, time.perf_counter() - start, describe_error(error))
+        spent = time.perf_counter() - start
+        message = describe_error(error)
+        return _Answer(None, spent, message, traceback=short_traceback(error, message))
     seconds = time.perf_counter() - start
     return _Answer(value, seconds, intent=None if look is None else published(look))
 

@@ -46,6 +46,7 @@ class _Running:
         self.referee = Referee(episode.world)
         self.recorder = Recorder(episode.world)
         self.last: tuple[Command | None, float] = (None, 0.0)
+        self.traceback = ""
 
     def begin(self, worlds: Worlds, b: int) -> None:
         self.recorder.note_state(worlds, b)
@@ -86,10 +87,11 @@ class _Running:
     def finish(self) -> EpisodeRecord:
         self.driver.close()
         return self.recorder.finish(
-            self.episode.info, self.referee.outcome, self.referee.events, self.episode.timing.mode
+            self.episode.info, self.referee.outcome, self.referee.events, self.episode.timing.mode, self.traceback
         )
 
     def _fail(self, worlds: Worlds, b: int, failure: PolicyFailure) -> None:
+        self.traceback = failure.traceback
         self.referee.policy_failed(float(worlds.clock[b]) * self.episode.world.scenario.rules.step_s, str(failure))
         worlds.running[b] = 0
 

@@ -15,7 +15,7 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.scenes.free_space import path_length, shortest_path
-from sidestep.sensors import Lidar, PedestrianDetector
+from sidestep.sensors import Lidar, PedestrianDetector, VehicleDetector, outline_edges
 from sidestep.simulation.build import World
 from sidestep.simulation.pictures import PICTURES, PictureFeed
 from sidestep.simulation.seeds import sequence_for
@@ -25,6 +25,7 @@ from sidestep.types.base import FloatArray
 from sidestep.types.observation import NEEDS, Future, seal
 from sidestep.types.sensors import PedestrianSensing
 
+_POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
 ROUTE_SPARE_M = 0.15
 """Room that a route keeps from walls beyond the robot's radius, where there is that much."""
 
@@ -65,12 +66,15 @@ def _path_to_goal(world: World, robot: int, spare: float) -> FloatArray | None:
 
 
 def future_of(world: World) -> Future:
-    """Run a copy of the world, in which the robots stand and nobody sees them, to the time limit.
+    """Run a copy of the world, in which the robots stand and nobody sees them, to the time limit. Vehicles drive.
 
     Exact for replayed people and for all who do not see the robot; for the others, what they would do without it.
     """
     flags = world.flags.copy()
-    flags[layout.SEES_ROBOT] = 0
+    if world.scenario.traffic:  # people see vehicles as they see robots: take the robots away instead
+        flags[layout.ACTIVE, world.people : world.people + len(world.scenario.robots)] = 0
+    else:
+        flags[layout.SEES_ROBOT] = 0
     worlds = Worlds([replace(world, flags=flags)], threads=1)
     people, steps = world.people, world.scenario.rules.max_steps
     position = np.full((steps + 1, people, 2), np.nan, np.float32)
@@ -82,7 +86,9 @@ def future_of(world: World) -> Future:
     return Future(position, world.agents[layout.RADIUS, :people].copy(), world.scenario.rules.step_s)
 
 
-AVAILABLE: frozenset[str] = frozenset({"pedestrians", "lidar", "map", "route", "goal", "history", "future", "points"})
+AVAILABLE: frozenset[str] = frozenset(
+    {"pedestrians", "vehicles", "lidar", "map", "route", "goal", "history", "future", "points"}
+)
 """Needs that this simulator can serve by itself. Pictures need a camera, signals come with their own package."""
 
 
@@ -113,6 +119,11 @@ class Observer:
         sensors = world.scenario.sensors
         self._detector = PedestrianDetector(sensors.pedestrians, world.person_id, world.scene.segments)
         self._lidar = Lidar(sensors.lidar, world.scene.segments) if "lidar" in needs else None
+        traffic = world.scenario.traffic
+        self._footprints = [spec.footprint for spec in world.robots[len(world.scenario.robots) :]]
+        self._vehicles = VehicleDetector(
+            sensors.vehicles, [place.kind for place in traffic], self._footprints, world.scene.segments
+        )
         step = world.scenario.rules.step_s * world.scenario.rules.control_every
         self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
         self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
@@ -167,7 +178,7 @@ class Observer:
         others = [r for r in range(len(self._world.robots)) if r != self._robot]
         if not others:
             return ()
-        return (worlds.robot_state[b, others][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]],)
+        return (worlds.robot_state[b, others][:, _POSE],)
 
     def observe(self, worlds: Worlds, b: int) -> Observation:
         """The world ``b`` as the robot sees it now."""
@@ -179,9 +190,11 @@ class Observer:
             if "history" in self._needs:
                 seal(pedestrians)
                 self._history.append(pedestrians)
+        vehicles = worlds.robot_state[b, len(self._world.scenario.robots) :]
         lidar = None
         if self._lidar is not None:
-            lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot)
+            outlines = outline_edges(self._footprints, vehicles[:, _POSE]) if self._footprints else None
+            lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot, outlines)
         time_s = float(worlds.clock[b]) * self._world.scenario.rules.step_s
         seen: dict[str, Any] = {}
         if self._feed is not None or self._lidar3d is not None:
@@ -196,6 +209,7 @@ class Observer:
             robot=robot,
             goal=self._goal,
             pedestrians=pedestrians if "pedestrians" in self._needs else None,
+            vehicles=self._vehicles.sense(vehicles, pose) if "vehicles" in self._needs else None,
             lidar=lidar,
             history=tuple(self._history) if "history" in self._needs else None,
             **seen,

@@ -40,7 +40,7 @@ class Recorder:
         self._group = np.zeros((steps + 1, n), np.int32)
         reacts = bool((world.flags[layout.REACTIVITY, :n] != layout.REACT_NONE).any())
         self._cost = np.zeros((steps + 1, 2, n), np.float32) if reacts else None
-        directed = world.direct is not None
+        directed = world.directs_people
         self._intents = IntentLog(world.person_id)
         self._gesture = np.zeros((steps + 1, n), np.uint8) if directed else None
         self._head_yaw = np.zeros((steps + 1, n), np.float32) if directed else None
@@ -81,6 +81,7 @@ class Recorder:
         outcome: Outcome,
         events: list[Event],
         mode: Literal["sync", "async", "latency"],
+        traceback: str = "",
     ) -> EpisodeRecord:
         """The record of the episode so far."""
         world, k = self._world, self._steps
@@ -125,5 +126,6 @@ class Recorder:
             other_radius=np.array([world.robots[r].footprint.enclosing_radius for r in others]),
             shortest_path_m=shortest_path_length(world, self._robot),
             error=errors[0] if errors else "",
+            traceback=traceback,
             package_version=__version__,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +20,16 @@ _dataset = lru_cache(maxsize=16)(load_dataset)
 """Recordings that were read; they are frozen."""
 
 
-def load_replay(
-    placement: ReplayPlacement, rules: Rules, where: str, base: Path | None
-) -> tuple[FloatArray, IntArray, IntArray]:
-    """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups."""
+class Replay(NamedTuple):
+    """People who are moved along known tracks, recorded or generated."""
+
+    tracks: FloatArray  # (T, N, 4) float32: x, y, vx, vy at every step; NaN when absent
+    person_id: IntArray  # (N,) int64
+    group: IntArray  # (N,) int32, -1 alone
+
+
+def load_replay(placement: ReplayPlacement, rules: Rules, where: str, base: Path | None) -> Replay:
+    """The recorded people of ``placement``, at every step of an episode."""
     times = placement.start_s + placement.speed * rules.step_s * np.arange(rules.max_steps + 1)
     recorded = _read(placement, base)
     _check_window(recorded, placement, (times[0], times[-1]), where)
@@ -37,7 +44,7 @@ def load_replay(
     position = exact.matmul(position[:, keep], rotate) + np.array(placement.offset)
     velocity = exact.matmul(velocity[:, keep], rotate) * placement.speed
     groups = np.array([tracks.group.get(int(person), -1) for person in people], dtype=np.int32)
-    return np.concatenate([position, velocity], axis=2).astype(np.float32), people, groups
+    return Replay(np.concatenate([position, velocity], axis=2).astype(np.float32), people, groups)
 
 
 def _read(placement: ReplayPlacement, base: Path | None) -> Tracks:
@@ -45,7 +52,8 @@ def _read(placement: ReplayPlacement, base: Path | None) -> Tracks:
         assert placement.dataset is not None
         return _dataset(placement.dataset)
     path = Path(placement.path)
-    return load_tracks(base / path if base is not None and not path.is_absolute() else path)
+    options: dict[str, Any] = {} if placement.rate_hz is None else {"rate_hz": placement.rate_hz}
+    return load_tracks(base / path if base is not None and not path.is_absolute() else path, **options)
 
 
 def _check_window(tracks: Tracks, placement: ReplayPlacement, window: tuple[float, float], where: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-Purpose = Literal["placement", "policy", "sensor", "event", "behaviour"]
-_PURPOSES: tuple[Purpose, ...] = ("placement", "policy", "sensor", "event", "behaviour")
+Purpose = Literal["placement", "policy", "sensor", "event", "behaviour", "traffic"]
+_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
 def sequence_for(suite: str, scenario: str, seed: int, purpose: Purpose, part: int = 0) -> np.random.SeedSequence:

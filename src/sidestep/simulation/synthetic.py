@@ -17,6 +17,7 @@ from sidestep.kernels import layout
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.plans import load_plan
+from sidestep.simulation.replay import Replay
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, RobotPlacement, Scenario
 from sidestep.types.base import FloatArray, IntArray, Point
@@ -37,8 +38,6 @@ GONE_M = 1.0
 """Who is so near to the end of the way and comes no nearer is through: somebody stands there."""
 SYNTHETIC_STEP_S = 0.05
 
-Replay = tuple[FloatArray, IntArray, IntArray]
-
 
 def generate_crowd(
     placement: TwinPlacement,
@@ -49,8 +48,8 @@ def generate_crowd(
     part: int,
     keep_clear: tuple[Point, ...] = (),
 ) -> Replay:
-    """Tracks (T, N, 4) float32 of x, y, vx, vy at every step (NaN when absent), the people's numbers and groups: what
-    ``load_replay`` gives for a recording. Deterministic in all arguments. At time 0 nobody is near ``keep_clear``."""
+    """The generated people, as ``load_replay`` gives recorded ones. Deterministic in all arguments. At time 0 nobody is
+    near ``keep_clear``."""
     return _generate(placement.twin, rules.step_s, rules.max_steps, suite, scenario, seed, part, keep_clear)
 
 
@@ -76,7 +75,7 @@ def _generate(
     groups = np.array([person.party for person in people], np.int32)[seen]
     tracks = np.ascontiguousarray(tracks[:, seen])
     tracks.flags.writeable = False
-    return tracks, np.arange(1, int(seen.sum()) + 1, dtype=np.int64), groups
+    return Replay(tracks, np.arange(1, int(seen.sum()) + 1, dtype=np.int64), groups)
 
 
 @lru_cache(maxsize=16)

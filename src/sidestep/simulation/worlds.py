@@ -21,7 +21,7 @@ from sidestep.kernels.world import FAR, MEASURE_ROWS, NO_CONTACT, STATUS_ROWS, s
 from sidestep.simulation.build import World
 from sidestep.simulation.directors import Director
 from sidestep.simulation.prepare import compile_kernels, needs_compiling
-from sidestep.simulation.rules import ground_bank
+from sidestep.simulation.referee import ground_bank
 from sidestep.types import CompiledScene, Event
 from sidestep.types.base import FloatArray, IntArray
 
@@ -33,6 +33,8 @@ class Worlds:
     its neighbours in the batch, on padding, or on the number of threads."""
 
     people: int
+    robots: int  # robots and vehicles, vehicles last
+    _agent_columns: int
     index: IntArray  # (B, 3) int32: which scene of the bank, which recording, which ground
     routes: FloatArray  # (B, N, W, 2) float32
 
@@ -42,13 +44,15 @@ class Worlds:
             raise BadInput("a batch needs at least one world")
         robots = {len(world.robots) for world in worlds}
         if len(robots) != 1:
-            raise BadInput(f"worlds of one batch need the same number of robots, got {sorted(robots)}")
+            raise BadInput(f"worlds of one batch need the same number of robots and vehicles, got {sorted(robots)}")
         _compile_once()
         self.worlds = list(worlds)
         self.size = len(worlds)
         self.people = max(world.people for world in worlds) if share is None else share.people
         self.robots = robots.pop()
         self.columns = self.people + self.robots
+        covers = max(world.agents.shape[1] - world.people for world in worlds) - self.robots
+        self._agent_columns = self.columns + covers if share is None else share._agent_columns
         waypoints = max(world.routes.shape[1] for world in worlds) if share is None else share.routes.shape[2]
         self._allocate(waypoints)
         self._allocate_judging(share)
@@ -74,8 +78,8 @@ class Worlds:
         first = self.worlds[0]
         self.running = np.ones(b, np.uint8)
         self.clock = np.zeros(b, np.int64)
-        self.agents = np.zeros((b, layout.AGENT_ROWS, m), np.float32)
-        self.flags = np.zeros((b, layout.FLAG_ROWS, m), np.int32)
+        self.agents = np.zeros((b, layout.AGENT_ROWS, self._agent_columns), np.float32)
+        self.flags = np.zeros((b, layout.FLAG_ROWS, self._agent_columns), np.int32)
         self.routes = np.zeros((b, self.people, waypoints, 2), np.float32)
         self.route_length = np.zeros((b, self.people), np.int32)
         self.robot_state = np.zeros((b, r, first.robot_state.shape[1]))
@@ -121,7 +125,7 @@ class Worlds:
     def load(self, b: int, world: World) -> None:
         """Put the initial state of ``world`` into place ``b``."""
         n = world.people
-        columns = np.r_[0:n, self.people : self.columns]
+        columns = np.r_[0:n, self.people : self.people + world.agents.shape[1] - n]
         self.agents[b] = 0.0
         self.agents[b, layout.ENTER_TIME] = np.inf
         self.agents[b][:, columns] = world.agents
@@ -176,13 +180,14 @@ class Worlds:
         """Working memory for one thread."""
         forces = any(part.model in FORCES for world in self.worlds for part in world.scenario.crowd)
         return (
-            np.zeros((BEFORE_ROWS, self.columns), np.float32),
-            make_orca_scratch(self.columns),
-            make_social_force_scratch(self.columns) if forces else None,
+            np.zeros((BEFORE_ROWS, self._agent_columns), np.float32),
+            make_orca_scratch(self._agent_columns),
+            make_social_force_scratch(self._agent_columns) if forces else None,
         )
 
     def step(self) -> None:
-        """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units.
+        """Advance every running world by one step under ``command`` (B, R, 2), in the robots' native units; directors
+        write those of vehicles.
 
         ``directed`` then holds the events that directors caused in this step.
         """

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Configurable, Suite
@@ -49,6 +49,20 @@ class FileSuite:
     def scenarios(self) -> tuple[Scenario, ...]:
         """All scenarios, files by name, then in the file's order."""
         return self.items
+
+
+@dataclass(frozen=True)
+class OptionSuite:
+    """A suite that can be run in several ways: ``options`` is a model with one field per choice."""
+
+    options: Model
+    name: str
+    summary: str
+
+    def with_options(self, options: dict[str, Any]) -> Self:
+        """The same suite, run differently; ``BadInput`` for an option that does not exist."""
+        chosen = type(self.options).parse({**self.options.model_dump(), **options}, f"options of suite {self.name}")
+        return replace(self, options=chosen)
 
 
 def load_suite(reference: str | Path) -> Suite:
@@ -139,22 +153,47 @@ def _holds_scenarios(file: Path) -> bool:
     return any(isinstance(each, dict) and {"robots", "scenarios", "crowd"} & set(each) for each in documents)
 
 
+def scenario_documents(path: Path, unreadable: list[tuple[Path, str]]) -> Iterator[tuple[Path, str, dict[Any, Any]]]:
+    """Every scenario of a file or folder as plain data, with its file and name: nothing is checked yet. What cannot be
+    read at all goes into ``unreadable`` (file, why)."""
+    files = [path] if path.is_file() else sorted(file for file in _files_below(path) if file.suffix in SUFFIXES)
+    for file in files:
+        try:
+            if file is not path and not _holds_scenarios(file):
+                continue
+            documents = read_yaml(file)
+        except BadInput as error:
+            unreadable.append((file, str(error)))
+            continue
+        suite = path.resolve().stem if path.is_file() else path.resolve().name
+        for number, document in enumerate(documents, start=1):
+            try:
+                for place, data, _ in _items(file, suite, number, document):
+                    yield file, str(data.get("name", place)), data
+            except BadInput as error:
+                unreadable.append((file, str(error)))
+
+
 def _scenarios_in(file: Path, suite: str) -> Iterator[tuple[Scenario, str]]:
     """Each scenario of a file with the summary of the list that it stands in."""
     for number, document in enumerate(read_yaml(file), start=1):
-        if not isinstance(document, dict):
-            raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
-        if "scenarios" not in document:
-            yield Scenario.parse({"suite": suite} | document, _place(file, document, number)), ""
-            continue
-        _check_list(file, document)
-        shared = {"suite": document.get("suite", suite)}
-        defaults = merge(shared, document.get("defaults") or {})
-        for index, item in enumerate(document["scenarios"], start=1):
-            if not isinstance(item, dict):
-                raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r:.80}")
-            scenario = Scenario.parse(merge(defaults, item), _place(file, item, index))
-            yield scenario, str(document.get("summary", ""))
+        for place, data, summary in _items(file, suite, number, document):
+            yield Scenario.parse(data, place), summary
+
+
+def _items(file: Path, suite: str, number: int, document: Any) -> Iterator[tuple[str, dict[Any, Any], str]]:
+    """The scenarios of one document as plain data, defaults merged: where each stands, the data, the list's summary."""
+    if not isinstance(document, dict):
+        raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
+    if "scenarios" not in document:
+        yield _place(file, document, number), {"suite": suite} | document, ""
+        return
+    _check_list(file, document)
+    defaults = merge({"suite": document.get("suite", suite)}, document.get("defaults") or {})
+    for index, item in enumerate(document["scenarios"], start=1):
+        if not isinstance(item, dict):
+            raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r:.80}")
+        yield _place(file, item, index), merge(defaults, item), str(document.get("summary", ""))
 
 
 def _check_list(file: Path, document: dict[Any, Any]) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from sidestep.datasets import find_dataset
 from sidestep.errors import BadInput
 from sidestep.reading import read_yaml
+from sidestep.suites.files import OptionSuite
 from sidestep.types.base import Angle, Finite, Model, Point, Pose, Positive
 from sidestep.types.outcome import Rules
 from sidestep.types.robot import DynamicsName
@@ -115,16 +116,12 @@ def held_out_data() -> HeldOutData:
 
 
 @dataclass(frozen=True)
-class Socnav:
+class Socnav(OptionSuite):
     """The suite under one choice of options."""
 
     options: SocnavOptions = field(default_factory=SocnavOptions)
     name: str = "socnav"
     summary: str = "33 episodes among recorded pedestrians (ETH, hotel, university, Zara), or their generated twins"
-
-    def with_options(self, options: dict[str, Any]) -> Socnav:
-        """The same suite, run differently."""
-        return Socnav(SocnavOptions.parse({**self.options.model_dump(), **options}, "options of suite socnav"))
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """All 33 in the order of the published list; the one that equals another is tagged ``duplicate``. Of the test
@@ -205,6 +202,13 @@ class Socnav:
                 "see `sidestep data list`, or leave source to auto for generated people"
             )
         return not missing
+
+    def missing_recordings(self) -> list[str]:
+        """Recordings that are not installed, for want of which people are generated."""
+        if self.options.source != "auto":
+            return []
+        names = {recording.dataset for recording in socnav_data().recordings.values()}
+        return sorted(name for name in names if find_dataset(name) is None)
 
     def _datasets(self, episode: Episode) -> list[str]:
         recordings = socnav_data().recordings

@@ -5,12 +5,12 @@ produces) are frozen dataclasses whose fields state shape, frame and unit. No be
 """
 
 from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints
-from sidestep.types.observation import LidarScan, Observation, Pedestrians, PointScan, RobotState, Task
+from sidestep.types.observation import LidarScan, Observation, Pedestrians, PointScan, RobotState, Task, Vehicles
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
-from sidestep.types.result import MetricResult
+from sidestep.types.result import EpisodeEnd, MetricResult
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
-from sidestep.types.scenario import CrowdPart, Person, RobotPlacement, Scenario
+from sidestep.types.scenario import CrowdPart, Person, RobotPlacement, Scenario, VehiclePlacement
 from sidestep.types.scene import CompiledScene, Region, SceneSpec
 from sidestep.types.tracks import Tracks
 
@@ -19,6 +19,7 @@ __all__ = [
     "CompiledScene",
     "CrowdPart",
     "Drive",
+    "EpisodeEnd",
     "EpisodeRecord",
     "Event",
     "Footprint",
@@ -42,6 +43,8 @@ __all__ = [
     "SceneSpec",
     "Task",
     "Tracks",
+    "VehiclePlacement",
+    "Vehicles",
     "Velocity",
     "Waypoints",
 ]

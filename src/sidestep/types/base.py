@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any, Self
 
@@ -47,20 +47,22 @@ class Model(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            lines = [*islice(_explain(cls, error, where), MOST_PROBLEMS)]
+            found = islice(explain_error(cls, error), MOST_PROBLEMS)
+            lines = [": ".join(part for part in (where, place, what) if part) + remedy for place, what, remedy in found]
             more = error.error_count() - len(lines)
             raise BadInput("\n".join(lines + ([f"{where}: and {more} more"] if more > 0 else []))) from None
 
 
-def _explain(model: type[BaseModel], error: ValidationError, where: str) -> Iterable[str]:
+def explain_error(model: type[BaseModel], error: ValidationError) -> Iterator[tuple[str, str, str]]:
+    """Every mistake as where it is (``crowd.0.model``), what is wrong, and the remedy where one is known."""
     for item in error.errors():
         place = _cut(".".join(str(part) for part in item["loc"]), 120)
         if item["type"] == "extra_forbidden":
             key = str(item["loc"][-1])[:80]
-            yield f"{where}: unknown key {place!r}{did_you_mean(key, _known_keys(model, item['loc'][:-1]))}"
+            yield "", f"unknown key {place!r}", did_you_mean(key, _known_keys(model, item["loc"][:-1]))
         else:
             message = _cut(item["msg"].removeprefix("Value error, "), 400)
-            yield f"{where}: {place + ': ' if place else ''}{message} (got {_short(item.get('input'))})"
+            yield place, f"{message} (got {_short(item.get('input'))})", ""
 
 
 def _short(value: Any) -> str:

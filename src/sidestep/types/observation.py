@@ -14,8 +14,8 @@ from sidestep.types.scene import CompiledScene
 
 NEEDS: frozenset[str] = frozenset(
     {
-        "pedestrians", "lidar", "points", "rgb", "depth", "semantic", "map", "route", "goal", "signals", "history",
-        "future",
+        "pedestrians", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "map", "route", "goal", "signals",
+        "history", "future",
     }
 )  # fmt: skip
 """Everything a policy may declare in ``needs``. The robot's own state and the time are always there."""
@@ -58,6 +58,22 @@ class Pedestrians:
     group: IntArray  # (N,) walking group, -1 alone
     gesture: IntArray | None = None  # (N,) number of ``GESTURES``; None where the sensor cannot tell
     gaze: FloatArray | None = None  # (N,) rad, world frame: where the head points; None where the sensor cannot tell
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vehicles:
+    """Vehicles that the sensor reports, as boxes, world frame."""
+
+    id: IntArray  # (K,) the vehicle's place in the scenario's traffic
+    kind: tuple[str, ...]  # (K,) car, van, bicycle, ...
+    position: FloatArray  # (K, 2) m, middle of the box
+    velocity: FloatArray  # (K, 2) m/s, of the middle
+    heading: FloatArray  # (K,) rad
+    length: FloatArray  # (K,) m, along the heading
+    width: FloatArray  # (K,) m
 
     def __len__(self) -> int:
         return len(self.id)
@@ -109,6 +125,7 @@ class Observation:
     robot: RobotState
     goal: tuple[float, float] | None = None
     pedestrians: Pedestrians | None = None
+    vehicles: Vehicles | None = None
     lidar: LidarScan | None = None
     history: tuple[Pedestrians, ...] | None = None
     """The last seconds of ``pedestrians``, oldest first, one per control step."""
@@ -159,4 +176,4 @@ def seal(seen: Any) -> None:
             seal(value)
 
 
-_PARTS = (Pedestrians, LidarScan, PointScan, Future)
+_PARTS = (Pedestrians, Vehicles, LidarScan, PointScan, Future)

@@ -10,8 +10,9 @@ import hashlib
 import json
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from math import nan
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel
@@ -20,7 +21,7 @@ from pydantic_core import to_jsonable_python
 from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, FloatArray, IntArray, frozen_array
 from sidestep.types.outcome import Outcome
-from sidestep.types.robot import RobotSpec
+from sidestep.types.robot import Footprint, RobotSpec
 from sidestep.types.scenario import Scenario
 
 MOST_PLAN_POINTS = 40
@@ -103,6 +104,9 @@ class Plans:
 
 FORMAT_VERSION = 2
 
+_SHOWN_BY = "sidestep.report.inline"
+"""Draws records. It lies far above this module, so it is imported by name, and only when something is shown."""
+
 OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
     "person_delay": np.float32,
     "person_detour": np.float32,
@@ -160,7 +164,7 @@ class PolicyInfo:
         return cls(name, settings, needs, version, privileged)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EpisodeRecord:
     """One episode, whole. T steps give T + 1 states; state 0 is the first observation at time 0.
 
@@ -213,6 +217,7 @@ class EpisodeRecord:
     plans: Plans = field(default_factory=Plans)
     shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
     error: str = ""
+    traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
     package_version: str = ""
     format_version: int = FORMAT_VERSION
 
@@ -301,6 +306,26 @@ class EpisodeRecord:
             sha.update(json.dumps(self.meaning(), sort_keys=True, separators=(",", ":")).encode())
         return sha.hexdigest()
 
+    def plot(self, time: float | None = None, **options: Any) -> Any:
+        """A picture from above at ``time`` (s; None: the end), as a Pillow image, or drawn into ``ax``. Options:
+        ``size``, ``velocities``, ``personal_space``, ``ax`` (``sidestep.report.inline.plot_record``)."""
+        return import_module(_SHOWN_BY).plot_record(self, time, **options)
+
+    def play(self, height: int = 640) -> Any:
+        """A player in 3D and from above, which notebooks show; ``play().save("episode.html")`` writes it as a page."""
+        return import_module(_SHOWN_BY).Player(self, height)
+
+    def __repr__(self) -> str:
+        outcome, count = str(self.outcome).replace("_", " "), len(self.person_id)
+        return (
+            f"EpisodeRecord({self.scenario.suite}/{self.scenario.name}, {self.policy.name}, seed {self.seed}: "
+            f"{outcome} after {self.duration:.1f} s among {count} {'person' if count == 1 else 'people'})"
+        )
+
+    def _repr_html_(self) -> str:
+        html: str = import_module(_SHOWN_BY).record_html(self)
+        return html
+
     def meaning(self) -> dict[str, Any]:
         """What the digest covers beside the arrays, as plain data."""
         return {
@@ -318,6 +343,53 @@ class EpisodeRecord:
             "person_model": list(self.person_model),
             "shortest_path_m": float(self.shortest_path_m),
         }
+
+
+class RoadUser(NamedTuple):
+    """One column of ``EpisodeRecord.other_pose``."""
+
+    subject: str
+    """Its name in events: ``robot:K`` or ``vehicle:K``."""
+    kind: str
+    """``robot``, or the kind of vehicle."""
+    footprint: Footprint
+    """Where the record does not hold a robot's spec, its enclosing circle."""
+    spec: RobotSpec | None
+
+    @property
+    def is_vehicle(self) -> bool:
+        """Whether it is traffic, not a robot."""
+        return self.subject.startswith("vehicle:")
+
+    @property
+    def box(self) -> tuple[tuple[float, float], tuple[float, float, float]]:
+        """Middle in the body's frame, and half of length, width and height, m. A robot whose spec is unknown is 1 m
+        high."""
+        radius = self.footprint.enclosing_radius
+        x, y = zip(*(self.footprint.polygon or ((-radius, -radius), (radius, radius))), strict=True)
+        middle = (min(x) + max(x)) / 2, (min(y) + max(y)) / 2
+        return middle, (
+            (max(x) - min(x)) / 2,
+            (max(y) - min(y)) / 2,
+            0.5 if self.spec is None else self.spec.height / 2,
+        )
+
+
+def others(record: EpisodeRecord) -> tuple[RoadUser, ...]:
+    """Who the columns of ``other_pose`` and ``other_radius`` are: the scenario's other robots, then its vehicles."""
+    scenario, radii = record.scenario, record.other_radius.tolist()
+    robots = max(len(radii) - len(scenario.traffic), 0)
+    specs = [placement.spec if isinstance(placement.spec, RobotSpec) else None for placement in scenario.robots[1:]]
+    found = []
+    for k, radius in enumerate(radii):
+        if k < robots:
+            spec = specs[k] if k < len(specs) else None
+            name, kind = f"robot:{k + 1}", "robot"
+        else:
+            spec = scenario.traffic[k - robots].spec
+            name, kind = f"vehicle:{k - robots}", scenario.traffic[k - robots].kind
+        found.append(RoadUser(name, kind, Footprint(radius=radius) if spec is None else spec.footprint, spec))
+    return tuple(found)
 
 
 def _text_of(event: Event) -> str:

@@ -1,7 +1,9 @@
-"""A metric's answer: a value with its validity, never a magic number."""
+"""What an episode came to: the value of a metric with its validity, never a magic number, and what a policy is told
+at the end."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Self
@@ -26,3 +28,12 @@ class MetricResult:
     def invalid(cls, unit: str, reason: str) -> Self:
         """No value, and the reason."""
         return cls(nan, unit, valid=False, reason=reason)
+
+
+@dataclass(frozen=True)
+class EpisodeEnd:
+    """What ``Policy.end_episode`` gets when an episode is over: a copy, so that nothing in it changes the results."""
+
+    outcome: str
+    error: str
+    metrics: Mapping[str, MetricResult]

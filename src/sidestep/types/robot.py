@@ -90,6 +90,8 @@ class RobotSpec(Model):
     camera_height: Positive | None = None
     camera: CameraSettings | None = None
     """Its own camera, a preset or settings, where neither scenario nor policy says otherwise."""
+    look: str = ""
+    """How cameras draw it: ``car``, ``van``, ``bicycle`` or a plug-in's; empty: as a robot of its name."""
     source: str = ""
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from sidestep import exact
 from sidestep.types.base import (
     Angle,
     Coordinate,
@@ -96,6 +97,8 @@ class ReplayPlacement(Model):
     """Name of an installed dataset."""
     path: str | None = None
     """A file with tracks; the format is detected."""
+    rate_hz: Positive | None = None
+    """How many frame numbers of the file at ``path`` pass in a second, unless the file says it."""
     start_s: Finite = 0.0
     """The recording's time that becomes time 0."""
     speed: Annotated[Positive, Field(le=1000)] = 1.0
@@ -116,6 +119,8 @@ class ReplayPlacement(Model):
     def _check(self) -> ReplayPlacement:
         if (self.dataset is None) == (self.path is None):
             raise ValueError("a replay needs either a dataset or a path")
+        if self.dataset is not None and self.rate_hz is not None:
+            raise ValueError("rate_hz goes with a path; an installed dataset has its own")
         return self
 
 
@@ -208,6 +213,47 @@ class RobotPlacement(Model):
     """The share of an avoidance that people who see the robot expect it to take."""
 
 
+class VehiclePlacement(Model):
+    """One vehicle: what it is, where it starts, and who drives it. It is never driven by the policy under test."""
+
+    kind: str
+    """Name of a kind of road user: car, van, bicycle, or one of a plug-in."""
+    start: Pose | None = None
+    """x, y (m) and heading (rad) of the reference point, the rear axle of the bundled kinds; None: the beginning of
+    the path."""
+    path: tuple[Point, ...] = ()
+    """Points that its driver follows, m."""
+    speed: Speed = 0.0
+    """Speed at time 0, and the speed that its driver wants to keep, m/s."""
+    driver: str | None = None
+    """Name of a driver; None: ``follow_path`` where there is a path, else ``parked``."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the driver by name."""
+    spec: RobotSpec | None = None
+    """Footprint, limits and look in place of the kind's own. Records always hold it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> VehiclePlacement:
+        if len(self.path) == 1:
+            raise ValueError("a path has at least two points; a vehicle that stands has a start instead")
+        if self.start is None and not self.path:
+            raise ValueError("a vehicle needs a start (x, y, heading) or a path")
+        return self
+
+    @property
+    def pose(self) -> Pose:
+        """Where it starts: x, y, heading."""
+        if self.start is not None:
+            return self.start
+        (x, y), (ahead_x, ahead_y) = self.path[:2]
+        return x, y, float(exact.arctan2(ahead_y - y, ahead_x - x))
+
+    @property
+    def driver_name(self) -> str:
+        """Name of who drives it."""
+        return self.driver or ("follow_path" if self.path else "parked")
+
+
 class Scenario(Model):
     """One episode's description. With a seed it is one world, down to the last bit."""
 
@@ -221,6 +267,8 @@ class Scenario(Model):
     crowd: tuple[CrowdPart, ...] = ()
     events: tuple[EventSpec, ...] = ()
     """People who do something because of where the first robot is (docs/suites/sidewalk_events.md)."""
+    traffic: tuple[VehiclePlacement, ...] = ()
+    """Vehicles: cars, cyclists and other road users than people and robots under test (docs/scenarios.md)."""
     rules: Rules = Field(default_factory=Rules)
     sensors: Sensors = Field(default_factory=Sensors)
     tags: tuple[str, ...] = ()

@@ -341,6 +341,8 @@ class Sensors(Model):
     """All sensor settings of a scenario."""
 
     pedestrians: PedestrianSensing = Field(default_factory=PedestrianSensing)
+    vehicles: PedestrianSensing = Field(default_factory=PedestrianSensing)
+    """Range, view and occlusion of the detector of vehicles."""
     lidar: LidarSettings = Field(default_factory=LidarSettings)
     lidar3d: Lidar3DSettings = Field(default_factory=Lidar3DSettings)
     camera: CameraSettings = Field(default_factory=CameraSettings)

@@ -6,8 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 import shapely
-from tools.choose_sidewalk_hand_made import choose_routes
-from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import FollowLane
@@ -18,9 +16,11 @@ from sidestep.scenes.places.bundled import DATA, long_routes
 from sidestep.scenes.walkways import stations_of
 from sidestep.simulation import run_episode
 from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_unit_routes
-from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, placement, rules
+from sidestep.suites.sidewalk.scenarios import GROUND, SidewalkOptions, make_rules, placement
 from sidestep.types import Outcome, Scenario
 from sidestep.types.scene import OPEN, SOLID
+from tools.choose_sidewalk_hand_made import choose_routes
+from tools.draw_places import draw_kettlegate, draw_piper_parade
 
 UNIT = [(kind, name, way) for kind, ways in hand_made_unit_routes().items() for name, way in ways]
 LONG = list(hand_made_long_routes())
@@ -49,7 +49,7 @@ def test_one_can_walk_everywhere(name):
     place = bundled_place(name)
     assert nx.is_connected(place.graph)
     for a, b, edge in place.graph.edges(data=True):
-        assert place.walked.buffer(0.05).contains(shapely.LineString(edge["line"])), (a, b)
+        assert place.walkable_area.buffer(0.05).contains(shapely.LineString(edge["line"])), (a, b)
         assert edge["length"] == pytest.approx(stations_of(edge["line"])[-1], abs=0.01)
         start = place.graph.nodes[edge["start"]]["xy"]
         assert np.hypot(*(edge["line"][0] - start)) < 0.05
@@ -131,5 +131,5 @@ def test_the_choice_is_as_kept():
 def test_a_lane_follower_gets_there(kind):
     name, way = hand_made_unit_routes()[kind][-1]
     robot = placement(way, SidewalkOptions())
-    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=rules(way))
+    scenario = Scenario(name=f"{kind}-{name}", scene=way.scene, robots=(robot,), rules=make_rules(way))
     assert run_episode(scenario, FollowLane()).outcome == Outcome.SUCCESS

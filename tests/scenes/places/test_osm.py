@@ -87,7 +87,7 @@ def test_drawn_sidewalks_and_crossing_with_a_verge(tmp_path):
     assert found["crosswalk"] == pytest.approx(18, abs=0.05)
     assert found["ramp"] == pytest.approx(2 * 3 * 2, abs=0.05)
     assert "kerb" not in found  # the verge is between
-    assert place.walked.geom_type == "Polygon"
+    assert place.walkable_area.geom_type == "Polygon"
     assert place.graph.number_of_edges() == 5
 
 

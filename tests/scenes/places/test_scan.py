@@ -17,8 +17,9 @@ from sidestep.render.scene import build_scene
 from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.places import bundled_place, read_scan
 from sidestep.scenes.places.bundled import DATA
-from sidestep.scenes.places.scan import read_triangles, slice_solids, write_glb
+from sidestep.scenes.places.scan import read_triangles, slice_solids
 from sidestep.types.scene import SceneSpec
+from tools.lantern_court_mesh import write_glb
 
 MESH, ANNOTATION = DATA / "lantern-court.glb", DATA / "lantern-court.geojson"
 
@@ -71,6 +72,27 @@ def test_node_transforms_are_obeyed(tmp_path):
     assert high == pytest.approx((9, 2, 1), abs=1e-5)
 
 
+def test_nested_nodes_and_triangle_strips(tmp_path):
+    """A shift inside a shift; a strip of four corners is two triangles."""
+    file = write(tmp_path / "a.glb", floor(1.0))
+    edit(
+        file,
+        lambda d: (d["nodes"].append({"children": [0], "translation": [2, 0, 0]}), d["scenes"][0].update(nodes=[1])),
+    )
+    edit(file, lambda d: d["nodes"][0].update(translation=[1, 0, 0]))
+    assert read_triangles(file)[..., 0].min() == 2.0
+    edit(file, lambda d: d["meshes"][0]["primitives"][0].update(mode=5))
+    assert len(read_triangles(file)) >= 2
+
+
+def test_many_copies_of_a_mesh_are_counted_before_they_are_laid_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("sidestep.scenes.places.scan.MOST_TRIANGLES", 5)
+    file = write(tmp_path / "a.glb", floor(1.0))
+    edit(file, lambda d: (d["nodes"].extend([{"mesh": 0}] * 2), d["scenes"][0].update(nodes=[0, 1, 2])))
+    with pytest.raises(BadInput, match="more than 5 triangles; thin the mesh out"):
+        read_triangles(file)
+
+
 def edit(file: Path, change: Any) -> None:
     data = file.read_bytes()
     length = struct.unpack_from("<I", data, 12)[0]
@@ -87,11 +109,18 @@ def edit(file: Path, change: Any) -> None:
     [
         (lambda d: d["buffers"][0].update(uri="../secret.bin"), "refers to another file"),
         (lambda d: d["buffers"][0].update(uri="https://example.org/a.bin"), "refers to another file"),
-        (lambda d: d["accessors"][0].update(count=10_000), "beyond the end"),
+        (lambda d: d["accessors"][0].update(count=10_000), "not a plain triangle mesh"),
         (lambda d: d["accessors"][0].update(sparse={}), "sparse"),
+        (lambda d: d["accessors"][0].pop("bufferView"), "compressed"),
+        (lambda d: d["accessors"][0].update(count=10**12), "corners of triangles, at most"),
+        (lambda d: d["meshes"][0]["primitives"][0].update(indices=99), "a mesh of its glTF description is damaged"),
+        (lambda d: d.update(nodes=[{"children": [1]}, {"children": [2]}, {"children": [1]}]), "child of two nodes"),
+        (lambda d: d.pop("scenes"), "no triangles"),
+        (lambda d: d["nodes"][0].update(translation=[1e9, 0, 0]), "more than 16 km from the origin"),
+        (lambda d: d["nodes"][0].update(scale=[float("1e308")] * 3), "no numbers or more than 16 km"),
         (lambda d: d["nodes"][0].update(children=[0]), "nested"),
         (lambda d: d["meshes"][0]["primitives"][0].update(mode=0), "no triangles"),
-        (lambda d: d.update(nodes=[]), "IndexError"),
+        (lambda d: d.update(nodes=[]), "IndexError|KeyError"),
     ],
 )
 def test_meshes_that_cannot_be_used(tmp_path, change, message):
@@ -206,7 +235,6 @@ def test_absolute_paths_and_links_that_lead_out_are_refused(tmp_path):
 
 
 def test_cameras_see_the_mesh_with_the_labels_of_the_annotation():
-    pytest.importorskip("trimesh")
     spec = bundled_place("lantern-court").scene
     scene = build_scene(spec)
     assert len(scene.mesh.triangles) == len(read_triangles(MESH))
@@ -221,7 +249,6 @@ def test_cameras_see_the_mesh_with_the_labels_of_the_annotation():
 
 
 def test_cameras_refuse_a_mesh_that_names_other_files(tmp_path):
-    pytest.importorskip("trimesh")
     file = write(tmp_path / "a.glb", floor(10.0))
     assert len(build_scene(SceneSpec(mesh=str(file))).mesh.triangles) == 2
     edit(file, lambda d: d["buffers"][0].update(uri="../other.bin"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import sidestep
 from sidestep.scenes.towns import make, resolve, resolve_town
 
 REFERENCE = "town:Alderwick@-30,-20,30,20"
@@ -92,3 +96,17 @@ def test_nothing_is_left_behind_when_nothing_can_be_written(folder, monkeypatch)
     monkeypatch.setattr(resolve.os, "replace", full)
     assert resolve_town(REFERENCE).regions
     assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_every_source_that_makes_towns_is_in_the_hash():
+    """What the folder imports of this project, and what that imports, apart from messages of errors."""
+    root = Path(sidestep.__file__).parent
+    hashed = {*Path(resolve.__file__).parent.glob("*.py"), *(Path(module.__file__) for module in resolve.MODULES)}
+    for path in hashed:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [f"{node.module}.{alias.name}" for alias in node.names] if names else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            files = [root.parent.joinpath(*name.split(".")).with_suffix(".py") for name in names]
+            used = {file for file in files if file.is_file() and file.is_relative_to(root)}
+            assert used - {root / "errors.py"} <= hashed, path

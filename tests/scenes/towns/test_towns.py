@@ -142,7 +142,7 @@ def test_routes_are_smooth_free_and_on_walkable_ground():
         assert free_mask(scene, part, 0.5).all()
 
 
-@pytest.mark.parametrize("which", ["straight_spots", "curve_spots", "crosswalk_spots"])
+@pytest.mark.parametrize("which", ["straight_routes", "curve_routes", "crosswalk_routes"])
 def test_a_robot_gets_through_every_spot(which):
     rng = np.random.default_rng(5)
     for seed in SEEDS:
@@ -174,15 +174,15 @@ def _closed_to_walkable(scene):
     return scene.model_copy(update={"regions": kept, "enclosed": True})
 
 
-def test_some_straight_spots_have_things_in_the_clear_sidewalk():
+def test_some_straight_routes_have_things_in_the_clear_sidewalk():
     town = make_town(0)
     cluttered = sum(len(side) for street in town.walks.clutter for side in street)
     assert cluttered > 300
 
 
-def test_crosswalk_spots_start_and_end_on_the_sidewalk():
+def test_crosswalk_routes_start_and_end_on_the_sidewalk():
     town = make_town(41)
-    for spot in town.crosswalk_spots()[:8]:
+    for spot in town.crosswalk_routes()[:8]:
         scene = town.window_along(spot.points, margin=4.0)
         on = {kind: _covered(scene, kind, spot.points) for kind in ("sidewalk", "ramp", "crosswalk")}
         assert on["sidewalk"][0]
@@ -202,8 +202,8 @@ def test_people_can_stand_where_objects_say():
     assert kinds == {"bench", "kiosk", "bus_stop", "shop_window", "door"}
     scene = compile_scene(town.window((-210, -210, 210, 210), solids_only=True))
     for kind in sorted(kinds):
-        places = np.array([thing.xy for thing in town.stand_points(kind)])
+        places = np.array([thing.xy for thing in town.standing_points(kind)])
         near = places[(np.abs(places) < 200).all(axis=1)]
         assert free_mask(scene, near, 0.2).mean() > 0.9
     with pytest.raises(UnknownName, match="did you mean 'bench'"):
-        town.stand_points("bnch")
+        town.standing_points("bnch")

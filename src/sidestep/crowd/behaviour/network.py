@@ -95,7 +95,9 @@ class Network:
     def _tree_of(self, start: int, limit: float) -> tuple[FloatArray, IntArray]:
         known = self._trees.get((start, limit))
         if known is None:
-            distance, before = dijkstra(self._matrix, indices=start, return_predecessors=True, limit=limit)
+            distance, before = dijkstra(  # type: ignore[call-overload]  # its stub does not know a single start
+                self._matrix, indices=start, return_predecessors=True, limit=limit
+            )
             known = self._trees[start, limit] = (distance.astype(np.float32), before)
             if len(self._trees) > TREES_KEPT:
                 self._trees.popitem(last=False)

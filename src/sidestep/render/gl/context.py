@@ -15,14 +15,14 @@ WITHOUT_WINDOW: dict[str, Any] = {"require": 330, "standalone": True, "backend":
 SOFTWARE = ("llvmpipe", "softpipe", "swrast", "software rasterizer")
 """Names of drivers that draw on the processor."""
 
-_kept = threading.local()
+_per_thread = threading.local()
 
 
 def open_context() -> Any:
     """The context of this thread; raises with a remedy where there can be none."""
-    context = getattr(_kept, "context", None)
+    context = getattr(_per_thread, "context", None)
     if context is None:
-        context = _kept.context = _make_context()
+        context = _per_thread.context = _make_context()
     return context
 
 

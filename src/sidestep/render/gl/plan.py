@@ -6,18 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sidestep.render.raster import layout as L
 from sidestep.render.raster.culling import cull_casters, cull_chunks, cull_instances, view_planes
-from sidestep.render.raster.frame import InstanceArrays, ModelArrays, StaticArrays
-from sidestep.render.raster.layout import (
-    COUNT_SIZE,
-    EYE,
-    INSTANCE,
-    LEVEL_FACE,
-    LEVEL_FACE_END,
-    OBJECT_COLUMNS,
-    OBJECTS,
-    SOURCE,
-)
+from sidestep.render.raster.layout import InstanceArrays, ModelArrays, StaticArrays
 from sidestep.types.base import FloatArray, IntArray
 
 
@@ -43,8 +34,8 @@ class Planner:
     def __init__(self, static: StaticArrays, models: ModelArrays) -> None:
         self._static, self._models = static, models
         self._planes = np.empty((6, 4))
-        self._counts = np.zeros(COUNT_SIZE, np.int64)
-        self._objects = np.empty((len(static.chunks) + 1, OBJECT_COLUMNS), np.int32)
+        self._counts = np.zeros(L.COUNT_SIZE, np.int64)
+        self._objects = np.empty((len(static.chunks) + 1, L.OBJECT_COLUMNS), np.int32)
 
     def aim(self, camera: FloatArray, width: int, height: int) -> None:
         """Look from ``camera`` (``pack_camera``)."""
@@ -54,44 +45,37 @@ class Planner:
     def chunks(self) -> IntArray:
         """Static chunks that may be seen, nearest first: what is behind them is then not shaded."""
         self._counts[:] = 0
-        cull_chunks(self._planes, self._static.chunks, self._static.boxes, self._objects, self._counts)
-        seen: IntArray = self._objects[: self._counts[OBJECTS], SOURCE]
-        boxes, eye = self._static.boxes[seen], self._camera[EYE : EYE + 3]
+        cull_chunks(self._planes, self._static, self._objects, self._counts)
+        seen: IntArray = self._objects[: self._counts[L.OBJECTS], L.SOURCE]
+        boxes, eye = self._static.boxes[seen], self._camera[L.EYE : L.EYE + 3]
         gap = np.maximum(np.maximum(boxes[:, :3] - eye, eye - boxes[:, 3:]), 0.0)
         picked: IntArray = seen[np.argsort((gap * gap).sum(axis=1), kind="stable")]
         return picked
 
     def instances(self, instances: InstanceArrays) -> Crowd:
         """Instances that may be seen."""
-        m = self._models
         self._make_room(len(instances.model))
-        cull_instances(
-            self._camera, self._planes, m.models, m.levels, m.heights, m.spheres, instances.model, instances.bones,
-            self._objects, self._counts,
-        )  # fmt: skip
+        cull_instances(self._camera, self._planes, self._models, instances, self._objects, self._counts)
         return self._by_level()
 
     def casters(self, instances: InstanceArrays, shadow_planes: FloatArray) -> Crowd:
         """Instances whose shadow may fall on the map between ``shadow_planes``."""
-        m = self._models
         self._make_room(len(instances.model))
-        cull_casters(
-            shadow_planes, m.models, m.levels, m.spheres, instances.model, instances.bones, self._objects, self._counts
-        )
+        cull_casters(shadow_planes, self._models, instances, self._objects, self._counts)
         return self._by_level()
 
     def _make_room(self, count: int) -> None:
         self._counts[:] = 0
         if len(self._objects) < count:
-            self._objects = np.empty((2 * count, OBJECT_COLUMNS), np.int32)
+            self._objects = np.empty((2 * count, L.OBJECT_COLUMNS), np.int32)
 
     def _by_level(self) -> Crowd:
-        found = self._objects[: self._counts[OBJECTS]]
-        found = found[np.argsort(found[:, SOURCE], kind="stable")]
-        levels, first, count = np.unique(found[:, SOURCE], return_index=True, return_counts=True)
+        found = self._objects[: self._counts[L.OBJECTS]]
+        found = found[np.argsort(found[:, L.SOURCE], kind="stable")]
+        levels, first, count = np.unique(found[:, L.SOURCE], return_index=True, return_counts=True)
         faces = self._models.levels[levels]
         calls = zip(
-            faces[:, LEVEL_FACE].tolist(), (faces[:, LEVEL_FACE_END] - faces[:, LEVEL_FACE]).tolist(),
+            faces[:, L.LEVEL_FACE].tolist(), (faces[:, L.LEVEL_FACE_END] - faces[:, L.LEVEL_FACE]).tolist(),
             first.tolist(), count.tolist(), strict=True,
         )  # fmt: skip
-        return Crowd(found[:, INSTANCE].copy(), tuple(Call(*call) for call in calls))
+        return Crowd(found[:, L.INSTANCE].copy(), tuple(Call(*call) for call in calls))

@@ -16,32 +16,16 @@ from sidestep.render.gl.context import UNITS, Features, Programs
 from sidestep.render.gl.plan import Crowd
 from sidestep.render.light import make_noise
 from sidestep.render.mesh import Scene3D
-from sidestep.render.packing import SOAK, check_material
-from sidestep.render.raster.frame import InstanceArrays, ModelArrays, StaticArrays
-from sidestep.render.raster.layout import CHUNK_CASTS, CHUNK_FACE, CHUNK_FACE_END
+from sidestep.render.packing import check_material, soak_table
+from sidestep.render.raster import layout as L
+from sidestep.render.raster.layout import InstanceArrays, ModelArrays, StaticArrays
 from sidestep.types.base import FloatArray, IntArray
 
-STATIC_LAYOUT = ("3f4 3f4 2f4 4f4 3f4 2i4", "in_place", "in_normal", "in_uv", "in_finish", "in_colour", "in_ids")
 STATIC_ROW = np.dtype(
-    [
-        ("place", "f4", 3),
-        ("normal", "f4", 3),
-        ("uv", "f4", 2),
-        ("finish", "f4", 4),
-        ("colour", "f4", 3),
-        ("ids", "i4", 2),
-    ]
+    [("place", "3f4"), ("normal", "3f4"), ("uv", "2f4"), ("finish", "4f4"), ("colour", "3f4"), ("ids", "2i4")]
 )
-MODEL_LAYOUT = ("3f4 3f4 2i4 2f4 2i4 2f4", "in_place", "in_normal", "in_bones", "in_weights", "in_ids", "in_coat")
 MODEL_ROW = np.dtype(
-    [
-        ("place", "f4", 3),
-        ("normal", "f4", 3),
-        ("bones", "i4", 2),
-        ("weights", "f4", 2),
-        ("ids", "i4", 2),
-        ("coat", "f4", 2),
-    ]
+    [("place", "3f4"), ("normal", "3f4"), ("bones", "2i4"), ("weights", "2f4"), ("ids", "2i4"), ("coat", "2f4")]
 )
 
 
@@ -75,10 +59,7 @@ def make_static(scene: Scene3D, static: StaticArrays, normals: FloatArray) -> St
     picked, kind, triangles = _split(static.triangles, faces)
     rows = np.zeros(len(picked), STATIC_ROW)
     rows["place"], rows["normal"], rows["ids"] = static.vertices[picked], normals[picked], kind[:, 1:]
-    soak = np.zeros(256, np.float32)
-    for semantic, share in SOAK.items():
-        soak[semantic] = share
-    rows["finish"][:, 2] = soak[kind[:, 1]]
+    rows["finish"][:, 2] = soak_table()[kind[:, 1]]
     for k, one in enumerate(materials):
         mine = kind[:, 0] == k
         rows["uv"][mine] = static.uv[picked[mine]] / one.size_m
@@ -87,7 +68,7 @@ def make_static(scene: Scene3D, static: StaticArrays, normals: FloatArray) -> St
             rows["finish"][mine, 3] = layers[int(edges[k])].index(k)
         else:
             rows["colour"][mine] = one.texture[0, 0]
-    chunk = np.repeat(np.arange(len(static.chunks)), np.diff(static.chunks[:, [CHUNK_FACE, CHUNK_FACE_END]])[:, 0])
+    chunk = np.repeat(np.arange(len(static.chunks)), np.diff(static.chunks[:, [L.CHUNK_FACE, L.CHUNK_FACE_END]])[:, 0])
     sided = np.array([one.two_sided for one in materials] or [False])
     tops = static.vertices[static.triangles, 2].max(axis=1, initial=-np.inf)
     groups = []
@@ -97,18 +78,18 @@ def make_static(scene: Scene3D, static: StaticArrays, normals: FloatArray) -> St
             if chosen.any():
                 starts = np.searchsorted(chunk[chosen], np.arange(len(static.chunks) + 1))
                 groups.append(StaticGroup(int(edge), two_sided, triangles[chosen], starts, tops[chosen]))
-    return StaticMesh(rows, tuple(groups), triangles[static.chunks[chunk, CHUNK_CASTS] != 0], layers)
+    return StaticMesh(rows, tuple(groups), triangles[static.chunks[chunk, L.CHUNK_CASTS] != 0], layers)
 
 
 def make_models(models: ModelArrays) -> tuple[NDArray[Any], IntArray]:
     """Rows (MODEL_ROW) of all levels of all models, and their triangles in the order of ``models.triangles``."""
-    coats, coat_of = np.unique(models.coat, axis=0, return_inverse=True)
-    faces = np.stack([models.semantic, models.slot, coat_of.reshape(-1)], axis=1).astype(np.int64)
+    finishes, finish_of = np.unique(models.finish, axis=0, return_inverse=True)
+    faces = np.stack([models.semantic, models.slot, finish_of.reshape(-1)], axis=1).astype(np.int64)
     picked, kind, triangles = _split(models.triangles, faces)
     rows = np.zeros(len(picked), MODEL_ROW)
     rows["place"], rows["normal"], rows["ids"] = models.vertices[picked], models.normals[picked], kind[:, :2]
-    rows["coat"] = coats[kind[:, 2]]
-    rows["bones"], rows["weights"] = models.hangs[picked], models.weights[picked]
+    rows["coat"] = finishes[kind[:, 2]]
+    rows["bones"], rows["weights"] = models.bone_indices[picked], models.weights[picked]
     return rows, triangles
 
 
@@ -158,7 +139,7 @@ class InstanceTable:
             self._texture.use(UNITS["table"])
 
 
-class GlWorld:
+class GlScene:
     """Buffers of one scene."""
 
     def __init__(
@@ -192,11 +173,11 @@ class GlWorld:
         array.filter = _filter(REPEAT_FILTER, "LINEAR")
         return array
 
-    def _vertex_array(self, program: Any, source: str, buffer: Any, layout: tuple[str, ...], indices: Any) -> Any:
+    def _vertex_array(self, program: Any, source: str, buffer: Any, row: np.dtype[Any], indices: Any) -> Any:
         key = (source, program.glo)
         if key not in self._arrays:
             self._arrays[key] = self._context.vertex_array(
-                program, [_present(program, buffer, layout)], indices, skip_errors=True
+                program, [_present(program, buffer, row)], indices, skip_errors=True
             )
         return self._arrays[key]
 
@@ -215,12 +196,12 @@ class GlWorld:
         for group, part in zip(self._groups, picked, strict=True):
             textured = group.edge > 1
             program = self._programs.get("static", ("TEXTURED", *features) if textured else features, pictures)
-            array = self._vertex_array(program, "static", self._vertices, STATIC_LAYOUT, self._indices)
+            array = self._vertex_array(program, "static", self._vertices, STATIC_ROW, self._indices)
             if textured:
                 self._pictures[group.edge].use(UNITS["pictures"])
                 if "edge" in program:
                     program["edge"].value = float(group.edge)
-            _cull(self._context, not group.two_sided)
+            cull_faces(self._context, not group.two_sided)
             if len(part):
                 array.render(vertices=part.size, first=first)
             first += part.size
@@ -233,7 +214,7 @@ class GlWorld:
     def cast_static(self) -> None:
         """What stands still, onto the shadow map: lower than it is, so that it does not shade itself."""
         program = self._programs.get("shadow_static")
-        array = self._vertex_array(program, "casters", self._vertices, STATIC_LAYOUT, self._casters)
+        array = self._vertex_array(program, "casters", self._vertices, STATIC_ROW, self._casters)
         if not self._caster_corners:
             return
         for side, lower, slope in (("back", 1.0, 2.0), ("front", 1.0, 1.0)):
@@ -251,9 +232,9 @@ class GlWorld:
     def _draw_crowd(self, program: Any, crowd: Crowd, table: InstanceTable) -> None:
         if not crowd.calls:
             return
-        array = self._vertex_array(program, "models", self._model_vertices, MODEL_LAYOUT, self._model_indices)
+        array = self._vertex_array(program, "models", self._model_vertices, MODEL_ROW, self._model_indices)
         table.use()
-        _cull(self._context, True)
+        cull_faces(self._context, True)
         if "bones" in program:
             program["bones"].value = table.bones
         for call in crowd.calls:
@@ -267,7 +248,7 @@ class GlWorld:
         if key not in self._arrays:
             self._arrays[key] = self._context.vertex_array(program, [])
         self._noise.use(UNITS["noise"])
-        _cull(self._context, False)
+        cull_faces(self._context, False)
         self._arrays[key].render(vertices=3)
 
 
@@ -284,20 +265,21 @@ def _pick(group: StaticGroup, chunks: IntArray, lowest: float | None) -> IntArra
     return high
 
 
-def _present(program: Any, buffer: Any, layout: tuple[str, ...]) -> tuple[Any, ...]:
-    """A vertex layout with padding in place of what the program does not use."""
-    types = layout[0].split()
-    kept, names = [], []
-    for kind, name in zip(types, layout[1:], strict=True):
-        if name in program:
-            kept.append(kind)
-            names.append(name)
+def _present(program: Any, buffer: Any, row: np.dtype[Any]) -> tuple[Any, ...]:
+    """The vertex layout of ``row``, with padding in place of what the program does not use."""
+    kinds, names = [], []
+    for name in row.names or ():
+        kind, (count,) = row[name].base.str[1:], row[name].shape
+        if f"in_{name}" in program:
+            kinds.append(f"{count}{kind}")
+            names.append(f"in_{name}")
         else:
-            kept.append(f"{4 * int(kind[0])}x1")
-    return (buffer, " ".join(kept), *names)
+            kinds.append(f"{4 * count}x1")
+    return (buffer, " ".join(kinds), *names)
 
 
-def _cull(context: Any, wanted: bool) -> None:
+def cull_faces(context: Any, wanted: bool) -> None:
+    """Whether faces that look away are left out from now on."""
     import moderngl
 
     (context.enable if wanted else context.disable)(moderngl.CULL_FACE)

@@ -4,6 +4,8 @@ linear RGB ``(S, S, 3)``; row 0 is at v = 0 (the foot of a wall), column 0 at u 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sidestep.types.base import BoolArray, FloatArray
@@ -39,7 +41,8 @@ def cells(size: int, across: int, seed: int, jitter: float = 0.9) -> tuple[Float
     points = (corner + 0.5 + jitter * (rng.random((across * across, 2)) - 0.5)) % across
     pixel = (np.arange(size) + 0.5) * across / size
     where = np.stack(np.meshgrid(pixel, pixel, indexing="ij"), -1).reshape(-1, 2)
-    distance, index = cKDTree(points, boxsize=across).query(where, k=2)
+    tree: Any = cKDTree(points, boxsize=np.full(2, across))
+    distance, index = tree.query(where, k=2)
     value = rng.random(across * across)[index[:, 0]]
     shape = (size, size)
     return distance[:, 0].reshape(shape), distance[:, 1].reshape(shape), value.reshape(shape)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.render.people import gait_kernels as kernel
-from sidestep.render.people.pose import PackedBones, PeopleState, pose_people
+from sidestep.render.people.pose import PeopleState
 from sidestep.render.people.wardrobe import Looks
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord
@@ -67,10 +67,8 @@ class PeopleAnimator:
         self, time: float, position: FloatArray, velocity: FloatArray, heading: FloatArray, present: BoolArray
     ) -> None:
         """Move on to ``time`` with the float32 positions (N, 2), velocities (N, 2) and headings (N,) of that moment."""
-        kernel.advance_gait(
-            self._track, _plain(position), _plain(velocity), _plain(heading), np.ascontiguousarray(present, np.bool_),
-            float(time) - self.time, self.looks.scale, self._start,
-        )  # fmt: skip
+        now = _movement(position, velocity, heading, present)
+        kernel.advance_gait(self._track, now, float(time) - self.time, self.looks.scale, self._start)
         self.time = float(time)
 
     @property
@@ -83,8 +81,9 @@ class PeopleAnimator:
         return _state(self.present, self._track, self.looks, self.time, gestures or Gestures())
 
 
-def _plain(values: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(values, np.float32)
+def _movement(position: FloatArray, velocity: FloatArray, heading: FloatArray, present: BoolArray) -> kernel.Movement:
+    x, v, h = (np.ascontiguousarray(values, np.float32) for values in (position, velocity, heading))
+    return kernel.Movement(x, v, h, np.ascontiguousarray(present, np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ class GaitTrack:
     """The gait of a whole episode, from :func:`track_gait`."""
 
     time: FloatArray  # (T,) s
-    columns: FloatArray  # (T, N, columns of kernels.gait_track)
+    columns: FloatArray  # (T, N, COLUMNS of ``gait_kernels``)
     looks: Looks
 
     @property
@@ -146,20 +145,14 @@ def track_gait(
         if np.shape(array) != shape:
             raise BadInput(f"track_gait: {name} has shape {np.shape(array)}, want {shape} as in the record")
     columns = np.zeros((t, n, kernel.COLUMNS))
-    kernel.track_gait(
-        columns, np.zeros((n, kernel.COLUMNS)), np.ascontiguousarray(time, np.float64), _plain(position),
-        _plain(velocity), _plain(heading), np.ascontiguousarray(present, np.bool_), looks.scale, _start_phase(looks),
-    )  # fmt: skip
-    return GaitTrack(np.asarray(time, np.float64), columns, looks)
-
-
-def poses_for(track: GaitTrack, index: int, gestures: Gestures | None = None) -> tuple[IntArray, PackedBones]:
-    """(columns of the people who are there, their bones (n, 17, 3, 4)) at a step of a record."""
-    return track.present(index), pose_people(track.state(index, gestures))
+    moves, state = _movement(position, velocity, heading, present), np.zeros((n, kernel.COLUMNS))
+    times = np.ascontiguousarray(time, np.float64)
+    kernel.track_gait(columns, state, times, moves, looks.scale, _start_phase(looks))
+    return GaitTrack(times, columns, looks)
 
 
 class GestureClock:
-    """Of N people. Both ways give the same times, so that a live camera and a film of the record agree."""
+    """When each of N people began the present gesture; live and from a record the times are the same."""
 
     def __init__(self, people: int) -> None:
         self._code: IntArray = np.zeros(people, np.int64)
@@ -171,7 +164,7 @@ class GestureClock:
         """What everybody does now; a ``head_yaw`` (float32) of 0 or NaN: the head goes where it likes."""
         self._since = np.where(code != self._code, time_s, self._since)
         self._code, self._time = code, time_s
-        self._head_yaw = _free_head_yaw(head_yaw)
+        self._head_yaw = np.where(head_yaw == 0.0, np.nan, head_yaw).astype(np.float32)
 
     @property
     def now(self) -> Gestures:
@@ -189,7 +182,3 @@ def recorded_gestures(record: EpisodeRecord) -> list[Gestures] | None:
         clock.advance(time_s, record.person_gesture[k].astype(np.int64), record.person_head_yaw[k])
         gestures.append(clock.now)
     return gestures
-
-
-def _free_head_yaw(head_yaw: FloatArray) -> FloatArray:
-    return np.where(head_yaw == 0.0, np.nan, head_yaw).astype(np.float32)

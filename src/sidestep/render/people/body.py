@@ -8,33 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from sidestep.errors import UnknownName
 from sidestep.render.loft import Part, Ring, box, join_parts, limb, mirrored, tube
 from sidestep.render.mesh import Model, Semantic
+from sidestep.render.people import skeleton as S
+from sidestep.render.people.gait_kernels import TOE_LIFT
 from sidestep.render.people.head import make_head
-from sidestep.render.people.skeleton import (
-    ANKLE_Z,
-    BONE_COUNT,
-    CHEST,
-    ELBOW_Z,
-    FOOT_L,
-    FOREARM_L,
-    HAND_L,
-    HEIGHTS,
-    KNEE_Z,
-    OTHER_SIDE,
-    PELVIS,
-    REST_HEIGHT,
-    SHIN_L,
-    SHOULDER_Z,
-    SPINE,
-    THIGH_L,
-    THIGH_R,
-    UPPER_ARM_L,
-    WRIST_Z,
-    rest_joints,
-)
-from sidestep.render.people.wardrobe import ACCESSORY, BOTTOM, OUTFIT_NAMES, OUTFITS, SHOES, SKIN, SLOTS, TOP, Outfit
+from sidestep.render.people.wardrobe import ACCESSORY, BOTTOM, OUTFITS, SHOES, SKIN, SLOTS, TOP, Outfit
 from sidestep.types.base import FloatArray, IntArray
 
 TORSO_SEGMENTS = (10, 6, 4)
@@ -46,8 +25,8 @@ BULK = {"short_sleeves": 0.0, "long_sleeves": 0.003, "jacket": 0.012, "coat": 0.
 def _trunk_bones(z: float) -> tuple[tuple[int, int], float]:
     """Pelvis up to 1.0 m, spine about 1.1 m, chest from 1.25 m on; linear between."""
     if z < 1.10:
-        return (PELVIS, SPINE), float(np.clip((1.10 - z) / 0.10, 0, 1))
-    return (SPINE, CHEST), float(np.clip((1.25 - z) / 0.15, 0, 1))
+        return (S.PELVIS, S.SPINE), float(np.clip((1.10 - z) / 0.10, 0, 1))
+    return (S.SPINE, S.CHEST), float(np.clip((1.25 - z) / 0.15, 0, 1))
 
 
 def make_torso(outfit: Outfit, level: int) -> list[Part]:
@@ -90,9 +69,9 @@ def make_torso(outfit: Outfit, level: int) -> list[Part]:
         trunk_ring(1.464, (0.060 + bulk / 2, 0.074 + bulk / 2, shoulder * 0.66 + bulk), 0, power=2.2),
         trunk_ring(1.492 + bulk * 1.5, (neck + 0.008, neck + 0.010, neck + 0.010), 1, power=2.0),
     ]
-    kept = [ring for ring in rings if ring is not None]
+    used = [ring for ring in rings if ring is not None]
     turn = 0.5 if level == 2 else 0.0  # four corners show more of a trunk than four edges
-    return [tube(kept, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]
+    return [tube(used, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(0.02, 0.0 if level < 2 else 0.05))]
 
 
 def _mix(seat: float, waist: float, z: float) -> float:
@@ -106,10 +85,10 @@ def _swing(vertices: FloatArray) -> tuple[IntArray, FloatArray]:
     depth = np.clip((0.96 - vertices[:, 2]) / 0.30, 0, 1)
     middle = np.abs(vertices[:, 1]) < 0.02
     share = np.where(middle, 0.5, 0.92 * depth)
-    first = np.where(vertices[:, 1] >= -0.02, THIGH_L, THIGH_R)
-    second = np.where(middle, THIGH_R, PELVIS)
+    first = np.where(vertices[:, 1] >= -0.02, S.THIGH_L, S.THIGH_R)
+    second = np.where(middle, S.THIGH_R, S.PELVIS)
     bones = np.stack([first, second], axis=1).astype(np.int32)
-    bones[depth == 0] = PELVIS
+    bones[depth == 0] = S.PELVIS
     return bones, np.stack([share, 1 - share], axis=1)
 
 
@@ -143,14 +122,14 @@ def _hanging(outfit: Outfit, level: int, top: float, hem: float, flare: float, s
         Ring((0, 0, hem + 0.02), inside.ahead - 0.012, inside.side - 0.012, (inside.behind or 0) - 0.012, slot, level=1)
     )
     turn = 0.5 if level == 2 else 0.0
-    return tube(rings, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(None, 0.0), hang=_swing)
+    return tube(rings, TORSO_SEGMENTS[level], level=level, turn=turn, caps=(None, 0.0), skinning=_swing)
 
 
 def make_bag(outfit: Outfit, level: int) -> list[Part]:
     """A backpack with straps, or a satchel at the right hip."""
     if outfit.bag == "backpack":
         back = outfit.build.chest[1] + BULK[outfit.top]
-        bones = (CHEST, CHEST)
+        bones = (S.CHEST, S.CHEST)
         shape = ((1.06, 0.050, 0.125, 0), (1.09, 0.085, 0.150, 2), (1.25, 0.090, 0.150, 1), (1.38, 0.070, 0.135, 2),
                  (1.425, 0.035, 0.100, 0))  # fmt: skip
         rings = [
@@ -166,13 +145,13 @@ def make_bag(outfit: Outfit, level: int) -> list[Part]:
                     (front * 1.03, side, 1.31),
                     (front * 0.6, side * 1.7, 1.13),
                 )
-                parts.append(limb((-0.01, side, 1.474), over, (0.018, 0.016), ACCESSORY, CHEST, 3))
-                parts.append(limb(over, chest, (0.016, 0.016), ACCESSORY, CHEST, 3))
-                parts.append(limb(chest, end, (0.016, 0.014), ACCESSORY, SPINE, 3))
+                parts.append(limb((-0.01, side, 1.474), over, (0.018, 0.016), ACCESSORY, S.CHEST, 3))
+                parts.append(limb(over, chest, (0.016, 0.016), ACCESSORY, S.CHEST, 3))
+                parts.append(limb(chest, end, (0.016, 0.014), ACCESSORY, S.SPINE, 3))
         return parts
     if outfit.bag == "satchel" and level < 2:
         y = -(outfit.build.seat[2] + BULK[outfit.top] + 0.055)
-        parts = [box((0.03, y, 0.93), (0.27, 0.075, 0.20), ACCESSORY, PELVIS, 0.92)]
+        parts = [box((0.03, y, 0.93), (0.27, 0.075, 0.20), ACCESSORY, S.PELVIS, 0.92)]
         if level == 0:
             parts += _satchel_strap(outfit, y)
         return parts
@@ -192,7 +171,7 @@ def _satchel_strap(outfit: Outfit, bag_y: float) -> list[Part]:
             (middle, -left * 0.1, 1.25),
             (middle * 0.3, bag_y, 1.02),
         )
-        for a, b, bone in zip(points[:-1], points[1:], (CHEST, CHEST, SPINE), strict=True):
+        for a, b, bone in zip(points[:-1], points[1:], (S.CHEST, S.CHEST, S.SPINE), strict=True):
             parts.append(limb(a, b, width, ACCESSORY, bone, 3))
     return parts
 
@@ -200,8 +179,6 @@ def _satchel_strap(outfit: Outfit, bag_y: float) -> list[Part]:
 ARM_SEGMENTS = (7, 4, 3)
 LEG_SEGMENTS = (7, 4, 3)
 SHOE_SEGMENTS = (8, 4, 4)
-HEEL_X, BALL_X, TOE_X, TOE_LIFT = -0.075, 0.125, 0.180, 0.020
-"""The sole in metres from the ankle, which the gait rolls over; the shoe below lies inside these points."""
 
 
 def make_arm(outfit: Outfit, level: int) -> list[Part]:
@@ -209,7 +186,7 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
     y, k = outfit.build.shoulder, outfit.build.limb
     bulky = {"jacket": 0.009, "coat": 0.011, "long_sleeves": 0.004, "short_sleeves": 0.0}[outfit.top]
     long_sleeve = outfit.top != "short_sleeves"
-    upper, elbow = (UPPER_ARM_L, UPPER_ARM_L), (UPPER_ARM_L, FOREARM_L)
+    upper, elbow = (S.UPPER_ARM_L, S.UPPER_ARM_L), (S.UPPER_ARM_L, S.FOREARM_L)
     x = -0.01
 
     def arm_ring(z: float, r: float, bones: tuple[int, int], weight: float, keep: int, slot: int = TOP) -> Ring:
@@ -218,34 +195,39 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
 
     sleeve = TOP if long_sleeve else SKIN
     rings = [
-        arm_ring(SHOULDER_Z + 0.022, 0.028, upper, 1, 0),
-        arm_ring(SHOULDER_Z + 0.004, 0.046, upper, 1, 2),
-        arm_ring(SHOULDER_Z - 0.040, 0.055, upper, 1, 0),
-        arm_ring(SHOULDER_Z - 0.110, 0.053, upper, 1, 1),
+        arm_ring(S.SHOULDER_Z + 0.022, 0.028, upper, 1, 0),
+        arm_ring(S.SHOULDER_Z + 0.004, 0.046, upper, 1, 2),
+        arm_ring(S.SHOULDER_Z - 0.040, 0.055, upper, 1, 0),
+        arm_ring(S.SHOULDER_Z - 0.110, 0.053, upper, 1, 1),
     ]
     if not long_sleeve:
-        hem = SHOULDER_Z - 0.185
+        hem = S.SHOULDER_Z - 0.185
         cut = Ring((x, y, hem), k * 0.059, k * 0.055, slot=TOP, bones=upper, level=2, crease=True)
         rings += [cut, Ring((x, y, hem), k * 0.046, k * 0.043, slot=SKIN, bones=upper, level=1, crease=True)]
     rings += [
-        arm_ring(ELBOW_Z + 0.035, 0.043, elbow, 0.8, 0, sleeve),
-        arm_ring(ELBOW_Z, 0.042, elbow, 0.5, 2, sleeve),
-        arm_ring(ELBOW_Z - 0.035, 0.043, elbow, 0.2, 0, sleeve),
-        arm_ring(ELBOW_Z - 0.085, 0.042, elbow, 0.0, 0, sleeve),
+        arm_ring(S.ELBOW_Z + 0.035, 0.043, elbow, 0.8, 0, sleeve),
+        arm_ring(S.ELBOW_Z, 0.042, elbow, 0.5, 2, sleeve),
+        arm_ring(S.ELBOW_Z - 0.035, 0.043, elbow, 0.2, 0, sleeve),
+        arm_ring(S.ELBOW_Z - 0.085, 0.042, elbow, 0.0, 0, sleeve),
     ]
     if long_sleeve:
         cuff = k * 0.033 + bulky * 0.8
-        wrist = (FOREARM_L, FOREARM_L)
+        wrist = (S.FOREARM_L, S.FOREARM_L)
         rings += [
-            Ring((x, y, WRIST_Z + 0.015), cuff, cuff, slot=TOP, bones=wrist, level=2, crease=True),
-            Ring((x, y, WRIST_Z + 0.015), k * 0.026, k * 0.022, slot=SKIN, bones=wrist, level=0),
+            Ring((x, y, S.WRIST_Z + 0.015), cuff, cuff, slot=TOP, bones=wrist, level=2, crease=True),
+            Ring((x, y, S.WRIST_Z + 0.015), k * 0.026, k * 0.022, slot=SKIN, bones=wrist, level=0),
         ]
     rings += _hand_rings(x, y, k, level)
     parts = [tube(rings, ARM_SEGMENTS[level], level=level, caps=(0.010, 0.008) if level < 2 else (None, 0.03))]
     if level == 0:
         parts.append(
             limb(
-                (x + 0.026, y, WRIST_Z - 0.03), (x + 0.052, y - 0.012, WRIST_Z - 0.092), (0.013, 0.010), SKIN, HAND_L, 3
+                (x + 0.026, y, S.WRIST_Z - 0.03),
+                (x + 0.052, y - 0.012, S.WRIST_Z - 0.092),
+                (0.013, 0.010),
+                SKIN,
+                S.HAND_L,
+                3,
             )
         )
     return parts
@@ -253,13 +235,13 @@ def make_arm(outfit: Outfit, level: int) -> list[Part]:
 
 def _hand_rings(x: float, y: float, k: float, level: int) -> list[Ring]:
     """A hand like a mitten, palm towards the thigh, with a slight curl of the fingers."""
-    wrist, hand = (FOREARM_L, HAND_L), (HAND_L, HAND_L)
+    wrist, hand = (S.FOREARM_L, S.HAND_L), (S.HAND_L, S.HAND_L)
     shape = (
-        (WRIST_Z, 0.027 * k, 0.021 * k, 0.0, wrist, 0.5, 1),
-        (WRIST_Z - 0.035, 0.038, 0.018, 0.002, hand, 1.0, 0),
-        (WRIST_Z - 0.085, 0.042, 0.017, 0.004, hand, 1.0, 2),
-        (WRIST_Z - 0.130, 0.036, 0.013, -0.002, hand, 1.0, 0),
-        (WRIST_Z - 0.165, 0.024, 0.010, -0.012, hand, 1.0, 1),
+        (S.WRIST_Z, 0.027 * k, 0.021 * k, 0.0, wrist, 0.5, 1),
+        (S.WRIST_Z - 0.035, 0.038, 0.018, 0.002, hand, 1.0, 0),
+        (S.WRIST_Z - 0.085, 0.042, 0.017, 0.004, hand, 1.0, 2),
+        (S.WRIST_Z - 0.130, 0.036, 0.013, -0.002, hand, 1.0, 0),
+        (S.WRIST_Z - 0.165, 0.024, 0.010, -0.012, hand, 1.0, 1),
     )
     return [
         Ring((x, y + shift, z), ahead, side, slot=SKIN, bones=bones, weight=weight, level=keep)
@@ -270,7 +252,7 @@ def _hand_rings(x: float, y: float, k: float, level: int) -> list[Ring]:
 def make_leg(outfit: Outfit, level: int) -> list[Part]:
     """The left leg with its shoe. Trousers end over the shoe, shorts above the knee; under a skirt legs are bare."""
     y, k = outfit.build.hip, outfit.build.limb
-    thigh, knee, hip = (THIGH_L, THIGH_L), (THIGH_L, SHIN_L), (THIGH_L, PELVIS)
+    thigh, knee, hip = (S.THIGH_L, S.THIGH_L), (S.THIGH_L, S.SHIN_L), (S.THIGH_L, S.PELVIS)
     long = outfit.legs == "trousers"
     cloth = BOTTOM if long else SKIN
     loose = 0.006 if long else 0.0
@@ -296,17 +278,19 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
     else:
         rings.append(leg_ring(0.620, 0.070 * slim, 0.068 * slim, thigh, 1.0, 0))
     rings += [
-        leg_ring(KNEE_Z + 0.055, 0.060, 0.056, knee, 0.85, 0),
-        leg_ring(KNEE_Z, 0.058, 0.052, knee, 0.5, 2),
-        leg_ring(KNEE_Z - 0.060, 0.050, 0.056, knee, 0.12, 0),
+        leg_ring(S.KNEE_Z + 0.055, 0.060, 0.056, knee, 0.85, 0),
+        leg_ring(S.KNEE_Z, 0.058, 0.052, knee, 0.5, 2),
+        leg_ring(S.KNEE_Z - 0.060, 0.050, 0.056, knee, 0.12, 0),
         leg_ring(0.350, 0.046, 0.064, knee, 0.0, 1),
         leg_ring(0.220, 0.042, 0.048, knee, 0.0, 0),
     ]
-    shin = (SHIN_L, SHIN_L)
+    shin = (S.SHIN_L, S.SHIN_L)
     if long:
         rings += [
             Ring((-0.006, y, 0.125), 0.050, 0.050, 0.054, slot=BOTTOM, bones=shin, level=0),
-            Ring((-0.006, y, 0.058), 0.055, 0.053, 0.058, slot=BOTTOM, bones=(SHIN_L, FOOT_L), weight=0.75, level=2),
+            Ring(
+                (-0.006, y, 0.058), 0.055, 0.053, 0.058, slot=BOTTOM, bones=(S.SHIN_L, S.FOOT_L), weight=0.75, level=2
+            ),
         ]
     else:
         rings.append(Ring((-0.004, y, 0.075), 0.034 * k, 0.032 * k, 0.036 * k, slot=SKIN, bones=shin, level=2))
@@ -318,18 +302,18 @@ def make_leg(outfit: Outfit, level: int) -> list[Part]:
 
 def _make_shoe(y: float, level: int) -> Part:
     """Outlines from the sole up; the sole is flat to the ball and rises towards the toe."""
-    foot, x = (FOOT_L, FOOT_L), 0.05
+    foot, x = (S.FOOT_L, S.FOOT_L), 0.05
     shape = (  # z, ahead, behind, side, squareness, keep
         (0.000, 0.124, 0.120, 0.042, 2.6, 2),
         (0.022, 0.129, 0.124, 0.047, 2.6, 0),
         (0.042, 0.120, 0.122, 0.046, 2.4, 1),
         (0.066, 0.060, 0.116, 0.040, 2.2, 0),
-        (ANKLE_Z + 0.012, 0.045, 0.055, 0.034, 2.0, 2),
+        (S.ANKLE_Z + 0.012, 0.045, 0.055, 0.034, 2.0, 2),
     )
     rings = []
     for z, ahead, behind, side, power, keep in shape:
-        lift = TOE_LIFT if z < 0.03 else TOE_LIFT * 0.5 if z < ANKLE_Z else 0.0
-        middle = x if z < ANKLE_Z else 0.0
+        lift = TOE_LIFT if z < 0.03 else TOE_LIFT * 0.5 if z < S.ANKLE_Z else 0.0
+        middle = x if z < S.ANKLE_Z else 0.0
         crease = z == 0.022
         rings.append(Ring((middle, y, z), ahead, side, behind, SHOES, foot, 1.0, keep, power, 0.0, lift, crease))
     return tube(rings, SHOE_SEGMENTS[level], level=level, caps=(0.0 if level < 2 else None, 0.004))
@@ -340,7 +324,7 @@ REACH = 1.15  # m at rest height: half a running stride behind the body, with th
 
 
 def _both_sides(parts: list[Part]) -> list[Part]:
-    return parts + [mirrored(part, OTHER_SIDE) for part in parts]
+    return parts + [mirrored(part, S.OTHER_SIDE) for part in parts]
 
 
 def make_person_model(outfit: Outfit) -> Model:
@@ -353,8 +337,8 @@ def make_person_model(outfit: Outfit) -> Model:
         levels.append(mesh)
         bones.append(bone)
         weights.append(weight)
-    scale = HEIGHTS[1] / REST_HEIGHT
-    return Model(tuple(levels), tuple(bones), tuple(weights), BONE_COUNT, SLOTS, REST_HEIGHT, REACH * scale)
+    scale = S.HEIGHTS[1] / S.REST_HEIGHT
+    return Model(tuple(levels), tuple(bones), tuple(weights), S.BONE_COUNT, SLOTS, S.REST_HEIGHT, REACH * scale)
 
 
 @cache
@@ -366,13 +350,6 @@ def person_models() -> tuple[Model, ...]:
 @cache
 def person_joints() -> FloatArray:
     """(models, 17, 3) float64: joints of the rest poses, in the order of ``OUTFIT_NAMES``."""
-    joints = np.stack([rest_joints(outfit.build.shoulder, outfit.build.hip) for outfit in OUTFITS])
+    joints = np.stack([S.rest_joints(outfit.build.shoulder, outfit.build.hip) for outfit in OUTFITS])
     joints.setflags(write=False)
     return joints
-
-
-def find_outfit(name: str) -> int:
-    """Index of a model by its name."""
-    if name not in OUTFIT_NAMES:
-        raise UnknownName("outfit", name, OUTFIT_NAMES)
-    return OUTFIT_NAMES.index(name)

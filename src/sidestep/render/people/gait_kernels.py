@@ -1,14 +1,20 @@
-"""Kernels of the gait: stride, step width and foot positions of somebody who walks or runs at a speed, and the track
+"""Kernels of the gait: stride, step width and foot positions of a person who walks or runs at a speed, and the track
 of phase, heading and planted feet over time from positions, velocities and headings up to now.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sidestep.kernels.approx import atan2_64, sincos64, wrap_angle
 from sidestep.kernels.jit import inlined, kernel
 
+Array = NDArray[Any]
+FootPoint = tuple[float, float, float]
+"""x, y and yaw of a foot."""
 ANKLE = 0.085
 HEEL_X, BALL_X, TOE_X, TOE_LIFT = -0.075, 0.125, 0.180, 0.020
 STRIDE = 1.184  # m at 1 m/s; stride = STRIDE · sqrt(speed): 1.35 m at 1.3 m/s, 2.05 m at 3 m/s
@@ -19,27 +25,27 @@ STANCE_AHEAD = 0.45  # share of the stance before the foot is under the body
 
 
 @inlined
-def smooth(x):
+def smooth(x: float) -> float:
     """0 below 0, 1 above 1, x² (3 - 2 x) between."""
     t = 0.0 if x < 0.0 else (1.0 if x > 1.0 else x)
     return t * t * (3.0 - 2.0 * t)
 
 
 @inlined
-def gait_speed(speed, turn_rate):
+def gait_speed(speed: float, turn_rate: float) -> Any:
     """The speed that sets the gait, m/s: walking and turning together."""
     turning = TURN_RADIUS * turn_rate
     return np.sqrt(speed * speed + turning * turning) + 1e-9
 
 
 @inlined
-def stride_length(speed):
+def stride_length(speed: float) -> Any:
     """Length of two steps in m of a body of 1.75 m."""
     return STRIDE * np.sqrt(speed)
 
 
 @inlined
-def roll(pitch):
+def roll(pitch: float) -> tuple[float, float]:
     """(x, z) of the ankle from where it is when the foot lies flat, as the sole rolls by ``pitch`` (toes down > 0)."""
     if pitch <= 0.0:
         s, c = sincos64(pitch)
@@ -57,51 +63,74 @@ def roll(pitch):
     return x, z
 
 
+class Gait(NamedTuple):
+    """Steady motion of a body of 1.75 m."""
+
+    speed: float  # m/s
+    travel: float  # rad: direction of motion from the heading
+    turn_rate: float  # rad/s
+    pace: float  # m/s: the speed that sets the gait
+    period: float  # s
+    active: float  # 0 … 1: how much of a gait there is
+    run: float  # 0 … 1: how much of it is running
+    duty: float  # share of the period that a foot stands
+    width: float  # m from the middle to a foot
+
+
+class FootRoll(NamedTuple):
+    """How a foot rolls over and swings: angles at landing and at push-off (rad), and clearance in the swing (m)."""
+
+    heel: float
+    push: float
+    clear: float
+
+
 @inlined
-def stance_point(tau, side, width, speed, travel, turn_rate):
+def stance_point(tau: float, side: float, gait: Gait) -> FootPoint:
     """(x, y, yaw) of the flat foot in the body's frame, ``tau`` s after it was beside the body."""
-    s, c = sincos64(-turn_rate * tau)
-    st, ct = sincos64(travel - 0.5 * turn_rate * tau)
-    x = -s * side * width - speed * tau * ct
-    y = c * side * width - speed * tau * st
-    return x, y, -turn_rate * tau + side * 0.10
+    s, c = sincos64(-gait.turn_rate * tau)
+    st, ct = sincos64(gait.travel - 0.5 * gait.turn_rate * tau)
+    x = -s * side * gait.width - gait.speed * tau * ct
+    y = c * side * gait.width - gait.speed * tau * st
+    return x, y, -gait.turn_rate * tau + side * 0.10
 
 
 @inlined
-def gait_shape(speed, turn_rate):
-    """(pace, period in s, how much of a gait there is, how much of it is running, duty, foot to middle in m)."""
+def make_gait(speed: float, travel: float, turn_rate: float) -> Gait:
+    """The gait of a body of 1.75 m that moves so."""
     pace = gait_speed(speed, turn_rate)
     active = smooth((pace - 0.03) / 0.45)
     run = smooth((pace - RUN_FROM) / 0.4)
     duty = 0.64 - 0.03 * min(pace, RUN_FROM) - 0.19 * run
-    return pace, stride_length(pace) / pace, active, run, duty, STAND_WIDTH - 0.030 * active - 0.025 * run
+    width = STAND_WIDTH - 0.030 * active - 0.025 * run
+    return Gait(speed, travel, turn_rate, pace, stride_length(pace) / pace, active, run, duty, width)
 
 
 @inlined
 def foot_position(
-    phase, side, speed, travel, turn_rate, period, duty, width, heel, push, clear, run, planted, px, py, pyaw
-):
-    """(x, y, z of the ankle, yaw, pitch of the foot) in the body's frame. ``planted``: the foot stands, or left the
-    ground, at (px, py, pyaw) in that frame; otherwise where steady motion would have it."""
+    phase: float, side: float, gait: Gait, rolling: FootRoll, planted: FootPoint
+) -> tuple[float, float, float, float, float]:
+    """(x, y, z of the ankle, yaw, pitch of the foot) in the body's frame. ``planted`` is where the foot stands, or left
+    the ground, in that frame; if it is NaN, where steady motion would have it."""
+    (px, py, pyaw), (heel, push, clear) = planted, rolling
+    period, duty, run, known = gait.period, gait.duty, gait.run, px == px
     if phase < duty:
         share = phase / duty
         pitch = -heel * (1.0 - share / 0.14) if share < 0.14 else 0.0
         if share > 0.55:
             late = (share - 0.55) / 0.45
             pitch = push * late * np.sqrt(late)
-        if not planted:
-            px, py, pyaw = stance_point((phase - STANCE_AHEAD * duty) * period, side, width, speed, travel, turn_rate)
+        if not known:
+            px, py, pyaw = stance_point((phase - STANCE_AHEAD * duty) * period, side, gait)
         dx, dz = roll(pitch)
         s, c = sincos64(pyaw)
         return px + c * dx, py + s * dx, ANKLE + dz, pyaw, pitch
     t = (phase - duty) / (1.0 - duty)
     early = 1.0 - t
     swing = period * (1.0 - duty)
-    if not planted:
-        px, py, pyaw = stance_point(
-            (1.0 - STANCE_AHEAD) * duty * period + t * swing, side, width, speed, travel, turn_rate
-        )  # fmt: skip
-    lx, ly, lyaw = stance_point(-STANCE_AHEAD * duty * period - early * swing, side, width, speed, travel, turn_rate)
+    if not known:
+        px, py, pyaw = stance_point((1.0 - STANCE_AHEAD) * duty * period + t * swing, side, gait)
+    lx, ly, lyaw = stance_point(-STANCE_AHEAD * duty * period - early * swing, side, gait)
     step = np.sqrt((lx - px) ** 2 + (ly - py) ** 2) + 0.1 * abs(lyaw - pyaw)
     d0, _ = roll(push)
     d1, _ = roll(-heel)
@@ -118,6 +147,15 @@ def foot_position(
     return px + (lx - px) * ease, py + (ly - py) * ease, ANKLE + dz + height, pyaw + (lyaw - pyaw) * ease, pitch
 
 
+class Movement(NamedTuple):
+    """Where N people are and how they move at one moment, or at T moments."""
+
+    position: Array  # (…, N, 2) float32, m
+    velocity: Array  # (…, N, 2) float32, m/s
+    heading: Array  # (…, N) float32, rad
+    present: Array  # (…, N) bool
+
+
 X, Y, HEADING, SPEED, TRAVEL, TURN_RATE, PHASE, HEAD_YAW, VX, VY, PRESENT, FEET = range(12)
 COLUMNS = FEET + 6  # FEET: x, y, yaw of the left foot, then of the right one, in the world
 SPEED_TIME = 0.20  # s, of the filters
@@ -125,7 +163,7 @@ TURN_TIME = 0.20
 HEADING_TIME, HEADING_TIME_STILL = 0.12, 0.45
 HEAD_TIME = 0.10
 MAX_TURN = 4.0  # rad/s
-MAX_CADENCE = 2.2  # cycles/s: a jump in the record is no dance
+MAX_CADENCE = 2.2  # cycles/s: a jump in the record must not make the legs whirl
 SETTLE_CADENCE = 0.8  # cycles/s of a step that only closes the feet
 SETTLE_FROM = 0.06  # m that a foot may be from where it belongs
 MAX_DRIFT = 0.50  # m, at 1.75 m tall: a body that jumps drags its feet along
@@ -133,20 +171,19 @@ MAX_LEAD = 1.0  # rad, that the head looks ahead of a turning body
 
 
 @inlined
-def due_foot(row, k, scale):
+def due_foot(row: Array, k: int, scale: float) -> FootPoint:
     """(x, y, yaw) in the world where steady motion would have foot k now, or where it would have left the ground."""
-    _, period, _, _, duty, width = gait_shape(row[SPEED] / scale, row[TURN_RATE])
+    gait = make_gait(row[SPEED] / scale, row[TRAVEL], row[TURN_RATE])
     share = row[PHASE] + 0.5 * k
     share -= np.floor(share)
     side = 1.0 - 2.0 * k
-    tau = (share - STANCE_AHEAD * duty) * period
-    x, y, yaw = stance_point(tau, side, width, row[SPEED] / scale, row[TRAVEL], row[TURN_RATE])
+    x, y, yaw = stance_point((share - STANCE_AHEAD * gait.duty) * gait.period, side, gait)
     s, c = sincos64(row[HEADING])
     return row[X] + scale * (c * x - s * y), row[Y] + scale * (s * x + c * y), row[HEADING] + yaw
 
 
 @inlined
-def plant_feet(row, before, scale):
+def plant_feet(row: Array, before: float, scale: float) -> None:
     """Plant each foot that has landed since the phase was ``before``; drag along one that is left too far behind."""
     for k in range(2):
         x, y, yaw = due_foot(row, k, scale)
@@ -162,8 +199,8 @@ def plant_feet(row, before, scale):
 
 
 @inlined
-def settling(row, pace, scale):
-    """Cadence in cycles/s of the step that closes the feet of somebody who moves no more; 0 if they are together."""
+def settling(row: Array, pace: float, scale: float) -> float:
+    """Cadence in cycles/s of the step that closes the feet of a person who has stopped; 0 if they are together."""
     still = 1.0 - smooth((pace - 0.05) / 0.15)
     s, c = sincos64(row[HEADING])
     worst = 0.0
@@ -175,15 +212,16 @@ def settling(row, pace, scale):
 
 
 @kernel
-def advance_gait(state, position, velocity, heading, present, dt, scale, start_phase):
+def advance_gait(state: Array, now: Movement, dt: float, scale: Array, start_phase: Array) -> None:
     """One step of ``state`` (N, COLUMNS) to the positions, velocities and headings of the next moment."""
+    position, velocity = now.position, now.velocity
     for n in range(len(state)):
         row = state[n]
-        if not present[n]:
+        if not now.present[n]:
             row[PRESENT] = 0.0
             continue
         x, y, vx, vy = float(position[n, 0]), float(position[n, 1]), float(velocity[n, 0]), float(velocity[n, 1])
-        wished = float(heading[n])
+        wished = float(now.heading[n])
         appears = row[PRESENT] == 0.0
         before = row[PHASE]
         if appears:
@@ -215,11 +253,12 @@ def advance_gait(state, position, velocity, heading, present, dt, scale, start_p
 
 
 @kernel
-def track_gait(track, state, time, position, velocity, heading, present, scale, start_phase):
+def track_gait(track: Array, state: Array, time: Array, moves: Movement, scale: Array, start_phase: Array) -> None:
     """``advance_gait`` over a whole episode; ``track`` (T, N, COLUMNS) gets the state of every moment."""
     for t in range(len(track)):
         dt = time[t] - time[t - 1] if t > 0 else 0.0
-        advance_gait(state, position[t], velocity[t], heading[t], present[t], dt, scale, start_phase)
+        now = Movement(moves.position[t], moves.velocity[t], moves.heading[t], moves.present[t])
+        advance_gait(state, now, dt, scale, start_phase)
         for n in range(len(state)):
             for k in range(COLUMNS):
                 track[t, n, k] = state[n, k]

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.render.people.body import person_joints
+from sidestep.render.people.pose_kernels import PeopleArrays, PoseScratch
 from sidestep.render.people.pose_kernels import pose_people as _pose_people
 from sidestep.render.people.skeleton import BONE_COUNT, GESTURES, gesture_table
 from sidestep.types.base import FloatArray, IntArray
@@ -44,16 +45,11 @@ class PeopleState:
 
     def __post_init__(self) -> None:
         n = len(self.model)
-        defaults: dict[str, tuple[Any, Any]] = {
-            "position": (np.float64, None), "heading": (np.float64, None), "speed": (np.float64, None),
-            "phase": (np.float64, None), "model": (np.int64, None), "scale": (np.float64, 1.0),
-            "travel": (np.float64, 0.0), "turn_rate": (np.float64, 0.0), "head_yaw": (np.float64, 0.0),
-            "gesture": (np.int64, 0),
-            "gesture_time": (np.float64, 0.0), "gesture_left": (np.float64, 1e9), "idle": (np.float64, 0.0),
-            "feet": (np.float64, np.nan),
-        }  # fmt: skip
-        for name, (dtype, default) in defaults.items():
-            value = getattr(self, name)
+        required: dict[str, Any] = dict.fromkeys(("position", "heading", "speed", "phase", "model"))
+        optional = dict.fromkeys(("travel", "turn_rate", "head_yaw", "gesture_time", "idle"), 0.0)
+        optional |= {"scale": 1.0, "gesture": 0, "gesture_left": 1e9, "feet": np.nan}
+        for name, default in (required | optional).items():
+            value, dtype = getattr(self, name), np.int64 if name in ("model", "gesture") else np.float64
             shape = {"position": (n, 2), "feet": (n, 2, 3)}.get(name, (n,))
             array = np.full(shape, default, dtype) if value is None else np.ascontiguousarray(value, dtype)
             if array.shape != shape:
@@ -73,10 +69,7 @@ def pose_people(state: PeopleState, out: FloatArray | None = None, joints: Float
     gesture = state.gesture
     if gesture is not None and len(gesture) and not (gesture.min() >= 0 and gesture.max() < len(GESTURES)):
         raise BadInput(f"PeopleState.gesture must lie in 0 … {len(GESTURES) - 1}: {', '.join(GESTURES)}")
-    scratch = np.empty((BONE_COUNT, 3, 4)), np.empty(12), np.empty((2, 3))
-    _pose_people(
-        bones, *scratch, joints, state.model, state.scale, state.position, state.heading, state.speed, state.travel,
-        state.turn_rate, state.phase, state.head_yaw, gesture, state.gesture_time, state.gesture_left, state.idle,
-        state.feet, float(state.time), table,
-    )  # fmt: skip
+    people = PeopleArrays(*(getattr(state, name) for name in PeopleArrays._fields))
+    scratch = PoseScratch(np.empty((BONE_COUNT, 3, 4)), np.empty(12), np.empty((2, 3)))
+    _pose_people(bones, people, joints, table, float(state.time), scratch)
     return bones

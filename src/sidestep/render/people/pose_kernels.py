@@ -1,23 +1,57 @@
 """Bone matrices of many people at once: legs by inverse kinematics over the gait, arms and head by angles.
 
 Lengths inside are those of a body of 1.75 m; a person's scale multiplies the result. The feet follow
-``kernels.gait_steps``; the pelvis is as high as both legs can reach.
+``gait_kernels``; the pelvis is as high as both legs can reach.
 """
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sidestep.kernels.approx import PI, sincos64, wrap_angle
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.render.people.gait_kernels import RUN_FROM, foot_position, gait_shape, gait_speed, smooth
+from sidestep.render.people.gait_kernels import RUN_FROM, Array, FootRoll, Gait, foot_position, make_gait, smooth
 
+Vector = tuple[float, float, float]
+Foot = tuple[float, float, float, float, float]
+"""x, y, z of the ankle, yaw and pitch of the foot."""
 THIGH, SHIN = 0.430, 0.400
 REACH = 0.996 * (THIGH + SHIN)
 CHANNELS = 17  # of a gesture: six of the left arm, six of the right arm, head yaw, pitch, roll, trunk yaw, pitch
 MAX_HEAD_YAW = 80.0 * PI / 180.0
 
 
+class PeopleArrays(NamedTuple):
+    """What sets the pose of N people, see ``PeopleState``."""
+
+    model: Array  # (N,) int64
+    scale: Array
+    position: Array  # (N, 2)
+    heading: Array
+    speed: Array
+    travel: Array
+    turn_rate: Array
+    phase: Array
+    head_yaw: Array
+    gesture: Array  # (N,) int64
+    gesture_time: Array
+    gesture_left: Array
+    idle: Array
+    feet: Array  # (N, 2, 3)
+
+
+class PoseScratch(NamedTuple):
+    """Bones of one person in the frame of the body, angles of the arms, planted feet in that frame."""
+
+    frame: Array  # (17, 3, 4)
+    angles: Array  # (12,)
+    feet: Array  # (2, 3)
+
+
 @inlined
-def set_rotation(frame, bone, yaw, pitch, roll_angle):
+def set_rotation(frame: Array, bone: int, yaw: float, pitch: float, roll_angle: float) -> None:
     """frame[bone] = Rz(yaw) Ry(pitch) Rx(roll)."""
     sz, cz = sincos64(yaw)
     sy, cy = sincos64(pitch)
@@ -28,7 +62,7 @@ def set_rotation(frame, bone, yaw, pitch, roll_angle):
 
 
 @inlined
-def turn_joint(frame, bone, parent, about_y, about_x, about_z):
+def turn_joint(frame: Array, bone: int, parent: int, about_y: float, about_x: float, about_z: float) -> None:
     """frame[bone] = frame[parent] Ry Rx Rz."""
     sy, cy = sincos64(about_y)
     sx, cx = sincos64(about_x)
@@ -44,7 +78,7 @@ def turn_joint(frame, bone, parent, about_y, about_x, about_z):
 
 
 @inlined
-def place_joint(frame, joints, bone, parent):
+def place_joint(frame: Array, joints: Array, bone: int, parent: int) -> None:
     """Position of a joint from the pose of its parent."""
     x = joints[bone, 0] - joints[parent, 0]
     y = joints[bone, 1] - joints[parent, 1]
@@ -56,7 +90,7 @@ def place_joint(frame, joints, bone, parent):
 
 
 @inlined
-def smooth_min(a, b, k):
+def smooth_min(a: float, b: float, k: float) -> float:
     """The smaller of a and b, less up to k / 4 where they are close."""
     gap = k - abs(a - b)
     low = a if a < b else b
@@ -64,7 +98,7 @@ def smooth_min(a, b, k):
 
 
 @inlined
-def reach_height(ankle_x, ankle_y, ankle_z, hip_x, hip_y):
+def reach_height(ankle_x: float, ankle_y: float, ankle_z: float, hip_x: float, hip_y: float) -> Any:
     """How high the hip can be over an ankle."""
     dx, dy = ankle_x - hip_x, ankle_y - hip_y
     left = REACH * REACH - dx * dx - dy * dy
@@ -72,16 +106,18 @@ def reach_height(ankle_x, ankle_y, ankle_z, hip_x, hip_y):
 
 
 @inlined
-def set_limb(frame, bone, wx, wy, wz, hx, hy, hz):
-    """frame[bone] from its upward direction w and the axis h of its hinge, both of length 1 and at right angles."""
+def set_limb(frame: Array, bone: int, up: Vector, hinge: Vector) -> None:
+    """frame[bone] from its upward direction and the axis of its hinge, both of length 1 and at right angles."""
+    (wx, wy, wz), (hx, hy, hz) = up, hinge
     frame[bone, 0, 0], frame[bone, 0, 1], frame[bone, 0, 2] = hy * wz - hz * wy, hx, wx
     frame[bone, 1, 0], frame[bone, 1, 1], frame[bone, 1, 2] = hz * wx - hx * wz, hy, wy
     frame[bone, 2, 0], frame[bone, 2, 1], frame[bone, 2, 2] = hx * wy - hy * wx, hz, wz
 
 
 @inlined
-def solve_leg(frame, thigh, ax, ay, az, yaw, pitch):
-    """Thigh, shin and foot from the hip, which is placed, to the ankle (ax, ay, az); the knee bends ahead."""
+def solve_leg(frame: Array, thigh: int, foot: Foot) -> None:
+    """Thigh, shin and foot from the hip, which is placed, to the ankle of ``foot``; the knee bends ahead."""
+    ax, ay, az, yaw, pitch = foot
     x, y, z = frame[thigh, 0, 3], frame[thigh, 1, 3], frame[thigh, 2, 3]
     ux, uy, uz = ax - x, ay - y, az - z
     distance = np.sqrt(ux * ux + uy * uy + uz * uz)
@@ -98,34 +134,28 @@ def solve_leg(frame, thigh, ax, ay, az, yaw, pitch):
     kx, ky, kz = along * ux + out * px, along * uy + out * py, along * uz + out * pz
     hx, hy, hz = py * uz - pz * uy, pz * ux - px * uz, px * uy - py * ux  # p × u: to the left
     ex, ey, ez = d * ux - kx, d * uy - ky, d * uz - kz
-    set_limb(frame, thigh, -kx / THIGH, -ky / THIGH, -kz / THIGH, hx, hy, hz)
-    set_limb(frame, thigh + 1, -ex / SHIN, -ey / SHIN, -ez / SHIN, hx, hy, hz)
+    set_limb(frame, thigh, (-kx / THIGH, -ky / THIGH, -kz / THIGH), (hx, hy, hz))
+    set_limb(frame, thigh + 1, (-ex / SHIN, -ey / SHIN, -ez / SHIN), (hx, hy, hz))
     frame[thigh + 1, 0, 3], frame[thigh + 1, 1, 3], frame[thigh + 1, 2, 3] = x + kx, y + ky, z + kz
     set_rotation(frame, thigh + 2, yaw, pitch, 0.0)
     frame[thigh + 2, 0, 3], frame[thigh + 2, 1, 3], frame[thigh + 2, 2, 3] = x + d * ux, y + d * uy, z + d * uz
 
 
 @kernel
-def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway, feet):
+def pose_legs(frame: Array, joints: Array, phase: float, gait: Gait, sway: float, feet: Array) -> None:
     """Pelvis and both legs of one person in the frame of the body. ``feet`` (2, 3): x, y, yaw of the planted feet in
     that frame, NaN for those of steady motion."""
-    pace, period, active, run, duty, width = gait_shape(speed, turn_rate)
-    fast = min(pace, RUN_FROM)
-    _, forward = sincos64(travel)
-    onward = max(forward, 0.0) * (speed / pace)
+    active, run, duty = gait.active, gait.run, gait.duty
+    fast = min(gait.pace, RUN_FROM)
+    _, forward = sincos64(gait.travel)
+    onward = max(forward, 0.0) * (gait.speed / gait.pace)
     heel = active * onward * (0.12 + 0.13 * fast) * (1.0 - 0.8 * run)
     push = active * onward * (0.40 + 0.24 * fast) + run * 0.1
-    clear = active * (0.035 + 0.012 * fast)
+    rolling = FootRoll(heel, push, active * (0.035 + 0.012 * fast))
     left = phase - np.floor(phase)
     right = left + 0.5 - np.floor(left + 0.5)
-    lx, ly, lz, lyaw, lpitch = foot_position(
-        left, 1.0, speed, travel, turn_rate, period, duty, width, heel, push, clear, run,
-        feet[0, 0] == feet[0, 0], feet[0, 0], feet[0, 1], feet[0, 2],
-    )  # fmt: skip
-    rx, ry, rz, ryaw, rpitch = foot_position(
-        right, -1.0, speed, travel, turn_rate, period, duty, width, heel, push, clear, run,
-        feet[1, 0] == feet[1, 0], feet[1, 0], feet[1, 1], feet[1, 2],
-    )  # fmt: skip
+    left_foot = foot_position(left, 1.0, gait, rolling, (feet[0, 0], feet[0, 1], feet[0, 2]))
+    right_foot = foot_position(right, -1.0, gait, rolling, (feet[1, 0], feet[1, 1], feet[1, 2]))
     _, c1 = sincos64(2.0 * PI * left)
     _, c3 = sincos64(2.0 * PI * (left - 0.5 * duty))
     _, c4 = sincos64(4.0 * PI * (left - 0.5 * duty))
@@ -136,8 +166,8 @@ def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway, feet):
     hz0 = frame[0, 2, 2] * (joints[11, 2] - joints[0, 2])
     half = joints[11, 1]
     ox, oy, oz = frame[0, 0, 1] * half, frame[0, 1, 1] * half, frame[0, 2, 1] * half
-    high_l = reach_height(lx, ly, lz, hx0 + ox, shift + hy0 + oy) - oz
-    high_r = reach_height(rx, ry, rz, hx0 - ox, shift + hy0 - oy) + oz
+    high_l = reach_height(left_foot[0], left_foot[1], left_foot[2], hx0 + ox, shift + hy0 + oy) - oz
+    high_r = reach_height(right_foot[0], right_foot[1], right_foot[2], hx0 - ox, shift + hy0 - oy) + oz
     high = smooth_min(high_l, high_r, 0.012 + 0.035 * active)
     if run > 0.0:
         bounce = 0.875 - 0.030 * c4
@@ -145,19 +175,28 @@ def pose_legs(frame, joints, phase, speed, travel, turn_rate, sway, feet):
     frame[0, 0, 3], frame[0, 1, 3], frame[0, 2, 3] = 0.0, shift, high - hz0
     place_joint(frame, joints, 11, 0)
     place_joint(frame, joints, 14, 0)
-    solve_leg(frame, 11, lx, ly, lz, lyaw, lpitch)
-    solve_leg(frame, 14, rx, ry, rz, ryaw, rpitch)
+    solve_leg(frame, 11, left_foot)
+    solve_leg(frame, 14, right_foot)
 
 
 @kernel
 def pose_upper(
-    frame, angles, joints, phase, speed, travel, turn_rate, head_yaw, gesture, gesture_time, fade, table, sway, clock
-):
-    """Trunk, head and arms of one person in the frame of the body. ``table`` (gestures, 5, CHANNELS): angle, amplitude,
-    frequency in Hz, phase and weight of each channel; ``fade`` is how far the gesture has come in."""
-    pace, _, active, run, _, _ = gait_shape(speed, turn_rate)
-    fast = min(pace, RUN_FROM)
-    _, forward = sincos64(travel)
+    scratch: PoseScratch,
+    joints: Array,
+    gait: Gait,
+    people: PeopleArrays,
+    n: int,
+    table: Array,
+    sway: float,
+    clock: float,
+) -> None:
+    """Trunk, head and arms of person ``n`` in the frame of the body. ``table`` (gestures, 5, CHANNELS): angle,
+    amplitude, frequency in Hz, phase and weight of each channel. A gesture fades in and out over 0.4 s."""
+    frame, angles, phase, gesture = scratch.frame, scratch.angles, people.phase[n], people.gesture[n]
+    active, run, gesture_time = gait.active, gait.run, people.gesture_time[n]
+    fade = smooth(gesture_time / 0.4) * smooth(people.gesture_left[n] / 0.4)
+    fast = min(gait.pace, RUN_FROM)
+    _, forward = sincos64(gait.travel)
     _, c1 = sincos64(2.0 * PI * phase)
     idle, _ = sincos64(1.3 * clock)
     swing = active * forward * (0.16 + 0.19 * fast) * (1.0 + 0.45 * run) * c1
@@ -197,7 +236,7 @@ def pose_upper(
     lean = 0.035 * active + 0.14 * run + trunk_pitch
     set_rotation(frame, 1, 0.35 * trunk_yaw, 0.5 * lean, -1.5 * sway)
     set_rotation(frame, 2, twist + trunk_yaw, lean, -2.0 * sway)
-    look = head_yaw + yaw
+    look = people.head_yaw[n] + yaw
     look = -MAX_HEAD_YAW if look < -MAX_HEAD_YAW else (MAX_HEAD_YAW if look > MAX_HEAD_YAW else look)
     set_rotation(frame, 3, 0.45 * look, 0.7 * lean + 0.4 * pitch, 0.0)
     set_rotation(frame, 4, look, 0.25 * lean + pitch + 0.02 * idle, tilt)
@@ -218,29 +257,24 @@ def pose_upper(
 
 @kernel
 def pose_people(
-    bones, frame, angles, local, joints, model, scale, position, heading, speed, travel, turn_rate, phase, head_yaw,
-    gesture, gesture_time, gesture_left, idle, feet, clock, table,
-):  # fmt: skip
-    """Write ``bones`` (N, 17, 3, 4): rest pose → world. ``frame`` (17, 3, 4), ``angles`` (12,) and ``local`` (2, 3)
-    are scratch; ``feet`` (N, 2, 3) are planted feet in the world, NaN where unknown."""
-    for n in range(len(model)):
-        rest = joints[model[n]]
-        s = scale[n]
-        moment = clock + idle[n]
+    bones: Array, people: PeopleArrays, joints: Array, table: Array, clock: float, scratch: PoseScratch
+) -> None:
+    """Write ``bones`` (N, 17, 3, 4): rest pose → world. ``joints`` (models, 17, 3) are the rest poses."""
+    frame, local, position, feet = scratch.frame, scratch.feet, people.position, people.feet
+    for n in range(len(people.model)):
+        rest = joints[people.model[n]]
+        s, heading = people.scale[n], people.heading[n]
+        moment = clock + people.idle[n]
         wave, _ = sincos64(0.8 * moment)
-        still = 1.0 - smooth((gait_speed(speed[n] / s, turn_rate[n]) - 0.03) / 0.45)
-        sway = 0.012 * still * wave
-        sine, cosine = sincos64(heading[n])
+        gait = make_gait(people.speed[n] / s, people.travel[n], people.turn_rate[n])
+        sway = 0.012 * (1.0 - gait.active) * wave
+        sine, cosine = sincos64(heading)
         for k in range(2):
             x, y = (feet[n, k, 0] - position[n, 0]) / s, (feet[n, k, 1] - position[n, 1]) / s
             local[k, 0], local[k, 1] = cosine * x + sine * y, cosine * y - sine * x
-            local[k, 2] = wrap_angle(feet[n, k, 2] - heading[n])
-        pose_legs(frame, rest, phase[n], speed[n] / s, travel[n], turn_rate[n], sway, local)
-        fade = smooth(gesture_time[n] / 0.4) * smooth(gesture_left[n] / 0.4)
-        pose_upper(
-            frame, angles, rest, phase[n], speed[n] / s, travel[n], turn_rate[n], head_yaw[n],
-            gesture[n], gesture_time[n], fade, table, sway, moment,
-        )  # fmt: skip
+            local[k, 2] = wrap_angle(feet[n, k, 2] - heading)
+        pose_legs(frame, rest, people.phase[n], gait, sway, local)
+        pose_upper(scratch, rest, gait, people, n, table, sway, moment)
         for b in range(17):
             x, y, z = rest[b, 0], rest[b, 1], rest[b, 2]
             for k in range(3):

@@ -9,12 +9,13 @@ import math
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.render.raster.layout import Array
 
 STREAKS = 900  # of heavy rain on any picture
 
 
 @kernel
-def halve_rgb(fine, coarse):
+def halve_rgb(fine: Array, coarse: Array) -> None:
     """Samples about each pixel's centre, weighted 1 : 2 : 1 both ways. Sample (2 i, 2 j) lies on the centre."""
     height, width = coarse.shape[0], coarse.shape[1]
     for j in range(height):
@@ -30,24 +31,8 @@ def halve_rgb(fine, coarse):
                 coarse[j, i, c] = total >> 4
 
 
-@kernel
-def halve_depth(fine, coarse):
-    """The sample on each pixel's centre."""
-    for j in range(coarse.shape[0]):
-        for i in range(coarse.shape[1]):
-            coarse[j, i] = fine[2 * j, 2 * i]
-
-
-@kernel
-def halve_ids(fine, coarse):
-    """The sample on each pixel's centre."""
-    for j in range(coarse.shape[0]):
-        for i in range(coarse.shape[1]):
-            coarse[j, i] = fine[2 * j, 2 * i]
-
-
 @inlined
-def _scatter(number, salt):
+def _scatter(number: int, salt: int) -> float:
     """A number in 0 … 1 from two whole numbers, as good as random."""
     h = np.uint32(np.uint32(number) * np.uint32(0x9E3779B1) + np.uint32(salt) * np.uint32(0x85EBCA77))
     h = np.uint32(np.uint32(h ^ (h >> np.uint32(15))) * np.uint32(0x2C1B3C6D))
@@ -57,7 +42,7 @@ def _scatter(number, salt):
 
 
 @kernel
-def draw_rain(rgb, time_s, strength, colour, focal):
+def draw_rain(rgb: Array, time_s: float, strength: float, colour: Array, focal: float) -> None:
     """Streaks of falling drops over a picture (H, W, 3): each falls at 7 m/s at its own distance, and comes again
     elsewhere. The same time gives the same streaks."""
     height, width = rgb.shape[0], rgb.shape[1]
@@ -65,11 +50,11 @@ def draw_rain(rgb, time_s, strength, colour, focal):
         distance = 1.5 + 10.0 * _scatter(k, 1)
         speed = 7.0 / distance * focal  # pixels per second
         length = min(max(0.022 * speed, 2.0), 0.3 * height)
-        way = height + length
-        fallen = _scatter(k, 2) + time_s * speed / way
+        cycle = height + length
+        fallen = _scatter(k, 2) + time_s * speed / cycle
         turn = math.floor(fallen)
         x = _scatter(k, 3 + int(turn)) * width
-        y = (fallen - turn) * way - length
+        y = (fallen - turn) * cycle - length
         alpha = 0.30 / (0.6 + 0.22 * distance)
         first, last = max(int(y), 0), min(int(y + length), height)
         for row in range(first, last):
@@ -88,7 +73,7 @@ PLANE = 3e-4  # how far 1/depth may bend, as a share of it, on what is taken for
 
 
 @kernel
-def average_areas(source, line, scaled):
+def average_areas(source: Array, line: Array, scaled: Array) -> None:
     """Scale (H, W, 3) uint8 to (h, w, 3): each new pixel is the mean over its area of the old ones, rounded.
 
     Weights are whole numbers: new row i covers [i H, (i + 1) H), old row j [j h, (j + 1) h). ``line`` (W, 3) int64.
@@ -119,12 +104,12 @@ def average_areas(source, line, scaled):
 
 
 @inlined
-def _bend(before, here, after):
+def _bend(before: float, here: float, after: float) -> float:
     return abs(1.0 / before - 2.0 / here + 1.0 / after)
 
 
 @kernel
-def read_depth(depth, u, v, found, nearest):
+def read_depth(depth: Array, u: Array, v: Array, found: Array, nearest: Array) -> None:
     """Depth at the points (u, v), (N,) pixels with centres at ½, at least two pixels inside (H, W) float32.
 
     On a plane 1/depth is linear over the picture, so it is interpolated between four centres that lie on one plane, or

@@ -1,7 +1,8 @@
-"""Numbers by their bits."""
+"""Instructions for kernels that Python has no word for: numbers by their bits, and table look-ups in vector loops."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -9,29 +10,25 @@ from numba import types
 from numba.extending import intrinsic
 
 
-def _to_bits(typing_context, number):
-    """A float32 as the uint32 with the same bits."""
+def _bitcast(source: Any, target: Any, word: Any) -> Callable[..., Any]:
+    def typed(typing_context: Any, number: Any) -> Any:
+        return target(source), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], word)
 
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(32))
-
-    return types.uint32(types.float32), generate
+    return typed
 
 
-def _to_float(typing_context, bits):
-    """A uint32 as the float32 with the same bits."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.FloatType())
-
-    return types.float32(types.uint32), generate
+to_bits: Any = intrinsic(_bitcast(types.float32, types.uint32, ir.IntType(32)))
+to_float: Any = intrinsic(_bitcast(types.uint32, types.float32, ir.FloatType()))
+"""A float32 as the uint32 with the same bits, and back."""
 
 
-to_bits: Any = intrinsic(_to_bits)
-to_float: Any = intrinsic(_to_float)
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Where element ``arguments[1]`` of the array ``arguments[0]``, taken as flat, lies in memory."""
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.gep(array.data, [arguments[1]])
 
 
-def _promise(builder, kind):
+def _promise(builder: Any, kind: str) -> tuple[str, Any]:
     """Metadata that tells the compiler: what ``peek`` reads, ``poke`` does not write. Only with this are loops that
     look things up in tables turned into vector instructions."""
     module = builder.module
@@ -40,37 +37,34 @@ def _promise(builder, kind):
     return kind, module.add_metadata([scope])
 
 
-def _peek(typing_context, table, place):
-    """``table.flat[place]`` of a table that the kernel does not write."""
+def _peek(typing_context: Any, table: Any, index: Any) -> Any:
+    """``table.flat[index]`` of a table that the kernel does not write."""
 
-    def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        loaded = builder.load(builder.gep(array.data, [arguments[1]]))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(_pointer(context, builder, signature, arguments))
         loaded.set_metadata(*_promise(builder, "alias.scope"))
         return loaded
 
     return table.dtype(table, types.uint64), generate
 
 
-def _poke(typing_context, row, place, value):
-    """``row.flat[place] = value`` in a row that is none of the tables."""
+def _poke(typing_context: Any, row: Any, index: Any, value: Any) -> Any:
+    """``row.flat[index] = value`` in a row that is none of the tables."""
 
-    def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        stored = builder.store(arguments[2], builder.gep(array.data, [arguments[1]]))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        stored = builder.store(arguments[2], _pointer(context, builder, signature, arguments))
         stored.set_metadata(*_promise(builder, "noalias"))
         return context.get_dummy_value()
 
     return types.void(row, types.uint64, row.dtype), generate
 
 
-def _poke_word(typing_context, row, place, value):
-    """The four bytes of ``value`` into ``row`` (bytes, flat) from ``place`` on, wherever that is."""
+def _poke_word(typing_context: Any, row: Any, index: Any, value: Any) -> Any:
+    """The four bytes of ``value`` into ``row`` (bytes, flat) from ``index`` on, aligned or not."""
 
-    def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        spot = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(32).as_pointer())
-        stored = builder.store(arguments[2], spot)
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        stored = builder.store(arguments[2], builder.bitcast(pointer, ir.IntType(32).as_pointer()))
         stored.align = 1
         stored.set_metadata(*_promise(builder, "noalias"))
         return context.get_dummy_value()

@@ -5,180 +5,21 @@ that mirrors the scene.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.render.raster import layout as L
 from sidestep.render.raster.intrinsics import peek, poke
-from sidestep.render.raster.layout import (
-    CX,
-    CY,
-    EMIT,
-    EYE,
-    FLOAT_COLUMNS,
-    FX,
-    FY,
-    HORIZON_RGB,
-    LAMP_B,
-    LAMP_COS,
-    LAMP_DX,
-    LAMP_DY,
-    LAMP_DZ,
-    LAMP_G,
-    LAMP_R,
-    LAMP_REACH,
-    LAMP_X,
-    LAMP_Y,
-    LAMP_Z,
-    LAMPS,
-    MIRROR_Z,
-    NORMAL,
-    SHINE,
-    SOAKED,
-    TURN,
-    WET,
-)
+from sidestep.render.raster.layout import Array
 from sidestep.render.raster.light import FACE_BITS, TONE_RANGE
 from sidestep.render.raster.sky import noise_at, sky_colour
 
-ZERO, UNIT, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
+ZERO, HALF, UNIT, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 MIRROR_OF_DRY = np.float32(0.04)  # share of light that any smooth surface mirrors straight on
 WRAP = np.float32(0.15)  # how far the light of a lamp reaches round
 TINY = np.float32(1e-4)
-
-
-@inlined
-def face_field(seen, floats, place, column):
-    """A column of the face that is seen at a place of the visibility buffer."""
-    face = np.int32(peek(seen, place) & FACE_BITS)
-    return peek(floats, np.uint64(np.int32(face * np.int32(FLOAT_COLUMNS) + np.int32(column))))
-
-
-@inlined
-def row_rays(camera, row):
-    """Direction in the world of a row's first pixel (depth 1 along the axis), and its change from pixel to pixel."""
-    rz = (camera[CY] - row - 0.5) / camera[FY]
-    ry0, ry1 = (camera[CX] - 0.5) / camera[FX], -1.0 / camera[FX]
-    return (
-        np.float32(camera[TURN] + camera[TURN + 6] * rz + camera[TURN + 3] * ry0),
-        np.float32(camera[TURN + 1] + camera[TURN + 7] * rz + camera[TURN + 4] * ry0),
-        np.float32(camera[TURN + 2] + camera[TURN + 8] * rz + camera[TURN + 5] * ry0),
-        np.float32(camera[TURN + 3] * ry1),
-        np.float32(camera[TURN + 4] * ry1),
-        np.float32(camera[TURN + 5] * ry1),
-    )
-
-
-@kernel
-def _lay_normals(seen, floats, begin, width, nx, ny, nz):
-    for x in range(np.uint64(width)):
-        poke(nx, x, face_field(seen, floats, begin + x, NORMAL))
-        poke(ny, x, face_field(seen, floats, begin + x, NORMAL + 1))
-        poke(nz, x, face_field(seen, floats, begin + x, NORMAL + 2))
-
-
-@kernel
-def _misses_row(camera, lamp, row):
-    """Whether a lamp cannot reach anything that the row shows: the plane of its rays, or all that is ahead."""
-    dx, dy, dz = lamp[LAMP_X] - camera[EYE], lamp[LAMP_Y] - camera[EYE + 1], lamp[LAMP_Z] - camera[EYE + 2]
-    ahead = camera[TURN] * dx + camera[TURN + 1] * dy + camera[TURN + 2] * dz
-    up = camera[TURN + 6] * dx + camera[TURN + 7] * dy + camera[TURN + 8] * dz
-    rz = (camera[CY] - row - 0.5) / camera[FY]
-    return ahead < -lamp[LAMP_REACH] or abs(up - rz * ahead) > lamp[LAMP_REACH] * math.sqrt(1.0 + rz * rz)
-
-
-@kernel
-def _add_lamp(camera, lamp, row, width, far, nx, ny, nz, old_r, old_g, old_b, new_r, new_g, new_b):
-    """Light of one lamp on a row, added to what others gave: Lambert, square law, cone, nothing beyond the reach."""
-    ax, ay, az, bx, by, bz = row_rays(camera, row)
-    lx, ly, lz = np.float32(lamp[LAMP_X]), np.float32(lamp[LAMP_Y]), np.float32(lamp[LAMP_Z])
-    lx, ly, lz = lx - np.float32(camera[EYE]), ly - np.float32(camera[EYE + 1]), lz - np.float32(camera[EYE + 2])
-    axis_x, axis_y, axis_z, edge = lamp[LAMP_DX], lamp[LAMP_DY], lamp[LAMP_DZ], lamp[LAMP_COS]
-    per_cone, per_reach = TWO / (UNIT - edge), UNIT / (lamp[LAMP_REACH] * lamp[LAMP_REACH])
-    red, green, blue = lamp[LAMP_R], lamp[LAMP_G], lamp[LAMP_B]
-    for x in range(np.uint64(width)):
-        k, depth = np.float32(np.int32(x)), peek(far, x)
-        dx, dy, dz = lx - depth * (ax + bx * k), ly - depth * (ay + by * k), lz - depth * (az + bz * k)
-        d2 = dx * dx + dy * dy + dz * dz + TINY
-        inverse = UNIT / math.sqrt(d2)
-        facing = (peek(nx, x) * dx + peek(ny, x) * dy + peek(nz, x) * dz) * inverse
-        facing = facing * (UNIT - WRAP) + WRAP
-        cone = (-(axis_x * dx + axis_y * dy + axis_z * dz) * inverse - edge) * per_cone
-        window = UNIT - d2 * per_reach
-        facing, cone = facing if facing > ZERO else ZERO, cone if cone > ZERO else ZERO
-        cone, window = cone if cone < UNIT else UNIT, window if window > ZERO else ZERO
-        power = facing * cone * cone * window * window / (UNIT + d2)
-        poke(new_r, x, peek(old_r, x) + power * red)
-        poke(new_g, x, peek(old_g, x) + power * green)
-        poke(new_b, x, peek(old_b, x) + power * blue)
-
-
-@kernel
-def light_by_lamps(camera, light, lamps, seen, floats, begin, row, width, thread):
-    """Add the light of lamps to the light that leaves a row."""
-    nx, ny, nz = thread.normal_x, thread.normal_y, thread.normal_z
-    old_r, old_g, old_b = thread.lamp_r, thread.lamp_g, thread.lamp_b
-    new_r, new_g, new_b = thread.more_r, thread.more_g, thread.more_b
-    lit = False
-    for k in range(np.int32(light[LAMPS])):
-        if _misses_row(camera, lamps[k], row):
-            continue
-        if not lit:
-            _lay_normals(seen, floats, begin, width, nx, ny, nz)
-            for x in range(np.uint64(width)):
-                old_r[x], old_g[x], old_b[x] = ZERO, ZERO, ZERO
-            lit = True
-        _add_lamp(camera, lamps[k], row, width, thread.far, nx, ny, nz, old_r, old_g, old_b, new_r, new_g, new_b)
-        old_r, old_g, old_b, new_r, new_g, new_b = new_r, new_g, new_b, old_r, old_g, old_b
-    if lit:
-        _add_product(width, old_r, thread.red, thread.out_r)
-        _add_product(width, old_g, thread.green, thread.out_g)
-        _add_product(width, old_b, thread.blue, thread.out_b)
-
-
-@kernel
-def _add_product(width, first, second, total):
-    for x in range(np.uint64(width)):
-        total[x] += first[x] * second[x]
-
-
-@kernel
-def glow_and_mirror(
-    camera, light, noise, seen, floats, begin, row, spots, count, red, green, blue, out_r, out_g, out_b,
-    mirror_r, mirror_g, mirror_b, through, emit,
-):  # fmt: skip
-    """The pixels ``spots`` of a row: light of their own, and the sky in what is glossy. The last five rows are
-    scratch, one number per spot."""
-    ax, ay, az, bx, by, bz = row_rays(camera, row)
-    for n in range(np.uint64(count)):
-        spot = peek(spots, n)
-        k, place = np.float32(spot), begin + np.uint64(spot)
-        dx, dy, dz = ax + bx * k, ay + by * k, az + bz * k
-        nx, ny = face_field(seen, floats, place, NORMAL), face_field(seen, floats, place, NORMAL + 1)
-        nz = face_field(seen, floats, place, NORMAL + 2)
-        scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
-        dx, dy, dz = dx * scale, dy * scale, dz * scale
-        facing = -(dx * nx + dy * ny + dz * nz)
-        facing = facing if facing > ZERO else ZERO
-        rest = UNIT - facing
-        rest2 = rest * rest
-        share = face_field(seen, floats, place, SHINE)
-        share *= MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
-        twice = TWO * facing
-        r, g, b = sky_colour(light, noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
-        poke(mirror_r, n, r * share)
-        poke(mirror_g, n, g * share)
-        poke(mirror_b, n, b * share)
-        poke(through, n, UNIT - share)
-        poke(emit, n, face_field(seen, floats, place, EMIT))
-    for n in range(np.uint64(count)):
-        x, glow, rest = np.uint64(spots[n]), emit[n], through[n]
-        out_r[x] = (out_r[x] + glow * red[x]) * rest + mirror_r[n]
-        out_g[x] = (out_g[x] + glow * green[x]) * rest + mirror_g[n]
-        out_b[x] = (out_b[x] + glow * blue[x]) * rest + mirror_b[n]
-
-
-_ZERO, _UNIT, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 FROM_ROOT = np.float32(TONE_RANGE / 255.0**2)
 WATER, ROUGH = np.float32(0.08), np.float32(0.8)
 DARKER = np.float32(0.42)  # of what soaks
@@ -187,73 +28,207 @@ DRIEST, FILM = np.float32(0.42), np.float32(6.0)  # noise from which water stand
 THIN = np.float32(0.22)  # share that a mere film mirrors
 RIPPLE = np.float32(3.0)  # half-size pixels
 BYTE = np.uint32(0xFF)
+Scratch = tuple[Array, Array, Array]
 
 
 @inlined
-def _linear(texel, shift):
+def face_field(frame: L.FrameArrays, index: np.uint64, column: int) -> Any:
+    """A column of the face that is seen at ``index`` of the visibility buffer."""
+    face = np.int32(peek(frame.seen, index) & FACE_BITS)
+    return peek(frame.floats, np.uint64(np.int32(face * np.int32(L.FLOAT_COLUMNS) + np.int32(column))))
+
+
+@inlined
+def row_rays(line: L.Line) -> Any:
+    """Direction in the world of a row's first pixel (depth 1 along the axis), and its change from pixel to pixel."""
+    camera = line.camera
+    rz = (camera[L.CY] - line.row - 0.5) / camera[L.FY]
+    ry0, ry1 = (camera[L.CX] - 0.5) / camera[L.FX], -1.0 / camera[L.FX]
+    return (
+        np.float32(camera[L.TURN] + camera[L.TURN + 6] * rz + camera[L.TURN + 3] * ry0),
+        np.float32(camera[L.TURN + 1] + camera[L.TURN + 7] * rz + camera[L.TURN + 4] * ry0),
+        np.float32(camera[L.TURN + 2] + camera[L.TURN + 8] * rz + camera[L.TURN + 5] * ry0),
+        np.float32(camera[L.TURN + 3] * ry1),
+        np.float32(camera[L.TURN + 4] * ry1),
+        np.float32(camera[L.TURN + 5] * ry1),
+    )
+
+
+@kernel
+def _lay_normals(line: L.Line, frame: L.FrameArrays, normal: L.Rgb) -> None:
+    for x in range(np.uint64(line.width)):
+        poke(normal.red, x, face_field(frame, line.begin + x, L.NORMAL))
+        poke(normal.green, x, face_field(frame, line.begin + x, L.NORMAL + 1))
+        poke(normal.blue, x, face_field(frame, line.begin + x, L.NORMAL + 2))
+
+
+@kernel
+def _misses_row(line: L.Line, lamp: Array) -> Any:
+    """Whether a lamp cannot reach anything that the row shows: the plane of its rays, or all that is ahead."""
+    camera, reach = line.camera, lamp[L.LAMP_REACH]
+    dx, dy = lamp[L.LAMP_X] - camera[L.EYE], lamp[L.LAMP_Y] - camera[L.EYE + 1]
+    dz = lamp[L.LAMP_Z] - camera[L.EYE + 2]
+    ahead = camera[L.TURN] * dx + camera[L.TURN + 1] * dy + camera[L.TURN + 2] * dz
+    up = camera[L.TURN + 6] * dx + camera[L.TURN + 7] * dy + camera[L.TURN + 8] * dz
+    rz = (camera[L.CY] - line.row - 0.5) / camera[L.FY]
+    return ahead < -reach or abs(up - rz * ahead) > reach * math.sqrt(1.0 + rz * rz)
+
+
+@kernel
+def _add_lamp(line: L.Line, lamp: Array, far: Array, normal: L.Rgb, old: L.Rgb, new: L.Rgb) -> None:
+    """Light of one lamp on a row, added to what others gave: Lambert, square law, cone, nothing beyond the reach."""
+    ax, ay, az, bx, by, bz = row_rays(line)
+    eye_x, eye_y, eye_z = line.camera[L.EYE], line.camera[L.EYE + 1], line.camera[L.EYE + 2]
+    lx = np.float32(lamp[L.LAMP_X]) - np.float32(eye_x)
+    ly = np.float32(lamp[L.LAMP_Y]) - np.float32(eye_y)
+    lz = np.float32(lamp[L.LAMP_Z]) - np.float32(eye_z)
+    axis_x, axis_y, axis_z, edge = lamp[L.LAMP_DX], lamp[L.LAMP_DY], lamp[L.LAMP_DZ], lamp[L.LAMP_COS]
+    per_cone, per_reach = TWO / (UNIT - edge), UNIT / (lamp[L.LAMP_REACH] * lamp[L.LAMP_REACH])
+    red, green, blue = lamp[L.LAMP_R], lamp[L.LAMP_G], lamp[L.LAMP_B]
+    for x in range(np.uint64(line.width)):
+        k, depth = np.float32(np.int32(x)), peek(far, x)
+        dx, dy, dz = lx - depth * (ax + bx * k), ly - depth * (ay + by * k), lz - depth * (az + bz * k)
+        d2 = dx * dx + dy * dy + dz * dz + TINY
+        inverse = UNIT / math.sqrt(d2)
+        facing = (peek(normal.red, x) * dx + peek(normal.green, x) * dy + peek(normal.blue, x) * dz) * inverse
+        facing = facing * (UNIT - WRAP) + WRAP
+        cone = (-(axis_x * dx + axis_y * dy + axis_z * dz) * inverse - edge) * per_cone
+        window = UNIT - d2 * per_reach
+        facing, cone = facing if facing > ZERO else ZERO, cone if cone > ZERO else ZERO
+        cone, window = cone if cone < UNIT else UNIT, window if window > ZERO else ZERO
+        power = facing * cone * cone * window * window / (UNIT + d2)
+        poke(new.red, x, peek(old.red, x) + power * red)
+        poke(new.green, x, peek(old.green, x) + power * green)
+        poke(new.blue, x, peek(old.blue, x) + power * blue)
+
+
+@kernel
+def light_by_lamps(line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, thread: L.ThreadArrays) -> None:
+    """Add the light of lamps to the light that leaves a row."""
+    old, new, lit = thread.lamp, thread.spare, False
+    for k in range(np.int32(lights.light[L.LAMPS])):
+        lamp = lights.lamps[k]
+        if _misses_row(line, lamp):
+            continue
+        if not lit:
+            _lay_normals(line, frame, thread.normal)
+            for x in range(np.uint64(line.width)):
+                old.red[x], old.green[x], old.blue[x] = ZERO, ZERO, ZERO
+            lit = True
+        _add_lamp(line, lamp, thread.far, thread.normal, old, new)
+        old, new = new, old
+    if lit:
+        _add_product(line.width, old.red, thread.surface.red, thread.out.red)
+        _add_product(line.width, old.green, thread.surface.green, thread.out.green)
+        _add_product(line.width, old.blue, thread.surface.blue, thread.out.blue)
+
+
+@kernel
+def _add_product(width: int, first: Array, second: Array, total: Array) -> None:
+    for x in range(np.uint64(width)):
+        total[x] += first[x] * second[x]
+
+
+@kernel
+def glow_and_mirror(
+    line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, thread: L.ThreadArrays, count: int, out: L.Rgb
+) -> None:
+    """The first ``count`` pixels of ``thread.special``: light of their own, and the sky in what is glossy."""
+    ax, ay, az, bx, by, bz = row_rays(line)
+    special, mirror, through, emit = thread.special, thread.spare, thread.through, thread.normal.red
+    for n in range(np.uint64(count)):
+        x = peek(special, n)
+        k, index = np.float32(x), line.begin + np.uint64(x)
+        dx, dy, dz = ax + bx * k, ay + by * k, az + bz * k
+        nx, ny = face_field(frame, index, L.NORMAL), face_field(frame, index, L.NORMAL + 1)
+        nz = face_field(frame, index, L.NORMAL + 2)
+        scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
+        dx, dy, dz = dx * scale, dy * scale, dz * scale
+        facing = -(dx * nx + dy * ny + dz * nz)
+        facing = facing if facing > ZERO else ZERO
+        rest = UNIT - facing
+        rest2 = rest * rest
+        share = face_field(frame, index, L.SHINE)
+        share *= MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
+        twice = TWO * facing
+        r, g, b = sky_colour(lights.light, lights.noise, dx + twice * nx, dy + twice * ny, dz + twice * nz)
+        poke(mirror.red, n, r * share)
+        poke(mirror.green, n, g * share)
+        poke(mirror.blue, n, b * share)
+        poke(through, n, UNIT - share)
+        poke(emit, n, face_field(frame, index, L.EMIT))
+    red, green, blue = thread.surface
+    for n in range(np.uint64(count)):
+        pixel, glow, rest = np.uint64(special[n]), emit[n], through[n]
+        out.red[pixel] = (out.red[pixel] + glow * red[pixel]) * rest + mirror.red[n]
+        out.green[pixel] = (out.green[pixel] + glow * green[pixel]) * rest + mirror.green[n]
+        out.blue[pixel] = (out.blue[pixel] + glow * blue[pixel]) * rest + mirror.blue[n]
+
+
+@inlined
+def _linear(texel: np.uint32, shift: int) -> np.float32:
     """Light from a byte of the mirrored picture, whose tones are square roots."""
     root = np.float32(np.int32(np.uint32(texel >> np.uint32(shift)) & BYTE))
     return root * root * FROM_ROOT
 
 
 @inlined
-def _held(value, most):
-    value = value if value > _ZERO else _ZERO
+def _limited(value: np.float32, most: np.float32) -> np.float32:
+    value = value if value > ZERO else ZERO
     return value if value < most else most
 
 
 @kernel
-def wet_row(
-    camera, light, noise, mirror, mirror_far, mirror_width, seen, floats, begin, row, width, far,
-    in_r, in_g, in_b, out_r, out_g, out_b,
-):  # fmt: skip
-    """What leaves a row when the ground is wet. ``mirror`` holds two mirrored pictures: a blurred one for rough wet
-    ground, a clear one for puddles. Without any (``mirror_width`` 0) water shows the horizon."""
-    ax, ay, az, bx, by, bz = row_rays(camera, row)
-    ex, ey = np.float32(camera[EYE]), np.float32(camera[EYE + 1])
-    height = np.float32(camera[EYE + 2]) - light[MIRROR_Z]
-    wetness, focal = light[WET], np.float32(camera[FY])
-    has = mirror_width > 0
-    line = np.int32(mirror_width if has else 1)
-    size = np.int32(mirror_far.shape[0])
-    rows = np.float32(size // line - np.int32(1))
-    columns = np.float32(line - np.int32(1))
-    middle = np.float32(row) * HALF
-    flat_r, flat_g, flat_b = light[HORIZON_RGB] * HALF, light[HORIZON_RGB + 1] * HALF, light[HORIZON_RGB + 2] * HALF
-    for x in range(np.uint64(width)):
+def wet_row(line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, far: Array, colour: L.Rgb, out: L.Rgb) -> None:
+    """What leaves a row when the ground is wet. The mirror holds two mirrored pictures: a blurred one for rough wet
+    ground, a clear one for puddles. Without any (width 0) water shows the horizon."""
+    light, mirror, camera = lights.light, lights.mirror, line.camera
+    ax, ay, az, bx, by, bz = row_rays(line)
+    ex, ey = np.float32(camera[L.EYE]), np.float32(camera[L.EYE + 1])
+    height = np.float32(camera[L.EYE + 2]) - light[L.MIRROR_Z]
+    wetness, focal = light[L.WET], np.float32(camera[L.FY])
+    has = mirror.width > 0
+    width = np.int32(mirror.width if has else 1)
+    size = np.int32(mirror.far.shape[0])
+    rows = np.float32(size // width - np.int32(1))
+    columns = np.float32(width - np.int32(1))
+    middle = np.float32(line.row) * HALF
+    flat_r, flat_g = light[L.HORIZON_RGB] * HALF, light[L.HORIZON_RGB + 1] * HALF
+    flat_b = light[L.HORIZON_RGB + 2] * HALF
+    for x in range(np.uint64(line.width)):
         k, depth = np.float32(np.int32(x)), peek(far, x)
-        soak = face_field(seen, floats, begin + x, SOAKED)
+        soak = face_field(frame, line.begin + x, L.SOAKED)
         dx, dy, dz = ax + bx * k, ay + by * k, az + bz * k
-        scale = _UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
-        rest = _UNIT - _held(-dz * scale, _UNIT)
+        scale = UNIT / math.sqrt(dx * dx + dy * dy + dz * dz)
+        rest = UNIT - _limited(-dz * scale, UNIT)
         rest2 = rest * rest
-        fresnel = MIRROR_OF_DRY + (_UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
-        puddle = noise_at(noise, (ex + depth * dx) * PUDDLE, (ey + depth * dy) * PUDDLE)
-        film = _held((puddle - DRIEST) * FILM, _UNIT)
-        share = (ROUGH * fresnel + WATER) * wetness * soak * (THIN + (_UNIT - THIN) * film)
-        share = share if share > _ZERO else _ZERO
-        column = np.int32(_held(k * HALF + (puddle - HALF) * RIPPLE, columns))
-        away = peek(mirror_far, np.uint64(np.int32(np.int32(_held(middle, rows)) * line + column)))
+        fresnel = MIRROR_OF_DRY + (UNIT - MIRROR_OF_DRY) * rest2 * rest2 * rest
+        puddle = noise_at(lights.noise, (ex + depth * dx) * PUDDLE, (ey + depth * dy) * PUDDLE)
+        film = _limited((puddle - DRIEST) * FILM, UNIT)
+        share = (ROUGH * fresnel + WATER) * wetness * soak * (THIN + (UNIT - THIN) * film)
+        share = share if share > ZERO else ZERO
+        column = np.int32(_limited(k * HALF + (puddle - HALF) * RIPPLE, columns))
+        away = peek(mirror.far, np.uint64(np.int32(np.int32(_limited(middle, rows)) * width + column)))
         lift = height + depth * dz
-        lower = np.int32(_held(middle + lift * focal / away, rows))
+        lower = np.int32(_limited(middle + lift * focal / away, rows))
         clear = size if film > HALF else np.int32(0)
-        texel = peek(mirror, np.uint64(np.int32(np.int32(lower * line + column) + clear)))
+        texel = peek(mirror.picture, np.uint64(np.int32(np.int32(lower * width + column) + clear)))
         mr, mg, mb = _linear(texel, 0), _linear(texel, 8), _linear(texel, 16)
         mr, mg, mb = mr if has else flat_r, mg if has else flat_g, mb if has else flat_b
-        dark = _UNIT - DARKER * wetness * (soak if soak > _ZERO else -soak)
-        r, g, b = peek(in_r, x) * dark, peek(in_g, x) * dark, peek(in_b, x) * dark
-        poke(out_r, x, r + (mr - r) * share)
-        poke(out_g, x, g + (mg - g) * share)
-        poke(out_b, x, b + (mb - b) * share)
+        dark = UNIT - DARKER * wetness * (soak if soak > ZERO else -soak)
+        r, g, b = peek(colour.red, x) * dark, peek(colour.green, x) * dark, peek(colour.blue, x) * dark
+        poke(out.red, x, r + (mr - r) * share)
+        poke(out.green, x, g + (mg - g) * share)
+        poke(out.blue, x, b + (mb - b) * share)
 
 
 @inlined
-def _square(byte):
+def _square(byte: int) -> np.int32:
     return np.int32(byte) * np.int32(byte)
 
 
 @kernel
-def _blur_down(squares, width, height, radius, total, out):
+def _blur_down(squares: Array, width: int, height: int, radius: int, total: Array, out: Array) -> None:
     """Mean of 2 ``radius`` + 1 rows (H × 3 W values, flat), the edge repeated."""
     line = 3 * width
     count = np.int32(2 * radius + 1)
@@ -270,10 +245,11 @@ def _blur_down(squares, width, height, radius, total, out):
 
 
 @kernel
-def soften_mirror(picture, width, height, radius, first, second, total, mirror):
+def soften_mirror(picture: Array, width: int, height: int, radius: int, scratch: Scratch, mirror: Array) -> None:
     """Fill ``mirror`` with the blurred and the clear form of ``picture`` (H × W × 3 bytes, roots of light, flat).
-    ``first`` and ``second`` (as long) and ``total`` (3 W) are scratch, int32. Rough ground draws reflections out
-    toward the viewer, so the blur runs down the picture; a little goes sideways."""
+    ``scratch`` is two rows as long and one of 3 W, int32. Rough ground draws reflections out toward the viewer, so
+    the blur runs down the picture; a little goes sideways."""
+    first, second, total = scratch
     line = 3 * width
     for k in range(height * line):
         first[k] = _square(picture[k])
@@ -282,13 +258,13 @@ def soften_mirror(picture, width, height, radius, first, second, total, mirror):
     size = width * height
     for r in range(height):
         for x in range(width):
-            place = r * line + 3 * x
-            left, right = place - 3 if x > 0 else place, place + 3 if x < width - 1 else place
+            index = r * line + 3 * x
+            left, right = index - 3 if x > 0 else index, index + 3 if x < width - 1 else index
             soft, clear = np.uint32(0), np.uint32(0)
             for c in range(3):
-                value = (first[left + c] + 2 * first[place + c] + first[right + c]) >> 2
+                value = (first[left + c] + 2 * first[index + c] + first[right + c]) >> 2
                 root = np.uint32(math.sqrt(np.float32(value)) + np.float32(0.5))
                 soft |= np.uint32(root << np.uint32(8 * c))
-                clear |= np.uint32(np.uint32(picture[place + c]) << np.uint32(8 * c))
+                clear |= np.uint32(np.uint32(picture[index + c]) << np.uint32(8 * c))
             mirror[r * width + x] = soft
             mirror[size + r * width + x] = clear

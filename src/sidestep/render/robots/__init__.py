@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sidestep import registry
 from sidestep.render.figure import Figure
 from sidestep.render.mesh import Semantic
 from sidestep.render.robots.legged import make_humanoid, make_robot_dog
-from sidestep.render.robots.wheeled import make_delivery_robot, make_generic, make_pioneer, outline
-from sidestep.render.vehicles import vehicle_figure
+from sidestep.render.robots.wheeled import make_delivery_robot, make_generic, make_pioneer
+from sidestep.render.vehicles import box_of, vehicle_figure
 from sidestep.types.robot import RobotSpec
 
 
 def _make_car(spec: RobotSpec) -> Figure:
     """A car in the box about the footprint; its reference point stays where the spec has it."""
-    low, high = outline(spec.footprint).min(axis=0), outline(spec.footprint).max(axis=0)
-    size = (float(high[0] - low[0]), float(high[1] - low[1]), spec.height)
-    return vehicle_figure("car", "blue", size, float(low[0]), Semantic.ROBOT)
+    return vehicle_figure("car", "blue", *box_of(spec), Semantic.ROBOT)
 
 
 _SHAPES: dict[str, Callable[[RobotSpec], Figure]] = {
@@ -31,8 +30,13 @@ _SHAPES: dict[str, Callable[[RobotSpec], Figure]] = {
 }
 
 
-def robot_figure(spec: RobotSpec) -> Figure:
-    """The figure of a robot, as large as its footprint and as tall as its spec says."""
+def robot_figure(spec: RobotSpec, number: int = 0) -> Figure:
+    """The figure of a robot or vehicle, as large as its footprint and as tall as its spec says. ``number`` varies the
+    paint of vehicles. One whose look is not installed here is drawn as a plain body."""
+    if spec.look:
+        is_known = spec.look in registry.names("looks")
+        figure: Figure = registry.load("looks", spec.look)(spec, number) if is_known else make_generic(spec)
+        return figure
     return _SHAPES.get(spec.name, make_generic)(spec)
 
 

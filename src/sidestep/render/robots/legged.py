@@ -9,30 +9,9 @@ import numpy as np
 from sidestep.render.figure import Figure, Motion, body_matrix, build_model, pack
 from sidestep.render.loft import Part, Ring, box, limb, mirrored, tube
 from sidestep.render.mesh import Semantic, palette
+from sidestep.render.people import skeleton as S
 from sidestep.render.people.gait_kernels import STRIDE
 from sidestep.render.people.pose import PeopleState, pose_people
-from sidestep.render.people.skeleton import (
-    ANKLE_Z,
-    CHEST,
-    ELBOW_Z,
-    FOOT_L,
-    FOREARM_L,
-    HAND_L,
-    HEAD,
-    HIP_Z,
-    KNEE_Z,
-    NECK,
-    OTHER_SIDE,
-    PELVIS,
-    REST_HEIGHT,
-    SHIN_L,
-    SHOULDER_Z,
-    SPINE,
-    THIGH_L,
-    UPPER_ARM_L,
-    WRIST_Z,
-    rest_joints,
-)
 from sidestep.render.robots.wheeled import outline
 from sidestep.types.base import FloatArray
 from sidestep.types.robot import RobotSpec
@@ -162,8 +141,8 @@ SHOULDER_Y, HIP_Y = 0.170, 0.095
 
 def make_humanoid(spec: RobotSpec) -> Figure:
     """As tall as the spec says, with the gait of a person of that size."""
-    scale = spec.height / REST_HEIGHT
-    joints = rest_joints(SHOULDER_Y, HIP_Y)[None]
+    scale = spec.height / S.REST_HEIGHT
+    joints = S.rest_joints(SHOULDER_Y, HIP_Y)[None]
     reach = 1.15 * scale
     model = build_model([_humanoid_level(level) for level in range(3)], ("shell", "joint", "visor", "status_light"), 17,
                         Semantic.ROBOT, reach)  # fmt: skip
@@ -199,26 +178,26 @@ def _humanoid_level(level: int) -> list[Part]:
     n = (10, 6, 4)[level]
     thin = (8, 5, 3)[level]
     parts = [
-        _stack(((0.86, 0.060, 0.070, 2.5), (0.92, 0.085, 0.120, 3), (1.00, 0.085, 0.110, 3)), PELVIS, JOINT, n),
-        _stack(((1.00, 0.060, 0.075, 2.2), (1.14, 0.060, 0.075, 2.2)), SPINE, JOINT, n),
+        _stack(((0.86, 0.060, 0.070, 2.5), (0.92, 0.085, 0.120, 3), (1.00, 0.085, 0.110, 3)), S.PELVIS, JOINT, n),
+        _stack(((1.00, 0.060, 0.075, 2.2), (1.14, 0.060, 0.075, 2.2)), S.SPINE, JOINT, n),
         _stack(
             ((1.12, 0.085, 0.105, 3), (1.22, 0.105, 0.135, 3), (1.38, 0.110, 0.150, 3), (1.46, 0.070, 0.110, 2.6)),
-            CHEST, SHELL, n,
+            S.CHEST, SHELL, n,
         ),
-        _stack(((1.44, 0.036, 0.036, 2), (1.58, 0.036, 0.036, 2)), NECK, JOINT, thin),
+        _stack(((1.44, 0.036, 0.036, 2), (1.58, 0.036, 0.036, 2)), S.NECK, JOINT, thin),
         _stack(
             ((1.55, 0.060, 0.055, 2.4), (1.60, 0.092, 0.074, 2.6), (1.68, 0.095, 0.078, 2.6),
              (1.735, 0.070, 0.058, 2.4)),
-            HEAD, SHELL, n,
+            S.HEAD, SHELL, n,
         ),
     ]  # fmt: skip
     visor = [
-        Ring((0.012, 0, z), ahead, side, 0.02, VISOR, (HEAD, HEAD), power=2.6)
+        Ring((0.012, 0, z), ahead, side, 0.02, VISOR, (S.HEAD, S.HEAD), power=2.6)
         for z, ahead, side in ((1.585, 0.080, 0.064), (1.625, 0.093, 0.075), (1.690, 0.090, 0.074))
     ]
     parts.append(tube(visor, n, caps=(0.0, 0.0)))
     if level < 2:
-        parts.append(box((0.110, 0.0, 1.33), (0.02, 0.07, 0.02), LIGHT, CHEST))
+        parts.append(box((0.110, 0.0, 1.33), (0.02, 0.07, 0.02), LIGHT, S.CHEST))
     parts += _limbs(level, thin)
     return parts
 
@@ -227,39 +206,55 @@ def _limbs(level: int, n: int) -> list[Part]:
     y, h, coarse = SHOULDER_Y, HIP_Y, level == 2
     left = [
         limb(
-            (-0.01, y - 0.03, SHOULDER_Z),
-            (-0.01, y + 0.025, SHOULDER_Z),
+            (-0.01, y - 0.03, S.SHOULDER_Z),
+            (-0.01, y + 0.025, S.SHOULDER_Z),
             (0.052, 0.052),
             JOINT,
-            UPPER_ARM_L,
+            S.UPPER_ARM_L,
             n,
             plain=coarse,
         ),
         limb(
-            (-0.01, y, SHOULDER_Z - 0.06),
-            (-0.01, y, ELBOW_Z + 0.05),
+            (-0.01, y, S.SHOULDER_Z - 0.06),
+            (-0.01, y, S.ELBOW_Z + 0.05),
             (0.048, 0.040),
             SHELL,
-            UPPER_ARM_L,
+            S.UPPER_ARM_L,
             n,
             plain=coarse,
         ),
         limb(
-            (-0.01, y - 0.025, ELBOW_Z), (-0.01, y + 0.025, ELBOW_Z), (0.040, 0.040), JOINT, FOREARM_L, n, plain=coarse
+            (-0.01, y - 0.025, S.ELBOW_Z),
+            (-0.01, y + 0.025, S.ELBOW_Z),
+            (0.040, 0.040),
+            JOINT,
+            S.FOREARM_L,
+            n,
+            plain=coarse,
         ),
-        limb((-0.01, y, ELBOW_Z - 0.04), (-0.01, y, WRIST_Z + 0.03), (0.042, 0.032), SHELL, FOREARM_L, n, plain=coarse),
-        limb((-0.01, y, WRIST_Z + 0.01), (-0.01, y, WRIST_Z - 0.11), (0.034, 0.028), JOINT, HAND_L, n, 0.55, coarse),
-        limb((0.0, h - 0.035, HIP_Z), (0.0, h + 0.035, HIP_Z), (0.075, 0.070), JOINT, THIGH_L, n, plain=coarse),
-        limb((0.0, h, HIP_Z - 0.08), (0.0, h, KNEE_Z + 0.06), (0.072, 0.056), SHELL, THIGH_L, n, plain=coarse),
-        limb((0.0, h - 0.035, KNEE_Z), (0.0, h + 0.035, KNEE_Z), (0.055, 0.055), JOINT, SHIN_L, n, plain=coarse),
-        limb((0.0, h, KNEE_Z - 0.06), (0.0, h, ANKLE_Z + 0.05), (0.056, 0.040), SHELL, SHIN_L, n, plain=coarse),
-        limb((0.0, h, ANKLE_Z + 0.04), (0.0, h, ANKLE_Z), (0.036, 0.036), JOINT, FOOT_L, n, plain=coarse),
+        limb(
+            (-0.01, y, S.ELBOW_Z - 0.04),
+            (-0.01, y, S.WRIST_Z + 0.03),
+            (0.042, 0.032),
+            SHELL,
+            S.FOREARM_L,
+            n,
+            plain=coarse,
+        ),
+        limb(
+            (-0.01, y, S.WRIST_Z + 0.01), (-0.01, y, S.WRIST_Z - 0.11), (0.034, 0.028), JOINT, S.HAND_L, n, 0.55, coarse
+        ),
+        limb((0.0, h - 0.035, S.HIP_Z), (0.0, h + 0.035, S.HIP_Z), (0.075, 0.070), JOINT, S.THIGH_L, n, plain=coarse),
+        limb((0.0, h, S.HIP_Z - 0.08), (0.0, h, S.KNEE_Z + 0.06), (0.072, 0.056), SHELL, S.THIGH_L, n, plain=coarse),
+        limb((0.0, h - 0.035, S.KNEE_Z), (0.0, h + 0.035, S.KNEE_Z), (0.055, 0.055), JOINT, S.SHIN_L, n, plain=coarse),
+        limb((0.0, h, S.KNEE_Z - 0.06), (0.0, h, S.ANKLE_Z + 0.05), (0.056, 0.040), SHELL, S.SHIN_L, n, plain=coarse),
+        limb((0.0, h, S.ANKLE_Z + 0.04), (0.0, h, S.ANKLE_Z), (0.036, 0.036), JOINT, S.FOOT_L, n, plain=coarse),
     ]
     sole = [
-        Ring((0.05, h, z), ahead, side, behind, JOINT if z < 0.02 else SHELL, (FOOT_L, FOOT_L), power=3.0, toe=toe)
+        Ring((0.05, h, z), ahead, side, behind, JOINT if z < 0.02 else SHELL, (S.FOOT_L, S.FOOT_L), power=3.0, toe=toe)
         for z, ahead, behind, side, toe in (
             (0.0, 0.120, 0.116, 0.042, 0.018), (0.025, 0.122, 0.118, 0.044, 0.012), (0.060, 0.060, 0.105, 0.036, 0.0),
         )
     ]  # fmt: skip
     left.append(tube(sole, (8, 6, 4)[level], caps=(0.0, 0.004)))
-    return left + [mirrored(part, OTHER_SIDE) for part in left]
+    return left + [mirrored(part, S.OTHER_SIDE) for part in left]

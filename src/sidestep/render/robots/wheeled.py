@@ -29,8 +29,8 @@ def _bounds(footprint: Footprint) -> tuple[float, float, float, float]:
 def _clip_sides(points: FloatArray, half: float) -> FloatArray:
     """The outline between y = ± half: sides cut straight."""
     inside = [(x, min(max(y, -half), half)) for x, y in points]
-    kept = [p for i, p in enumerate(inside) if np.hypot(p[0] - inside[i - 1][0], p[1] - inside[i - 1][1]) > 1e-6]
-    return np.asarray(kept)
+    corners = [p for i, p in enumerate(inside) if np.hypot(p[0] - inside[i - 1][0], p[1] - inside[i - 1][1]) > 1e-6]
+    return np.asarray(corners)
 
 
 def _edge(points: FloatArray, angle: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import shapely
 from sidestep.render.mesh import Scene3D
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
-from sidestep.render.scene.furniture import Thing
+from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.furniture_kinds import MAKERS, furniture_kind
 from sidestep.render.scene.ground import Palette, add_ground, cut_ground
 from sidestep.render.scene.layout import Footprint, Layout, read_layout
@@ -56,7 +56,7 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
     for index, footprint in enumerate(layout.solids):
         if not is_building(footprint, layout.indoor):
             plain = crowded and not footprint.region.name
-            _add_thing(builder, layout, footprint, height, np.random.default_rng([seed, index]), plain)
+            _add_piece(builder, layout, footprint, height, np.random.default_rng([seed, index]), plain)
     _add_beyond(builder, layout, np.random.default_rng([seed, 0xFA2]))
     return builder.finish(layout.indoor)
 
@@ -67,10 +67,10 @@ def is_building(footprint: Footprint, indoor: bool) -> bool:
     if footprint.region.kind == "building":
         return True
     frame = Frame.about(footprint.polygon)
-    thing = _thing(footprint, 0.0, np.random.default_rng(0), indoor)
+    piece = _piece(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
     low = footprint.region.height is not None and footprint.region.height < 2.2
-    made = furniture_kind(footprint, thing)
+    made = furniture_kind(footprint, piece)
     known = made == "parked_car" or (
         bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
     )
@@ -124,13 +124,13 @@ def _near_enough(layout: Layout, buildings: list[Footprint], heights: list[float
     return chosen
 
 
-def _thing(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> Thing:
+def _piece(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> FurniturePiece:
     frame = Frame.about(footprint.polygon, z)
     height = footprint.region.height
-    return Thing(footprint.polygon, frame, 1.0 if height is None else height, rng, footprint.words, indoor, z)
+    return FurniturePiece(footprint.polygon, frame, 1.0 if height is None else height, rng, footprint.words, indoor, z)
 
 
-def _add_thing(
+def _add_piece(
     builder: MeshBuilder,
     layout: Layout,
     footprint: Footprint,
@@ -139,14 +139,14 @@ def _add_thing(
     plain: bool,
 ) -> None:
     z = float(height.at(np.asarray(footprint.polygon.centroid.coords))[0])
-    thing = _thing(footprint, z, rng, layout.indoor)
-    made = furniture_kind(footprint, thing) if not plain else ("column" if layout.indoor else "block")
+    piece = _piece(footprint, z, rng, layout.indoor)
+    made = furniture_kind(footprint, piece) if not plain else ("column" if layout.indoor else "block")
     maker, usual = MAKERS[made]
     if footprint.region.height is None:
         tall = room_height(layout) if layout.indoor and made in ("column", "partition") else usual
-        thing = Thing(thing.polygon, thing.frame, tall, rng, thing.words, thing.indoor, z)
+        piece = FurniturePiece(piece.polygon, piece.frame, tall, rng, piece.words, piece.indoor, z)
     with builder.object():
-        maker(builder, thing)
+        maker(builder, piece)
 
 
 def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
@@ -164,4 +164,4 @@ def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) 
             foot = disc(x, y, radius, 8)
             tall = rng.uniform(5, 8) if name == "tree" else 4.5
             with builder.object():
-                MAKERS[name][0](builder, Thing(foot, Frame.about(foot), tall, rng, frozenset(), False))
+                MAKERS[name][0](builder, FurniturePiece(foot, Frame.about(foot), tall, rng, frozenset(), False))

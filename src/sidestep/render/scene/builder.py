@@ -120,10 +120,6 @@ class MeshBuilder:
             corners.reshape(-1, 3), faces, normals.reshape(-1, 3), uv.reshape(-1, 2), material_name, semantic
         )
 
-    @property
-    def triangle_count(self) -> int:
-        return sum(count for count, *_ in self._faces)
-
     def finish(self, indoor: bool) -> Scene3D:
         """Everything so far as a scene."""
         if not self._parts:
@@ -146,7 +142,7 @@ class MeshBuilder:
 
 
 def _has_area(vertices: FloatArray, triangles: IntArray) -> BoolArray:
-    """False for needles that rounding to single precision has closed."""
+    """False for thin triangles that rounding to single precision has closed."""
     corners = vertices[triangles].astype(np.float64)
     double = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     return np.asarray((double * double).sum(axis=1) > 1e-16)

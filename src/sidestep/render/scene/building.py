@@ -77,7 +77,7 @@ def add_wall(
     """The wall's face with the openings cut out, their reveals, and what fills them. ``shift`` moves the picture."""
     holes = [shapely.box(o.left, o.foot, o.right, o.head) for o in openings]
     for part_of_wall in bands:
-        strip = shapely.box(0.0, foot, wall.length, part_of_wall.head)
+        strip: Any = shapely.box(0.0, foot, wall.length, part_of_wall.head)
         cut = [hole for o, hole in zip(openings, holes, strict=True) if o.head > foot and o.foot < part_of_wall.head]
         if cut:
             strip = shapely.difference(strip, shapely.union_all(cut))

@@ -18,7 +18,7 @@ HEAD_ROOM = 2.2  # m: above it branches and lamps may reach beyond the footprint
 
 
 @dataclass(frozen=True)
-class Thing:
+class FurniturePiece:
     """A footprint on the ground, with its height above that ground."""
 
     polygon: Any
@@ -58,57 +58,57 @@ class Thing:
             prism(builder, part, self.z + z0, self.z + z1, material, semantic, top=top, bottom=bottom, smooth=smooth)
 
 
-def add_table(builder: MeshBuilder, thing: Thing) -> None:
-    top = min(thing.height, 1.0)
-    wood = str(thing.rng.choice(["wood", "wood_dark", "wood_pale"]))
-    thing.body(builder, top - 0.04, top, wood, bottom=True)
-    if thing.round or not thing.rectangular:
-        radius = 0.06 if thing.frame.width < 1.2 else 0.12
-        thing.frame.post(builder, (0, 0), (radius, radius), (0.04, top - 0.04), "metal_dark")
-        spread = 0.3 * thing.frame.width
-        thing.frame.post(builder, (0, 0), (spread, 0.9 * spread), (-0.1, 0.04), "metal_dark", corners=10)
+def add_table(builder: MeshBuilder, piece: FurniturePiece) -> None:
+    top = min(piece.height, 1.0)
+    wood = str(piece.rng.choice(["wood", "wood_dark", "wood_pale"]))
+    piece.body(builder, top - 0.04, top, wood, bottom=True)
+    if piece.round or not piece.rectangular:
+        radius = 0.06 if piece.frame.width < 1.2 else 0.12
+        piece.frame.post(builder, (0, 0), (radius, radius), (0.04, top - 0.04), "metal_dark")
+        spread = 0.3 * piece.frame.width
+        piece.frame.post(builder, (0, 0), (spread, 0.9 * spread), (-0.1, 0.04), "metal_dark", corners=10)
         return
-    x, y = thing.frame.length / 2 - 0.04, thing.frame.width / 2 - 0.04
+    x, y = piece.frame.length / 2 - 0.04, piece.frame.width / 2 - 0.04
     for sx in (-1, 1):
         for sy in (-1, 1):
             box_x, box_y = sorted((sx * x, sx * (x - 0.06))), sorted((sy * y, sy * (y - 0.06)))
-            thing.frame.box(builder, (box_x[0], box_x[1]), (box_y[0], box_y[1]), (-0.1, top - 0.04), wood)
+            piece.frame.box(builder, (box_x[0], box_x[1]), (box_y[0], box_y[1]), (-0.1, top - 0.04), wood)
 
 
-def add_counter(builder: MeshBuilder, thing: Thing) -> None:
+def add_counter(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A reception desk: recessed foot, panelled front, stone top."""
-    top = min(max(thing.height, 0.8), 1.3)
-    wood = str(thing.rng.choice(["wood", "wood_pale"]))
-    thing.body(builder, -0.1, 0.1, "black", inset=0.05)
-    thing.body(builder, 0.1, top - 0.05, wood, inset=0.015, bottom=True)
-    thing.body(builder, top - 0.05, top, "stone_dark", bottom=True)
+    top = min(max(piece.height, 0.8), 1.3)
+    wood = str(piece.rng.choice(["wood", "wood_pale"]))
+    piece.body(builder, -0.1, 0.1, "black", inset=0.05)
+    piece.body(builder, 0.1, top - 0.05, wood, inset=0.015, bottom=True)
+    piece.body(builder, top - 0.05, top, "stone_dark", bottom=True)
 
 
-def add_chair(builder: MeshBuilder, thing: Thing) -> None:
+def add_chair(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """Four legs, seat, back."""
-    frame = thing.frame
+    frame = piece.frame
     half, wide = frame.length / 2, frame.width / 2
-    seat = min(0.46, 0.6 * max(thing.height, 0.7))
-    wood = str(thing.rng.choice(["wood", "wood_dark", "black"]))
-    thing.body(builder, seat - 0.04, seat, wood, bottom=True)
-    side = 1.0 if thing.rng.random() < 0.5 else -1.0
+    seat = min(0.46, 0.6 * max(piece.height, 0.7))
+    wood = str(piece.rng.choice(["wood", "wood_dark", "black"]))
+    piece.body(builder, seat - 0.04, seat, wood, bottom=True)
+    side = 1.0 if piece.rng.random() < 0.5 else -1.0
     low, high = sorted((side * wide, side * (wide - 0.035)))
-    frame.box(builder, (-half + 0.01, half - 0.01), (low, high), (seat, max(thing.height, 0.7)), wood)
+    frame.box(builder, (-half + 0.01, half - 0.01), (low, high), (seat, max(piece.height, 0.7)), wood)
     for x in (-half + 0.02, half - 0.06):
         for y in (-wide + 0.02, wide - 0.06):
             frame.box(builder, (x, x + 0.04), (y, y + 0.04), (-0.1, seat - 0.04), wood)
 
 
-def add_sofa(builder: MeshBuilder, thing: Thing) -> None:
+def add_sofa(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A base on the footprint; back and arms where the footprint is a rectangle."""
-    fabric = str(thing.rng.choice(["fabric_blue", "fabric_grey", "fabric_rust"]))
-    top = max(thing.height, 0.6)
-    thing.body(builder, -0.1, 0.08, "wood_dark", inset=0.05)
-    thing.body(builder, 0.08, 0.42, fabric, bottom=True)
-    frame = thing.frame
+    fabric = str(piece.rng.choice(["fabric_blue", "fabric_grey", "fabric_rust"]))
+    top = max(piece.height, 0.6)
+    piece.body(builder, -0.1, 0.08, "wood_dark", inset=0.05)
+    piece.body(builder, 0.08, 0.42, fabric, bottom=True)
+    frame = piece.frame
     half, wide = frame.length / 2, frame.width / 2
     shape = frame.rectangle(-half, half, -wide, wide)
-    missing = shape.difference(thing.polygon)
+    missing = shape.difference(piece.polygon)
     back = 1.0
     if missing.area > 0.01:  # an inlet marks the front
         local = (np.asarray(missing.centroid.coords)[0] - (frame.x, frame.y)) @ np.array(
@@ -122,41 +122,41 @@ def add_sofa(builder: MeshBuilder, thing: Thing) -> None:
         frame.box(builder, (x, x + 0.18), (front, rear), (0.42, 0.6), fabric)
 
 
-def add_bookcase(builder: MeshBuilder, thing: Thing) -> None:
-    top = max(thing.height, 1.0)
-    thing.body(builder, -0.1, 0.06, "wood_dark", inset=0.01)
-    thing.body(builder, 0.06, top - 0.04, "books", inset=0.004)
-    thing.body(builder, top - 0.04, top, "wood_dark", bottom=True)
+def add_bookcase(builder: MeshBuilder, piece: FurniturePiece) -> None:
+    top = max(piece.height, 1.0)
+    piece.body(builder, -0.1, 0.06, "wood_dark", inset=0.01)
+    piece.body(builder, 0.06, top - 0.04, "books", inset=0.004)
+    piece.body(builder, top - 0.04, top, "wood_dark", bottom=True)
 
 
-def add_cupboard(builder: MeshBuilder, thing: Thing) -> None:
+def add_cupboard(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """Plinth, doors with dark gaps, top board."""
-    top, frame = max(thing.height, 0.5), thing.frame
-    wood = str(thing.rng.choice(["wood_pale", "wood", "white"]))
-    thing.body(builder, -0.1, 0.08, "wood_dark", inset=0.02)
-    if thing.rectangular:
+    top, frame = max(piece.height, 0.5), piece.frame
+    wood = str(piece.rng.choice(["wood_pale", "wood", "white"]))
+    piece.body(builder, -0.1, 0.08, "wood_dark", inset=0.02)
+    if piece.rectangular:
         half, wide = frame.length / 2, frame.width / 2
         doors = max(round(frame.length / 0.55), 1)
         pitch = frame.length / doors
-        thing.body(builder, 0.08, top - 0.03, "black", inset=0.012, bottom=True)
+        piece.body(builder, 0.08, top - 0.03, "black", inset=0.012, bottom=True)
         for k in range(doors):
             x = -half + k * pitch
             for y in ((-wide, -wide + 0.011), (wide - 0.011, wide)):
                 frame.box(builder, (x + 0.004, x + pitch - 0.004), y, (0.09, top - 0.035), wood, bottom=True)
     else:
-        thing.body(builder, 0.08, top - 0.03, wood, bottom=True, inset=0.01)
-    thing.body(builder, top - 0.03, top, wood, bottom=True)
+        piece.body(builder, 0.08, top - 0.03, wood, bottom=True, inset=0.01)
+    piece.body(builder, top - 0.03, top, wood, bottom=True)
 
 
-def add_bench(builder: MeshBuilder, thing: Thing) -> None:
-    seat = min(thing.height, 0.46)
-    wood = str(thing.rng.choice(["wood", "wood_dark", "wood_pale"]))
-    support = str(thing.rng.choice(["metal_dark", "stone_dark"]))
-    if not thing.rectangular:
-        thing.body(builder, -0.1, seat - 0.06, support, inset=0.06)
-        thing.body(builder, seat - 0.06, seat, wood, bottom=True)
+def add_bench(builder: MeshBuilder, piece: FurniturePiece) -> None:
+    seat = min(piece.height, 0.46)
+    wood = str(piece.rng.choice(["wood", "wood_dark", "wood_pale"]))
+    support = str(piece.rng.choice(["metal_dark", "stone_dark"]))
+    if not piece.rectangular:
+        piece.body(builder, -0.1, seat - 0.06, support, inset=0.06)
+        piece.body(builder, seat - 0.06, seat, wood, bottom=True)
         return
-    frame = thing.frame
+    frame = piece.frame
     half, wide = frame.length / 2, frame.width / 2
     boards = max(round(frame.width / 0.12), 2)
     edges = np.linspace(-wide, wide, boards + 1)
@@ -168,70 +168,70 @@ def add_bench(builder: MeshBuilder, thing: Thing) -> None:
     places = np.linspace(-half + 0.25, half - 0.25, max(int(frame.length / 1.6) + 1, 2))
     for x in places:
         frame.box(builder, (x - 0.05, x + 0.05), (-wide + 0.03, wide - 0.03), (-0.1, seat - 0.045), support)
-    if thing.height > 0.6:
-        for foot in np.arange(seat + 0.08, thing.height - 0.09, 0.14):
+    if piece.height > 0.6:
+        for foot in np.arange(seat + 0.08, piece.height - 0.09, 0.14):
             frame.box(builder, (-half, half), (wide - 0.05, wide - 0.01), (foot, foot + 0.1), wood, bottom=True)
         for x in places:
-            frame.box(builder, (x - 0.03, x + 0.03), (wide - 0.01, wide), (seat, thing.height), support)
+            frame.box(builder, (x - 0.03, x + 0.03), (wide - 0.01, wide), (seat, piece.height), support)
 
 
-def add_bin(builder: MeshBuilder, thing: Thing) -> None:
-    top = min(max(thing.height, 0.8), 1.3)
-    shell = str(thing.rng.choice(["metal_green", "metal_dark", "metal"]))
-    thing.body(builder, -0.1, 0.06, "metal_dark", inset=0.02)
-    thing.body(builder, 0.06, top - 0.28, shell, bottom=True)
-    thing.body(builder, top - 0.28, top - 0.1, "black", inset=0.04)
-    thing.body(builder, top - 0.1, top, shell, bottom=True)
+def add_bin(builder: MeshBuilder, piece: FurniturePiece) -> None:
+    top = min(max(piece.height, 0.8), 1.3)
+    shell = str(piece.rng.choice(["metal_green", "metal_dark", "metal"]))
+    piece.body(builder, -0.1, 0.06, "metal_dark", inset=0.02)
+    piece.body(builder, 0.06, top - 0.28, shell, bottom=True)
+    piece.body(builder, top - 0.28, top - 0.1, "black", inset=0.04)
+    piece.body(builder, top - 0.1, top, shell, bottom=True)
 
 
-def add_column(builder: MeshBuilder, thing: Thing) -> None:
+def add_column(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A shaft with a base and, below a ceiling, no gap: it reaches the height given."""
-    stone = str(thing.rng.choice(["stone_pale", "concrete"])) if thing.indoor else "sandstone"
-    thing.body(builder, -0.1, 0.25, "stone_dark", semantic=Semantic.WALL)
-    thing.body(builder, 0.25, max(thing.height, 2.2), stone, semantic=Semantic.WALL, inset=0.012)
+    stone = str(piece.rng.choice(["stone_pale", "concrete"])) if piece.indoor else "sandstone"
+    piece.body(builder, -0.1, 0.25, "stone_dark", semantic=Semantic.WALL)
+    piece.body(builder, 0.25, max(piece.height, 2.2), stone, semantic=Semantic.WALL, inset=0.012)
 
 
-def add_partition(builder: MeshBuilder, thing: Thing) -> None:
+def add_partition(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A wall with skirting and a cap."""
-    top = max(thing.height, 0.5)
-    wall, cap = ("room_white", "frame_grey") if thing.indoor else ("rubble", "stone_pale")
-    thing.body(builder, -0.15, 0.1, "skirting" if thing.indoor else "granite", semantic=Semantic.WALL)
-    thing.body(builder, 0.1, top - 0.06, wall, semantic=Semantic.WALL, inset=0.006)
-    thing.body(builder, top - 0.06, top, cap, semantic=Semantic.WALL, bottom=True)
+    top = max(piece.height, 0.5)
+    wall, cap = ("room_white", "frame_grey") if piece.indoor else ("rubble", "stone_pale")
+    piece.body(builder, -0.15, 0.1, "skirting" if piece.indoor else "granite", semantic=Semantic.WALL)
+    piece.body(builder, 0.1, top - 0.06, wall, semantic=Semantic.WALL, inset=0.006)
+    piece.body(builder, top - 0.06, top, cap, semantic=Semantic.WALL, bottom=True)
 
 
-def add_gate(builder: MeshBuilder, thing: Thing) -> None:
+def add_gate(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """The cabinet of an access gate: metal, with a dark reader and a lit strip."""
-    top = min(max(thing.height, 0.9), 1.3)
-    thing.body(builder, -0.1, 0.06, "black", inset=0.012)
-    thing.body(builder, 0.06, top - 0.12, "metal", bottom=True)
-    thing.body(builder, top - 0.12, top - 0.09, "lamp", inset=0.01)
-    thing.body(builder, top - 0.09, top, "metal_dark", bottom=True)
+    top = min(max(piece.height, 0.9), 1.3)
+    piece.body(builder, -0.1, 0.06, "black", inset=0.012)
+    piece.body(builder, 0.06, top - 0.12, "metal", bottom=True)
+    piece.body(builder, top - 0.12, top - 0.09, "lamp", inset=0.01)
+    piece.body(builder, top - 0.09, top, "metal_dark", bottom=True)
 
 
-def add_barrier(builder: MeshBuilder, thing: Thing) -> None:
+def add_barrier(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A construction barrier: a dark foot and boards in white and red."""
-    top = max(thing.height, 0.8)
+    top = max(piece.height, 0.8)
     boards = [(0.0, 0.3, "white"), (0.3, 0.6, "red"), (0.6, 0.75, "white"), (0.75, 1.0, "red")]
-    thing.body(builder, -0.15, 0.12, "black")
+    piece.body(builder, -0.15, 0.12, "black")
     for low, high, colour in boards:
         foot, head = (0.12 + share * (top - 0.12) for share in (low, high))
-        thing.body(builder, foot, head, colour, inset=0.008)
+        piece.body(builder, foot, head, colour, inset=0.008)
 
 
-def add_glass_screen(builder: MeshBuilder, thing: Thing) -> None:
+def add_glass_screen(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """The glazed back of a shelter, with a roof as wide as the back."""
-    top = max(thing.height, 2.0)
-    thing.body(builder, -0.15, 0.25, "metal_dark")
-    thing.body(builder, top - 0.1, top, "metal_dark", bottom=True)
-    half, wide = thing.frame.length / 2, thing.frame.width / 2
+    top = max(piece.height, 2.0)
+    piece.body(builder, -0.15, 0.25, "metal_dark")
+    piece.body(builder, top - 0.1, top, "metal_dark", bottom=True)
+    half, wide = piece.frame.length / 2, piece.frame.width / 2
     inner, thin = half - 0.06, max(wide - 0.015, 0.01)
-    thing.frame.box(builder, (-inner, inner), (-thin, thin), (0.25, top - 0.1), "glass_pale")
+    piece.frame.box(builder, (-inner, inner), (-thin, thin), (0.25, top - 0.1), "glass_pale")
     for x in (-half, half - 0.06):
-        thing.frame.box(builder, (x, x + 0.06), (-wide, wide), (0.25, top - 0.1), "metal_dark")
+        piece.frame.box(builder, (x, x + 0.06), (-wide, wide), (0.25, top - 0.1), "metal_dark")
 
 
-def add_block(builder: MeshBuilder, thing: Thing) -> None:
+def add_block(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """Anything else: a crate indoors, a stone outdoors."""
-    top = max(thing.height, 0.3)
-    thing.body(builder, -0.1, top, "wood_pale" if thing.indoor else "granite")
+    top = max(piece.height, 0.3)
+    piece.body(builder, -0.1, top, "wood_pale" if piece.indoor else "granite")

@@ -180,7 +180,7 @@ def _polygon(region: Region, index: int) -> Any:
 
 def _without_overlaps(solids: list[tuple[Region, Any]]) -> tuple[Footprint, ...]:
     order = sorted(range(len(solids)), key=lambda i: (solids[i][0].kind != "building", -solids[i][1].area, i))
-    kept: list[tuple[int, Footprint]] = []
+    footprints: list[tuple[int, Footprint]] = []
     tree = shapely.STRtree([polygon for _, polygon in solids])
     rank = {index: place for place, index in enumerate(order)}
     for index in order:
@@ -189,5 +189,5 @@ def _without_overlaps(solids: list[tuple[Region, Any]]) -> tuple[Footprint, ...]
         rest = minus(polygon, shapely.union_all([solids[j][1] for j in near]))
         for part in shapely.get_parts(rest):
             if part.geom_type == "Polygon" and part.area > 1e-4:
-                kept.append((index, Footprint(region, orient(part, 1.0), abs(part.area - polygon.area) < 1e-6)))
-    return tuple(footprint for _, footprint in sorted(kept, key=lambda item: item[0]))
+                footprints.append((index, Footprint(region, orient(part, 1.0), abs(part.area - polygon.area) < 1e-6)))
+    return tuple(footprint for _, footprint in sorted(footprints, key=lambda item: item[0]))

@@ -5,7 +5,6 @@ up: (x, y, z) → (x, −z, y).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import Any
 import numpy as np
 import shapely
 
-from sidestep.errors import BadInput, MissingExtra
-from sidestep.reading import parse_gltf, read_bytes
-from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes
+from sidestep.errors import BadInput
+from sidestep.reading import read_glb
+from sidestep.render.mesh import Material, Mesh, Scene3D, Semantic, join_meshes, vertex_normals
 from sidestep.render.scene.ground import PRIORITY, SEMANTIC
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.scene import Region, SceneSpec
@@ -68,10 +67,8 @@ def _read(file: Path) -> list[tuple[Any, FloatArray]]:
     """Every geometry that has faces, with its place in the scene."""
     if not file.is_file():
         raise BadInput(f"{file}: no such file; give the path of a .glb, .gltf, .obj, .ply or .stl mesh")
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingExtra("importing a mesh", "render") from None
+    import trimesh
+
     try:
         scene = trimesh.load_scene(file, process=False)
     except Exception as error:  # readers of foreign formats raise whatever they like
@@ -96,10 +93,9 @@ def _check_extent(file: Path, mesh: Mesh) -> None:
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     extent = float((high - low).max())
     if not SMALLEST <= extent <= LARGEST:
-        size = f"{extent:.3g} m"
         raise BadInput(
-            f"{file}: the place would be {size} across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. Is it in "
-            f"millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
+            f"{file}: the place would be {extent:.3g} m across; {SMALLEST:g} m to {LARGEST / 1000:g} km is believed. "
+            "Is it in millimetres, centimetres or feet? Give scale=0.001, 0.01 or 0.3048"
         )
 
 
@@ -112,11 +108,6 @@ def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, seman
     corners = vertices[faces]
     area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(area, axis=1, keepdims=True)
-    normals = np.zeros_like(vertices)
-    for k in range(3):
-        np.add.at(normals, faces[:, k], area)
-    norm = np.linalg.norm(normals, axis=1, keepdims=True)
-    normals = np.where(norm > 1e-12, normals / np.maximum(norm, 1e-12), (0.0, 0.0, 1.0))
     labels = np.full(len(faces), int(semantic), np.uint8)
     if semantic == Semantic.OTHER:
         upward = (area[:, 2] / np.maximum(length[:, 0], 1e-12)) > np.cos(np.radians(30))
@@ -124,7 +115,7 @@ def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, seman
     return Mesh(
         np.nan_to_num(vertices).astype(np.float32),
         faces.astype(np.int32),
-        normals.astype(np.float32),
+        vertex_normals(vertices, faces).astype(np.float32),
         uv.astype(np.float32),
         np.full(len(faces), material, np.int32),
         labels,
@@ -143,14 +134,11 @@ def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArra
     factor = getattr(material, "baseColorFactor", None)
     painted = visual if material is None else material
     colour = np.clip(np.asarray(painted.main_color if factor is None else factor, np.float64)[:3] / 255.0, 0.0, 1.0)
-    linear = (
-        (colour if factor is not None else colour**2.2).astype(np.float32).reshape(1, 1, 3)
-    )  # glTF factors are linear
-    return Material(f"colour {index}", linear, 1.0, True), np.zeros((count, 2))
+    linear = colour**2.2 if factor is None else colour  # glTF factors are linear
+    return Material(f"colour {index}", linear.astype(np.float32).reshape(1, 1, 3), 1.0, True), np.zeros((count, 2))
 
 
 BUNDLED = "bundled:"
-LARGEST_FILE = 300_000_000  # bytes
 LOW, HIGH = -0.4, 0.1  # m: faces that look up between these heights are ground
 SOLIDS = {"building": Semantic.BUILDING, "furniture": Semantic.FURNITURE, "obstacle": Semantic.FURNITURE}
 NAMED = {"tree": Semantic.TREE, "lamp post": Semantic.POLE, "sign post": Semantic.SIGN, "signal post": Semantic.POLE}
@@ -158,7 +146,7 @@ BESIDE, CROWN = 0.25, 2.5  # m: faces of a solid, and of a tree, may stand off i
 
 
 def load_scanned(spec: SceneSpec) -> Scene3D:
-    """The scene's mesh; the extra ``render`` reads it."""
+    """The scene's mesh."""
     assert spec.mesh is not None
     scene = load_environment(_find(spec.mesh))
     corners = scene.mesh.vertices[scene.mesh.triangles]
@@ -194,18 +182,9 @@ def _over(area: Any, points: FloatArray) -> BoolArray:
 def _find(mesh: str) -> Path:
     """The file: one that comes with Sidestep, or a path that the reader of the scene file made sure of."""
     if not mesh.startswith(BUNDLED):
-        _check_self_contained(Path(mesh))
+        read_glb(Path(mesh))
         return Path(mesh)
     name = mesh.removeprefix(BUNDLED)
     if Path(name).name != name:
         raise BadInput(f"mesh {mesh!r}: a bundled mesh is bundled:FILE without folders")
     return Path(str(files("sidestep"))) / "scenes" / "places" / "data" / name
-
-
-def _check_self_contained(file: Path) -> None:
-    """A mesh that names other files is not read: it could name any."""
-    data = read_bytes(file, ".glb mesh", LARGEST_FILE)
-    magic, _, _, length, _ = struct.unpack("<4sIIII", data[:20]) if len(data) >= 20 else (b"",) * 5
-    if magic != b"glTF":
-        raise BadInput(f"{file}: not a binary glTF file that can be read; export the mesh as .glb")
-    parse_gltf(data[20 : 20 + length], str(file))

@@ -13,7 +13,7 @@ import shapely
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
-from sidestep.render.scene.furniture import Thing
+from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import SNAP, Layout, join, minus, off_grid
 from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
 from sidestep.render.scene.street_furniture import add_tree
@@ -181,7 +181,7 @@ def add_court(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) ->
 def house_line(court: Any) -> Any:
     """A smooth line around the court: at least 0.15 m outside it, notches under 3 m closed, as straight as may be."""
     hull = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(court)])
-    closed = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
+    closed: Any = hull.buffer(SETBACK + 1.5, join_style="mitre", mitre_limit=2.0).buffer(-1.5, quad_segs=3)
     closed = shapely.union_all([shapely.Polygon(part.exterior) for part in polygon_parts(closed)])
     for tolerance in (0.9, 0.7, 0.5, 0.3, 0.1, 0.0):
         front = shapely.set_precision(shapely.simplify(closed, tolerance), SNAP)
@@ -253,8 +253,8 @@ def _add_garden(builder: MeshBuilder, plot: Any, outer: Any, rng: np.random.Gene
                 placed.append((x, y))
                 with builder.object():
                     trunk = disc(x, y, 0.16, 8)
-                    thing = Thing(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
-                    add_tree(builder, thing)
+                    piece = FurniturePiece(trunk, Frame.about(trunk), rng.uniform(5, 7), rng, frozenset(), False, LEDGE)
+                    add_tree(builder, piece)
 
 
 def _add_apron(builder: MeshBuilder, outer: Any) -> None:

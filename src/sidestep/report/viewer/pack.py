@@ -15,11 +15,11 @@ from sidestep.drawing import palette
 from sidestep.drawing.canvas import Bounds
 from sidestep.drawing.ground import crossing_stripes, ground_of
 from sidestep.metrics import series
-from sidestep.report.episode_log import contacts_of, episode_log, has_lidar
+from sidestep.report.episode_log import PLAIN, contacts_of, episode_log, has_lidar
 from sidestep.report.topview import view_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import SceneSpec
 
 LONGEST = 5
@@ -98,6 +98,11 @@ def pack_plans(record: EpisodeRecord, who: IntArray, thin: bool = False) -> dict
     }
 
 
+def _begins(values: IntArray) -> IntArray:
+    """Where each run of equal values begins."""
+    return np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1])
+
+
 def pack_gestures(record: EpisodeRecord, who: IntArray) -> list[list[Any]]:
     """[person, gesture, from, until] of everything that the people ``who`` do with their hands, s."""
     if not record.person_gesture.size:
@@ -105,7 +110,7 @@ def pack_gestures(record: EpisodeRecord, who: IntArray) -> list[list[Any]]:
     spans = []
     for place, column in enumerate(who.tolist()):
         codes = record.person_gesture[:, column]
-        begins = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1])
+        begins = _begins(codes)
         ends = np.append(begins[1:], record.steps)
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             if codes[begin] and codes[begin] < len(GESTURE_NAMES):
@@ -120,8 +125,7 @@ def pack_groups(record: EpisodeRecord, who: IntArray) -> list[list[list[float]]]
     packed = []
     for column in who.tolist():
         numbers = record.person_group[:, column]
-        begins = np.concatenate([[0], np.flatnonzero(np.diff(numbers)) + 1])
-        packed.append([[round(float(record.time[k]), 3), int(numbers[k])] for k in begins.tolist()])
+        packed.append([[round(float(record.time[k]), 3), int(numbers[k])] for k in _begins(numbers).tolist()])
     return packed
 
 
@@ -160,22 +164,7 @@ POSE_UNITS = (POSITION_UNIT, POSITION_UNIT, ANGLE_UNIT)
 NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are left out
 HEIGHTS = {"building": 3.0, "obstacle": 1.0, "furniture": 0.75}
 """Of solids that do not say their own, m."""
-SHOWN_EVENTS = frozenset(
-    {
-        "collision_start",
-        "goal_reached",
-        "timeout",
-        "frozen",
-        "off_route",
-        "lane_invasion",
-        "policy_error",
-        "trigger",
-        "group_intrusion",
-        "disobeyed",
-        "stopped",
-        "reset",
-    }
-)
+SHOWN_EVENTS = frozenset(PLAIN) | {"collision_start"}
 CURVES: dict[str, tuple[series.Series, str, float]] = {
     "Speed": (series.speed, "m/s", np.inf),
     "Closest person": (series.closest_pedestrian_distance, "m", 5.0),
@@ -243,6 +232,10 @@ def _pack_episode(label: str, record: EpisodeRecord, rate_hz: float) -> dict[str
         "person": record.person_id[who].tolist(),
         "colour": who.tolist(),
         "other_radius": record.other_radius.tolist(),
+        "other_body": [
+            {**user.footprint.model_dump(), "height": user.spec.height if user.spec else None}
+            for user in others(record)
+        ],
         "robot": _poses(record.robot_pose[frames][:, None]),
         "people": _poses(_people(record, frames, who)),
         "others": _poses(record.other_pose[frames]),
@@ -314,10 +307,7 @@ def _pack_scene(record: EpisodeRecord, view: Bounds) -> dict[str, Any]:
     heights = {np.array(r.polygon).tobytes(): r.height for r in spec.regions if r.height} if spec else {}
     layers = []
     for layer in ground.layers:
-        entry: dict[str, Any] = {
-            "kind": layer.kind,
-            "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)],
-        }
+        entry: dict[str, Any] = {"kind": layer.kind, "rings": [_flat(ring) for ring in (layer.ring, *layer.holes)]}
         if layer.kind == "crosswalk":
             entry["stripes"] = [_flat(bar) for bar in crossing_stripes(layer.ring)]
         if layer.solid:

@@ -17,27 +17,12 @@ from sidestep.errors import BadInput
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.types.record import EpisodeRecord
 from sidestep.version import __version__
-from sidestep.writing import atomic
+from sidestep.writing import whole_file
 
 SCRIPTS = (
-    "camera.js",
-    "theme.js",
-    "data.js",
-    "lidar.js",
-    "labels.js",
-    "legend.js",
-    "ground.js",
-    "topview.js",
-    "gl.js",
-    "shaders.js",
-    "shapes.js",
-    "people.js",
-    "orbitview.js",
-    "timeline.js",
-    "player.js",
-    "gallery.js",
-    "start.js",
-)
+    "camera.js", "theme.js", "data.js", "lidar.js", "labels.js", "legend.js", "ground.js", "topview.js", "gl.js",
+    "shaders.js", "shapes.js", "people.js", "orbitview.js", "timeline.js", "player.js", "gallery.js", "start.js",
+)  # fmt: skip
 """In this order: each uses names of those before it. All live in one function of their own."""
 
 
@@ -96,11 +81,8 @@ def viewer_page(record: EpisodeRecord) -> str:
 
 def write_viewer(record: EpisodeRecord, path: Path) -> None:
     """The page as a file."""
-    try:
-        with atomic(path) as temporary:
-            temporary.write_text(viewer_page(record), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from error
+    with whole_file(path) as temporary:
+        temporary.write_text(viewer_page(record), encoding="utf-8")
 
 
 HOST = "127.0.0.1"

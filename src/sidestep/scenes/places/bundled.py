@@ -5,7 +5,6 @@ The project drew them; they are no real places, and their files are no OpenStree
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,11 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
+from sidestep.reading import read_json
+from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places.osm import osm_place
 from sidestep.scenes.places.place import Place, close_other_routes
+from sidestep.scenes.places.scan import place_from_annotation
 from sidestep.scenes.walkways import Route
 from sidestep.types.scene import SceneSpec
 
@@ -42,21 +44,18 @@ def bundled_place(name: str) -> Place:
 
 
 def _scanned(name: str, file: Path) -> Place:
-    from sidestep.scenes.geojson import read_geojson
-    from sidestep.scenes.places.scan import place_from_annotation
-
     scene = read_geojson(file).model_copy(update={"mesh": f"bundled:{file.with_suffix('.glb').name}"})
     return place_from_annotation(scene, name)
 
 
 @cache
 def long_routes(name: str) -> tuple[Route, ...]:
-    """The long ways of a bundled place. Their nodes are kept by position, in ``data/long_ways.json``."""
+    """The long routes of a bundled place. Their nodes are kept by position, in ``data/long_ways.json``."""
     place = bundled_place(name)
     nodes = sorted(place.graph)
     xy = np.array([place.graph.nodes[node]["xy"] for node in nodes])
     routes = []
-    for chosen in json.loads(LONG_ROUTES.read_text(encoding="utf-8"))[name]:
+    for chosen in read_json(LONG_ROUTES)[name]:
         nearest = [int(exact.hypot(*(xy - point).T).argmin()) for point in chosen]
         routes.append(place.route_over(tuple(nodes[k] for k in nearest)))
     return tuple(routes)

@@ -67,18 +67,18 @@ def length_of(line: Any) -> float:
     return float(stations_of(corners(line))[-1])
 
 
-def locate(points: FloatArray, place: FloatArray) -> tuple[float, float]:
-    """The station (m) along the line ``points (K, 2)`` that is nearest to a place, and the distance there."""
+def locate(points: FloatArray, point: FloatArray) -> tuple[float, float]:
+    """The station (m) along the line ``points (K, 2)`` that is nearest to a point, and the distance there."""
     start, along = points[:-1], np.diff(points, axis=0)
-    share = dot(place - start, along) / np.maximum(dot(along, along), 1e-300)
+    share = dot(point - start, along) / np.maximum(dot(along, along), 1e-300)
     share = np.minimum(np.maximum(share, 0.0), 1.0)
-    away = np.round(exact.norm(place - start - share[:, None] * along), SAME)
+    away = np.round(exact.norm(point - start - share[:, None] * along), SAME)
     nearest = int(away.argmin())
     at = stations_of(points)
     return float(at[nearest] + share[nearest] * (at[nearest + 1] - at[nearest])), float(away[nearest])
 
 
-def places_along(points: FloatArray, stations: Iterable[float]) -> FloatArray:
+def points_along(points: FloatArray, stations: Iterable[float]) -> FloatArray:
     """Points ``(N, 2)`` at stations (m) of a line; beyond its ends, the ends."""
     return points_at(np.array(list(stations)), stations_of(points), points)
 
@@ -116,7 +116,7 @@ def partition(layers: Sequence[Layer], clip: Any | None = None) -> tuple[Region,
         if layer.kind is not None and mine.any():
             joined = shapely.coverage_union_all(faces[mine])
             for part in shapely.get_parts(joined):
-                regions += [_region(layer.kind, face, layer.name) for face in _simple(part)]
+                regions += [as_region(layer.kind, face, layer.name) for face in _simple(part)]
     return tuple(regions)
 
 
@@ -126,16 +126,8 @@ def _simple(area: Any) -> list[Any]:
     return [part for part in shapely.get_parts(sound) if part.geom_type == "Polygon" and part.area > SMALLEST_FACE]
 
 
-def _region(kind: RegionKind, polygon: Any, name: str) -> Region:
-    return as_region(kind, polygon, name, None)
-
-
-def as_region(kind: RegionKind, polygon: Any, name: str, height: float | None) -> Region:
+def as_region(kind: RegionKind, polygon: Any, name: str, height: float | None = None) -> Region:
     """A shapely polygon as a region, mm precise."""
-    shell, *holes = (ring_corners(ring) for ring in (polygon.exterior, *polygon.interiors))
+    rings = (np.round(corners(ring)[:-1], 3).tolist() for ring in (polygon.exterior, *polygon.interiors))
+    shell, *holes = (tuple((x, y) for x, y in ring) for ring in rings)
     return Region(kind=kind, polygon=shell, holes=tuple(holes), name=name, height=height)
-
-
-def ring_corners(ring: Any) -> tuple[tuple[float, float], ...]:
-    """Corners of a ring without the last, which repeats the first."""
-    return tuple((x, y) for x, y in np.round(shapely.get_coordinates(ring)[:-1], 3).tolist())

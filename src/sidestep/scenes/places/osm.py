@@ -33,12 +33,10 @@ from sidestep.scenes.places.osm_file import (
     read_osm_file,
 )
 from sidestep.scenes.places.osm_streets import Crossing, Streets, find_crossings, lay_streets
-from sidestep.scenes.places.place import WALKED, Place
+from sidestep.scenes.places.place import WALKABLE_KINDS, Place
 from sidestep.scenes.places.walk_graph import WalkLine, make_graph
-from sidestep.scenes.towns.pieces import OBSTACLES, ROUND
-from sidestep.scenes.walkways import unit
-from sidestep.types.base import FloatArray
-from sidestep.types.scene import Region, SceneSpec
+from sidestep.scenes.walkways import OBSTACLES, footprints, unit
+from sidestep.types.scene import Region, RegionKind, SceneSpec
 
 PASSABLE = frozenset({"no", "roof", "carport", "canopy"})
 """Buildings under which one walks."""
@@ -239,24 +237,17 @@ def _heading(node: OsmNode, walks: list[Any]) -> float:
     nearest = min(range(len(found)), key=lambda k: found[k][1], default=-1)
     if nearest < 0 or found[nearest][1] > FARTHEST_WALK:
         return 0.0
-    place = found[nearest][0]
-    a, b = grid.places_along(lines[nearest], (place - 0.5, place + 0.5))
+    station = found[nearest][0]
+    a, b = grid.points_along(lines[nearest], (station - 0.5, station + 0.5))
     along = unit(b - a)
     return float(exact.arctan2(along[1], along[0]))
 
 
 def _footprint(name: str, node: OsmNode, heading: float, size: tuple[float, float], height: float) -> Region:
-    c, s = exact.cos(heading), exact.sin(heading)
-    local: FloatArray
-    if name in ROUND:
-        turn = np.pi / 8 + np.arange(8) * np.pi / 4
-        local = np.stack([exact.cos(turn), exact.sin(turn)], axis=1) * size[0] / 2
-    else:
-        local = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float) * np.array(size) / 2
-    x, y = local.T
-    ring = np.stack([x * c - y * s, x * s + y * c], axis=1) + node.xy
-    kind = "obstacle" if name in OBSTACLES else "furniture"
-    return as_region(kind, shapely.Polygon(ring), name, round(height, 2))  # type: ignore[arg-type]
+    along = np.array([[exact.cos(heading), exact.sin(heading)]])
+    [ring] = footprints([name], np.array([node.xy]), along, np.array([size]))
+    kind: RegionKind = "obstacle" if name in OBSTACLES else "furniture"
+    return as_region(kind, shapely.Polygon(ring), name, round(height, 2))
 
 
 def _barrier_lines(data: OsmData, taken: Any, clip: Any | None) -> list[Region]:
@@ -280,8 +271,8 @@ def _thickness(tags: Tags, usual: float) -> float:
     return min(metres(tags.get("width")) or usual, 5.0)
 
 
-ACROSS_SQUARE = 3.0  # m, width of a way over a square
-MOST_MOUTHS = 8  # ways that end at a square are joined with each other up to this number
+ACROSS_SQUARE = 3.0  # m, width of a path over a square
+MOST_MOUTHS = 8  # walkways that end at a square are joined with each other up to this number
 OFF_SOLIDS = 0.6  # m
 
 
@@ -306,7 +297,7 @@ def place_from_osm(data: OsmData, name: str, options: OsmOptions) -> Place:
     crossings = find_crossings(data, streets, walks, options)
     buildings, covered = lay_buildings(data, options, clip)
     ground = lay_ground(data, streets, paths, crossings, covered, options, clip)
-    if not any(region.kind in WALKED for region in ground):
+    if not any(region.kind in WALKABLE_KINDS for region in ground):
         raise BadInput(
             f"{data.where}: no walkable way: it needs highway=footway, path or pedestrian, or roads with "
             "sidewalk=both, left or right; take a larger extract, or draw the sidewalks"
@@ -321,23 +312,23 @@ def place_from_osm(data: OsmData, name: str, options: OsmOptions) -> Place:
     lines += [WalkLine(line, width, "sidewalk") for line, width in paths.lines]
     lines += [WalkLine(crossing.line, crossing.width, "crosswalk") for crossing in crossings]
     squares = [area for area, _ in closed_areas(data, is_area)]
-    lines += _over_squares(squares, walks, Place(name, scene, make_graph([])).solid)
+    lines += _over_squares(squares, walks, Place(name, scene, make_graph([])).solid_area)
     return Place(name, scene, make_graph(_clipped(lines, clip, covered)))
 
 
 def _clipped(lines: list[WalkLine], clip: Any | None, buildings: Any) -> list[WalkLine]:
     """Without what lies beyond the extract or in a building."""
-    kept = []
+    inner = []
     for line in lines:
         inside = line.line if clip is None else grid.intersection(line.line, clip)
         for part in shapely.get_parts(grid.difference(inside, buildings)):
             if part.geom_type == "LineString" and grid.length_of(part) > 0.1:
-                kept.append(replace(line, line=part))
-    return kept
+                inner.append(replace(line, line=part))
+    return inner
 
 
 def _over_squares(squares: list[Any], walks: list[Any], solid: Any) -> list[WalkLine]:
-    """Straight ways over each square between the ends of walking lines that lie in it or at its edge."""
+    """Straight lines over each square between the ends of walking lines that lie in it or at its edge."""
     lines = []
     for square in squares:
         near = grid.grown(square, 0.5)

@@ -28,7 +28,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class OsmNode:
-    """A point: a place of a way, or a thing."""
+    """A point: a corner of a way, or a thing."""
 
     id: str
     xy: tuple[float, float]  # m
@@ -74,8 +74,8 @@ def read_osm_file(path: Path) -> OsmData:
     """Read and check a file."""
     root = _parse(path)
     where = str(path)
-    places = _positions(root, where)
-    lonlat = np.array(list(places.values()))
+    positions = _positions(root, where)
+    lonlat = np.array(list(positions.values()))
     stated = _bounds(root)
     origin = (np.array(stated[:2]) + stated[2:]) / 2 if stated else (lonlat.min(axis=0) + lonlat.max(axis=0)) / 2
     points = np.round(tangent_plane(lonlat, origin), 3)
@@ -87,7 +87,7 @@ def read_osm_file(path: Path) -> OsmData:
         )
     nodes = {}
     tagged = {element.get("id"): _tags(element) for element in root.iter("node") if len(element)}
-    for name, (x, y) in zip(places, points.tolist(), strict=True):
+    for name, (x, y) in zip(positions, points.tolist(), strict=True):
         nodes[name] = OsmNode(name, (x, y), tagged.get(name, {}))
     corners = None
     if stated:
@@ -115,7 +115,7 @@ def _tags(element: ElementTree.Element) -> Tags:
 
 
 def _positions(root: ElementTree.Element, where: str) -> dict[str, tuple[float, float]]:
-    places = {}
+    positions = {}
     for element in root.iter("node"):
         if not _shown(element):
             continue
@@ -126,10 +126,10 @@ def _positions(root: ElementTree.Element, where: str) -> dict[str, tuple[float, 
             raise BadInput(f"{where}: node {name:.30}: lon and lat must be numbers; export the file again") from None
         if not (abs(lon) <= 180.0 and abs(lat) <= 90.0):
             raise BadInput(f"{where}: node {name:.30}: lon {lon}, lat {lat} is no place on Earth; correct or remove it")
-        places[name] = (lon, lat)
-    if not places:
+        positions[name] = (lon, lat)
+    if not positions:
         raise BadInput(f"{where}: has no nodes; export the extract with its nodes and ways")
-    return places
+    return positions
 
 
 def _bounds(root: ElementTree.Element) -> Box | None:

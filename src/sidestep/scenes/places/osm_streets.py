@@ -61,8 +61,8 @@ class Streets:
     def width_along(self, line: Any) -> float:
         """Width (m) of the sidewalk along whose middle the line runs, where it is narrowest."""
         points = grid.corners(line)
-        places = grid.places_along(points, grid.length_of(line) * np.array([0.1, 0.3, 0.5, 0.7, 0.9]))
-        return min(min(_misfits(self.parts, place))[1] for place in places)
+        some = grid.points_along(points, grid.length_of(line) * np.array([0.1, 0.3, 0.5, 0.7, 0.9]))
+        return min(min(_misfits(self.parts, point))[1] for point in some)
 
 
 def lay_streets(data: OsmData, options: OsmOptions) -> Streets:
@@ -171,8 +171,8 @@ def _misfits(parts: tuple[RoadPart, ...], point: FloatArray) -> list[tuple[float
     """How far the point is from the middle of each sidewalk, and the width of that."""
     found = []
     for part in parts:
-        place, _ = grid.locate(part.points, point)
-        behind, foot, ahead = grid.places_along(part.points, (place - 0.1, place, place + 0.1))
+        station, _ = grid.locate(part.points, point)
+        behind, foot, ahead = grid.points_along(part.points, (station - 0.1, station, station + 0.1))
         side = 0 if dot(left_of(ahead - behind), point - foot) > 0 else 1
         if part.sidewalks[side]:
             misfit = abs(float(exact.hypot(*(point - foot))) - part.reach(side, 0.5))
@@ -222,14 +222,14 @@ def _crossing_width(tags: Tags, options: OsmOptions) -> float:
 
 def _inner(data: OsmData, part: RoadPart) -> list[str]:
     """Nodes between the ends of a part; a part that ends nowhere else counts as well."""
-    places = {tuple(point) for point in part.points.tolist()}
-    return [ref for ref, node in data.nodes.items() if node.tags and node.xy in places]
+    corners = {tuple(point) for point in part.points.tolist()}
+    return [ref for ref, node in data.nodes.items() if node.tags and node.xy in corners]
 
 
 def _across(part: RoadPart, xy: FloatArray, options: OsmOptions) -> FloatArray:
     """Square over the road, from the middle of one sidewalk to that of the other."""
-    place, _ = grid.locate(part.points, xy)
-    a, b = grid.places_along(part.points, (place - AHEAD, place + AHEAD))
+    station, _ = grid.locate(part.points, xy)
+    a, b = grid.points_along(part.points, (station - AHEAD, station + AHEAD))
     left = left_of(unit(b - a))
     ends = [part.reach(side, 0.5) if part.sidewalks[side] else part.half + options.ramp_length for side in (0, 1)]
     return np.stack([xy + left * ends[0], xy - left * ends[1]])
@@ -249,6 +249,6 @@ def _end(before: FloatArray, end: FloatArray, walks: list[Any]) -> FloatArray:
     hits = [grid.corners(grid.intersection(ray, walk)) for walk in walks if walk.intersects(ray)]
     if not hits:
         return end[None]
-    places = np.concatenate(hits)
-    away = np.round(np.abs(dot(places - end, along)), grid.SAME)
-    return np.asarray(places[away.argmin()][None])
+    points = np.concatenate(hits)
+    away = np.round(np.abs(dot(points - end, along)), grid.SAME)
+    return np.asarray(points[away.argmin()][None])

@@ -6,8 +6,7 @@ are the solids; more can be found in the mesh: whatever of it lies between ankle
 
 from __future__ import annotations
 
-import json
-import struct
+import io
 from pathlib import Path
 from typing import Any
 
@@ -16,170 +15,47 @@ import shapely
 
 from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.reading import parse_gltf, read_bytes
-from sidestep.scenes.compile import describe, region_polygon
+from sidestep.reading import read_glb
+from sidestep.scenes.compile import FARTHEST, describe, region_polygon
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import grid
 from sidestep.scenes.places.grid import as_region
-from sidestep.scenes.places.place import WALKED, Place
+from sidestep.scenes.places.place import WALKABLE_KINDS, Place
 from sidestep.scenes.places.walk_graph import make_graph, walking_lines
 from sidestep.scenes.walkways import resample
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray
 from sidestep.types.scene import SOLID, Region, SceneSpec
 
-LARGEST_FILE = 300_000_000  # bytes
 MOST_TRIANGLES = 5_000_000
-FARTHEST = 16_000.0  # m from the origin, as of any scene
-TYPES = {5120: np.int8, 5121: np.uint8, 5122: np.int16, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
-JSON_CHUNK, BINARY_CHUNK = 0x4E4F534A, 0x004E4942
 
 
 def read_triangles(path: Path) -> FloatArray:
     """Corners of all triangles ``(T, 3, 3)``, m, z up."""
-    document, binary = _chunks(path)
-    return _triangles(document, binary, str(path))
+    data = read_glb(path)
+    import trimesh
 
-
-def _chunks(path: Path) -> tuple[dict[str, Any], bytes]:
-    data = read_bytes(path, ".glb mesh", LARGEST_FILE)
-    if len(data) < 20 or data[:4] != b"glTF" or struct.unpack_from("<I", data, 4)[0] != 2:
-        raise BadInput(f"{path}: not a binary glTF 2.0 file; export as .glb")
-    chunks: dict[int, bytes] = {}
-    place = 12
-    while place + 8 <= len(data):
-        length, kind = struct.unpack_from("<II", data, place)
-        chunks.setdefault(kind, data[place + 8 : place + 8 + length])
-        place += 8 + length
-    return parse_gltf(chunks.get(JSON_CHUNK, b""), str(path)), chunks.get(BINARY_CHUNK, b"")
-
-
-def _triangles(document: dict[str, Any], binary: bytes, where: str) -> FloatArray:
-    found: list[FloatArray] = []
-    triangles_found = 0
     try:
-        scenes, nodes = document.get("scenes", []), document.get("nodes", [])
-        roots = scenes[document.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
-        stack: list[tuple[int, FloatArray]] = [(int(root), np.eye(4)) for root in roots]
-        while stack:
-            number, outer = stack.pop()
-            node = nodes[number]
-            matrix = _product(outer, _matrix(node))
-            stack += [(int(child), matrix) for child in node.get("children", [])]
-            if "mesh" in node:
-                for primitive in document["meshes"][node["mesh"]]["primitives"]:
-                    if primitive.get("mode", 4) == 4:
-                        found.append(_placed(primitive, document, binary, matrix))
-                        triangles_found += len(found[-1])
-                        if triangles_found > MOST_TRIANGLES:
-                            raise ValueError(f"more than {MOST_TRIANGLES:,} triangles; thin the mesh out")
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        scene = trimesh.load_scene(io.BytesIO(data), file_type="glb", process=False, skip_materials=True)
+        parts = [(*scene.graph[node],) for node in scene.graph.nodes_geometry]
+        meshes = [(scene.geometry[name], matrix) for matrix, name in parts if hasattr(scene.geometry[name], "faces")]
+        if sum(len(mesh.faces) for mesh, _ in meshes) > MOST_TRIANGLES:
+            raise ValueError(f"more than {MOST_TRIANGLES:,} triangles; thin the mesh out")
+        placed = [
+            (exact.matmul(np.asarray(mesh.vertices, np.float64), matrix[:3, :3].T) + matrix[:3, 3])[mesh.faces]
+            for mesh, matrix in meshes
+        ]
+    except Exception as error:  # readers of foreign formats raise whatever they like
         raise BadInput(
-            f"{where}: not a plain triangle mesh ({type(error).__name__}: {error!s:.200}); export without compression"
+            f"{path}: not a plain triangle mesh ({type(error).__name__}: {error!s:.200}); export without compression"
         ) from None
-    triangles = np.concatenate([*found, np.zeros((0, 3, 3))])
+    triangles = np.concatenate([*placed, np.zeros((0, 3, 3))])
     if not len(triangles):
-        raise BadInput(f"{where}: has no triangles; export the mesh itself, not only lights or points")
+        raise BadInput(f"{path}: has no triangles; export the mesh itself in a scene, not only lights or points")
     if not (np.abs(triangles) <= FARTHEST).all():
         raise BadInput(
-            f"{where}: has positions that are no numbers or more than {FARTHEST / 1000:g} km from the origin; repair it"
+            f"{path}: has positions that are no numbers or more than {FARTHEST / 1000:g} km from the origin; repair it"
         )
     return np.asarray(triangles[..., [0, 2, 1]] * (1.0, -1.0, 1.0))
-
-
-def _placed(primitive: dict[str, Any], document: dict[str, Any], binary: bytes, matrix: FloatArray) -> FloatArray:
-    points = _accessor(primitive["attributes"]["POSITION"], document, binary).astype(np.float64)
-    points = _product(points, matrix[:3, :3].T) + matrix[:3, 3]
-    if "indices" not in primitive:
-        return np.asarray(points.reshape(-1, 3, 3))
-    order = _accessor(primitive["indices"], document, binary).astype(np.int64).ravel()
-    return np.asarray(points[order].reshape(-1, 3, 3))
-
-
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The matrix product, summed in order: libraries sum in an order that depends on the processor."""
-    total: Any = a[:, 0, None] * b[0]
-    for k in range(1, len(b)):
-        total = total + a[:, k, None] * b[k]
-    return np.asarray(total)
-
-
-def _accessor(number: int, document: dict[str, Any], binary: bytes) -> Any:
-    accessor = document["accessors"][number]
-    if "sparse" in accessor or "bufferView" not in accessor:
-        raise ValueError("sparse or compressed accessors are not read")
-    view = document["bufferViews"][accessor["bufferView"]]
-    if view["buffer"] != 0 or "uri" in document["buffers"][0]:
-        raise ValueError("only the file's own binary part is read")
-    dtype, width, count = np.dtype(TYPES[accessor["componentType"]]), WIDTHS[accessor["type"]], int(accessor["count"])
-    start = int(view.get("byteOffset", 0)) + int(accessor.get("byteOffset", 0))
-    stride = int(view.get("byteStride", dtype.itemsize * width))
-    if stride < dtype.itemsize * width or stride > 252 + dtype.itemsize * width:
-        raise ValueError(f"a byteStride of {stride} for elements of {dtype.itemsize * width} bytes")
-    if count < 1 or start < 0 or start + (count - 1) * stride + dtype.itemsize * width > len(binary):
-        raise ValueError("an accessor lies beyond the end of the file")
-    return np.ndarray((count, width), dtype, binary, start, (stride, dtype.itemsize))
-
-
-def _matrix(node: dict[str, Any]) -> FloatArray:
-    """Column-major matrix, or translation · rotation · scale."""
-    if "matrix" in node:
-        return np.array(node["matrix"], float).reshape(4, 4).T
-    x, y, z, w = (float(value) for value in node.get("rotation", (0, 0, 0, 1)))
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    matrix = np.eye(4)
-    matrix[:3, :3] = turn * np.array(node.get("scale", (1, 1, 1)), float)
-    matrix[:3, 3] = node.get("translation", (0, 0, 0))
-    return matrix
-
-
-def write_glb(path: Path, parts: dict[str, tuple[tuple[float, float, float], FloatArray]]) -> None:
-    """One mesh per part: name → (colour in sRGB 0 … 1, corners ``(T, 3, 3)``, m, z up).
-
-    Corners are shared by triangles of one plane only, so that edges stay sharp."""
-    accessors: list[dict[str, Any]] = []
-    views: list[dict[str, Any]] = []
-    meshes, materials, binary = [], [], b""
-    for number, (name, (colour, triangles)) in enumerate(parts.items()):
-        turned = np.round(triangles[..., [0, 2, 1]] * (1.0, 1.0, -1.0), 3)
-        normal = np.cross(turned[:, 1] - turned[:, 0], turned[:, 2] - turned[:, 0])
-        normal = np.round(normal / np.maximum(exact.norm(normal)[:, None], 1e-12), 2)
-        keys = np.concatenate([turned.reshape(-1, 3), normal.repeat(3, axis=0)], axis=1)
-        unique, order = np.unique(keys, axis=0, return_inverse=True)
-        points = unique[:, :3].astype(np.float32)
-        indices: IntArray = order.reshape(-1).astype(np.uint16 if len(points) < 65_536 else np.uint32)
-        for values, shape in ((points, "VEC3"), (indices, "SCALAR")):
-            raw = values.tobytes()
-            views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(raw)})
-            kind = {"f": 5126, "u": 5123 if values.dtype == np.uint16 else 5125}[values.dtype.kind]
-            accessors.append({"bufferView": len(views) - 1, "componentType": kind, "count": len(values), "type": shape})
-            binary += raw + b"\0" * (-len(raw) % 4)
-        accessors[-2].update(min=points.min(axis=0).tolist(), max=points.max(axis=0).tolist())
-        linear = [round(exact.exp(2.2 * exact.log(value)), 4) for value in colour]
-        materials.append(
-            {"name": name, "pbrMetallicRoughness": {"baseColorFactor": [*linear, 1.0], "metallicFactor": 0.0}}
-        )
-        primitive = {"attributes": {"POSITION": len(accessors) - 2}, "indices": len(accessors) - 1, "material": number}
-        meshes.append({"name": name, "primitives": [primitive]})
-    document = {
-        "asset": {"version": "2.0", "generator": "sidestep"},
-        "scene": 0,
-        "scenes": [{"nodes": list(range(len(meshes)))}],
-        "nodes": [{"name": mesh["name"], "mesh": k} for k, mesh in enumerate(meshes)],
-        "meshes": meshes, "materials": materials, "accessors": accessors, "bufferViews": views,
-        "buffers": [{"byteLength": len(binary)}],
-    }  # fmt: skip
-    text = json.dumps(document, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 4)
-    head = struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + len(binary))
-    chunks = struct.pack("<II", len(text), JSON_CHUNK) + text + struct.pack("<II", len(binary), BINARY_CHUNK) + binary
-    path.write_bytes(head + chunks)
 
 
 LOW, HIGH = 0.15, 1.5  # m above the ground
@@ -225,37 +101,37 @@ def slice_solids(triangles: FloatArray, ground: Any, low: float = LOW, high: flo
 
 def _between(polygon: FloatArray, level: float, sign: float) -> FloatArray:
     """The part of a convex polygon ``(K, 3)`` above (``sign`` 1) or below (−1) a level (Sutherland, Hodgman 1974)."""
-    kept: list[FloatArray] = []
+    part: list[FloatArray] = []
     for k, corner in enumerate(polygon):
         before = polygon[k - 1]
         here, there = sign * (corner[2] - level), sign * (before[2] - level)
         if (here >= 0) != (there >= 0):
-            kept.append(before + (corner - before) * (there / (there - here)))
+            part.append(before + (corner - before) * (there / (there - here)))
         if here >= 0:
-            kept.append(corner)
-    return np.array(kept).reshape(-1, 3)
+            part.append(corner)
+    return np.array(part).reshape(-1, 3)
 
 
 SMALLEST_EXTENT, LARGEST_EXTENT = 2.0, 5000.0  # m: the extent of a place
 OUTSIDE = 0.5  # m by which an annotation may reach beyond the mesh
 LEVEL = 0.4  # m between the sidewalks of the mesh and z = 0
-LARGE = 1.0  # m²: ways lead round larger solids; the robot itself keeps off smaller ones
+LARGE = 1.0  # m²: routes lead round larger solids; the robot itself keeps off smaller ones
 
 
 def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: bool = False) -> Place:
     """Mesh and annotation to a place; ``solids_from_mesh`` adds what the mesh has 0.15 to 1.5 m over the ground."""
-    file, drawn = Path(mesh), Path(annotation)
+    file, annotated = Path(mesh), Path(annotation)
     if file.suffix.lower() != ".glb":
         raise BadInput(f"{file}: a scanned place is a .glb mesh; export it as binary glTF")
     triangles = read_triangles(file)
     _check_scale(triangles, file)
-    scene = read_geojson(drawn)
-    _check_inside(scene, triangles, file, drawn)
-    place = place_from_annotation(scene, drawn.stem, str(drawn))
+    scene = read_geojson(annotated)
+    _check_inside(scene, triangles, file, annotated)
+    place = place_from_annotation(scene, annotated.stem, str(annotated))
     _check_level(place, triangles, file)
     regions = scene.regions
     if solids_from_mesh:
-        regions = (*regions, *slice_solids(triangles, place.walked))
+        regions = (*regions, *slice_solids(triangles, place.walkable_area))
     update = {"regions": regions, "mesh": str(file.resolve()), "source": scene.source or f"scan {file.name}"}
     return Place(place.name, scene.model_copy(update=update), place.graph)
 
@@ -263,7 +139,7 @@ def read_scan(mesh: Path | str, annotation: Path | str, *, solids_from_mesh: boo
 def place_from_annotation(scene: SceneSpec, name: str, where: str = "annotation") -> Place:
     """The graph of a scene that has no lines: through the middle of its sidewalks and crosswalks."""
     polygons = [(r, region_polygon(r, f"{where}: {describe(r, k)}")) for k, r in enumerate(scene.regions)]
-    walked = grid.joined([polygon for region, polygon in polygons if region.kind in WALKED])
+    walked = grid.joined([polygon for region, polygon in polygons if region.kind in WALKABLE_KINDS])
     if walked.area < 1.0:
         raise BadInput(f"{where}: has no sidewalk, crosswalk, ramp or walkable region; annotate where one walks")
     blocks = [polygon for region, polygon in polygons if region.kind in SOLID and polygon.area > LARGE]
@@ -283,7 +159,7 @@ def _check_scale(triangles: FloatArray, file: Path) -> None:
         )
 
 
-def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Path) -> None:
+def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, annotation: Path) -> None:
     (x0, y0), (x1, y1) = triangles.min(axis=(0, 1))[:2], triangles.max(axis=(0, 1))[:2]
     for index, region in enumerate(scene.regions):
         corners = np.asarray(region.polygon)
@@ -293,8 +169,8 @@ def _check_inside(scene: SceneSpec, triangles: FloatArray, file: Path, drawn: Pa
         )
         if max(beyond) > OUTSIDE:
             raise BadInput(
-                f"{drawn}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, which "
-                f"spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres, z up, in both files"
+                f"{annotation}: {describe(region, index)} reaches {max(beyond):.1f} m beyond the mesh {file.name}, "
+                f"which spans x {x0:.1f} … {x1:.1f}, y {y0:.1f} … {y1:.1f} m; use the mesh's own metres in both files"
             )
 
 

@@ -16,7 +16,7 @@ from scipy.spatial import Voronoi
 
 from sidestep import exact
 from sidestep.scenes.places import grid
-from sidestep.scenes.walkways import stations_of
+from sidestep.scenes.walkways import add_walkway, stations_of
 from sidestep.types.base import FloatArray
 
 NODE_GRID = 0.02  # m: lines that end so near another meet it
@@ -38,7 +38,7 @@ class WalkLine:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """Between two places where lines meet."""
+    """Between two points where lines meet."""
 
     points: FloatArray
     width: float
@@ -56,30 +56,28 @@ class _Piece:
         return _Piece(np.concatenate([mine, its[1:]]), min(self.width, other.width), self.kind)
 
 
-def make_graph(lines: list[WalkLine]) -> nx.Graph:
-    """Nodes have ``xy``; edges ``line (K, 2)``, ``width``, ``kind``, ``length`` (all m) and ``start``, the node where
-    the line begins."""
-    pieces = _without_steps(_cut(lines))
+def make_graph(lines: list[WalkLine]) -> nx.Graph[int]:
+    """The graph of a :class:`~sidestep.scenes.walkways.WalkwayMap`."""
+    pieces = _without_steps(_split_at_meetings(lines))
     pieces = _without_stubs(pieces)
     pieces = _merged(pieces)
-    graph: nx.Graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     numbers: dict[tuple[float, float], int] = {}
     for piece in sorted(pieces, key=lambda piece: (*piece.ends, len(piece.points))):
         for part in _once(piece, numbers, graph):
             a, b = (_node(end, numbers, graph) for end in part.ends)
-            length = round(float(stations_of(part.points)[-1]), 3)
-            graph.add_edge(a, b, line=part.points, width=part.width, kind=part.kind, length=length, start=a)
+            add_walkway(graph, a, b, part.points, part.width, part.kind)
     return graph
 
 
-def _node(xy: tuple[float, float], numbers: dict[tuple[float, float], int], graph: nx.Graph) -> int:
+def _node(xy: tuple[float, float], numbers: dict[tuple[float, float], int], graph: nx.Graph[int]) -> int:
     if xy not in numbers:
         numbers[xy] = len(numbers)
         graph.add_node(numbers[xy], xy=xy)
     return numbers[xy]
 
 
-def _cut(lines: list[WalkLine]) -> list[_Piece]:
+def _split_at_meetings(lines: list[WalkLine]) -> list[_Piece]:
     """All lines cut where they meet, each piece with the width and kind of the line on which it lies."""
     if not lines:
         return []
@@ -100,7 +98,7 @@ def _cut(lines: list[WalkLine]) -> list[_Piece]:
 
 def _without_steps(pieces: list[_Piece]) -> list[_Piece]:
     """Pieces of one step of the grid are where a line ends on the border between two of its cells: both ends are one
-    place."""
+    point."""
     short = [stations_of(piece.points)[-1] < 1.5 * NODE_GRID for piece in pieces]
     moved = dict(piece.ends for piece, step in zip(pieces, short, strict=True) if step)
     for piece in pieces:
@@ -119,13 +117,12 @@ def _at_ends(pieces: list[_Piece]) -> dict[tuple[float, float], list[int]]:
 
 def _without_stubs(pieces: list[_Piece]) -> list[_Piece]:
     at = _at_ends(pieces)
-    kept = []
+    remaining = []
     for piece in pieces:
         loose = [len(at[end]) == 1 for end in piece.ends]
-        if any(loose) and not all(loose) and stations_of(piece.points)[-1] < STUB:
-            continue
-        kept.append(piece)
-    return kept
+        if not any(loose) or all(loose) or stations_of(piece.points)[-1] >= STUB:
+            remaining.append(piece)
+    return remaining
 
 
 def _merged(pieces: list[_Piece]) -> list[_Piece]:
@@ -147,7 +144,7 @@ def _merged(pieces: list[_Piece]) -> list[_Piece]:
     return [piece for piece in alive if piece is not None]
 
 
-def _once(piece: _Piece, numbers: dict[tuple[float, float], int], graph: nx.Graph) -> list[_Piece]:
+def _once(piece: _Piece, numbers: dict[tuple[float, float], int], graph: nx.Graph[int]) -> list[_Piece]:
     """The piece, cut in three if it ends where it starts, in two if its ends have an edge already."""
     a, b = piece.ends
     cuts = 3 if a == b else 2 if a in numbers and b in numbers and graph.has_edge(numbers[a], numbers[b]) else 1
@@ -163,7 +160,7 @@ def _once(piece: _Piece, numbers: dict[tuple[float, float], int], graph: nx.Grap
 
 SPACING = 0.5  # m between points on the edge
 NARROWEST = 0.9  # m: no line where the ground is narrower
-WIDEST = 4.0  # m: on a square one keeps to a way of this width
+WIDEST = 4.0  # m: on a square one keeps to a path of this width
 BRANCH = 1.6  # dead ends shorter than this many half widths lead into a corner, not anywhere
 LEAD = 3.0  # m: so much sidewalk between a crosswalk and the next junction belongs to the crosswalk
 TOLERANCE = 0.06  # m by which lines are straightened
@@ -183,9 +180,9 @@ def walking_lines(area: Any, crosswalks: Any) -> list[WalkLine]:
         axis.edges[a, b]["kind"] = "crosswalk" if shapely.contains_xy(crosswalks, *middle) else "sidewalk"
 
     def width(line: Any) -> float:
-        found = grid.places_along(grid.corners(line), grid.length_of(line) * np.linspace(0.1, 0.9, 9))
-        places = shapely.points(found)
-        return round(min(2 * float(np.median([grid.apart(edge, place) for place in places])), WIDEST), 2)
+        points = grid.points_along(grid.corners(line), grid.length_of(line) * np.linspace(0.1, 0.9, 9))
+        gaps = [grid.apart(edge, shapely.Point(point)) for point in points]
+        return round(min(2 * float(np.median(gaps)), WIDEST), 2)
 
     lines = []
     for points, kind in _chains(axis):
@@ -194,7 +191,7 @@ def walking_lines(area: Any, crosswalks: Any) -> list[WalkLine]:
     return lines
 
 
-def _medial_axis(area: Any) -> nx.Graph:
+def _medial_axis(area: Any) -> nx.Graph[Node]:
     samples: list[tuple[float, float]] = []
     following: list[int] = []
     for polygon in shapely.get_parts(area):
@@ -202,7 +199,7 @@ def _medial_axis(area: Any) -> nx.Graph:
             outline, length = grid.corners(ring), grid.length_of(ring)
             count = max(int(length / SPACING), 8)
             start = len(samples)
-            samples += grid.places_along(outline, length * np.arange(count) / count).tolist()
+            samples += grid.points_along(outline, length * np.arange(count) / count).tolist()
             following += [start + (k + 1) % count for k in range(count)]
     diagram = Voronoi(np.array(samples))
     # The middle between two edges on a grid of 1 mm may be half a millimetre: it is made exact before it is rounded.
@@ -211,7 +208,7 @@ def _medial_axis(area: Any) -> nx.Graph:
     room = np.zeros(len(vertices), bool)
     away = shapely.distance(shapely.boundary(area), shapely.points(vertices[inside]))
     room[inside] = np.round(away, grid.SAME) > NARROWEST / 2
-    axis: nx.Graph = nx.Graph()
+    axis: nx.Graph[Node] = nx.Graph()
     for (p, q), (a, b) in zip(diagram.ridge_points.tolist(), diagram.ridge_vertices, strict=True):
         beside = following[p] == q or following[q] == p
         if a >= 0 and b >= 0 and room[a] and room[b] and not beside:
@@ -221,7 +218,7 @@ def _medial_axis(area: Any) -> nx.Graph:
     return axis
 
 
-def _branch(axis: nx.Graph, leaf: Node) -> tuple[list[Node], float]:
+def _branch(axis: nx.Graph[Node], leaf: Node) -> tuple[list[Node], float]:
     """From a dead end to the first junction, and its length, m."""
     path, length = [leaf], 0.0
     while True:
@@ -232,7 +229,7 @@ def _branch(axis: nx.Graph, leaf: Node) -> tuple[list[Node], float]:
         path.append(ahead[0])
 
 
-def _prune(axis: nx.Graph, edge: Any) -> None:
+def _prune(axis: nx.Graph[Node], edge: Any) -> None:
     """Take away branches into corners, until none is left."""
     while True:
         corners: list[Node] = []
@@ -247,8 +244,8 @@ def _prune(axis: nx.Graph, edge: Any) -> None:
         axis.remove_nodes_from(corners)
 
 
-def _chains(axis: nx.Graph) -> list[tuple[FloatArray, str]]:
-    """Lines between junctions, dead ends and places where the kind changes; short leads go to their crosswalk."""
+def _chains(axis: nx.Graph[Node]) -> list[tuple[FloatArray, str]]:
+    """Lines between junctions, dead ends and points where the kind changes; short leads go to their crosswalk."""
     ends = {
         node for node in axis if axis.degree(node) != 2 or len({axis.edges[node, n]["kind"] for n in axis[node]}) > 1
     }

@@ -4,21 +4,15 @@ with Sidestep: one such file each in this folder. A new file here is a new plan.
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from sidestep.errors import UnknownName
-from sidestep.reading import parse_mapping
+from sidestep.reading import bundled_names, read_bundled
 from sidestep.reading import read_mapping as read_keys
 from sidestep.types.scene import SceneSpec
 
 KEYS = "keys and values (name, enclosed, regions)"
-
-
-def read_scene(path: Path) -> SceneSpec:
-    """Read a scene file; a scene without a name takes the file's."""
-    return parse_scene(read_mapping(path), str(path), path.stem)
 
 
 def parse_scene(data: dict[str, Any], where: str, name: str) -> SceneSpec:
@@ -31,18 +25,13 @@ def read_mapping(path: Path) -> dict[str, Any]:
     return read_keys(path, "scene file", KEYS)
 
 
-SUFFIX = ".yaml"
-
-
 def plan_names() -> list[str]:
     """Names of the bundled floor plans, sorted."""
-    return sorted(item.name.removesuffix(SUFFIX) for item in files(__name__).iterdir() if item.name.endswith(SUFFIX))
+    return bundled_names(__name__)
 
 
 def load_plan(name: str) -> SceneSpec:
     """The bundled floor plan called ``name``; an unknown name is an error with the nearest known ones."""
     if name not in plan_names():
         raise UnknownName("floor plan", name, plan_names())
-    text = files(__name__).joinpath(name + SUFFIX).read_text(encoding="utf-8")
-    where = f"floor plan {name}"
-    return parse_scene(parse_mapping(text, where, KEYS), where, name)
+    return parse_scene(read_bundled(__name__, name, KEYS), f"floor plan {name}", name)

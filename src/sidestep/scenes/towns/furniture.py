@@ -13,7 +13,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.scenes.towns.pieces import ObjectRows
 from sidestep.scenes.towns.streets import Street
-from sidestep.scenes.walkways import left_of, steps
+from sidestep.scenes.walkways import left_of, stations_between
 from sidestep.types.base import BoolArray, FloatArray
 
 PASSAGE = 1.5  # m, free width beside things in the clear sidewalk
@@ -105,20 +105,20 @@ def _away(
 def _put(
     street: Street, side: int, stations: FloatArray, distance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Places at ``distance`` from the centre line, directions along the street, and directions towards the lots."""
+    """Points at ``distance`` from the centre line, directions along the street, and directions towards the lots."""
     sign = 1.0 if side == 0 else -1.0
-    places, along = street.place(stations, sign * distance)
-    return places, along, sign * left_of(along)
+    points, along = street.points_at(stations, sign * distance)
+    return points, along, sign * left_of(along)
 
 
 def _park_cars(street: Street, rows: ObjectRows, block: int, rng: np.random.Generator) -> None:
     for side in (0, 1):
-        stations = steps(street.start + 6, street.end - 6, CAR_SLOT)
+        stations = stations_between(street.start + 6, street.end - 6, CAR_SLOT)
         stations = stations + exact.uniform(rng, -0.3, 0.3, len(stations))
         there = (rng.random(len(stations)) < 0.5) & _away(street, stations, 5.5)
-        places, along, _ = _put(street, side, stations, np.full(len(stations), street.road_half - 1.1))
+        points, along, _ = _put(street, side, stations, np.full(len(stations), street.road_half - 1.1))
         for k in np.flatnonzero(there).tolist():
-            rows.add("parked car", places[k], along[k], (4.3, 1.78), 1.45, block)
+            rows.add("parked car", points[k], along[k], (4.3, 1.78), 1.45, block)
 
 
 def _mark_crossings(street: Street, rows: ObjectRows, block: int, rng: np.random.Generator) -> None:
@@ -133,8 +133,8 @@ def _mark_crossings(street: Street, rows: ObjectRows, block: int, rng: np.random
             zones = street.zones[side]
             station = np.array([crossing.station + before * (crossing.width / 2 + 0.35)])
             distance = np.array([street.road_half + zones.kerb + min(0.5, zones.verge / 2)])
-            places, along, _ = _put(street, side, station, distance)
-            rows.add(name, places[0], along[0], (size, size), tall, block)
+            points, along, _ = _put(street, side, station, distance)
+            rows.add(name, points[0], along[0], (size, size), tall, block)
 
 
 def _bus_stop(
@@ -151,12 +151,12 @@ def _bus_stop(
         ("bus shelter", near + 0.25, (3.6, 0.1), 2.4),
         ("bench", near + 0.65, (2.2, 0.4), 0.45),
     ):
-        places, along, inward = _put(street, side, station, np.array([distance]))
-        rows.add(name, places[0], along[0], size, tall, block)
-    places, along, _ = _put(street, side, station + 2.6, np.array([near + 0.4]))
-    rows.add("sign post", places[0], along[0], (0.12, 0.12), 2.7, block)
-    places, _, inward = _put(street, side, station, np.array([near + zones.verge + 0.35]))
-    rows.use("bus_stop", places[0], -inward[0], block)
+        points, along, inward = _put(street, side, station, np.array([distance]))
+        rows.add(name, points[0], along[0], size, tall, block)
+    points, along, _ = _put(street, side, station + 2.6, np.array([near + 0.4]))
+    rows.add("sign post", points[0], along[0], (0.12, 0.12), 2.7, block)
+    points, _, inward = _put(street, side, station, np.array([near + zones.verge + 0.35]))
+    rows.add_standing_point("bus_stop", points[0], -inward[0], block)
     return [float(station[0])]
 
 
@@ -165,37 +165,37 @@ def _fill_verge(
 ) -> None:
     """Lamp posts and trees at steady distances, other things in the slots between."""
     zones = street.zones[side]
-    stations = steps(street.start + 1.5, street.end - 1.5, SLOT)
+    stations = stations_between(street.start + 1.5, street.end - 1.5, SLOT)
     lamp_every, tree_every = int(rng.integers(7, 11)), int(rng.integers(2, 5))
     trees, phase = rng.random() < 0.75, int(rng.integers(0, 4))
-    drawn, size, tall = (
+    random_share, size, tall = (
         rng.random(len(stations)),
         exact.uniform(rng, 0.28, 0.5, len(stations)),
         exact.uniform(rng, 4.5, 8.0, len(stations)),
     )
     free = _away(street, stations, 1.9, stops, 4.6)
     middle = street.road_half + zones.kerb + zones.verge / 2
-    places, along, inward = _put(street, side, stations, np.full(len(stations), middle))
+    points, along, inward = _put(street, side, stations, np.full(len(stations), middle))
     for k in np.flatnonzero(free).tolist():
         slot = k + phase
         if slot % lamp_every == 0:
-            rows.add("lamp post", places[k], along[k], (0.18, 0.18), 4.6, block)
+            rows.add("lamp post", points[k], along[k], (0.18, 0.18), 4.6, block)
         elif trees and slot % tree_every == 1:
-            rows.add("tree", places[k], along[k], (float(size[k]), float(size[k])), float(tall[k]), block)
-        elif (thing := _pick(VERGE_THINGS, float(drawn[k]), zones.verge - 0.1)) is not None:
+            rows.add("tree", points[k], along[k], (float(size[k]), float(size[k])), float(tall[k]), block)
+        elif (thing := _pick(VERGE_THINGS, float(random_share[k]), zones.verge - 0.1)) is not None:
             name, long, wide, high = thing
-            rows.add(name, places[k], along[k], (long, wide), high, block)
+            rows.add(name, points[k], along[k], (long, wide), high, block)
             if name in ("bench", "kiosk"):
-                rows.use(name, places[k] + inward[k] * (wide / 2 + 0.45), -inward[k], block)
+                rows.add_standing_point(name, points[k] + inward[k] * (wide / 2 + 0.45), -inward[k], block)
 
 
 def _pick(
-    things: tuple[tuple[str, float, float, float, float], ...], drawn: float, room: float
+    things: tuple[tuple[str, float, float, float, float], ...], random_share: float, room: float
 ) -> tuple[str, float, float, float] | None:
     """The thing that a number in [0, 1) stands for, if it fits into ``room`` m."""
     for name, share, long, wide, high in things:
-        drawn -= share
-        if drawn < 0:
+        random_share -= share
+        if random_share < 0:
             return (name, long, wide, high) if wide <= room else None
     return None
 
@@ -210,15 +210,15 @@ def _fill_frontage(
     rng: np.random.Generator,
 ) -> None:
     zones = street.zones[side]
-    stations = steps(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
-    drawn = rng.random(len(stations))
+    stations = stations_between(street.start + 2.0, street.end - 2.0, FRONTAGE_SLOT)
+    random_share = rng.random(len(stations))
     free = _away(street, stations, 0.0, mouths, 6.0) & _away(street, stations, -9.0, [c.station for c in clutter], 2.5)
     distance = zones.offsets(street.road_half)[5] - zones.frontage / 2
-    places, along, _ = _put(street, side, stations, np.full(len(stations), distance))
+    points, along, _ = _put(street, side, stations, np.full(len(stations), distance))
     for k in np.flatnonzero(free).tolist():
-        if (thing := _pick(FRONTAGE_THINGS, float(drawn[k]), zones.frontage - 0.04)) is not None:
+        if (thing := _pick(FRONTAGE_THINGS, float(random_share[k]), zones.frontage - 0.04)) is not None:
             name, long, wide, high = thing
-            rows.add(name, places[k], along[k], (long, wide), high, block)
+            rows.add(name, points[k], along[k], (long, wide), high, block)
 
 
 def _fill_sidewalk(
@@ -240,7 +240,7 @@ def _fill_sidewalk(
             continue
         reach = wide + min(share[k] * 0.4, most - wide)  # m from the sidewalk's edge to the thing's far side
         distance = edge[2] + reach - wide / 2 if at_verge[k] else edge[4] - reach + wide / 2
-        places, along, _ = _put(street, side, stations[k : k + 1], np.array([distance]))
-        rows.add(name, places[0], along[0], (long, wide), high, block)
+        points, along, _ = _put(street, side, stations[k : k + 1], np.array([distance]))
+        rows.add(name, points[0], along[0], (long, wide), high, block)
         clutter.append(Clutter(float(stations[k]), long / 2, float(reach / 2 if at_verge[k] else -reach / 2)))
     return tuple(clutter)

@@ -13,7 +13,7 @@ import shapely
 from sidestep import exact
 from sidestep.scenes.towns.network import Network
 from sidestep.scenes.towns.pieces import KERB_HEIGHT, ObjectRows, PieceList
-from sidestep.scenes.towns.streets import Corner, Half, Ring, Street, half_lines
+from sidestep.scenes.towns.streets import Corner, Half, Layout, Street
 from sidestep.scenes.walkways import left_of, unit
 from sidestep.types.base import FloatArray
 
@@ -56,12 +56,7 @@ def add_corner_ground(pieces: PieceList, corner: Corner, block: int) -> None:
 
 
 def add_junction_ground(
-    pieces: PieceList,
-    network: Network,
-    junction: int,
-    by_after: dict[Half, Corner],
-    ring: float,
-    block: int,
+    pieces: PieceList, network: Network, junction: int, by_after: dict[Half, Corner], ring: float, block: int
 ) -> None:
     """The road where arms meet; in a roundabout an island of grass with a kerb."""
     outline = []
@@ -97,36 +92,23 @@ class Plaza:
     area: Any  # shapely polygon up to the sidewalks
 
 
-def ring_line(streets: tuple[Street, ...], corners: tuple[Corner, ...], ring: Ring, line: int) -> FloatArray:
-    """One of the six lines, once round a block."""
-    parts = []
-    for (street, side), corner in zip(ring.halves, ring.corners, strict=True):
-        parts += [half_lines(streets[street], side)[line], corners[corner].lines[line][1:-1]]
-    return np.concatenate(parts)
-
-
-def lay_plazas(
-    streets: tuple[Street, ...], corners: tuple[Corner, ...], rings: tuple[Ring, ...], rng: np.random.Generator
-) -> tuple[Plaza, ...]:
+def lay_plazas(layout: Layout, rng: np.random.Generator) -> tuple[Plaza, ...]:
     """Plazas in some of the blocks that have four streets."""
     plazas: list[Plaza] = []
-    for index in rng.permutation(len(rings)):
-        ring = rings[index]
+    for index in rng.permutation(len(layout.rings)):
+        ring = layout.rings[index]
         if len(plazas) == MOST_PLAZAS:
             break
         if ring.outer or len(ring.halves) != 4:
             continue
         first = int(rng.integers(0, 2))
         halves = (ring.halves[first], ring.halves[first + 2])
-        stations = tuple(_free_station(streets[street], rng) for street, _ in halves)
-        passage, size, basin = (
-            exact.uniform(rng, 5.0, 8.0),
-            exact.uniform(rng, 24.0, 38.0, 2),
-            exact.uniform(rng, 1.6, 2.8),
-        )
+        stations = tuple(_free_station(layout.streets[street], rng) for street, _ in halves)
+        passage = exact.uniform(rng, 5.0, 8.0)
+        size, basin = exact.uniform(rng, 24.0, 38.0, 2), exact.uniform(rng, 1.6, 2.8)
         if any(station is None for station in stations):
             continue
-        plaza = _make_plaza(streets, corners, ring, int(index), halves, stations, passage, size, basin)
+        plaza = _make_plaza(layout, int(index), halves, stations, passage, size, basin)
         if plaza is not None:
             plazas.append(plaza)
     return tuple(plazas)
@@ -141,21 +123,13 @@ def _free_station(street: Street, rng: np.random.Generator) -> float | None:
 
 
 def _make_plaza(
-    streets: tuple[Street, ...],
-    corners: tuple[Corner, ...],
-    ring: Ring,
-    index: int,
-    halves: tuple[Half, Half],
-    stations: Any,
-    passage: float,
-    size: FloatArray,
-    basin: float,
+    layout: Layout, index: int, halves: tuple[Half, Half], stations: Any, passage: float, size: FloatArray, basin: float
 ) -> Plaza | None:
     ends = []
     for (street, side), station in zip(halves, stations, strict=True):
-        s = streets[street]
+        s = layout.streets[street]
         offset = s.zones[side].offsets(s.road_half)[5] * (1 if side == 0 else -1)
-        ends.append(s.place(np.array([station]), np.array([offset]))[0][0])
+        ends.append(s.points_at(np.array([station]), np.array([offset]))[0][0])
     a, b = ends
     along = unit(b - a)
     across = left_of(along)
@@ -165,12 +139,12 @@ def _make_plaza(
         return None
     half = size / 2
     square = shapely.Polygon([middle + along * half[0] * x + across * half[1] * y for x, y in _CORNERS])
-    way = shapely.LineString([a - along * 4, b + along * 4]).buffer(passage / 2, cap_style="flat")
-    within = shapely.Polygon(ring_line(streets, corners, ring, 4))
-    lots = shapely.Polygon(ring_line(streets, corners, ring, 5)).buffer(-6.0)
+    passages = shapely.LineString([a - along * 4, b + along * 4]).buffer(passage / 2, cap_style="flat")
+    within = shapely.Polygon(layout.ring_line(layout.rings[index], 4))
+    lots = shapely.Polygon(layout.ring_line(layout.rings[index], 5)).buffer(-6.0)
     if not lots.contains(square):
         return None
-    area = shapely.set_precision(shapely.intersection(shapely.union(square, way), within), 0.001)
+    area = shapely.set_precision(shapely.intersection(shapely.union(square, passages), within), 0.001)
     if area.geom_type != "Polygon":
         return None
     return Plaza(
@@ -188,9 +162,9 @@ def furnish_plaza(plaza: Plaza, rows: ObjectRows, block: int, rng: np.random.Gen
     half = np.array(plaza.size) / 2
     for side in (-1, 1):
         for x in (-0.45, 0.0, 0.45):
-            place = plaza.centre + along * half[0] * x + across * side * (half[1] - 1.6)
-            rows.add("bench", place, along, (1.8, 0.5), 0.45, block)
-            rows.use("bench", place - across * side * 0.65, across * side, block)
+            point = plaza.centre + along * half[0] * x + across * side * (half[1] - 1.6)
+            rows.add("bench", point, along, (1.8, 0.5), 0.45, block)
+            rows.add_standing_point("bench", point - across * side * 0.65, across * side, block)
         for x in (-1, 1):
             corner = plaza.centre + along * x * (half[0] - 2.2) + across * side * (half[1] - 2.2)
             size = float(exact.uniform(rng, 0.3, 0.5))
@@ -200,4 +174,4 @@ def furnish_plaza(plaza: Plaza, rows: ObjectRows, block: int, rng: np.random.Gen
     side = 1 if rng.random() < 0.5 else -1
     kiosk = plaza.centre + along * side * half[0] * 0.22 + across * side * (half[1] - 3.6)
     rows.add("kiosk", kiosk, along, (2.4, 1.6), 1.1, block)
-    rows.use("kiosk", kiosk - across * side * 1.4, across * side, block)
+    rows.add_standing_point("kiosk", kiosk - across * side * 1.4, across * side, block)

@@ -9,11 +9,11 @@ import numpy as np
 import shapely
 
 from sidestep import exact
-from sidestep.scenes.towns.ground import Plaza, ring_line
+from sidestep.scenes.towns.ground import Plaza
 from sidestep.scenes.towns.network import HALF
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList
-from sidestep.scenes.towns.streets import Corner, Ring, Street, half_lines
-from sidestep.scenes.walkways import cut, dot, left_of, stations_of, steps, unit
+from sidestep.scenes.towns.streets import Layout, Ring, half_lines
+from sidestep.scenes.walkways import dot, left_of, section, stations_between, stations_of, unit
 from sidestep.types.base import FloatArray
 
 STOREY = 3.1  # m
@@ -34,28 +34,22 @@ class House:
 
 
 def lay_lots(
-    streets: tuple[Street, ...],
-    corners: tuple[Corner, ...],
-    rings: tuple[Ring, ...],
-    plazas: tuple[Plaza, ...],
-    rng: np.random.Generator,
-    pieces: PieceList,
-    rows: ObjectRows,
+    layout: Layout, plazas: tuple[Plaza, ...], rng: np.random.Generator, pieces: PieceList, rows: ObjectRows
 ) -> None:
     """Frontages, houses, alleys, gardens and parks of all blocks."""
     by_ring = {plaza.ring: plaza for plaza in plazas}
     houses: list[House] = []
-    for index, ring in enumerate(rings):
+    for index, ring in enumerate(layout.rings):
         plaza = by_ring.get(index)
         park = bool(rng.random() < PARKS) and plaza is None and not ring.outer
-        _add_frontage(streets, corners, ring, plaza, pieces)
-        inner = shapely.Polygon(ring_line(streets, corners, ring, 5))
+        _add_frontage(layout, ring, plaza, pieces)
+        inner: Any = shapely.Polygon(layout.ring_line(ring, 5))
         if ring.outer:
             inner = shapely.difference(shapely.box(-HALF, -HALF, HALF, HALF), inner)
         alleys: list[Any] = []
         first = len(houses)
         if not park:
-            for line in _sides(streets, corners, ring):
+            for line in _sides(layout, ring):
                 _line_up(line, ring.halves[0][0], rng, houses, alleys)
         if plaza is not None:
             _line_square(plaza, inner, ring.halves[0][0], rng, houses)
@@ -67,20 +61,18 @@ def lay_lots(
         pieces.add("building", house.polygon, house.block, house.name, house.height)
         if np.isfinite(house.front).all():
             kind = "shop_window" if house.name in SHOPS else "door"
-            rows.use(kind, house.front - 0.7 * house.inward, house.inward, house.block)
+            rows.add_standing_point(kind, house.front - 0.7 * house.inward, house.inward, house.block)
 
 
-def _add_frontage(
-    streets: tuple[Street, ...], corners: tuple[Corner, ...], ring: Ring, plaza: Plaza | None, pieces: PieceList
-) -> None:
+def _add_frontage(layout: Layout, ring: Ring, plaza: Plaza | None, pieces: PieceList) -> None:
     for half, number in zip(ring.halves, ring.corners, strict=True):
-        lines = half_lines(streets[half[0]], half[1])
+        lines, corner = half_lines(layout.streets[half[0]], half[1]), layout.corners[number].lines
         if plaza is not None and half in plaza.halves:
             strip = shapely.Polygon(np.concatenate([lines[4], lines[5][::-1]]))
             _add_parts(pieces, "frontage", shapely.difference(strip, plaza.area, grid_size=0.001), half[0], "")
         else:
             pieces.strip("frontage", lines[4], lines[5], half[0])
-        pieces.strip("frontage", corners[number].lines[4], corners[number].lines[5], half[0])
+        pieces.strip("frontage", corner[4], corner[5], half[0])
 
 
 def _add_parts(pieces: PieceList, kind: str, geometry: Any, block: int, name: str) -> None:
@@ -95,19 +87,19 @@ def _add_yard(inner: Any, plaza: Plaza | None, alleys: list[Any], park: bool, bl
     if plaza is not None:
         alleys = [part for alley in alleys for part in shapely.get_parts(shapely.difference(alley, plaza.area))]
     if alleys:
-        ways = shapely.intersection(shapely.union_all(alleys, grid_size=0.001), inner, grid_size=0.001)
-        _add_parts(pieces, "frontage", ways, block, "alley")
+        ground = shapely.intersection(shapely.union_all(alleys, grid_size=0.001), inner, grid_size=0.001)
+        _add_parts(pieces, "frontage", ground, block, "alley")
     lawn = shapely.difference(inner, paved, grid_size=0.001) if not paved.is_empty else inner
     _add_parts(pieces, "grass", lawn, block, "park" if park else "yard")
 
 
-def _sides(streets: tuple[Street, ...], corners: tuple[Corner, ...], ring: Ring) -> list[FloatArray]:
+def _sides(layout: Layout, ring: Ring) -> list[FloatArray]:
     """The inner edge of the frontage from each sharp corner to the next."""
     lines: list[list[FloatArray]] = [[]]
     for (street, side), number in zip(ring.halves, ring.corners, strict=True):
-        lines[-1].append(half_lines(streets[street], side)[5])
-        corner = corners[number].lines[5]
-        if corners[number].sharp:
+        lines[-1].append(half_lines(layout.streets[street], side)[5])
+        corner = layout.corners[number].lines[5]
+        if layout.corners[number].sharp:
             middle = len(corner) // 2
             lines[-1].append(corner[1 : middle + 1])
             lines.append([corner[middle:-1]])
@@ -132,16 +124,16 @@ def _line_up(line: FloatArray, block: int, rng: np.random.Generator, houses: lis
         setback = float(exact.uniform(rng, 1.0, 4.0)) if manner == "villas" else 0.0
         tall = max(storeys + int(rng.integers(-1, 2)), 1) * STOREY + 0.45
         name = NAMES[int(rng.integers(len(NAMES)))] if manner != "villas" else "house"
-        gap, drawn = float(exact.uniform(rng, 2.5, 7.0)), rng.random()
+        gap, random_share = float(exact.uniform(rng, 2.5, 7.0)), rng.random()
         end = min(at + width, length)
         if length - end < 7.0:
             end = length
-        house = _house(cut(line, at, end, stations), setback, depth, tall, name, block)
+        house = _house(section(line, at, end, stations), setback, depth, tall, name, block)
         if house is not None:
             houses.append(house)
-        if drawn < gap_share and end < length - 20.0:
+        if random_share < gap_share and end < length - 20.0:
             if manner == "mixed" and at > 20.0:
-                alleys.append(_lot(cut(line, end, end + gap, stations), depth)[0])
+                alleys.append(_lot(section(line, end, end + gap, stations), depth)[0])
             end += gap
         at = end
 
@@ -206,12 +198,12 @@ def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[Ho
     for plaza in plazas:
         for index in tree.query(plaza.area, predicate="intersects").tolist():
             square[index] = plaza.area
-    kept: dict[int, House] = {}
+    left: dict[int, House] = {}
     for index, house in enumerate(houses):
         polygon = house.polygon
         if polygon.geom_type != "Polygon" or polygon.area < SMALLEST:
             continue
-        blocking = [kept[k].polygon for k in sorted(cover.get(index, [])) if k in kept]
+        blocking = [left[k].polygon for k in sorted(cover.get(index, [])) if k in left]
         blocking += [square[index].buffer(0.0)] if index in square else []
         if blocking:
             polygon = shapely.difference(polygon, shapely.union_all(blocking), grid_size=0.001)
@@ -222,19 +214,19 @@ def _without_overlaps(houses: list[House], plazas: tuple[Plaza, ...]) -> list[Ho
                 continue
             lost = polygon.distance(shapely.Point(house.front)) > 0.5
             house = replace(house, polygon=polygon, front=np.full(2, np.nan) if lost else house.front)
-        kept[index] = house
-    return list(kept.values())
+        left[index] = house
+    return list(left.values())
 
 
 def _plant(inner: Any, park: bool, block: int, rng: np.random.Generator, rows: ObjectRows) -> None:
     """Trees on a shaken grid: close in parks, wide apart in back yards."""
     pitch, border = (8.0, 2.0) if park else (26.0, 24.0)
     x0, y0, x1, y1 = inner.bounds
-    xs, ys = np.meshgrid(steps(x0, x1, pitch), steps(y0, y1, pitch))
-    places = np.stack([xs.ravel(), ys.ravel()], axis=1)
-    places = places + exact.uniform(rng, -0.3, 0.3, places.shape) * pitch
-    sizes, heights = exact.uniform(rng, 0.3, 0.6, len(places)), exact.uniform(rng, 5.0, 9.0, len(places))
+    xs, ys = np.meshgrid(stations_between(x0, x1, pitch), stations_between(y0, y1, pitch))
+    points = np.stack([xs.ravel(), ys.ravel()], axis=1)
+    points = points + exact.uniform(rng, -0.3, 0.3, points.shape) * pitch
+    sizes, heights = exact.uniform(rng, 0.3, 0.6, len(points)), exact.uniform(rng, 5.0, 9.0, len(points))
     ground = inner.buffer(-border, quad_segs=2)
-    inside = shapely.contains_xy(ground, places[:, 0], places[:, 1])
+    inside = shapely.contains_xy(ground, points[:, 0], points[:, 1])
     for k in np.flatnonzero(inside).tolist():
-        rows.add("tree", places[k], np.array([1.0, 0.0]), (float(sizes[k]), float(sizes[k])), float(heights[k]), block)
+        rows.add("tree", points[k], np.array([1.0, 0.0]), (float(sizes[k]), float(sizes[k])), float(heights[k]), block)

@@ -21,9 +21,9 @@ from sidestep.scenes.towns.ground import (
 from sidestep.scenes.towns.lots import lay_lots
 from sidestep.scenes.towns.network import HALF, Network, lay_network
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList
-from sidestep.scenes.towns.streets import CURVE_TURN, Corner, Street, junction_kinds, lay_rings, lay_streets
+from sidestep.scenes.towns.streets import CURVE_TURN, Layout, Street, junction_kinds, lay_rings, lay_streets
 from sidestep.scenes.towns.town import Block, Town
-from sidestep.scenes.towns.walk_graph import Walks, make_graph
+from sidestep.scenes.towns.walk_graph import BlockNumbers, WalkLines, make_graph
 from sidestep.types.base import FloatArray
 
 NAMES: tuple[str, ...] = (
@@ -72,27 +72,39 @@ def _make(seed: int) -> Town:
     network = lay_network(_stream(seed, 1))
     kinds = junction_kinds(network, _stream(seed, 2))
     streets, rounds = lay_streets(network, kinds, _stream(seed, 3))
-    corners, rings = lay_rings(network, streets, rounds)
-    plazas = lay_plazas(streets, corners, rings, _stream(seed, 4))
-    blocks, junction_block, crossing_block, plaza_block = _number_blocks(network, kinds, streets, plazas)
+    layout = lay_rings(network, streets, rounds)
+    plazas = lay_plazas(layout, _stream(seed, 4))
+    blocks, numbers = _number_blocks(network, kinds, streets, plazas)
     pieces, rows = PieceList(), ObjectRows()
-    _lay_ground(network, streets, corners, rounds, plazas, plaza_block, pieces)
-    clutter = _furnish(streets, plazas, plaza_block, rows, seed)
-    _furnish_islands(network, rounds, junction_block, rows)
-    lay_lots(streets, corners, rings, plazas, _stream(seed, 6), pieces, rows)
+    _lay_ground(network, layout, rounds, plazas, numbers, pieces)
+    clutter = _furnish(streets, plazas, numbers, rows, _stream(seed, 5))
+    for junction in np.flatnonzero(rounds).tolist():  # a tree in the middle of each roundabout
+        middle, ahead = network.junctions[junction], np.array([1.0, 0.0])
+        rows.add("tree", middle, ahead, (0.6, 0.6), 7.5, numbers.junctions[junction])
+    lay_lots(layout, plazas, _stream(seed, 6), pieces, rows)
     rows.put_down(pieces)
-    walks = Walks(streets, corners, clutter)
-    graph = make_graph(walks, rings, plazas, junction_block, crossing_block, plaza_block)
+    walks = WalkLines(streets, layout.corners, clutter)
+    graph = make_graph(walks, layout.rings, plazas, numbers)
     name = NAMES[seed] if seed < len(NAMES) else f"town-{seed}"
     bounds = (-HALF, -HALF, HALF, HALF)
     return Town(
-        name, seed, GENERATOR_VERSION, bounds, blocks, graph, tuple(rows.used), streets, plazas, walks, pieces.finish()
+        name,
+        seed,
+        GENERATOR_VERSION,
+        bounds,
+        blocks,
+        graph,
+        tuple(rows.standing_points),
+        streets,
+        plazas,
+        walks,
+        pieces.finish(),
     )
 
 
 def _number_blocks(
     network: Network, kinds: tuple[str, ...], streets: tuple[Street, ...], plazas: tuple[Plaza, ...]
-) -> tuple[tuple[Block, ...], dict[int, int], dict[tuple[int, int], int], list[int]]:
+) -> tuple[tuple[Block, ...], BlockNumbers]:
     """Streets first, then junctions, crossings between junctions, and plazas."""
     found: list[tuple[str, FloatArray]] = []
     for street in streets:
@@ -105,25 +117,25 @@ def _number_blocks(
         for index, crossing in enumerate(street.crossings):
             if crossing.mid_block:
                 crossing_block[(number, index)] = len(found)
-                found.append(("mid_block_crossing", street.place(np.array([crossing.station]), np.zeros(1))[0][0]))
+                found.append(("mid_block_crossing", street.points_at(np.array([crossing.station]), np.zeros(1))[0][0]))
     plaza_block = [len(found) + k for k in range(len(plazas))]
     found += [("plaza", plaza.centre) for plaza in plazas]
     blocks = []
-    for index, (kind, place) in enumerate(found):
-        x, y = np.round(place, 3).tolist()
+    for index, (kind, middle) in enumerate(found):
+        x, y = np.round(middle, 3).tolist()
         blocks.append(Block(index, kind, (x, y)))
-    return tuple(blocks), junction_block, crossing_block, plaza_block
+    return tuple(blocks), BlockNumbers(junction_block, crossing_block, plaza_block)
 
 
 def _lay_ground(
     network: Network,
-    streets: tuple[Street, ...],
-    corners: tuple[Corner, ...],
+    layout: Layout,
     rounds: FloatArray,
     plazas: tuple[Plaza, ...],
-    plaza_block: list[int],
+    numbers: BlockNumbers,
     pieces: PieceList,
 ) -> None:
+    streets, corners = layout.streets, layout.corners
     for number, street in enumerate(streets):
         add_street_ground(pieces, street, number)
     by_after = {corner.after: corner for corner in corners}
@@ -131,14 +143,17 @@ def _lay_ground(
         add_corner_ground(pieces, corner, len(streets) + corner.junction)
     for junction in range(len(network.junctions)):
         add_junction_ground(pieces, network, junction, by_after, float(rounds[junction]), len(streets) + junction)
-    for plaza, block in zip(plazas, plaza_block, strict=True):
+    for plaza, block in zip(plazas, numbers.plazas, strict=True):
         pieces.add("sidewalk", plaza.area, block, "plaza")
 
 
 def _furnish(
-    streets: tuple[Street, ...], plazas: tuple[Plaza, ...], plaza_block: list[int], rows: ObjectRows, seed: int
+    streets: tuple[Street, ...],
+    plazas: tuple[Plaza, ...],
+    numbers: BlockNumbers,
+    rows: ObjectRows,
+    rng: np.random.Generator,
 ) -> tuple[tuple[tuple[Clutter, ...], tuple[Clutter, ...]], ...]:
-    rng = _stream(seed, 5)
     mouths: dict[int, tuple[list[float], list[float]]] = {}
     for plaza in plazas:
         for (number, side), station in zip(plaza.halves, plaza.stations, strict=True):
@@ -146,12 +161,6 @@ def _furnish(
     clutter = [
         furnish_street(street, mouths.get(number, ([], [])), rows, number, rng) for number, street in enumerate(streets)
     ]
-    for plaza, block in zip(plazas, plaza_block, strict=True):
+    for plaza, block in zip(plazas, numbers.plazas, strict=True):
         furnish_plaza(plaza, rows, block, rng)
     return tuple(clutter)
-
-
-def _furnish_islands(network: Network, rounds: FloatArray, junction_block: dict[int, int], rows: ObjectRows) -> None:
-    """A tree in the middle of each roundabout."""
-    for junction in np.flatnonzero(rounds).tolist():
-        rows.add("tree", network.junctions[junction], np.array([1.0, 0.0]), (0.6, 0.6), 7.5, junction_block[junction])

@@ -20,7 +20,7 @@ from sidestep.types.base import FloatArray
 SIZE = 2000.0  # m, side of a town
 HALF = SIZE / 2
 MARGIN = 80.0  # m from the outermost street to the border
-SHAKE = 0.15  # of the spacing: how far a node is from its place in the grid
+SHAKE = 0.15  # of the spacing: how far a node is from its position in the grid
 LEFT_OUT = 0.15  # share of the stretches
 MOST_CELLS_JOINED = 3  # grid cells that may become one block
 BEND = (26.0, 44.0)  # m, radius of bends
@@ -60,20 +60,19 @@ class Network:
 
 def lay_network(rng: np.random.Generator) -> Network:
     """Draw the streets of a town."""
-    places, tangents = _shaken_grid(rng)
-    kept = _leave_out(places, rng)
-    _rows, _columns = places.shape[:2]
+    positions, tangents = _shaken_grid(rng)
+    grid = _leave_out(positions, rng)
     main_rows = {int(rng.integers(2, 5)) + 4 * k for k in range(4)}
     main_columns = {int(rng.integers(2, 5)) + 4 * k for k in range(4)}
-    junctions = [node for node in kept.nodes if kept.degree[node] >= 3]
+    junctions = [node for node in grid.nodes if grid.degree[node] >= 3]
     number = {node: k for k, node in enumerate(junctions)}
     chains = []
-    for path in _paths(kept, number):
+    for path in _paths(grid, number):
         (r0, c0), (r1, _) = path[0], path[1]
         arterial = r0 in main_rows if r0 == r1 else c0 in main_columns
-        curve = _centre_line(path, places, tangents, rng)
+        curve = _centre_line(path, positions, tangents, rng)
         chains.append(Chain(number[path[0]], number[path[-1]], curve, stations_of(curve.points), arterial))
-    xy = np.array([places[node] for node in junctions])
+    xy = np.array([positions[node] for node in junctions])
     return Network(xy, tuple(chains), _sorted_arms(len(junctions), chains))
 
 
@@ -86,22 +85,22 @@ def _shaken_grid(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         gaps *= (SIZE - 2 * MARGIN) / gaps.sum()
         lines.append(np.concatenate([[0.0], np.cumsum(gaps)]) + MARGIN - HALF)
     ys, xs = lines
-    places = np.stack(np.meshgrid(xs, ys), axis=-1)
+    positions = np.stack(np.meshgrid(xs, ys), axis=-1)
     spacing = np.array([np.diff(xs).mean(), np.diff(ys).mean()])
-    places = places + exact.uniform(rng, -SHAKE, SHAKE, places.shape) * spacing
-    along_row = np.empty_like(places)
-    along_row[:, 1:-1] = places[:, 2:] - places[:, :-2]
-    along_row[:, 0], along_row[:, -1] = places[:, 1] - places[:, 0], places[:, -1] - places[:, -2]
-    along_column = np.empty_like(places)
-    along_column[1:-1] = places[2:] - places[:-2]
-    along_column[0], along_column[-1] = places[1] - places[0], places[-1] - places[-2]
-    return places, np.stack([unit(along_row), unit(along_column)], axis=2)
+    positions = positions + exact.uniform(rng, -SHAKE, SHAKE, positions.shape) * spacing
+    along_row = np.empty_like(positions)
+    along_row[:, 1:-1] = positions[:, 2:] - positions[:, :-2]
+    along_row[:, 0], along_row[:, -1] = positions[:, 1] - positions[:, 0], positions[:, -1] - positions[:, -2]
+    along_column = np.empty_like(positions)
+    along_column[1:-1] = positions[2:] - positions[:-2]
+    along_column[0], along_column[-1] = positions[1] - positions[0], positions[-1] - positions[-2]
+    return positions, np.stack([unit(along_row), unit(along_column)], axis=2)
 
 
-def _leave_out(places: FloatArray, rng: np.random.Generator) -> nx.Graph:
+def _leave_out(positions: FloatArray, rng: np.random.Generator) -> nx.Graph[GridNode]:
     """The grid without some inner stretches: still connected, no dead ends, no huge blocks."""
-    rows, columns = places.shape[:2]
-    graph: nx.Graph = nx.Graph()
+    rows, columns = positions.shape[:2]
+    graph: nx.Graph[GridNode] = nx.Graph()
     graph.add_nodes_from((r, c) for r in range(rows) for c in range(columns))
     graph.add_edges_from(((r, c), (r, c + 1)) for r in range(rows) for c in range(columns - 1))
     graph.add_edges_from(((r, c), (r + 1, c)) for r in range(rows - 1) for c in range(columns))
@@ -127,7 +126,7 @@ def _leave_out(places: FloatArray, rng: np.random.Generator) -> nx.Graph:
     return graph
 
 
-def _paths(graph: nx.Graph, junctions: dict[GridNode, int]) -> list[list[GridNode]]:
+def _paths(graph: nx.Graph[GridNode], junctions: dict[GridNode, int]) -> list[list[GridNode]]:
     """Runs of nodes from one junction to the next, each once."""
     paths = []
     for node in junctions:
@@ -140,14 +139,16 @@ def _paths(graph: nx.Graph, junctions: dict[GridNode, int]) -> list[list[GridNod
     return paths
 
 
-def _centre_line(path: list[GridNode], places: FloatArray, tangents: FloatArray, rng: np.random.Generator) -> Curve:
+def _centre_line(path: list[GridNode], positions: FloatArray, tangents: FloatArray, rng: np.random.Generator) -> Curve:
     """Splines from node to node; where the run turns from a row into a column, a bend."""
     pieces = []
     for a, b in itertools.pairwise(path):
         axis = 0 if a[0] == b[0] else 1
         sense = 1.0 if a < b else -1.0
-        chord = float(exact.hypot(*(places[b] - places[a])))
-        pieces.append(spline(places[a], sense * tangents[a][axis], places[b], sense * tangents[b][axis], int(chord)))
+        chord = float(exact.hypot(*(positions[b] - positions[a])))
+        pieces.append(
+            spline(positions[a], sense * tangents[a][axis], positions[b], sense * tangents[b][axis], int(chord))
+        )
     line = pieces[0]
     for before, a, piece in zip(path[:-2], path[1:-1], pieces[1:], strict=True):
         bend = _axis(before, a) != _axis(a, path[path.index(a) + 1])

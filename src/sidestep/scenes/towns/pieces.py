@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 
 from sidestep import exact
+from sidestep.scenes.walkways import OBSTACLES, footprints
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.scene import SOLID, Region
 
@@ -76,14 +77,9 @@ class Pieces:
         return np.sort(self._tree.query(area, predicate="intersects"))
 
 
-ROUND = frozenset({"tree", "lamp post", "signal post", "sign post", "hydrant", "bollard", "litter bin", "plant pot"})
-ROUND |= {"cafe table", "basin"}
-OBSTACLES = frozenset({"tree", "lamp post", "signal post", "sign post", "bollard", "hydrant", "parked car", "basin"})
-
-
 @dataclass(frozen=True, eq=False)
-class TownObject:
-    """A thing that people use: where one stands for it (m) and where one looks (rad)."""
+class StandingPoint:
+    """Where a person stands (m), and looks to (rad), who uses a thing of this kind."""
 
     kind: str
     xy: tuple[float, float]
@@ -93,11 +89,11 @@ class TownObject:
 
 @dataclass
 class ObjectRows:
-    """Name, place, direction, size and height of things."""
+    """Name, position, direction, size and height of things."""
 
     names: list[str] = field(default_factory=list)
     rows: list[tuple[float, float, float, float, float, float, float, int]] = field(default_factory=list)
-    used: list[TownObject] = field(default_factory=list)
+    standing_points: list[StandingPoint] = field(default_factory=list)
 
     def add(
         self, name: str, xy: FloatArray, along: FloatArray, size: tuple[float, float], height: float, block: int
@@ -106,28 +102,19 @@ class ObjectRows:
         self.names.append(name)
         self.rows.append((float(xy[0]), float(xy[1]), float(along[0]), float(along[1]), *size, height, block))
 
-    def use(self, kind: str, xy: FloatArray, facing: FloatArray, block: int) -> None:
+    def add_standing_point(self, kind: str, xy: FloatArray, facing: FloatArray, block: int) -> None:
         """Someone may stand at ``xy`` and look along ``facing``."""
         x, y = np.round(xy, 3).tolist()
-        self.used.append(TownObject(kind, (x, y), round(float(exact.arctan2(facing[1], facing[0])), 4), block))
+        self.standing_points.append(
+            StandingPoint(kind, (x, y), round(float(exact.arctan2(facing[1], facing[0])), 4), block)
+        )
 
     def put_down(self, pieces: PieceList) -> None:
         """Rectangles and octagons of all things, into ``pieces``."""
         if not self.rows:
             return
         table = np.array([row[:7] for row in self.rows])
-        round_ = np.array([name in ROUND for name in self.names])
-        turn = np.pi / 8 + np.arange(8) * np.pi / 4
-        eight = np.stack([exact.cos(turn), exact.sin(turn)], axis=1)
-        four = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
-        outlines: dict[int, FloatArray] = {}
-        for chosen, shape, size in ((round_, eight, table[:, [4, 4]]), (~round_, four, table[:, 4:6])):
-            numbers = np.flatnonzero(chosen)
-            local = shape[None] * size[numbers, None] / 2
-            c, s = table[numbers, 2, None], table[numbers, 3, None]
-            x, y = local[..., 0] * c - local[..., 1] * s, local[..., 0] * s + local[..., 1] * c
-            rings = np.round(np.stack([x, y], axis=2) + table[numbers, None, :2], 3)
-            outlines.update(zip(numbers.tolist(), rings, strict=True))
+        outlines = footprints(self.names, table[:, :2], table[:, 2:4], table[:, 4:6])
         heights = np.round(table[:, 6], 2).tolist()
         for index, name in enumerate(self.names):
             kind = "obstacle" if name in OBSTACLES else "furniture"

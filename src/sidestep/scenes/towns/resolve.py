@@ -25,6 +25,7 @@ import shapely
 from pydantic import ValidationError
 
 import sidestep.exact
+import sidestep.scenes.walkways
 import sidestep.types.base
 import sidestep.types.scene
 from sidestep.errors import BadInput
@@ -35,7 +36,7 @@ from sidestep.types.scene import SceneSpec
 PREFIX = "town:"
 LARGEST = 400_000
 """Characters: larger scenes (whole towns) are not saved."""
-MODULES = (sidestep.exact, sidestep.types.base, sidestep.types.scene)
+MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.scene)
 """Beside those of this folder, the sources on which windows depend. No kernel is among them."""
 
 

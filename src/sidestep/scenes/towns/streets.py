@@ -8,6 +8,7 @@ half streets and corners, which have the same six lines, form a ring round each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class Street:
         """The sample nearest to a station (m)."""
         return int(np.abs(self.stations - station).argmin())
 
-    def place(self, station: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def points_at(self, station: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points ``(N, 2)`` at stations and distances to the left of the centre line (m), and the directions there."""
         found = points_at(station, self.chain.stations, self.chain.rows)
         ahead = unit(found[:, 2:])
@@ -106,12 +107,12 @@ def junction_kinds(network: Network, rng: np.random.Generator) -> tuple[str, ...
     """tee, four_way or roundabout for each junction."""
     kinds = []
     for arms in network.arms:
-        drawn = rng.random()
+        corner_lines = rng.random()
         room = all(network.chains[chain].length > ROUNDABOUT_ROOM for chain, _ in arms)
         if len(arms) == 3:
             kinds.append("tee")
         else:
-            kinds.append("roundabout" if room and drawn < ROUNDABOUTS else "four_way")
+            kinds.append("roundabout" if room and corner_lines < ROUNDABOUTS else "four_way")
     return tuple(kinds)
 
 
@@ -287,9 +288,22 @@ def half_lines(street: Street, side: int) -> FloatArray:
     return street.lines[side] if side == 0 else street.lines[side][:, ::-1]
 
 
-def lay_rings(
-    network: Network, streets: tuple[Street, ...], rounds: FloatArray
-) -> tuple[tuple[Corner, ...], tuple[Ring, ...]]:
+class Layout(NamedTuple):
+    """Streets, the corners between them, and the rings of both round blocks of houses."""
+
+    streets: tuple[Street, ...]
+    corners: tuple[Corner, ...]
+    rings: tuple[Ring, ...]
+
+    def ring_line(self, ring: Ring, line: int) -> FloatArray:
+        """One of the six lines, once round a block."""
+        parts = []
+        for (street, side), corner in zip(ring.halves, ring.corners, strict=True):
+            parts += [half_lines(self.streets[street], side)[line], self.corners[corner].lines[line][1:-1]]
+        return np.concatenate(parts)
+
+
+def lay_rings(network: Network, streets: tuple[Street, ...], rounds: FloatArray) -> Layout:
     """Every corner and every ring."""
     following: dict[Half, tuple[Half, int]] = {}
     for junction, arms in enumerate(network.arms):
@@ -311,7 +325,7 @@ def lay_rings(
             half = following[half][0]
         if walked:
             rings.append(_make_ring(streets, tuple(walked), tuple(number[h] for h in walked)))
-    return tuple(corners), tuple(rings)
+    return Layout(streets, tuple(corners), tuple(rings))
 
 
 def _make_ring(streets: tuple[Street, ...], halves: tuple[Half, ...], corners: tuple[int, ...]) -> Ring:
@@ -341,9 +355,9 @@ def _make_corner(
     share = share * share * (3 - 2 * share)
     widths, widths2 = (z.offsets(0.0) - z.offsets(0.0)[3] for z in (zones, zones2))
     offsets = widths * (1 - share) + widths2 * share
-    drawn = np.round(curve.points[None] + left_of(curve.tangents)[None] * offsets.T[:, :, None], 3)
-    drawn[:, 0], drawn[:, -1] = lines[:, -1], lines2[:, 0]
-    return Corner(before, after, junction, drawn, turn > TURN)
+    corner_lines = np.round(curve.points[None] + left_of(curve.tangents)[None] * offsets.T[:, :, None], 3)
+    corner_lines[:, 0], corner_lines[:, -1] = lines[:, -1], lines2[:, 0]
+    return Corner(before, after, junction, corner_lines, turn > TURN)
 
 
 def _direction(street: Street, side: int, end: bool) -> FloatArray:

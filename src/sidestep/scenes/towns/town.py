@@ -5,28 +5,34 @@ leave no other.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import shapely
 
 from sidestep import exact
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.ground import Plaza
-from sidestep.scenes.towns.pieces import Pieces, TownObject, regions_within
+from sidestep.scenes.towns.pieces import Pieces, StandingPoint, regions_within
 from sidestep.scenes.towns.streets import Street
-from sidestep.scenes.towns.walk_graph import Walks
-from sidestep.scenes.walkways import Route, cut, dot, join_lines, left_of, point_at, resample, stations_of, unit
+from sidestep.scenes.towns.walk_graph import WalkLines
+from sidestep.scenes.walkways import (
+    Route,
+    ShortRoute,
+    WalkwayMap,
+    barrier,
+    join_lines,
+    largest_turn,
+    resample,
+    section,
+    stations_of,
+)
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec
-
-if TYPE_CHECKING:
-    from sidestep.scenes.walkways import Route
-
 
 Box = tuple[float, float, float, float]
 
@@ -41,22 +47,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class ShortRoute:
-    """A short way for a scenario: 10–20 m, free of static things."""
-
-    points: FloatArray  # (K, 2) m
-    width: float  # m
-    kind: str  # straight, curve or crosswalk
-    block: int
-
-    @property
-    def length(self) -> float:
-        """m."""
-        return float(stations_of(self.points)[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class Town:
+class Town(WalkwayMap):
     """A town by name and seed. Coordinates are metres about its middle."""
 
     name: str
@@ -64,37 +55,18 @@ class Town:
     version: int
     bounds: Box
     blocks: tuple[Block, ...]
-    graph: nx.Graph
-    objects: tuple[TownObject, ...]
+    graph: nx.Graph[int]
+    objects: tuple[StandingPoint, ...]
     streets: tuple[Street, ...] = field(repr=False)
     plazas: tuple[Plaza, ...] = field(repr=False)
-    walks: Walks = field(repr=False)
+    walks: WalkLines = field(repr=False)
     pieces: Pieces = field(repr=False)
 
     def edge_path(self, a: int, b: int) -> FloatArray:
-        """The way ``(K, 2)`` from node ``a`` to its neighbour ``b``, round things that stand in the sidewalk."""
+        """The line ``(K, 2)`` from node ``a`` to its neighbour ``b``, round things that stand in the sidewalk."""
         edge = self.graph.edges[a, b]
         path = self.walks.line(edge["parts"], shifted=True)
         return path if edge["start"] == a else path[::-1]
-
-    def route(self, start: int, goal: int) -> Route:
-        """The shortest way between two nodes of the graph."""
-        for node in (start, goal):
-            if node not in self.graph:
-                raise BadInput(f"town {self.name}: no node {node!r}; nodes are 0 to {len(self.graph) - 1}")
-        try:
-            return self.route_over(tuple(nx.dijkstra_path(self.graph, start, goal, weight="length")))
-        except nx.NetworkXNoPath:
-            raise BadInput(f"town {self.name}: no way from node {start} to node {goal}") from None
-
-    def route_over(self, nodes: tuple[int, ...]) -> Route:
-        """The way over given neighbouring nodes."""
-        if len(nodes) < 2:
-            raise BadInput(f"town {self.name}: a route needs two different nodes, got {list(nodes)}")
-        steps = list(itertools.pairwise(nodes))
-        edges = [self.graph.edges[step] for step in steps]
-        lines = [self.edge_path(a, b) for a, b in steps]
-        return join_lines(lines, [edge["width"] for edge in edges], [edge["kind"] for edge in edges], nodes)
 
     def window(self, area: Box | Any | None = None, margin: float = 0.0, *, solids_only: bool = False) -> SceneSpec:
         """Everything within a box (x0, y0, x1, y1; default: all) or a shapely polygon, grown by ``margin`` m."""
@@ -106,12 +78,12 @@ class Town:
                 raise BadInput(
                     f"town {self.name}: a window is x0, y0, x1, y1 with x0 < x1 and y0 < y1, got {list(area)}"
                 )
-            box = tuple(round(v, 3) for v in (x0 - margin, y0 - margin, x1 + margin, y1 + margin))
+            box = (round(x0 - margin, 3), round(y0 - margin, 3), round(x1 + margin, 3), round(y1 + margin, 3))
             name = f"town:{self.name}@{','.join(f'{value:.10g}' for value in box)}"
             return self._scene(name, shapely.box(*box), solids_only)
         grown = area.buffer(margin) if margin else area
-        place = ",".join(f"{value:.0f}" for value in grown.bounds)
-        return self._scene(f"town:{self.name}/area/{place}", grown, solids_only)
+        corners = ",".join(f"{value:.0f}" for value in grown.bounds)
+        return self._scene(f"town:{self.name}/area/{corners}", grown, solids_only)
 
     def window_along(self, route: Route | FloatArray, margin: float = 12.0) -> SceneSpec:
         """Everything within ``margin`` m of a route."""
@@ -128,100 +100,78 @@ class Town:
         source = f"made by sidestep.scenes.towns, version {self.version}"
         return SceneSpec(name=name, regions=regions, enclosed=False, source=source)
 
-    def stand_points(self, kind: str) -> tuple[TownObject, ...]:
+    def standing_points(self, kind: str) -> tuple[StandingPoint, ...]:
         """Where people stand for benches, kiosks, bus stops, shop windows and doors (``bench``, ``kiosk``, …)."""
         known = sorted({thing.kind for thing in self.objects})
         if kind not in known:
-            from sidestep.errors import UnknownName
-
             raise UnknownName("kind of object", kind, known, f"town {self.name}")
         return tuple(thing for thing in self.objects if thing.kind == kind)
 
-    def straight_spots(self) -> list[ShortRoute]:
-        """Ways along straight sidewalks."""
-        return self._spots[0]
+    def straight_routes(self) -> list[ShortRoute]:
+        """Short routes along straight sidewalks, one behind the other, of lengths that vary."""
+        return self._short_routes[0]
 
-    def curve_spots(self) -> list[ShortRoute]:
-        """Ways along sidewalks that turn by 20° or more."""
-        return self._spots[1]
+    def curve_routes(self) -> list[ShortRoute]:
+        """Short routes along sidewalks that turn by 20° or more, also round roundabouts."""
+        return self._short_routes[1]
 
-    def crosswalk_spots(self) -> list[ShortRoute]:
-        """Ways from one sidewalk over ramps and a crosswalk to the other."""
-        return self._spots[2]
+    def crosswalk_routes(self) -> list[ShortRoute]:
+        """Short routes from one sidewalk over ramps and a crosswalk to the other."""
+        return self._short_routes[2]
 
     @cached_property
-    def _spots(self) -> tuple[list[ShortRoute], list[ShortRoute], list[ShortRoute]]:
-
-        return straight_routes(self), curve_routes(self), crosswalk_routes(self)
+    def _short_routes(self) -> tuple[list[ShortRoute], list[ShortRoute], list[ShortRoute]]:
+        return _along_sidewalks(self, "straight"), _along_sidewalks(self, "curve"), _over_crosswalks(self)
 
 
 SHORTEST, LONGEST = 10.0, 20.0  # m
 STRAIGHT_TURN = np.radians(5)
 CURVE_TURN = np.radians(20)
-KEEP = 2.5  # m from the ends of a way
-
-
-def straight_routes(town: Town) -> list[ShortRoute]:
-    """Cut from sidewalks between crosswalks, one behind the other, of lengths that vary."""
-    return _along_sidewalks(town, "straight")
-
-
-def curve_routes(town: Town) -> list[ShortRoute]:
-    """The same where the sidewalk turns, also round roundabouts."""
-    return _along_sidewalks(town, "curve")
+OFF_ENDS = 2.5  # m from the ends of a sidewalk
 
 
 def _along_sidewalks(town: Town, kind: str) -> list[ShortRoute]:
-    spots: list[ShortRoute] = []
+    routes: list[ShortRoute] = []
     for number, (a, b, edge) in enumerate(town.graph.edges(data=True)):
         block = town.blocks[edge["block"]].kind
         wanted = ("straight", "curve") if kind == "straight" else ("curve", "straight", "roundabout")
         if edge["kind"] != "sidewalk" or block not in wanted:
             continue
-        spots += _cut_up(town, a, b, number, kind)
-    return spots
+        routes += _sections(town, a, b, number, kind)
+    return routes
 
 
-def _cut_up(town: Town, a: int, b: int, number: int, kind: str) -> list[ShortRoute]:
-    """Pieces of one sidewalk that are straight, or that turn."""
-
+def _sections(town: Town, a: int, b: int, number: int, kind: str) -> list[ShortRoute]:
+    """Parts of one sidewalk that are straight, or that turn."""
     edge = town.graph.edges[a, b]
     line, at = edge["line"], stations_of(edge["line"])
     path: FloatArray | None = None
-    spots: list[ShortRoute] = []
-    start, k = KEEP, number
-    while start + SHORTEST + 1 < at[-1] - KEEP:
+    routes: list[ShortRoute] = []
+    start, k = OFF_ENDS, number
+    while start + SHORTEST + 1 < at[-1] - OFF_ENDS:
         length = SHORTEST + 0.5 + (k * 7 % 10)
-        middle = cut(line, start, min(start + length, at[-1] - KEEP), at)
-        turn = _turned(middle)
+        middle = section(line, start, min(start + length, at[-1] - OFF_ENDS), at)
+        turn = largest_turn(middle)
         if turn < STRAIGHT_TURN if kind == "straight" else turn > CURVE_TURN:
             if path is None:
                 path = resample(town.edge_path(edge["start"], b if edge["start"] == a else a), 0.25)
             points = _between(path, middle[0], middle[-1])
             if SHORTEST <= stations_of(points)[-1] <= LONGEST:
-                spots.append(ShortRoute(np.round(points, 3), edge["width"], kind, edge["block"]))
+                routes.append(ShortRoute(np.round(points, 3), edge["width"], kind, edge["block"]))
         start += length + 1.0
         k += 1
-    return spots
-
-
-def _turned(points: FloatArray) -> float:
-    """Largest angle (rad) between the first direction and any other."""
-    step = unit(np.diff(points, axis=0))
-    a, b = step[0], step
-    return float(np.abs(exact.arctan2(a[0] * b[:, 1] - a[1] * b[:, 0], dot(b, a))).max())
+    return routes
 
 
 def _between(dense: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
-    """The part of a path, given as close points, between the places nearest to two points."""
+    """The part of a path, given as close points, between the points nearest to two others."""
     at = [int(exact.norm(dense - point).argmin()) for point in (start, end)]
     return resample(dense[at[0] : at[1] + 1], 1.0)
 
 
-def crosswalk_routes(town: Town) -> list[ShortRoute]:
+def _over_crosswalks(town: Town) -> list[ShortRoute]:
     """Over each crosswalk both ways, from a few metres along one sidewalk to a few metres along the other."""
-
-    spots = []
+    routes = []
     for number, (a, b, edge) in enumerate(town.graph.edges(data=True)):
         room = LONGEST - 0.5 - edge["length"]
         if edge["kind"] != "crosswalk" or room < 1.0:
@@ -232,40 +182,38 @@ def crosswalk_routes(town: Town) -> list[ShortRoute]:
             lines = [before[::-1], town.edge_path(start, goal), after]
             points = join_lines(lines, [0.0] * 3, ["sidewalk", "crosswalk", "sidewalk"], ()).points
             if SHORTEST <= stations_of(points)[-1] <= LONGEST:
-                spots.append(ShortRoute(points, edge["width"], "crosswalk", edge["block"]))
-    return spots
+                routes.append(ShortRoute(points, edge["width"], "crosswalk", edge["block"]))
+    return routes
 
 
-def _lead(town: Town, node: int, other: int, length: float, choice: int) -> FloatArray:
+def _lead(town: Town, node: int, other: int, length: float, index: int) -> FloatArray:
     """The first metres of one of the sidewalks at a node, away from it."""
-    ways = [
+    neighbours = [
         n for n in sorted(town.graph.neighbors(node)) if n != other and town.graph.edges[node, n]["kind"] == "sidewalk"
     ]
-    return cut(town.edge_path(node, ways[choice % len(ways)]), 0.0, length)
+    return section(town.edge_path(node, neighbours[index % len(neighbours)]), 0.0, length)
 
 
 TRIES = 200
-THICK = 0.3  # m
-OVERLAP = 0.15  # m beyond the edges of the way
-HEIGHT = 1.1  # m
 LONG_MARGIN = 25.0  # m
-BESIDE = 0.9  # m between a closed way's barrier and the crosswalk's edge
+BESIDE = 0.9  # m between a barrier across a sidewalk and the crosswalk's edge
 
 
 def long_route(
     town: Town, rng: np.random.Generator, min_length: float = 250.0, max_length: float = 450.0, crosswalks: int = 2
 ) -> Route:
-    """A shortest way between drawn nodes, over streets only, with at least ``crosswalks`` and two corners."""
+    """A shortest route between random nodes, over streets only, with at least ``crosswalks`` and two corners."""
     graph = nx.subgraph_view(town.graph, filter_edge=lambda a, b: town.graph.edges[a, b]["kind"] != "plaza")
     nodes = [node for node in town.graph if town.graph.nodes[node]["street"] >= 0]
     for _ in range(TRIES):
         start = nodes[int(rng.integers(len(nodes)))]
-        lengths, paths = nx.single_source_dijkstra(graph, start, cutoff=max_length, weight="length")
+        found: Any = nx.single_source_dijkstra(graph, start, cutoff=max_length, weight="length")
+        lengths, paths = found
         goals = [node for node in sorted(lengths) if lengths[node] >= min_length]
         if not goals:
             continue
         path = paths[goals[int(rng.integers(len(goals)))]]
-        kinds = [town.graph.edges[step]["kind"] for step in itertools.pairwise(path)]
+        kinds = [town.graph.edges[step]["kind"] for step in pairwise(path)]
         if kinds.count("crosswalk") < crosswalks or kinds[0] != "sidewalk" or kinds[-1] != "sidewalk":
             continue
         route = town.route_over(tuple(path))
@@ -278,18 +226,12 @@ def long_route(
 
 
 def barriers(town: Town, route: Route) -> tuple[Region, ...]:
-    """Construction barriers across every way that leaves the route, so that only the route leads to its goal."""
-    taken = {frozenset(step) for step in zip(route.nodes[:-1], route.nodes[1:], strict=True)}
-    regions = []
-    for node in route.nodes:
-        for other in sorted(town.graph.neighbors(node)):
-            if frozenset((node, other)) not in taken:
-                regions.append(_across(town, node, other))
-    return tuple(regions)
+    """Construction barriers across every walkway that leaves the route, so that only the route leads to its goal."""
+    return tuple(_across(town, node, other) for node, other in town.branches(route))
 
 
 def _across(town: Town, node: int, other: int) -> Region:
-    """A barrier over the whole width of the way from ``node`` to ``other``, a little off the node."""
+    """A barrier over the whole width of the walkway from ``node`` to ``other``, a little off the node."""
     edge = town.graph.edges[node, other]
     line: FloatArray = edge["line"] if edge["start"] == node else edge["line"][::-1]
     info = town.graph.nodes[node]
@@ -302,16 +244,7 @@ def _across(town: Town, node: int, other: int) -> Region:
         distance, width = zones.sidewalk / 2 + 0.3, edge["width"]
     else:
         distance, width = zones.sidewalk / 2 + zones.frontage + 0.5, edge["width"]
-    at = stations_of(line)
-    place = point_at(distance, at, line)
-    index = min(max(int(np.searchsorted(at, distance)) - 1, 0), len(line) - 2)
-    along = unit(line[index + 1] - line[index])
-    across = left_of(along) * (width / 2 + OVERLAP)
-    half = along * THICK / 2
-    ring = np.round([place - across - half, place - across + half, place + across + half, place + across - half], 3)
-    assert shapely.Polygon(ring).is_valid
-    corners = tuple((float(x), float(y)) for x, y in ring)
-    return Region(kind="obstacle", polygon=corners, height=HEIGHT, name="construction barrier")
+    return barrier(line, distance, width)
 
 
 def numbered_long_route(town: Town, number: int) -> Route:
@@ -320,7 +253,7 @@ def numbered_long_route(town: Town, number: int) -> Route:
 
 
 def long_scene(town: Town, number: int) -> SceneSpec:
-    """What is near that route, with barriers on all other ways: the scene ``town:NAME/long/NUMBER``."""
+    """What is near that route, with barriers on all other walkways: the scene ``town:NAME/long/NUMBER``."""
     route = numbered_long_route(town, number)
     scene = town.window_along(route, LONG_MARGIN)
     name = f"town:{town.name}/long/{number}"

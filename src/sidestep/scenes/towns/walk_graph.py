@@ -1,9 +1,10 @@
-"""The graph of walkable ways: sidewalks, crosswalks and ways over plazas, and the line to walk along each."""
+"""The graph of a town's walkways: sidewalks, crosswalks and paths over plazas, and the line to walk along each."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sidestep.scenes.towns.furniture import Clutter, shift_at
 from sidestep.scenes.towns.ground import Plaza
 from sidestep.scenes.towns.streets import MIDDLE, Corner, Half, Ring, Street
-from sidestep.scenes.walkways import left_of, stations_of
+from sidestep.scenes.walkways import add_walkway, left_of
 from sidestep.types.base import FloatArray
 
 
@@ -29,7 +30,7 @@ Part = Stretch | int | tuple[tuple[float, float], ...]
 """A stretch, the number of a corner, or points."""
 
 
-class Walks:
+class WalkLines:
     """Makes the graph and the lines of its edges."""
 
     def __init__(
@@ -66,20 +67,23 @@ class Walks:
         offset = np.full(len(stations), street.zones[part.side].offsets(street.road_half)[MIDDLE])
         if shifted:
             offset = offset + shift_at(self.clutter[part.street][part.side], stations)
-        points = np.round(street.place(stations, sign * offset)[0], 3)
+        points = np.round(street.points_at(stations, sign * offset)[0], 3)
         return points if part.start <= part.end else points[::-1]
 
 
+class BlockNumbers(NamedTuple):
+    """Numbers of the blocks of junctions, of mid-block crossings by street and crossing, and of plazas."""
+
+    junctions: dict[int, int]
+    crossings: dict[tuple[int, int], int]
+    plazas: list[int]
+
+
 def make_graph(
-    walks: Walks,
-    rings: tuple[Ring, ...],
-    plazas: tuple[Plaza, ...],
-    junction_block: dict[int, int],
-    crossing_block: dict[tuple[int, int], int],
-    plaza_block: list[int],
-) -> nx.Graph:
+    walks: WalkLines, rings: tuple[Ring, ...], plazas: tuple[Plaza, ...], numbers: BlockNumbers
+) -> nx.Graph[int]:
     """Nodes at both ends of every crosswalk and at the mouths of passages."""
-    graph: nx.Graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     streets = walks.streets
     on_half: dict[Half, list[tuple[float, int]]] = {}
     for number, street in enumerate(streets):
@@ -87,10 +91,10 @@ def make_graph(
             ends = [_add_node(graph, street, number, side, crossing.station) for side in (0, 1)]
             for side in (0, 1):
                 on_half.setdefault((number, side), []).append((crossing.station, ends[side]))
-            block = crossing_block.get((number, index), number)
+            block = numbers.crossings.get((number, index), number)
             points = tuple(graph.nodes[end]["xy"] for end in ends)
             _join(graph, walks, ends[0], ends[1], (points,), crossing.width, "crosswalk", block)
-    for plaza, block in zip(plazas, plaza_block, strict=True):
+    for plaza, block in zip(plazas, numbers.plazas, strict=True):
         _join_plaza(graph, walks, plaza, block, on_half)
     for ring in rings:
         for k, half in enumerate(ring.halves):
@@ -100,10 +104,8 @@ def make_graph(
                 part = Stretch(half[0], half[1], s0, s1)
                 _join(graph, walks, a, b, (part,), street.zones[half[1]].sidewalk, "sidewalk", half[0])
             after = ring.halves[(k + 1) % len(ring.halves)]
-            corner = ring.corners[k]
-            _join_corner(
-                graph, walks, half, nodes[-1], corner, after, _in_order(on_half[after], after[1])[0], junction_block
-            )
+            first = _in_order(on_half[after], after[1])[0]
+            _join_corner(graph, walks, half, nodes[-1], ring.corners[k], after, first, numbers)
     return graph
 
 
@@ -111,31 +113,29 @@ def _in_order(nodes: list[tuple[float, int]], side: int) -> list[tuple[float, in
     return sorted(nodes, reverse=side == 1)
 
 
-def _add_node(graph: nx.Graph, street: Street, number: int, side: int, station: float) -> int:
+def _add_node(graph: nx.Graph[int], street: Street, number: int, side: int, station: float) -> int:
     offset = street.zones[side].offsets(street.road_half)[MIDDLE] * (1 if side == 0 else -1)
-    x, y = np.round(street.place(np.array([station]), np.array([offset]))[0][0], 3).tolist()
+    x, y = np.round(street.points_at(np.array([station]), np.array([offset]))[0][0], 3).tolist()
     node = int(graph.number_of_nodes())
     graph.add_node(node, xy=(x, y), street=number, side=side, station=station)
     return node
 
 
 def _join(
-    graph: nx.Graph, walks: Walks, a: int, b: int, parts: tuple[Part, ...], width: float, kind: str, block: int
+    graph: nx.Graph[int], walks: WalkLines, a: int, b: int, parts: tuple[Part, ...], width: float, kind: str, block: int
 ) -> None:
-    line = walks.line(parts, shifted=False)
-    length = round(float(stations_of(line)[-1]), 3)
-    graph.add_edge(a, b, line=line, width=width, kind=kind, length=length, block=block, parts=parts, start=a)
+    add_walkway(graph, a, b, walks.line(parts, shifted=False), width, kind, block=block, parts=parts)
 
 
 def _join_corner(
-    graph: nx.Graph,
-    walks: Walks,
+    graph: nx.Graph[int],
+    walks: WalkLines,
     half: Half,
     last: tuple[float, int],
     corner: int,
     after: Half,
     first: tuple[float, int],
-    junction_block: dict[int, int],
+    numbers: BlockNumbers,
 ) -> None:
     one, other = walks.streets[half[0]], walks.streets[after[0]]
     parts = (
@@ -144,12 +144,12 @@ def _join_corner(
         Stretch(after[0], after[1], other.start if after[1] == 0 else other.end, first[0]),
     )
     width = min(one.zones[half[1]].sidewalk, other.zones[after[1]].sidewalk)
-    block = junction_block[walks.corners[corner].junction]
+    block = numbers.junctions[walks.corners[corner].junction]
     _join(graph, walks, last[1], first[1], parts, width, "sidewalk", block)
 
 
 def _join_plaza(
-    graph: nx.Graph, walks: Walks, plaza: Plaza, block: int, on_half: dict[Half, list[tuple[float, int]]]
+    graph: nx.Graph[int], walks: WalkLines, plaza: Plaza, block: int, on_half: dict[Half, list[tuple[float, int]]]
 ) -> None:
     """From street to street, on either side of the basin."""
     ends = []
@@ -159,13 +159,13 @@ def _join_plaza(
         ends.append(node)
     across = left_of(plaza.along)
     inner = []
-    for place in (
+    for point in (
         plaza.centre - plaza.along * (plaza.size[0] / 2 - 2.0),
         plaza.centre + plaza.along * (plaza.size[0] / 2 - 2.0),
         plaza.centre + across * (plaza.basin + 2.2),
         plaza.centre - across * (plaza.basin + 2.2),
     ):
-        x, y = np.round(place, 3).tolist()
+        x, y = np.round(point, 3).tolist()
         inner.append(graph.number_of_nodes())
         graph.add_node(inner[-1], xy=(x, y), street=-1, side=0, station=0.0)
     pairs = [(ends[0], inner[0]), (inner[1], ends[1])]

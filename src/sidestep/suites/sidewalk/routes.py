@@ -82,7 +82,7 @@ def split_of_town(number: int) -> Split:
 
 
 HAND_MADE_DATA = Path(__file__).parents[1] / "data" / "sidewalk_real.json"
-KINDS = ("straight", "curve", "crosswalk")
+UNIT_KINDS = ("straight", "curve", "crosswalk")
 DEV_PLACES = frozenset({"piper-parade"})
 """The place to develop on; the other two are for tests."""
 
@@ -118,7 +118,7 @@ def _hand_made_file() -> HandMadeFile:
 def hand_made_unit_routes() -> dict[str, tuple[tuple[str, SidewalkRoute], ...]]:
     """Kind → names and ways."""
     places = _hand_made_file()
-    return {kind: tuple((item.name, item.way) for item in getattr(places, kind)) for kind in KINDS}
+    return {kind: tuple((item.name, item.way) for item in getattr(places, kind)) for kind in UNIT_KINDS}
 
 
 def hand_made_long_routes() -> tuple[tuple[str, LongRoute], ...]:

@@ -17,7 +17,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sidestep import exact
+from sidestep.suites.files import OptionSuite
 from sidestep.suites.sidewalk.routes import (
+    UNIT_KINDS,
     LongRoute,
     SidewalkRoute,
     Split,
@@ -74,77 +76,89 @@ class SidewalkOptions(Model):
         return self.model_dump(exclude={"split"})
 
 
-def placement(way: SidewalkRoute, options: SidewalkOptions) -> RobotPlacement:
-    """The robot at the start of the way, looking along it."""
-    start, following, goal = way.points[0], way.points[1], way.points[-1]
+def placement(route: SidewalkRoute, options: SidewalkOptions) -> RobotPlacement:
+    """The robot at the start of the route, looking along it."""
+    start, following, goal = route.points[0], route.points[1], route.points[-1]
     heading = exact.arctan2(following[1] - start[1], following[0] - start[0])
     return RobotPlacement(
         spec=options.robot,
         dynamics="unicycle",
         start=(start[0], start[1], heading),
         goal=goal,
-        route=tuple(way.points[1:-1]),
+        route=tuple(route.points[1:-1]),
     )
 
 
-def rules(way: SidewalkRoute, **changes: Any) -> Rules:
-    """Leaving the sidewalk or touching anything ends it. The goal spans the sidewalk: whoever gets past it on the
-    sidewalk has reached it."""
+def make_rules(route: SidewalkRoute, **changes: Any) -> Rules:
+    """Leaving the sidewalk or touching anything ends the episode. The goal spans the sidewalk: a robot that gets past
+    it on the sidewalk has reached it."""
     values: dict[str, Any] = {
         "step_s": STEP_S,
         "time_limit_s": TIME_LIMIT_S,
-        "goal_radius_m": max(NEAREST_GOAL_M, round(way.width / 2, 2)),
+        "goal_radius_m": max(NEAREST_GOAL_M, round(route.width / 2, 2)),
         "stay_on": GROUND,
         "ends_on": ENDS,
     }
     return Rules(**(values | changes))
 
 
-def sensors(options: SidewalkOptions) -> dict[str, Any]:
-    """Camera weather, for policies that look."""
-    return {"camera": {"weather": options.weather, "time_of_day": options.time_of_day}}
+@dataclass(frozen=True)
+class SidewalkSuite(OptionSuite):
+    """A suite under one choice of options. Scenarios of one town follow each other."""
 
+    options: SidewalkOptions
 
-UNIT_KINDS = ("straight", "curve", "crosswalk")
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """All scenarios, town by town, then those of the hand-made places."""
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Scenario]:
+        raise NotImplementedError
+
+    def _scenario(
+        self,
+        route: SidewalkRoute,
+        name: str,
+        summary: str,
+        tags: tuple[str, ...],
+        rules: dict[str, Any] | None = None,
+        notes: dict[str, Any] | None = None,
+        **fields: Any,
+    ) -> Scenario:
+        camera = {"weather": self.options.weather, "time_of_day": self.options.time_of_day}
+        return Scenario(
+            name=name,
+            suite=self.name,
+            summary=summary,
+            scene=route.scene,
+            robots=(placement(route, self.options),),
+            rules=make_rules(route, **(rules or {})),
+            sensors=Sensors.parse({"camera": camera}, self.name),
+            tags=tags,
+            notes={"options": self.options.notes} | (notes or {}),
+            **fields,
+        )
 
 
 @dataclass(frozen=True)
-class SidewalkUnit:
-    """The suite under one choice of options. Scenarios of one town follow each other."""
+class SidewalkUnit(SidewalkSuite):
+    """Keep to the sidewalk, with nobody there."""
 
     options: SidewalkOptions = field(default_factory=SidewalkOptions)
     name: str = "sidewalk-unit"
     summary: str = "keep to the sidewalk: 10-20 m straight, round a curve, over a crosswalk; nobody there"
 
-    def with_options(self, options: dict[str, Any]) -> SidewalkUnit:
-        """The same suite, run differently."""
-        return SidewalkUnit(SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
-
-    def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them, town by town, then those of the drawn places."""
-        return tuple(self._all())
-
     def _all(self) -> Iterator[Scenario]:
         for number, town in enumerate(town_routes().towns):
             for kind in UNIT_KINDS if self.options.takes(split_of_town(number)) else ():
-                yield self._scenario(kind, town.town, getattr(town, kind), "town", split_of_town(number))
-        for kind, ways in hand_made_unit_routes().items():
-            for place, way in ways:
+                yield self._on(kind, town.town, getattr(town, kind), "town", split_of_town(number))
+        for kind, routes in hand_made_unit_routes().items():
+            for place, route in routes:
                 if self.options.takes(split_of_place(place)):
-                    yield self._scenario(kind, place, way, "real", split_of_place(place))
+                    yield self._on(kind, place, route, "real", split_of_place(place))
 
-    def _scenario(self, kind: str, place: str, way: SidewalkRoute, where: str, split: Split) -> Scenario:
-        return Scenario(
-            name=f"{kind}-{place.lower()}",
-            suite=self.name,
-            summary=f"{kind} in {place}",
-            scene=way.scene,
-            robots=(placement(way, self.options),),
-            rules=rules(way),
-            sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=(kind, where, split),
-            notes={"options": self.options.notes},
-        )
+    def _on(self, kind: str, place: str, route: SidewalkRoute, where: str, split: Split) -> Scenario:
+        return self._scenario(route, f"{kind}-{place.lower()}", f"{kind} in {place}", (kind, where, split))
 
 
 SIDEWALK_UNIT = SidewalkUnit()
@@ -158,46 +172,31 @@ GROUPS = frozenset({"conversing", "queuing"})
 
 
 @dataclass(frozen=True)
-class SidewalkReactive:
-    """The suite under one choice of options. Scenarios of one town follow each other."""
+class SidewalkReactive(SidewalkSuite):
+    """People who do something because of the robot, and nobody as reference."""
 
     options: SidewalkOptions = field(default_factory=SidewalkOptions)
     name: str = "sidewalk-reactive"
     summary: str = "eight behaviours of pedestrians towards the robot, and nobody as reference, once in every town"
 
-    def with_options(self, options: dict[str, Any]) -> SidewalkReactive:
-        """The same suite, run differently."""
-        parsed = SidewalkOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}")
-        return SidewalkReactive(parsed)
-
-    def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them, town by town."""
-        return tuple(self._all())
-
     def _all(self) -> Iterator[Scenario]:
         for number, town in enumerate(town_routes().towns):
             for behaviour in (STATIC, *BEHAVIOURS) if self.options.takes(split_of_town(number)) else ():
-                yield self._scenario(behaviour, town, split_of_town(number))
+                yield self._with(behaviour, town, split_of_town(number))
 
-    def _scenario(self, behaviour: str, town: TownRoutes, split: Split) -> Scenario:
-        way = town.crosswalk if behaviour == "crossing" else town.straight
+    def _with(self, behaviour: str, town: TownRoutes, split: Split) -> Scenario:
         stops = behaviour == "gesturing"
-        return Scenario(
-            name=f"{behaviour}-{town.town.lower()}",
-            suite=self.name,
-            summary=f"{behaviour} in {town.town}",
-            scene=way.scene,
-            robots=(placement(way, self.options),),
+        return self._scenario(
+            town.crosswalk if behaviour == "crossing" else town.straight,
+            f"{behaviour}-{town.town.lower()}",
+            f"{behaviour} in {town.town}",
+            (behaviour, "town", split),
             events=() if behaviour == STATIC else (town.events[behaviour],),
-            rules=rules(
-                way,
-                avoid_groups=behaviour in GROUPS,
-                success="stop" if stops else "goal",
-                ends_on=(*ENDS, Outcome.DISOBEYED) if stops else ENDS,
-            ),
-            sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=(behaviour, "town", split),
-            notes={"options": self.options.notes},
+            rules={
+                "avoid_groups": behaviour in GROUPS,
+                "success": "stop" if stops else "goal",
+                "ends_on": (*ENDS, Outcome.DISOBEYED) if stops else ENDS,
+            },
         )
 
 
@@ -207,23 +206,23 @@ SIDEWALK_REACTIVE = SidewalkReactive()
 FROZEN_AFTER_S = 10.0
 PERSON_RADIUS_M = 0.3
 NODE_EVERY, CLEAR_POINTS = 2, 5
-"""Points of the way between two nodes of the walkers' graph; nobody starts on the first ones."""
+"""Points of the route between two nodes of the walkers' graph; nobody starts on the first ones."""
 SLOWEST_MPS, SPARE_S = 0.4, 60.0
-"""The time limit: the whole way at that speed, and some."""
+"""The time limit: the whole route at that speed, and a reserve."""
 
 
 class LongOptions(SidewalkOptions):
     """What can be chosen with ``--set``."""
 
     people: bool = True
-    """Whether anybody on the way does something because of the robot."""
+    """Whether anybody on the route does something because of the robot."""
     walkers: Annotated[int, Field(ge=0, le=200)] = 6
     """People who walk up and down the same sidewalks and give way."""
 
 
-def walkers_on(way: SidewalkRoute, count: int) -> CrowdPart:
-    """People who walk along the way, both ways, and keep to their right."""
-    points = way.points[CLEAR_POINTS::NODE_EVERY]
+def walkers_on(route: SidewalkRoute, count: int) -> CrowdPart:
+    """People who walk along the route in both directions and keep to their right."""
+    points = route.points[CLEAR_POINTS::NODE_EVERY]
     nodes = tuple(BehaviourNode(at=point) for point in points)
     graph = BehaviourGraph(nodes=nodes, edges=tuple((k, k + 1) for k in range(len(nodes) - 1)))
     placement = BehaviourPlacement(
@@ -233,47 +232,35 @@ def walkers_on(way: SidewalkRoute, count: int) -> CrowdPart:
 
 
 @dataclass(frozen=True)
-class SidewalkLong:
-    """The suite under one choice of options."""
+class SidewalkLong(SidewalkSuite):
+    """Long routes: failures are counted, and the robot is put back."""
 
     options: LongOptions = field(default_factory=LongOptions)
     name: str = "sidewalk-long"
     summary: str = "hundreds of metres over several blocks past people; failures are counted, and the robot is put back"
 
-    def with_options(self, options: dict[str, Any]) -> SidewalkLong:
-        """The same suite, run differently."""
-        return SidewalkLong(LongOptions.parse({**self.options.model_dump(), **options}, f"options of {self.name}"))
-
-    def scenarios(self) -> tuple[Scenario, ...]:
-        """All of them, town by town, then those of the drawn places."""
-        return tuple(self._all())
-
     def _all(self) -> Iterator[Scenario]:
         for number, town in enumerate(town_routes().towns):
             if self.options.takes(split_of_town(number)):
-                yield self._scenario(town.town, town.long, "town", split_of_town(number))
-        for place, way in hand_made_long_routes():
+                yield self._through(town.town, town.long, "town", split_of_town(number))
+        for place, route in hand_made_long_routes():
             if self.options.takes(split_of_place(place)):
-                yield self._scenario(place, way, "real", split_of_place(place))
+                yield self._through(place, route, "real", split_of_place(place))
 
-    def _scenario(self, place: str, way: LongRoute, where: str, split: Split) -> Scenario:
-        return Scenario(
-            name=f"long-{place.lower()}",
-            suite=self.name,
-            summary=f"{way.length:.0f} m through {place}",
-            scene=way.scene,
-            robots=(placement(way, self.options),),
-            events=way.events if self.options.people else (),
-            crowd=(walkers_on(way, self.options.walkers),) if self.options.walkers else (),
-            rules=rules(
-                way,
-                on_failure="reset",
-                frozen_after_s=FROZEN_AFTER_S,
-                time_limit_s=round(way.length / SLOWEST_MPS + SPARE_S),
-            ),
-            sensors=Sensors.parse(sensors(self.options), self.name),
-            tags=("long", where, split),
-            notes={"options": self.options.notes, "length_m": way.length},
+    def _through(self, place: str, route: LongRoute, where: str, split: Split) -> Scenario:
+        return self._scenario(
+            route,
+            f"long-{place.lower()}",
+            f"{route.length:.0f} m through {place}",
+            ("long", where, split),
+            events=route.events if self.options.people else (),
+            crowd=(walkers_on(route, self.options.walkers),) if self.options.walkers else (),
+            rules={
+                "on_failure": "reset",
+                "frozen_after_s": FROZEN_AFTER_S,
+                "time_limit_s": round(route.length / SLOWEST_MPS + SPARE_S),
+            },
+            notes={"length_m": route.length},
         )
 
 

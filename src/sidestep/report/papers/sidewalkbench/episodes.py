@@ -16,8 +16,9 @@ from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
 from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.runs.folder import RUN_FILE, load_run
-from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
-from sidestep.suites.sidewalk.scenarios import STATIC, UNIT_KINDS
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
+from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
+from sidestep.suites.sidewalk.scenarios import STATIC
 from sidestep.types.base import Model, NonNegative
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
@@ -53,6 +54,14 @@ class PublishedModel(Averages):
     """FC, C, OL, F per 100 m and V in m/s in procedurally generated scenes."""
     long_real: Five
 
+    def unit(self, setting: str) -> dict[str, Three]:
+        """Of towns or of real places."""
+        return self.unit_town if setting == "town" else self.unit_real
+
+    def long(self, setting: str) -> Five:
+        """Of towns or of real places."""
+        return self.long_town if setting == "town" else self.long_real
+
 
 class Published(Model):
     """The file as a whole."""
@@ -70,14 +79,15 @@ def published() -> Published:
 
 
 UNIT, REACTIVE, LONG = SUITES = ("sidewalk-unit", "sidewalk-reactive", "sidewalk-long")
-BEHAVIOURS = (STATIC, *EIGHT)
+BEHAVIOURS = (STATIC, *REACTIVE_BEHAVIOURS)
 TAGS = {UNIT: UNIT_KINDS, REACTIVE: BEHAVIOURS, LONG: ("long",)}
-PLACES = ("town", "real")
+SETTINGS = ("town", "real")
+"""Generated towns and real places: tags of scenarios."""
 METRICS = (
     "success", "spl", "route_completion", "pedestrian_contact", "success_pedestrian_distance", "social_compliance",
     "wait_obedience", "proceed_obedience",
 )  # fmt: skip
-SENSES = {
+INPUT_WORDS = {
     "rgb": "camera", "depth": "depth", "semantic": "classes", "lidar": "lidar", "points": "points", "map": "map",
     "route": "route", "pedestrians": "people", "future": "future",
 }  # fmt: skip
@@ -86,9 +96,9 @@ SENSES = {
 
 @dataclass(frozen=True)
 class Drive:
-    """What happened on a long way."""
+    """What happened on a long route."""
 
-    way_m: float
+    distance_m: float
     time_s: float
     collisions: int
     off_route: int
@@ -107,11 +117,11 @@ class SidewalkEpisode:
     item: LabelledEpisode
     label: str
     kind: str
-    place: str
+    setting: str
     values: Mapping[str, float]
     """By metric, where it has a value."""
     drive: Drive | None = None
-    """Only of long ways."""
+    """Only of long routes."""
 
     @property
     def suite(self) -> str:
@@ -143,13 +153,15 @@ class SidewalkRun:
         return any(each.suite == suite for each in self.episodes)
 
     def choose(
-        self, suite: str, label: str, kind: str | None = None, place: str | None = None
+        self, suite: str, label: str, kind: str | None = None, setting: str | None = None
     ) -> list[SidewalkEpisode]:
-        """A policy's episodes of a suite, of a kind, in a place."""
+        """A policy's episodes of a suite, of a kind, in a setting."""
         return [
             each
             for each in self.episodes
-            if each.suite == suite and each.label == label and kind in (None, each.kind) and place in (None, each.place)
+            if (each.suite, each.label) == (suite, label)
+            and kind in (None, each.kind)
+            and setting in (None, each.setting)
         ]
 
     @cached_property
@@ -157,9 +169,9 @@ class SidewalkRun:
         """Policies that see what the others do not."""
         return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
 
-    def labels_of(self, suite: str, place: str | None = None) -> list[str]:
+    def labels_of(self, suite: str, setting: str | None = None) -> list[str]:
         """The policies that drove there."""
-        return [label for label in self.labels if self.choose(suite, label, place=place)]
+        return [label for label in self.labels if self.choose(suite, label, setting=setting)]
 
 
 def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
@@ -181,13 +193,13 @@ def read_sidewalk(episodes: Sequence[LabelledEpisode]) -> SidewalkRun | None:
             needs[label] = record.policy.needs
         if scenario is not None and (episode := _episode(item, label, scenario, record)):
             read.append(episode)
-    sees = {label: seen(names) for label, names in needs.items()}
+    sees = {label: describe_inputs(names) for label, names in needs.items()}
     return SidewalkRun(tuple(read), sees, len(chosen) - len(read)) if read else None
 
 
-def seen(needs: Sequence[str]) -> str:
-    """``map, people``; what nobody told is a dash."""
-    return ", ".join(word for need, word in SENSES.items() if need in needs) or "–"
+def describe_inputs(needs: Sequence[str]) -> str:
+    """``map, people``; a dash where the record does not say."""
+    return ", ".join(word for need, word in INPUT_WORDS.items() if need in needs) or "–"
 
 
 def _labels(chosen: Sequence[LabelledEpisode]) -> dict[int, str]:
@@ -224,11 +236,9 @@ def _episode(
             return None
         scores = score(record, list(METRICS))
     values = {name: scores[name].value for name in METRICS if scores[name].valid}
-    place = next((place for place in PLACES if place in scenario.tags), PLACES[0])
-    episode = SidewalkEpisode(item, label, kind, place, values)
-    return replace(episode, drive=_drive(record)) if suite == LONG and record is not None else episode
-
-
-def _drive(record: EpisodeRecord) -> Drive:
+    setting = next((tag for tag in SETTINGS if tag in scenario.tags), SETTINGS[0])
+    episode = SidewalkEpisode(item, label, kind, setting, values)
+    if suite != LONG or record is None:
+        return episode
     counts = (count_failures(record, kinds) for kinds in (COLLISIONS, LANES, FREEZES))
-    return Drive(driven_m(record), record.duration, *counts)
+    return replace(episode, drive=Drive(driven_m(record), record.duration, *counts))

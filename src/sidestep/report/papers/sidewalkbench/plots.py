@@ -11,7 +11,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -20,25 +19,21 @@ from sidestep.drawing import palette
 from sidestep.report.papers.sidewalkbench.episodes import (
     BEHAVIOURS,
     LONG,
-    PLACES,
     REACTIVE,
+    SETTINGS,
     UNIT,
     SidewalkEpisode,
     SidewalkRun,
     published,
 )
 from sidestep.report.papers.sidewalkbench.tables import UNIT_METRICS, behaviour_table, long_estimates
-from sidestep.report.papers.socnavbench.plots import STYLE
+from sidestep.report.plots import INK, QUIET, STYLE, Colours, Illustration, jitter, new_figure, tidy
 from sidestep.report.table_model import Estimate
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
-Colours = Mapping[str, str]
-"""Label → ``#rrggbb``."""
-
-PLACE_NAMES = {"town": "towns", "real": "drawn places"}
-THEIRS = "○ published elsewhere: nine models, other simulator and scenes"
-INK, QUIET = palette.hexadecimal(palette.INK), palette.hexadecimal(palette.QUIET_INK)
-GREY, GRID = "#9aa1ad", palette.hexadecimal(palette.GRID)
+SETTING_NAMES = {"town": "towns", "real": "drawn places"}
+PUBLISHED_NOTE = "○ published elsewhere: nine models, other simulator and scenes"
+GREY = "#9aa1ad"
 FAILURES = (
     ("C collision", palette.hexadecimal(palette.COLLISION)),
     ("OL out of lane", "#b8791f"),
@@ -59,49 +54,36 @@ class Plot:
     draw: Callable[[SidewalkRun, Colours], Figure]
 
 
-def _new(width: float, height: float, rows: int, columns: int, **options: Any) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+def _settings(run: SidewalkRun, suite: str) -> list[str]:
+    return [setting for setting in SETTINGS if run.labels_of(suite, setting)]
 
 
-def _places(run: SidewalkRun, suite: str) -> list[str]:
-    return [place for place in PLACES if run.labels_of(suite, place)]
-
-
-def _whisker(estimate: Estimate) -> tuple[float, float]:
+def _whisker(estimate: Estimate) -> list[list[float]]:
     """How far the interval reaches below and above the value."""
     assert estimate.value is not None
-    low = estimate.value if estimate.low is None else estimate.low
-    high = estimate.value if estimate.high is None else estimate.high
-    return max(estimate.value - low, 0.0), max(high - estimate.value, 0.0)
-
-
-def _tidy(axes: Any, grid: str = "y") -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis=grid, color=GRID, zorder=0)
-    axes.set_axisbelow(True)
+    low, high = estimate.reach
+    return [[max(estimate.value - low, 0.0)], [max(high - estimate.value, 0.0)]]
 
 
 def draw_completion(run: SidewalkRun, colours: Colours) -> Figure:
     """Figure 4: route completion by kind of sidewalk, a bar per policy."""
-    places, labels = _places(run, UNIT), run.labels_of(UNIT)
-    size = max(5.2, 2.6 + 0.45 * len(labels) * len(UNIT_KINDS)), 1.1 + 2.8 * len(places)
-    figure, grid = _new(*size, len(places), 1)
-    for axes, place in zip(grid[:, 0], places, strict=True):
-        _tidy(axes)
+    settings, labels = _settings(run, UNIT), run.labels_of(UNIT)
+    size = max(5.2, 2.6 + 0.45 * len(labels) * len(UNIT_KINDS)), 1.1 + 2.8 * len(settings)
+    figure, grid = new_figure(*size, len(settings), 1)
+    for axes, setting in zip(grid[:, 0], settings, strict=True):
+        tidy(axes)
         for at, kind in enumerate(UNIT_KINDS):
-            _draw_bars(axes, at, [(run.choose(UNIT, label, kind, place), colours[label]) for label in labels])
-            theirs = [(model.unit_town if place == "town" else model.unit_real)[kind] for model in published().models]
+            _draw_bars(axes, at, [(run.choose(UNIT, label, kind, setting), colours[label]) for label in labels])
+            theirs = [model.unit(setting)[kind] for model in published().models]
             _draw_published(axes, at, [numbers[2] for numbers in theirs], 0.78 / (len(labels) + 1), len(labels))
         axes.set_xticks(range(len(UNIT_KINDS)), [kind.capitalize() for kind in UNIT_KINDS])
         axes.set_xlim(-0.5, len(UNIT_KINDS) - 0.4)
         axes.set_ylim(0, 1.04)
         axes.set_ylabel("Route completion")
-        axes.set_title(PLACE_NAMES[place], fontsize=10, loc="left")
+        axes.set_title(SETTING_NAMES[setting], fontsize=10, loc="left")
     handles = [Patch(color=colours[label], label=label) for label in labels]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(labels), 5), frameon=False, fontsize=9)
-    figure.suptitle(f"Route completion by kind of sidewalk\n{THEIRS}", fontsize=10)
+    figure.suptitle(f"Route completion by kind of sidewalk\n{PUBLISHED_NOTE}", fontsize=10)
     return figure
 
 
@@ -113,39 +95,39 @@ def _draw_bars(axes: Any, at: float, policies: Sequence[tuple[list[SidewalkEpiso
         if estimate.value is None:
             continue
         x = at + (k - len(policies) / 2) * width
-        ends = [[end] for end in _whisker(estimate)]
         axes.bar(x, estimate.value, 0.9 * width, color=colour, zorder=2)
-        axes.errorbar(x, estimate.value, ends, color=INK, linewidth=1, capsize=2, zorder=3)
+        axes.errorbar(x, estimate.value, _whisker(estimate), color=INK, linewidth=1, capsize=2, zorder=3)
 
 
 def _draw_published(axes: Any, at: float, numbers: Sequence[float | None], width: float, count: int) -> None:
-    aside = ((np.arange(len(numbers)) * 0.618034) % 1 - 0.5) * 0.7  # golden ratio: neighbours lie apart
     ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY, "markersize": 4}
-    axes.plot(at + width * (count / 2 + aside), numbers, "o", zorder=2, **ring)
+    axes.plot(at + width * (count / 2 + jitter(len(numbers), 0.7)), numbers, "o", zorder=2, **ring)
 
 
 def draw_long(run: SidewalkRun, colours: Colours) -> Figure:
     """Figure 6: failures per 100 m against velocity, and what they consist of."""
-    places = _places(run, LONG)
+    settings = _settings(run, LONG)
     rows = len(run.labels_of(LONG)) + len(published().models)
     heights = [4.0, 0.7 + 0.24 * rows]
-    figure, grid = _new(6.4 * len(places), sum(heights) + 0.6, 2, len(places), height_ratios=heights)
-    for k, place in enumerate(places):
-        found = {label: long_estimates(run.choose(LONG, label, place=place)) for label in run.labels_of(LONG, place)}
-        _draw_scatter(grid[0][k], place, found, colours)
-        _draw_split(grid[1][k], place, found)
-    figure.suptitle(f"Long ways: failures per 100 m and mean velocity\n{THEIRS}", fontsize=10)
+    figure, grid = new_figure(6.4 * len(settings), sum(heights) + 0.6, 2, len(settings), height_ratios=heights)
+    for k, setting in enumerate(settings):
+        found = {
+            label: long_estimates(run.choose(LONG, label, setting=setting)) for label in run.labels_of(LONG, setting)
+        }
+        _draw_scatter(grid[0][k], setting, found, colours)
+        _draw_split(grid[1][k], setting, found)
+    figure.suptitle(f"Long ways: failures per 100 m and mean velocity\n{PUBLISHED_NOTE}", fontsize=10)
     return figure
 
 
-def _printed_long(place: str) -> dict[str, Sequence[float]]:
-    rows = {model.name: model.long_town if place == "town" else model.long_real for model in published().models}
+def _printed_long(setting: str) -> dict[str, Sequence[float]]:
+    rows = {model.name: model.long(setting) for model in published().models}
     return {name: [number or 0.0 for number in numbers] for name, numbers in rows.items()}
 
 
-def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]], colours: Colours) -> None:
-    _tidy(axes, "both")
-    theirs = _printed_long(place)
+def _draw_scatter(axes: Any, setting: str, found: Mapping[str, Sequence[Estimate]], colours: Colours) -> None:
+    tidy(axes, "both")
+    theirs = _printed_long(setting)
     for name, row in theirs.items():
         axes.plot(row[4], row[0], "o", markerfacecolor="none", markeredgecolor=GREY, markersize=5, zorder=2)
         crowded = any(0 < other[4] - row[4] < 0.15 and 0.8 < other[0] / row[0] < 1.25 for other in theirs.values())
@@ -154,9 +136,17 @@ def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]
     for label, (failures, _, _, _, velocity, *_) in found.items():
         if failures.value is None or velocity.value is None:
             continue
-        across, up = [[end] for end in _whisker(velocity)], [[end] for end in _whisker(failures)]
         point = (velocity.value, failures.value)
-        axes.errorbar(*point, up, across, fmt="o", color=colours[label], markersize=7, linewidth=1.2, zorder=4)
+        axes.errorbar(
+            *point,
+            _whisker(failures),
+            _whisker(velocity),
+            fmt="o",
+            color=colours[label],
+            markersize=7,
+            linewidth=1.2,
+            zorder=4,
+        )
         axes.annotate(label, point, (-7, 6), textcoords="offset points", fontsize=9, color=colours[label], ha="right")
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.9)
     axes.set_yticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
@@ -167,16 +157,16 @@ def _draw_scatter(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]
     axes.set_xlim(0, 1.18 * fastest)
     axes.set_xlabel("Mean velocity (m/s), to the right: better")
     axes.set_ylabel("Failures per 100 m, downwards: better")
-    axes.set_title(PLACE_NAMES[place], fontsize=10, loc="left")
+    axes.set_title(SETTING_NAMES[setting], fontsize=10, loc="left")
 
 
-def _draw_split(axes: Any, place: str, found: Mapping[str, Sequence[Estimate]]) -> None:
+def _draw_split(axes: Any, setting: str, found: Mapping[str, Sequence[Estimate]]) -> None:
     """Stacked bars of the three kinds of failure; ours above, published paler below. A rate over too few metres has no
     bar, but its bound and count."""
-    _tidy(axes, "x")
+    tidy(axes, "x")
     own = {label: [each.value or 0.0 for each in estimates[:4]] for label, estimates in found.items()}
     bounds = {label: estimates[0].bound for label, estimates in found.items()}
-    theirs = {f"{name} †": list(numbers[:4]) for name, numbers in _printed_long(place).items()}
+    theirs = {f"{name} †": list(numbers[:4]) for name, numbers in _printed_long(setting).items()}
     bars = {**own, **theirs}
     for at, (label, (total, *parts)) in enumerate(bars.items()):
         left = 0.0
@@ -199,7 +189,7 @@ def draw_behaviours(run: SidewalkRun, _colours: Colours) -> Figure:
     rows = behaviour_table(run).sections[0].rows
     parts = [[row for row in rows if row.origin == origin] for origin in ("here", "published")]
     heights = [len(part) for part in parts]
-    figure, grid = _new(9.2, 1.6 + 0.34 * sum(heights), 2, 1, height_ratios=heights)
+    figure, grid = new_figure(9.2, 1.6 + 0.34 * sum(heights), 2, 1, height_ratios=heights)
     count = len(BEHAVIOURS)
     for axes, part, colours in zip(grid[:, 0], parts, (_GREENS, _GREYS), strict=True):
         values = np.array([[cell.estimate.value for cell in row.cells[:count]] for row in part], dtype=np.float64)
@@ -229,3 +219,12 @@ def draw_plot(plot: Plot, run: SidewalkRun, colours: Colours) -> Figure:
     """The picture of ``plot``."""
     with matplotlib.rc_context(STYLE):
         return plot.draw(run, colours)
+
+
+def sidewalk_figures(run: SidewalkRun, colours: Colours) -> list[Illustration]:
+    """The plots of the suites that ran."""
+    return [
+        Illustration.of(plot.name, plot.title, draw_plot(plot, run, colours), wide=True)
+        for plot in PLOTS
+        if run.has(plot.suite)
+    ]

@@ -1,75 +1,93 @@
-"""What a report says about the sidewalk suites in the shape of the SidewalkBench paper, on a page and as files."""
+"""The section of a report about the sidewalk suites in the shape of the SidewalkBench paper, and its films: for every
+behaviour and policy a success and the most typical failure.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from sidestep.drawing import palette
-from sidestep.report.papers.sidewalkbench.episodes import SidewalkRun, published, read_sidewalk
+from sidestep.errors import UnknownName
+from sidestep.report.chapters import policy_colours
+from sidestep.report.papers import ReportSection, SectionContent
+from sidestep.report.papers.sidewalkbench.episodes import (
+    LONG,
+    SUITES,
+    TAGS,
+    SidewalkEpisode,
+    SidewalkRun,
+    published,
+    read_sidewalk,
+)
 from sidestep.report.papers.sidewalkbench.tables import sidewalk_tables
-from sidestep.report.papers.socnavbench.section import Illustration
-from sidestep.report.selection import LabelledEpisode
-from sidestep.report.table_model import Table
-from sidestep.report.table_writer import write_table
-from sidestep.writing import atomic
+from sidestep.report.selection import SEVERITY, Film, LabelledEpisode, film_rank
+from sidestep.types.outcome import Outcome
 
 
-@dataclass(frozen=True, eq=False)
-class SidewalkOutputs:
-    """Tables and plots, ready for the page's template and for ``write``."""
+class SidewalkSection(ReportSection):
+    """Tables 2, 5, 6 and 7, Figures 4 and 6; films without long routes, which would take minutes each."""
 
-    run: SidewalkRun
-    tables: tuple[Table, ...]
-    plots: tuple[Illustration, ...]
+    def make(
+        self, episodes: Sequence[LabelledEpisode], colours: Mapping[str, str], options: Mapping[str, str]
+    ) -> SectionContent | None:
+        """None if no episode can be used."""
+        run = read_sidewalk(episodes)
+        if run is None:
+            return None
+        from sidestep.report.papers.sidewalkbench.plots import sidewalk_figures  # matplotlib takes a second to import
 
-    def write(self, folder: Path) -> list[Path]:
-        """Every table in three forms, every plot as PNG and SVG; returns the paths."""
-        paths = [path for table in self.tables for path in write_table(table, folder)]
-        for plot in self.plots:
-            for ending, content in ((".png", plot.png), (".svg", plot.svg)):
-                paths.append(folder / f"{plot.name}{ending}")
-                with atomic(paths[-1]) as temporary:
-                    temporary.write_bytes(content)
-        return paths
+        # where the report tells runs of one policy apart and these tables do not, they have colours of their own
+        same = set(run.labels) <= {each.item.label for each in run.episodes}
+        return SectionContent(
+            name="sidewalk",
+            menu="SidewalkBench",
+            heading="As in the SidewalkBench paper",
+            intro="The tables and figures of the paper for these runs. Rows marked † were published elsewhere "
+            f"({published().citation}): measured in another simulator on other scenes, so they do not compare number "
+            f"by number. {' '.join(published().notes)}",
+            tables=tuple(sidewalk_tables(run)),
+            figures=tuple(sidewalk_figures(run, colours if same else policy_colours(run.labels))),
+        )
 
-    @property
-    def citation(self) -> str:
-        """Where the published values come from."""
-        return published().citation
-
-    @property
-    def published_notes(self) -> tuple[str, ...]:
-        """What does not agree inside the publication."""
-        return published().notes
-
-
-def sidewalk_outputs(episodes: Sequence[LabelledEpisode], colours: Mapping[str, str]) -> SidewalkOutputs | None:
-    """The outputs of the suites' episodes among ``episodes``; None if there are none. ``colours``: the report's label →
-    colour."""
-    run = read_sidewalk(episodes)
-    if run is None:
-        return None
-    from sidestep.report.papers.sidewalkbench.plots import PLOTS, draw_plot  # matplotlib takes a second to import
-    from sidestep.report.papers.socnavbench.plots import image_bytes
-
-    own = _own_colours(run, colours)
-    plots = []
-    for plot in PLOTS:
-        if run.has(plot.suite):
-            figure = draw_plot(plot, run, own)
-            plots.append(
-                Illustration(plot.name, plot.title, image_bytes(figure, "png"), image_bytes(figure, "svg"), True)
-            )
-    return SidewalkOutputs(run, tuple(sidewalk_tables(run)), tuple(plots))
+    def choose_films(self, episodes: Sequence[LabelledEpisode], policies: Sequence[str]) -> list[Film]:
+        """A success and the most typical failure."""
+        run = read_sidewalk(episodes)
+        return choose_sidewalk_films(run, policies) if run is not None else []
 
 
-def _own_colours(run: SidewalkRun, colours: Mapping[str, str]) -> dict[str, str]:
-    """The report's colours; where it tells runs of one policy apart and the sidewalk tables do not, one per policy."""
-    reported = {each.label: each.item.label for each in reversed(run.episodes)}
-    if all(label == reported[label] for label in run.labels):
-        return {label: colours[label] for label in run.labels}
-    return {
-        label: palette.hexadecimal(palette.POLICIES[k % len(palette.POLICIES)]) for k, label in enumerate(run.labels)
-    }
+SECTION = SidewalkSection(suites=SUITES, film_suites=tuple(suite for suite in SUITES if suite != LONG))
+
+
+def choose_sidewalk_films(run: SidewalkRun, policies: Sequence[str] = ()) -> list[Film]:
+    """Behaviour by behaviour, policy by policy: a success, then the most typical failure, where there are any.
+
+    ``policies``: all if empty. A failure is typical that ended in the way in which most did; of several that did, the
+    middle one in the order of ``film_rank``. The success is the middle one too.
+    """
+    for name in policies:
+        if name not in run.labels:
+            raise UnknownName("policy", name, run.labels)
+    films = []
+    for suite, kinds in TAGS.items():
+        for kind in kinds if suite != LONG else ():
+            for label in policies or run.labels:
+                own = run.choose(suite, label, kind)
+                successes = [each for each in own if not each.item.failed]
+                chosen = [found for found in (successes, _typical_failure(own)) if found]
+                films += [Film(kind, label, median_episode(group).item, len(group), len(own)) for group in chosen]
+    return films
+
+
+def _typical_failure(episodes: Sequence[SidewalkEpisode]) -> list[SidewalkEpisode]:
+    """All that failed in the commonest way; of equally common ways the gravest."""
+    counts = Counter(each.item.scores.outcome for each in episodes if each.item.failed)
+    if not counts:
+        return []
+    commonest = max(counts, key=lambda outcome: (counts[outcome], -SEVERITY.index(Outcome(outcome))))
+    return [each for each in episodes if each.item.scores.outcome == commonest]
+
+
+def median_episode(episodes: Sequence[SidewalkEpisode]) -> SidewalkEpisode:
+    """The one in the middle, from worst to best; of two the worse."""
+    ranked = sorted(episodes, key=lambda each: film_rank(each.item.scores))
+    return ranked[(len(ranked) - 1) // 2]

@@ -5,95 +5,105 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sidestep.interfaces import Direction
 from sidestep.report.papers.sidewalkbench.episodes import (
     BEHAVIOURS,
     LONG,
-    PLACES,
     REACTIVE,
+    SETTINGS,
     UNIT,
     Averages,
     Drive,
-    PublishedModel,
     SidewalkEpisode,
     SidewalkRun,
     published,
 )
-from sidestep.report.summary import LEAST_FOR_A_STAR
 from sidestep.report.table_model import (
+    ARROWS,
     HERE,
+    LEAST_FOR_A_STAR,
     NONE,
+    PUBLISHED,
     Cell,
     Column,
     Estimate,
+    NumberFormat,
     Row,
     Section,
     Table,
     average_row,
     count_rate,
+    csv_form,
     mark_best,
     mean,
-    printed_row,
     rate,
     ratio_of_sums,
     share,
+    within_reach,
 )
-from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as EIGHT
-from sidestep.suites.sidewalk.scenarios import UNIT_KINDS
+from sidestep.suites.sidewalk.routes import UNIT_KINDS
+from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
 
-PLACE_TITLES = {
+SETTING_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",
     "real": "Drawn places (published: scanned places)",
 }
-BESIDE = (
+PUBLISHED_NOTE = (
     "† Published elsewhere: printed in the SidewalkBench paper, measured in another simulator on other scenes, and not "
     "by this project. All nine models see a camera's pictures only. Not comparable number by number."
 )
 
 
+SIDEWALK_CSV = csv_form(
+    "table section policy sees origin metric title unit n of value low high best bound privileged", keep_empty=False
+)
+
+
+def _column(name: str, title: str, group: str = "", unit: str = "", better: Direction = "higher") -> Column:
+    return Column(name, title, group, unit, better, ARROWS[better])
+
+
+def _table(
+    name: str, title: str, columns: tuple[Column, ...], sections: Sequence[Section], notes: tuple[str, ...],
+    side_by_side: bool = False,
+) -> Table:  # fmt: skip
+    return Table(name, title, columns, tuple(sections), SIDEWALK_CSV, ("Sees",), notes, side_by_side)
+
+
+def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Column]) -> Row:
+    """A row of the paper; columns of ours at the end are empty."""
+    padded = [*numbers, *[None] * (len(columns) - len(numbers))]
+    return Row(name, ("camera",), PUBLISHED, tuple(Cell(Estimate(number)) for number in padded), mark=" †")
+
+
 Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
 
 
-def _rate(metric: str) -> Estimator:
-    return lambda episodes: rate(*_values(episodes, metric))
-
-
-def _mean(metric: str) -> Estimator:
-    return lambda episodes: mean(*_values(episodes, metric))
-
-
-def _share(metric: str) -> Estimator:
-    return lambda episodes: share(*_values(episodes, metric))
-
-
-def _values(episodes: Sequence[SidewalkEpisode], metric: str) -> tuple[list[float | None], list[str]]:
-    return [each.values.get(metric) for each in episodes], [each.cluster for each in episodes]
+def _of(metric: str, estimate: Callable[..., Estimate]) -> Estimator:
+    """``rate``, ``mean`` or ``share`` of a metric, in clusters of episodes in one town or place."""
+    return lambda episodes: estimate([each.values.get(metric) for each in episodes], [e.cluster for e in episodes])
 
 
 UNIT_METRICS: dict[str, Estimator] = {
-    "SR": _rate("success"),
-    "SPL": _share("spl"),
-    "RC": _share("route_completion"),
+    "SR": _of("success", rate),
+    "SPL": _of("spl", share),
+    "RC": _of("route_completion", share),
 }
 
 
 def sidewalk_tables(run: SidewalkRun) -> list[Table]:
     """Those of the suites that ran, in the paper's order."""
-    made = []
-    if run.has(REACTIVE):
-        made.append(behaviour_table(run))
-    if run.has(UNIT):
-        made.append(unit_table(run))
-    if run.has(REACTIVE):
-        made.append(people_table(run))
-    if run.has(LONG):
-        made.append(long_table(run))
-    return [replace(table, notes=(*table.notes, *_warnings(run), BESIDE)) for table in made]
+    makers = ((REACTIVE, behaviour_table), (UNIT, unit_table), (REACTIVE, people_table), (LONG, long_table))
+    made = [make(run) for suite, make in makers if run.has(suite)]
+    missing = f"{run.missing} episodes could not be read or have no known kind; they are left out."
+    warnings = [missing] if run.missing else []
+    return [replace(table, notes=(*table.notes, *warnings, PUBLISHED_NOTE)) for table in made]
 
 
 def behaviour_table(run: SidewalkRun) -> Table:
     """Table 2: success by behaviour."""
-    columns = (*(Column(kind, kind.capitalize()) for kind in BEHAVIOURS), Column("all", "All eight"))
-    rows = _own_rows(run, REACTIVE, columns, _rate("success"), all_of=EIGHT)
+    columns = (*(_column(kind, kind.capitalize()) for kind in BEHAVIOURS), _column("all", "All eight"))
+    rows = _own_rows(run, REACTIVE, columns, _of("success", rate), all_of=REACTIVE_BEHAVIOURS)
     theirs = [printed_row(model.name, model.success, columns) for model in published().models]
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
@@ -104,7 +114,7 @@ def behaviour_table(run: SidewalkRun) -> Table:
     )
     title = "Success rate by behaviour (Table 2 of the SidewalkBench paper)"
     sections = [Section("success", "Success rate", tuple(rows)), *_missed_events(run, columns)]
-    return Table("sidewalk_table2", title, columns, tuple(sections), notes)
+    return _table("sidewalk_table2", title, columns, sections, notes)
 
 
 def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]:
@@ -113,14 +123,14 @@ def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]
     for label in run.labels_of(REACTIVE):
         cells = []
         for column in columns:
-            kinds = EIGHT if column.name == "all" else (column.name,)
+            kinds = REACTIVE_BEHAVIOURS if column.name == "all" else (column.name,)
             states = [each.item.scores.event for kind in kinds for each in run.choose(REACTIVE, label, kind)]
             staged = [state for state in states if state]
             found = (
                 Estimate(float(staged.count("missed")), None, None, len(staged), len(staged)) if staged else Estimate()
             )
-            cells.append(Cell(found, decimals=0))
-        rows.append(Row(label, run.sees.get(label, NONE), HERE, tuple(cells), label in run.privileged))
+            cells.append(Cell(found, NumberFormat(0)))
+        rows.append(Row(label, (run.sees.get(label, NONE),), HERE, tuple(cells), label in run.privileged))
     if not any(cell.estimate.n for row in rows for cell in row.cells):
         return []
     return [Section("event_missed", "Episodes that ended before their event (number)", tuple(rows))]
@@ -129,21 +139,21 @@ def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]
 def unit_table(run: SidewalkRun) -> Table:
     """Table 5: success, SPL and route completion by kind of sidewalk and place."""
     columns = tuple(
-        Column(f"{kind}_{name.lower()}", name, kind.capitalize()) for kind in UNIT_KINDS for name in UNIT_METRICS
+        _column(f"{kind}_{name.lower()}", name, kind.capitalize()) for kind in UNIT_KINDS for name in UNIT_METRICS
     )
     sections = []
-    for place in PLACES:
+    for setting in SETTINGS:
         rows = []
-        for label in run.labels_of(UNIT, place):
-            parts = [run.choose(UNIT, label, kind, place) for kind in UNIT_KINDS]
+        for label in run.labels_of(UNIT, setting):
+            parts = [run.choose(UNIT, label, kind, setting) for kind in UNIT_KINDS]
             estimates = [estimate(part) for part in parts for estimate in UNIT_METRICS.values()]
             rows.append(_row(run, label, columns, estimates))
         rows = mark_best(rows, columns)
         theirs = [
-            printed_row(model.name, [number for kind in UNIT_KINDS for number in _unit(model, place)[kind]], columns)
+            printed_row(model.name, [number for kind in UNIT_KINDS for number in model.unit(setting)[kind]], columns)
             for model in published().models
         ]
-        sections.append(Section(place, PLACE_TITLES[place], (*rows, *mark_best(theirs, columns))))
+        sections.append(Section(setting, SETTING_TITLES[setting], (*rows, *mark_best(theirs, columns))))
     notes = (
         "SR success rate (Wilson's 95 % interval), SPL success weighted by path length, RC route completion (means "
         "with bootstrap intervals, Wilson's where all are 0 or 1), in clusters of episodes in one town or place. The "
@@ -151,20 +161,20 @@ def unit_table(run: SidewalkRun) -> Table:
         _counted(run, UNIT),
     )
     title = "Lane keeping by kind of sidewalk (Table 5 of the SidewalkBench paper)"
-    return Table("sidewalk_table5", title, columns, tuple(sections), notes, side_by_side=True)
+    return _table("sidewalk_table5", title, columns, sections, notes, side_by_side=True)
 
 
 def people_table(run: SidewalkRun) -> Table:
     """Table 6: how people were treated, and what we measure beyond it."""
-    columns = tuple(Column(kind, kind.capitalize(), better="") for kind in EIGHT)
+    columns = tuple(_column(kind, kind.capitalize(), better="none") for kind in REACTIVE_BEHAVIOURS)
     average = published().average
-    parts: list[tuple[str, str, str, Estimator]] = [
-        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _rate("pedestrian_contact")),
+    parts: list[tuple[str, str, Direction, Estimator]] = [
+        ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact", rate)),
         ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
-         _mean("success_pedestrian_distance")),
-        ("social_compliance", "Social compliance ↑ (ours)", "higher", _rate("social_compliance")),
-        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _share("wait_obedience")),
-        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _share("proceed_obedience")),
+         _of("success_pedestrian_distance", mean)),
+        ("social_compliance", "Social compliance ↑ (ours)", "higher", _of("social_compliance", rate)),
+        ("wait_obedience", "Obedience to stop gestures ↑ (ours)", "higher", _of("wait_obedience", share)),
+        ("proceed_obedience", "Obedience to go-on gestures ↑ (ours)", "higher", _of("proceed_obedience", share)),
     ]  # fmt: skip
     sections = []
     for name, title, better, estimate in parts:
@@ -183,34 +193,31 @@ def people_table(run: SidewalkRun) -> Table:
         _counted(run, REACTIVE),
     )
     title = "How people were treated (Table 6 of the SidewalkBench paper, and more)"
-    return Table("sidewalk_table6", title, columns, tuple(sections), notes)
+    return _table("sidewalk_table6", title, columns, sections, notes)
 
 
 LONG_COLUMNS = (
-    Column("fc", "FC", unit="/100 m", better="lower"),
-    Column("c", "C", unit="/100 m", better="lower"),
-    Column("ol", "OL", unit="/100 m", better="lower"),
-    Column("f", "F", unit="/100 m", better="lower"),
-    Column("v", "V", unit="m/s"),
-    Column("rc", "RC"),
-    Column("km", "Driven", unit="km", better=""),
+    _column("fc", "FC", unit="/100 m", better="lower"),
+    _column("c", "C", unit="/100 m", better="lower"),
+    _column("ol", "OL", unit="/100 m", better="lower"),
+    _column("f", "F", unit="/100 m", better="lower"),
+    _column("v", "V", unit="m/s"),
+    _column("rc", "RC"),
+    _column("km", "Driven", unit="km", better="none"),
 )
 
 
 def long_table(run: SidewalkRun) -> Table:
     """Table 7: failures per 100 m and mean velocity."""
     sections = []
-    for place in PLACES:
-        labels = run.labels_of(LONG, place)
+    for setting in SETTINGS:
+        labels = run.labels_of(LONG, setting)
         rows = [
-            _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, place=place))) for label in labels
+            _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, setting=setting))) for label in labels
         ]
-        theirs = [
-            printed_row(model.name, model.long_town if place == "town" else model.long_real, LONG_COLUMNS)
-            for model in published().models
-        ]
+        theirs = [printed_row(model.name, model.long(setting), LONG_COLUMNS) for model in published().models]
         own = mark_arriving(rows)
-        sections.append(Section(place, PLACE_TITLES[place], (*own, *mark_best(theirs, LONG_COLUMNS))))
+        sections.append(Section(setting, SETTING_TITLES[setting], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (
         "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
         "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % "
@@ -221,30 +228,21 @@ def long_table(run: SidewalkRun) -> Table:
         _counted(run, LONG),
     )
     title = "Long ways (Table 7 of the SidewalkBench paper)"
-    return Table("sidewalk_table7", title, LONG_COLUMNS, tuple(sections), notes, side_by_side=True)
+    return _table("sidewalk_table7", title, LONG_COLUMNS, sections, notes, side_by_side=True)
 
 
 def mark_arriving(rows: Sequence[Row]) -> list[Row]:
     """The best of each column among policies whose route completion is not clearly below the best one's (the intervals
     meet): whoever drives in circles fails rarely per 100 m."""
-    place = [column.name for column in LONG_COLUMNS].index("rc")
-    found = {row.policy: row.cells[place].estimate for row in rows if not row.privileged}
-    reach = [(each.value, each.low) for each in found.values() if each.value is not None and each.low is not None]
-    least = max(reach)[1] if reach else 0.0
-    arriving = [row for row in rows if row.policy not in found or _reaches(found[row.policy], least)]
-    marked = {row.policy: row for row in mark_best(arriving, LONG_COLUMNS)}
-    return [marked.get(row.policy, row) for row in rows]
-
-
-def _reaches(estimate: Estimate, least: float) -> bool:
-    highest = estimate.value if estimate.high is None else estimate.high
-    return highest is None or highest >= least
+    completion = [column.name for column in LONG_COLUMNS].index("rc")
+    arriving = within_reach({row.policy: row.cells[completion].estimate for row in rows if not row.privileged})
+    return mark_best(rows, LONG_COLUMNS, lambda row, *_: row.policy in arriving)
 
 
 def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
-    """FC, C, OL, F, V, RC and the way driven, of one policy."""
+    """FC, C, OL, F, V, RC and the distance driven, of one policy."""
     drives: list[Drive] = [each.drive for each in episodes if each.drive is not None]
-    ways = [drive.way_m for drive in drives]
+    distances_m = [drive.distance_m for drive in drives]
     clusters = [each.cluster for each in episodes if each.drive is not None]
     counts = (
         [drive.failures for drive in drives],
@@ -253,15 +251,11 @@ def long_estimates(episodes: Sequence[SidewalkEpisode]) -> list[Estimate]:
         [drive.freezes for drive in drives],
     )
     return [
-        *(count_rate(count, ways, clusters) for count in counts),
-        ratio_of_sums(ways, [drive.time_s for drive in drives]),
-        _share("route_completion")(episodes),
-        Estimate(sum(ways) / 1000.0, None, None, len(ways), len(ways)),
+        *(count_rate(count, distances_m, clusters) for count in counts),
+        ratio_of_sums(distances_m, [drive.time_s for drive in drives]),
+        _of("route_completion", share)(episodes),
+        Estimate(sum(distances_m) / 1000.0, n=len(drives), of=len(drives)),
     ]
-
-
-def _unit(model: PublishedModel, place: str) -> dict[str, tuple[float | None, float | None, float | None]]:
-    return model.unit_town if place == "town" else model.unit_real
 
 
 def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
@@ -275,11 +269,7 @@ def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
 
 
 def _own_rows(
-    run: SidewalkRun,
-    suite: str,
-    columns: Sequence[Column],
-    estimator: Estimator,
-    all_of: Sequence[str] = (),
+    run: SidewalkRun, suite: str, columns: Sequence[Column], estimator: Estimator, all_of: Sequence[str] = ()
 ) -> list[Row]:
     """A row per policy, the best marked, and their average; ``all_of``: the kinds of the column ``all``."""
     rows = []
@@ -294,25 +284,19 @@ def _own_rows(
 
 
 def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Sequence[Estimate]) -> Row:
-    cells = tuple(Cell(found, column.decimals) for column, found in zip(columns, estimates, strict=True))
-    return Row(label, run.sees.get(label, NONE), HERE, cells, label in run.privileged)
+    cells = tuple(Cell(found, column.format) for column, found in zip(columns, estimates, strict=True))
+    return Row(label, (run.sees.get(label, NONE),), HERE, cells, label in run.privileged)
 
 
 def _counted(run: SidewalkRun, suite: str) -> str:
     """How many episodes the numbers are over."""
     told = []
-    for place in PLACES:
-        counts = sorted({len(run.choose(suite, label, place=place)) for label in run.labels_of(suite, place)})
+    for setting in SETTINGS:
+        counts = sorted({len(run.choose(suite, label, setting=setting)) for label in run.labels_of(suite, setting)})
         if counts:
-            where = {"town": "in generated towns", "real": "in drawn places"}[place]
+            where = {"town": "in generated towns", "real": "in drawn places"}[setting]
             told.append(f"{' or '.join(map(str, counts))} {where}")
     return (
-        f"Episodes per policy: {', '.join(told)}. The best of a column is bold, among ours (over at least "
-        f"{LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves privileged policies out."
+        f"Episodes per policy: {', '.join(told)}. The best of a column is bold (on a page: ★), among ours (over at "
+        f"least {LEAST_FOR_A_STAR} episodes, not privileged) and among theirs. The average leaves out privileged ones."
     )
-
-
-def _warnings(run: SidewalkRun) -> list[str]:
-    if not run.missing:
-        return []
-    return [f"{run.missing} episodes could not be read or have no known kind; they are left out."]

@@ -144,7 +144,7 @@ class SocnavRun:
         return found
 
     @cached_property
-    def setters(self) -> list[str]:
+    def deciding_policies(self) -> list[str]:
         """The policies whose completion decides which episodes are compared: the paper's four as far as they ran;
         without any of them all that are not privileged, or simply all."""
         first = {label: episodes[0] for label, episodes in self.by_label.items()}
@@ -154,8 +154,8 @@ class SocnavRun:
 
     @cached_property
     def common(self) -> frozenset[Key]:
-        """Episodes that every one of ``setters`` completed."""
-        completed = [{each.key for each in self.by_label[label] if each.completed} for label in self.setters]
+        """Episodes that every one of ``deciding_policies`` completed."""
+        completed = [{each.key for each in self.by_label[label] if each.completed} for label in self.deciding_policies]
         return frozenset(set.intersection(*completed)) if completed else frozenset()
 
     def compared(self, label: str) -> list[SocnavEpisode]:
@@ -169,7 +169,7 @@ class SocnavRun:
         return sources.pop() if len(sources) == 1 else "mixed"
 
     @property
-    def circumstances(self) -> str:
+    def conditions(self) -> str:
         """Mode and options of the suite that differ from one run to another, for people."""
         facts = {"mode": {each.mode for each in self.episodes}}
         for name in ("time", "reactivity", "dynamics"):
@@ -178,13 +178,12 @@ class SocnavRun:
 
 
 def read_socnav(episodes: Sequence[LabelledEpisode]) -> SocnavRun | None:
-    """The suite's episodes among ``episodes``, from their records; None if there are none."""
-    chosen = [item for item in episodes if item.scores.suite == SUITE]
-    read = tuple(digest(label, record) for label, record in load_episodes(chosen))
-    return SocnavRun(read, len(chosen) - len(read)) if read else None
+    """Episodes of the suite from their records; None if none can be read."""
+    read = tuple(read_episode(label, record) for label, record in load_episodes(episodes))
+    return SocnavRun(read, len(episodes) - len(read)) if read else None
 
 
-def digest(label: str, record: EpisodeRecord) -> SocnavEpisode:
+def read_episode(label: str, record: EpisodeRecord) -> SocnavEpisode:
     """The episode without what tables and plots do not need."""
     options = record.scenario.notes.get("options")
     return SocnavEpisode(

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from sidestep.drawing import palette
 from sidestep.metrics.series import MAX_DISTANCE_M, MAX_TIME_TO_COLLISION_S
 from sidestep.report.papers.socnavbench.episodes import DIALECTS, SocnavEpisode, SocnavRun, published
+from sidestep.report.plots import INK, QUIET, STYLE, Illustration, jitter, new_figure, thinned, tidy
 from sidestep.types.base import FloatArray
 
 PAPER, CODE = DIALECTS
 FEWEST_FOR_A_SHAPE = 8
 """Fewer values are drawn as dots alone: a density of them would be invented."""
 MOST_DOTS = 200
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.edgecolor": palette.hexadecimal(palette.QUIET_INK),
-    "axes.labelcolor": palette.hexadecimal(palette.INK),
-    "text.color": palette.hexadecimal(palette.INK),
-    "xtick.color": palette.hexadecimal(palette.INK),
-    "ytick.color": palette.hexadecimal(palette.QUIET_INK),
-    "svg.hashsalt": "sidestep",
-}
+MOST_IN_A_SHAPE = 4000
 
 
 @dataclass(frozen=True)
@@ -63,82 +53,44 @@ def _per_episode(metric: str, dialect: str = PAPER) -> Callable[[SocnavEpisode],
     return values
 
 
+CLOSEST = Panel("Closest pedestrian distance (m)", lambda each: each.closest_distance, "", True, cap=MAX_DISTANCE_M)
+COLLISION = Panel("Time to collision (s)", lambda each: each.time_to_collision, "", True, cap=MAX_TIME_TO_COLLISION_S)
+ENERGY = Panel("∫ v² dt (J·s), paper", _per_episode("energy"))
+ENERGY_OF_CODE = Panel("Σ v² (J), socnavbench-code", _per_episode("energy", CODE), "energy")
+PLANNING = Panel(
+    "Wall clock (s)", lambda each: each.planning_time[each.planning_time > 0], "planning_time_avg", True, True
+)
+RATIO = Panel("Path ÷ straight line", _per_episode("path_length_ratio"), "path_length_ratio")
+LENGTH = Panel("Path (m)", _per_episode("path_length"), "path_length")
+TIME = Panel("Simulated time (s)", _per_episode("path_traversal_time"), "path_traversal_time")
 PLOTS = (
-    Plot(
-        "fig6",
-        "People (Fig. 6): every moment of the episodes",
-        (
-            Panel(
-                "Closest pedestrian distance (m)",
-                lambda each: each.closest_distance,
-                per_step=True,
-                cap=MAX_DISTANCE_M,
-            ),
-            Panel(
-                "Time to collision (s)",
-                lambda each: each.time_to_collision,
-                per_step=True,
-                cap=MAX_TIME_TO_COLLISION_S,
-            ),
-        ),
-    ),
-    Plot(
-        "fig7",
-        "Energy per episode (Fig. 7)",
-        (
-            Panel("∫ v² dt (J·s), paper", _per_episode("energy")),
-            Panel("Σ v² (J), socnavbench-code", _per_episode("energy", CODE), "energy"),
-        ),
-    ),
-    Plot(
-        "fig8",
-        "Planning time per step (Fig. 8)",
-        (
-            Panel(
-                "Wall clock (s)",
-                lambda each: each.planning_time[each.planning_time > 0],
-                "planning_time_avg",
-                per_step=True,
-                logarithmic=True,
-            ),
-        ),
-    ),
-    Plot(
-        "fig9",
-        "Path length ratio per episode (Fig. 9)",
-        (Panel("Path ÷ straight line", _per_episode("path_length_ratio"), "path_length_ratio"),),
-    ),
-    Plot(
-        "fig10", "Path length per episode (Fig. 10)", (Panel("Path (m)", _per_episode("path_length"), "path_length"),)
-    ),
-    Plot(
-        "fig11",
-        "Traversal time per episode (Fig. 11)",
-        (Panel("Simulated time (s)", _per_episode("path_traversal_time"), "path_traversal_time"),),
-    ),
+    Plot("fig6", "People (Fig. 6): every moment of the episodes", (CLOSEST, COLLISION)),
+    Plot("fig7", "Energy per episode (Fig. 7)", (ENERGY, ENERGY_OF_CODE)),
+    Plot("fig8", "Planning time per step (Fig. 8)", (PLANNING,)),
+    Plot("fig9", "Path length ratio per episode (Fig. 9)", (RATIO,)),
+    Plot("fig10", "Path length per episode (Fig. 10)", (LENGTH,)),
+    Plot("fig11", "Traversal time per episode (Fig. 11)", (TIME,)),
 )
 
 
+def socnav_figures(run: SocnavRun, colours: Mapping[str, str]) -> list[Illustration]:
+    """All plots. ``colours``: label → ``#rrggbb``."""
+    return [
+        Illustration.of(plot.name, plot.title, draw_plot(plot, run, colours), wide=len(plot.panels) > 1)
+        for plot in PLOTS
+    ]
+
+
 def draw_plot(plot: Plot, run: SocnavRun, colours: Mapping[str, str]) -> Figure:
-    """The picture of ``plot``. ``colours``: label → ``#rrggbb``."""
+    """The picture of ``plot``."""
     labels = list(run.by_label)
-    across = 1.3 + 0.62 * len(labels)
+    across = max(4.4, 1.3 + 0.62 * len(labels))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(max(4.4, across) * len(plot.panels), 3.9), layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
-        for axes, panel in zip(figure.subplots(1, len(plot.panels), squeeze=False)[0], plot.panels, strict=True):
+        figure, [grid] = new_figure(across * len(plot.panels), 3.9, 1, len(plot.panels))
+        for axes, panel in zip(grid, plot.panels, strict=True):
             _draw_panel(axes, panel, run, labels, colours)
         figure.suptitle(f"{plot.title}\npeople: {run.people}", fontsize=11)
     return figure
-
-
-def image_bytes(figure: Figure, form: str) -> bytes:
-    """The picture as ``png`` or ``svg``; the same picture is the same bytes."""
-    buffer = io.BytesIO()
-    metadata = {"Date": None} if form == "svg" else {"Software": None}
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(buffer, format=form, dpi=150, metadata=metadata)
-    return buffer.getvalue()
 
 
 def plotted_episodes(run: SocnavRun, label: str) -> list[SocnavEpisode]:
@@ -147,23 +99,21 @@ def plotted_episodes(run: SocnavRun, label: str) -> list[SocnavEpisode]:
 
 
 def _draw_panel(axes: Any, panel: Panel, run: SocnavRun, labels: Sequence[str], colours: Mapping[str, str]) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color=palette.hexadecimal(palette.GRID), zorder=0)
-    axes.set_axisbelow(True)
+    tidy(axes)
     axes.set_ylabel(panel.label)
     reference = False
-    for place, label in enumerate(labels):
+    for x, label in enumerate(labels):
         episodes = plotted_episodes(run, label)
         values = np.concatenate([np.zeros(0), *(panel.values(each) for each in episodes)])
-        _draw_distribution(axes, place, values, colours[label], panel)
+        _draw_distribution(axes, x, values, colours[label], panel)
         algorithm = published().algorithms.get(run.by_label[label][0].policy)
         spread = algorithm.spread(panel.metric) if algorithm else None
         if spread is not None:
             reference = True
-            axes.plot(place + 0.36, spread[0], "D", color="white", markeredgecolor="black", markersize=6, zorder=5)
+            axes.plot(x + 0.36, spread[0], "D", color="white", markeredgecolor="black", markersize=6, zorder=5)
     privileged = [run.by_label[label][0].privileged for label in labels]
     if any(privileged) and not all(privileged):
-        axes.axvline(privileged.index(True) - 0.5, color=palette.hexadecimal(palette.QUIET_INK), linewidth=0.8)
+        axes.axvline(privileged.index(True) - 0.5, color=QUIET, linewidth=0.8)
     names = [f"{label}*" if secret else label for label, secret in zip(labels, privileged, strict=True)]
     axes.set_xticks(range(len(labels)), names, rotation=30, ha="right", rotation_mode="anchor")
     axes.set_xlim(-0.6, len(labels) - 0.4)
@@ -182,45 +132,32 @@ def _explain(axes: Any, reference: bool, privileged: bool) -> None:
     parts = ["line: mean", "bar: middle half"]
     parts += ["◇ published mean"] if reference else []
     parts += ["* privileged"] if privileged else []
-    axes.set_title("   ".join(parts), fontsize=8, color=palette.hexadecimal(palette.QUIET_INK), loc="left")
+    axes.set_title("   ".join(parts), fontsize=8, color=QUIET, loc="left")
 
 
-def _draw_distribution(axes: Any, place: int, values: FloatArray, colour: str, panel: Panel) -> None:
+def _draw_distribution(axes: Any, x: int, values: FloatArray, colour: str, panel: Panel) -> None:
     """A violin with the middle half and the mean; dots for episodes."""
     if not len(values):
-        axes.text(place, 0.5, "no\nvalues", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=8)
+        axes.text(x, 0.5, "no\nvalues", transform=axes.get_xaxis_transform(), ha="center", va="center", fontsize=8)
         return
     if len(values) >= FEWEST_FOR_A_SHAPE and np.ptp(values) > 1e-9:
-        _draw_shape(axes, place, values, colour, panel.logarithmic)
+        _draw_violin(axes, x, values, colour, panel.logarithmic)
     if not panel.per_step:
-        dots = np.sort(values)[np.linspace(0, len(values) - 1, min(len(values), MOST_DOTS)).astype(int)]
-        aside = ((np.arange(len(dots)) * 0.618034) % 1 - 0.5) * 0.3  # golden ratio: neighbours lie apart
-        axes.scatter(place + aside, dots, s=9, color=colour, alpha=0.75, linewidths=0, zorder=3)
+        dots = thinned(values, MOST_DOTS)
+        axes.scatter(x + jitter(len(dots), 0.3), dots, s=9, color=colour, alpha=0.75, linewidths=0, zorder=3)
     low, high = np.quantile(values, [0.25, 0.75])
-    ink = palette.hexadecimal(palette.INK)
-    axes.vlines(place, low, high, color=ink, linewidth=3.5, alpha=0.55, zorder=4)
-    axes.hlines(float(values.mean()), place - 0.3, place + 0.3, color=ink, linewidth=1.8, zorder=4)
+    axes.vlines(x, low, high, color=INK, linewidth=3.5, alpha=0.55, zorder=4)
+    axes.hlines(float(values.mean()), x - 0.3, x + 0.3, color=INK, linewidth=1.8, zorder=4)
 
 
-def _draw_shape(axes: Any, place: int, values: FloatArray, colour: str, logarithmic: bool) -> None:
+def _draw_violin(axes: Any, x: int, values: FloatArray, colour: str, logarithmic: bool) -> None:
     """The density, estimated on the scale that is drawn, from at most a few thousand values evenly taken."""
-    ordered = np.sort(np.log10(values) if logarithmic else values)
-    if len(ordered) > 4000:
-        ordered = ordered[np.linspace(0, len(ordered) - 1, 4000).astype(int)]
-    counts, edges = np.histogram(ordered, bins=160)
-    width = edges[1] - edges[0]
-    spread = max(1.0, 1.06 * ordered.std() * len(ordered) ** -0.2 / width)  # Silverman's rule, in bins
-    reach = int(np.ceil(3 * spread))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / spread) ** 2)
-    padded = np.pad(counts.astype(np.float64), reach, mode="symmetric" if reach <= len(counts) else "constant")
-    density = np.convolve(padded, kernel, mode="valid")
-    half = 0.38 * density / density.max()
-    middle = (edges[1:] + edges[:-1]) / 2
-    middle[0], middle[-1] = edges[0], edges[-1]
-    level = 10.0**middle if logarithmic else middle
-    axes.fill_betweenx(level, place - half, place + half, color=colour, alpha=0.4, linewidth=0, zorder=2)
-    for side in (-half, half):
-        axes.plot(place + side, level, color=colour, linewidth=1.0, zorder=2)
+    shown = thinned(np.log10(values) if logarithmic else values, MOST_IN_A_SHAPE)
+    [body] = axes.violinplot([shown], [x], widths=0.76, points=160, showextrema=False, bw_method="silverman")["bodies"]
+    if logarithmic:
+        outline = body.get_paths()[0].vertices
+        outline[:, 1] = 10.0 ** outline[:, 1]
+    body.set(facecolor=colour, edgecolor=colour, alpha=0.5, linewidth=1.0, zorder=2)
 
 
 def _seconds(value: float, _position: int | None = None) -> str:

@@ -9,7 +9,13 @@ const scan = (episode, f) => {
     if (Math.min(all[i], all[i + 2]) < x + longest && Math.max(all[i], all[i + 2]) > x - longest && Math.min(all[i + 1], all[i + 3]) < y + longest && Math.max(all[i + 1], all[i + 3]) > y - longest)
       walls.push(all[i], all[i + 1], all[i + 2], all[i + 3]);
   const discs = episode.peopleAt(f).flatMap((p, i) => (p ? [[p[0] - x, p[1] - y, episode.radius[i]]] : []));
-  episode.other_radius.forEach((r, i) => { const p = episode.otherAt(i, f); if (p) discs.push([p[0] - x, p[1] - y, r]); });
+  episode.other_body.forEach((body, i) => {
+    const p = episode.otherAt(i, f);
+    if (p && body.radius) discs.push([p[0] - x, p[1] - y, body.radius]);
+    if (!p || body.radius) return;
+    const co = Math.cos(p[2]), si = Math.sin(p[2]), placed = body.polygon.map(([a, b]) => [p[0] + a * co - b * si, p[1] + a * si + b * co]);
+    placed.forEach((corner, k) => walls.push(...corner, ...placed[(k + 1) % placed.length]));
+  });
   const hits = Array.from({ length: rays }, (_, k) => {
     const angle = heading + angle_min + increment * k, dx = Math.cos(angle), dy = Math.sin(angle);
     let reach = longest;

@@ -47,7 +47,7 @@ class OrbitView {
     const solid = [["position", 3], ["normal", 3], ["colour", 3]], dark = [0.16, 0.18, 0.22];
     this.robot.fill(machineMesh(episode.footprint, episode.height, this.rgb.robot, dark));
     for (const other of this.others) gl.deleteBuffer(other.buffer);
-    this.others = episode.other_radius.map((radius) => new Vertices(gl, solid).fill(machineMesh({ radius }, 1.2 * Math.max(radius, 0.4), this.rgb.quiet, dark)));
+    this.others = episode.other_body.map((body) => new Vertices(gl, solid).fill(machineMesh(body, body.height || 1.2 * Math.max(body.radius, 0.4), this.rgb.quiet, dark)));
     const place = [episode.scene, colours["g-solid"], colours["g-road"], ...episode.view];
     if (this.place?.every((value, k) => value === place[k])) return;
     this.place = place;

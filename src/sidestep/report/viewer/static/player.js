@@ -57,7 +57,8 @@ class Player {
     const [x0, y0, x1, y1] = this.episode.view, [x, y] = this.episode.robotAt(this.episode.frameAt(this.time));
     const near = this.part("follow").checked && Math.max(x1 - x0, y1 - y0) > LONG_M;
     const view = near ? [x - AROUND_M / 2, y - AROUND_M / 2, x + AROUND_M / 2, y + AROUND_M / 2] : this.episode.view;
-    this.camera.reset(view, screen.clientWidth / Math.max(screen.clientHeight, 1));
+    this.unsized = !screen.clientWidth; // a page in a frame has no size at first
+    this.camera.reset(view, this.unsized ? 1.6 : screen.clientWidth / Math.max(screen.clientHeight, 1));
     this.requestPaint();
   }
 
@@ -178,7 +179,10 @@ class Player {
     (root.dataset.page === "whole" ? document : root).addEventListener("keydown", (e) => this.#key(e));
     part("deep").addEventListener("webglcontextlost", () => { this.orbit = null; this.setView("top"); });
     onThemeChange(() => { this.dress(); this.requestPaint(); });
-    new ResizeObserver(() => { if (this.episode) this.requestPaint(); }).observe(root);
+    new ResizeObserver(() => {
+      if (this.episode && this.unsized && screen.clientWidth) this.resetCamera();
+      else if (this.episode) this.requestPaint();
+    }).observe(root);
   }
 
   #moved(panned) {

@@ -57,7 +57,7 @@ class TopView {
     for (const members of groupsOf(e, poses, f.time)) this.#group(members, poses);
     poses.forEach((p, i) => { if (p) this.#person(p, i, f, shown, touched.has(i)); });
     this.#contacts(time, false);
-    e.other_radius.forEach((radius, i) => { const p = e.otherAt(i, f); if (p) this.#machine(p, { radius }, this.colours.quiet); });
+    e.other_body.forEach((body, i) => { const p = e.otherAt(i, f); if (p) this.#machine(p, body, this.colours.quiet); });
     const robot = e.robotAt(f);
     if (shown.arrows) this.#arrow(robot, e.robotVelocity(f), this.colours.robot);
     this.#machine(robot, e.footprint, this.colours.robot);

@@ -1,0 +1,30 @@
+"""``sidestep validate``: everything that is wrong with a suite, before anything runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sidestep.cli.verb import BAD_INPUT, AsJson, print_json, quiet_stdout, say, verb
+
+
+@verb
+def validate(
+    suite: Annotated[str, typer.Argument(metavar="FILE|SUITE", help="A YAML file, a folder, or a suite's name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Check every scenario of a suite and list all problems. The exit code is 2 when there is one."""
+    from sidestep.cli.verb import progress_bar
+    from sidestep.suites.validate import validate_suite
+
+    with quiet_stdout(as_json), progress_bar("scenarios") as move:
+        found = validate_suite(suite, move)
+    if as_json:
+        print_json(found.as_dict())
+    for problem in () if as_json else found.problems:
+        typer.echo(str(problem))
+    count = len(found.problems)
+    say(f"{found.scenarios} scenarios, {count or 'no'} problem{'' if count == 1 else 's'}")
+    if count:
+        raise typer.Exit(BAD_INPUT)

@@ -1,0 +1,187 @@
+"""One task of a run: simulate, save, score. The same function runs here, in a worker process and on a
+cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sidestep import registry
+from sidestep.errors import BadInput, GuestFailed, RecordError
+from sidestep.metrics.score import EpisodeScores, score_episode
+from sidestep.records import load_record, save_record
+from sidestep.remote.guests import GuestPolicy, Guests
+from sidestep.remote.host import RemoteEpisode
+from sidestep.remote.session import FailedPolicy
+from sidestep.runs.plan import Mode, PolicyPlan
+from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.result import EpisodeEnd
+from sidestep.types.scenario import Scenario
+from sidestep.writing import CannotWrite
+
+RunEpisode = Callable[..., EpisodeRecord]
+"""``sidestep.simulation.run_episode``, or something that stands in for it."""
+
+
+@dataclass(frozen=True)
+class EpisodeTask:
+    """Everything that one episode needs; sent to a worker as it is."""
+
+    scenario: Scenario
+    policy: PolicyPlan
+    seed: int
+    path: Path
+    """Where the record goes."""
+    mode: Mode = "sync"
+    latency_s: float | None = None
+    act_limit_s: float | None = 10.0
+    base: Path | None = None
+    dialect: str = "paper"
+    failure: str = ""
+    """Not empty: the policy took its process down, and this is to be recorded as its error."""
+    only_score: bool = False
+    """Score the record if it is there and whole; never simulate."""
+
+    @property
+    def label(self) -> str:
+        """For people: which episode it is."""
+        return f"{self.policy.name} · {self.scenario.name} · seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task came to: scores, or the reason why there is no episode; neither where nothing was to be simulated."""
+
+    scores: EpisodeScores | None = None
+    skipped: str = ""
+    simulated: bool = False
+    """False when a record from before was used."""
+    stopped: str = ""
+    """Not empty: why the record cannot be saved, as when the disk is full. The run has to end."""
+
+
+MakePolicy = Callable[[EpisodeTask], Any]
+"""Makes the policy of a task; None: it is one of ours or a guest, made as usual."""
+
+
+def run_task(
+    task: EpisodeTask,
+    run_episode: RunEpisode | None = None,
+    make_policy: MakePolicy | None = None,
+    guests: Guests | None = None,
+    in_process: bool = False,
+) -> TaskResult:
+    """Make sure that the task's record is there, and score it. A record that is already there and whole is kept.
+
+    ``guests`` keeps the process of a guest for the next task; without it, it is ended here. With ``in_process``, and
+    where ``run_episode`` stands in for the simulator, every policy runs in this process.
+    """
+    existing = existing_record(task)
+    if existing is not None:
+        return TaskResult(score_episode(existing, task.dialect))
+    if task.only_score:
+        return TaskResult()
+    with nullcontext(guests) if guests is not None else Guests() as house:
+        try:
+            policy = _policy_of(task, make_policy, None if in_process or run_episode is not None else house)
+            record = simulate(task, policy, run_episode)
+        except BadInput as error:
+            return TaskResult(skipped=str(error))
+        try:
+            save_record(record, task.path)
+        except CannotWrite as error:
+            return TaskResult(stopped=str(error))
+        scores = score_episode(record, task.dialect)
+        if callable(end_episode := getattr(policy, "end_episode", None)):
+            with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
+                end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
+        if isinstance(policy, GuestPolicy):
+            policy.close()
+            keep_output(policy, task.path, failed=bool(record.error))
+    return TaskResult(scores, simulated=True)
+
+
+def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
+    """Write the end of what a guest that failed has printed into a file beside its record."""
+    log = path.with_suffix(".log")
+    with suppress(OSError):
+        if failed and policy.output.strip():
+            log.write_text(policy.output, encoding="utf-8")
+        else:
+            log.unlink(missing_ok=True)
+
+
+def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
+    """The record of this very task from before, if it is whole."""
+    if not task.path.exists():
+        return None
+    try:
+        record = load_record(task.path)
+    except RecordError:
+        return None
+    asked = (task.seed, task.policy.name, task.policy.version, task.mode, _described(task.scenario))
+    found = (record.seed, record.policy.name, record.policy.version, record.mode, _described(record.scenario))
+    return record if found == asked else None
+
+
+def _described(scenario: Scenario) -> str:
+    """What a scenario says and its record keeps unchanged. The scene, the robot's dynamics and the camera are filled in
+    before an episode begins; the run's plan knows the files that they come from."""
+    ego = {"start", "goal", "route", "share"}
+    parts = {"name", "suite", "crowd", "events", "rules"}
+    robots = [robot.model_dump_json(include=ego) for robot in scenario.robots]
+    return "\n".join([scenario.model_dump_json(include=parts), *robots])
+
+
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:
+    if task.failure:
+        return FailedPolicy(task.failure)
+    if make_policy is not None and (made := make_policy(task)) is not None:
+        return made
+    name, settings = task.policy.made_from, task.policy.settings
+    if guests is None or not registry.is_guest(name):
+        return registry.make_policy(name, settings)
+    try:
+        return guests.policy(name, settings, task.act_limit_s)
+    except GuestFailed as error:
+        return FailedPolicy(str(error))
+
+
+def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = None) -> EpisodeRecord:
+    """The episode, fresh."""
+    if run_episode is None:
+        from sidestep.simulation import run_episode as standard
+
+        run_episode = standard
+    planned, own = task.policy, getattr(policy, "settings", None)
+    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
+    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
+    return run_episode(
+        task.scenario,
+        policy,
+        seed=task.seed,
+        policy_info=replace(info, privileged=info.privileged or planned.privileged),
+        mode=task.mode,
+        latency_s=task.latency_s,
+        act_limit_s=task.act_limit_s,
+        base=task.base,
+    )
+
+
+def why_not_built(episode: RemoteEpisode) -> str:
+    """Why an episode's scenario cannot be built; empty if it can."""
+    from sidestep.simulation import build_world
+
+    try:
+        build_world(episode.scenario, episode.seed, episode.base)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def as_failed(task: EpisodeTask, reason: str) -> EpisodeTask:
+    """The task that records that the policy took its process down."""
+    return replace(task, failure=f"the policy ended its process: {reason}")

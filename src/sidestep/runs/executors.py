@@ -1,0 +1,294 @@
+"""How the episodes of a run are executed: in this process, in worker processes, or on a Ray cluster. All give the
+same results.
+
+An executor yields every task with its result, in any order. A worker process has its own pipe, so that the task
+that ended it is known; such a task is run once more alone before it counts as the policy's failure.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import connection, get_context, parent_process
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.remote.guests import describe_exit, end_all
+from sidestep.runs.episode import EpisodeTask, TaskResult
+
+Work = Callable[[EpisodeTask], TaskResult]
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """The process that ran a task ended before it had a result."""
+
+    reason: str
+
+
+FinishedTask = tuple[EpisodeTask, TaskResult | WorkerDied]
+
+
+class Executor(Protocol):
+    """Runs tasks."""
+
+    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+        """Every task with its result, as they come."""
+
+
+@dataclass(frozen=True)
+class Serial:
+    """One after the other in this process: the quickest start, but a policy that kills its process kills the
+    run."""
+
+    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+        """Every task in order."""
+        for task in tasks:
+            yield task, work(task)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Tasks on a Ray cluster. Workers need this package and the run folder's path (a shared file system)."""
+
+    address: str
+
+    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+        """Every task as the cluster finishes it."""
+        ray = _import_ray()
+        if not ray.is_initialized():
+            try:
+                ray.init(address=self.address, log_to_driver=False)
+            except (ConnectionError, ValueError) as error:
+                raise BadInput(f"--ray {self.address}: no cluster answers there: {error}") from error
+
+        def run_one(task: EpisodeTask) -> TaskResult:  # Ray takes plain functions only
+            return work(task)
+
+        remote = ray.remote(max_retries=0)(run_one)
+        pending = {remote.remote(task): task for task in tasks}
+        while pending:
+            ready, _ = ray.wait(list(pending), num_returns=1)
+            for reference in ready:
+                yield pending.pop(reference), _fetch(ray, reference)
+
+
+def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray else reports to its maker when it starts a cluster
+    try:
+        import ray  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise MissingExtra("--ray", "ray") from None
+    return ray
+
+
+def _fetch(ray: Any, reference: Any) -> TaskResult | WorkerDied:
+    """The result; Ray's own errors about lost workers mean that the process died, a task's error is
+    raised."""
+    lost = (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError)
+    try:
+        result: TaskResult = ray.get(reference)
+    except lost as error:
+        return WorkerDied(f"Ray lost the worker: {type(error).__name__}")
+    return result
+
+
+def run_with_retry(
+    executor: Executor,
+    work: Work,
+    tasks: Sequence[EpisodeTask],
+    as_failed: Callable[[EpisodeTask, str], EpisodeTask],
+) -> Generator[tuple[EpisodeTask, TaskResult], None, None]:
+    """Every task with a definite result.
+
+    A task whose process died runs once more with nothing beside it (it may have been a neighbour that took
+    the memory). If its process dies again the policy is at fault, and the episode is recorded as its failure;
+    if even that kills the process, the scenario cannot be built and is skipped.
+    """
+    suspects: list[EpisodeTask] = []
+    for task, result in executor.run(work, tasks):
+        if isinstance(result, WorkerDied):
+            suspects.append(task)
+        else:
+            yield task, result
+    for task in suspects:
+        result = _only(executor, work, task)
+        if isinstance(result, WorkerDied):
+            reason = result.reason
+            result = _only(executor, work, as_failed(task, reason))
+            if isinstance(result, WorkerDied):
+                result = TaskResult(skipped=f"building the scenario ended the process: {reason}")
+        yield task, result
+
+
+def _only(executor: Executor, work: Work, task: EpisodeTask) -> TaskResult | WorkerDied:
+    [(_, result)] = executor.run(work, [task])
+    return result
+
+
+ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class WorkerProcesses:
+    """``count`` spawned processes, one task at a time each, threads inside them limited to one when there are
+    several."""
+
+    count: int
+
+    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+        """Every task as it is finished. A worker that dies is replaced."""
+        waiting = deque(tasks)
+        several = self.count > 1
+        workers: list[_Worker] = []
+        try:
+            while waiting or workers:
+                while waiting and len(workers) < self.count:
+                    workers.append(_Worker(work, waiting.popleft(), several))
+                for worker in _ready(workers):
+                    task, result = worker.task, worker.take()
+                    if worker.is_spent or not waiting:
+                        worker.stop()
+                        workers.remove(worker)
+                    else:
+                        worker.give(waiting.popleft())
+                    yield task, result
+        finally:
+            for worker in workers:
+                worker.stop()
+
+
+def _ready(workers: list[_Worker]) -> list[_Worker]:
+    waited: list[Any] = [end for worker in workers for end in (worker.pipe, worker.process.sentinel)]
+    ready = connection.wait(waited)
+    return [worker for worker in workers if worker.pipe in ready or worker.process.sentinel in ready]
+
+
+@dataclass(eq=False)
+class _Worker:
+    """One process and the task that it works on."""
+
+    work: Work
+    task: EpisodeTask
+    one_thread: bool
+    is_spent: bool = field(default=False, init=False)
+    """The process has ended, or left threads running, and takes no more tasks."""
+
+    def __post_init__(self) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_worker_main, args=(theirs, self.work), daemon=True)
+        with _environment(dict.fromkeys(ONE_THREAD, "1") if self.one_thread else {}):
+            self.process.start()
+        theirs.close()
+        self.give(self.task)
+
+    def give(self, task: EpisodeTask) -> None:
+        """Send the next task. That the process has just died is noticed when its result is taken."""
+        self.task = task
+        try:
+            self.pipe.send(task)
+        except (BrokenPipeError, ConnectionResetError):
+            self.is_spent = True
+
+    def take(self) -> TaskResult | WorkerDied:
+        """The result, or how the process ended. An error inside our own code is raised here."""
+        try:
+            if not self.pipe.poll():
+                raise EOFError
+            result, self.is_spent = self.pipe.recv()
+        except (EOFError, OSError):
+            self.is_spent = True
+            return WorkerDied(self._ending())
+        if isinstance(result, _Raised):
+            raise RuntimeError(f"{self.task.label}: error inside Sidestep\n{result.text}")
+        return result  # type: ignore[no-any-return]
+
+    def _ending(self) -> str:
+        self.process.join(timeout=5)
+        code = self.process.exitcode
+        return "it closed its connection" if code is None else describe_exit(code)
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self.pipe.close()
+        self.process.terminate()
+        self.process.join(timeout=2)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+@dataclass(frozen=True)
+class _Raised:
+    text: str
+
+
+def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
+    """The worker's life: a task in, an result and whether to be replaced out, until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()
+    try:
+        _run_tasks(pipe, work)
+    finally:
+        end_all()  # with what they have started, which the end of this process alone would leave behind
+
+
+def _end_with_parent() -> None:
+    """When the run's process has been killed: end, with all guests, instead of finishing the episode."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        end_all()
+        os._exit(1)
+
+
+def _run_tasks(pipe: Connection[Any, Any], work: Work) -> None:
+    threads = set(threading.enumerate())
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            result: Any = work(task)
+        except Exception:
+            result = _Raised(traceback.format_exc())
+        is_spent = _has_left_threads(threads)
+        try:
+            pipe.send((result, is_spent))
+        except BrokenPipeError:
+            return
+        if is_spent:
+            end_all()
+            os._exit(0)
+
+
+def _has_left_threads(before: set[threading.Thread]) -> bool:
+    """Whether a policy that never came back still runs in a thread; threads that are just ending get a
+    moment."""
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in new:
+        thread.join(timeout=0.1)
+    return any(thread.is_alive() for thread in new)
+
+
+@contextmanager
+def _environment(changes: dict[str, str]) -> Iterator[None]:
+    """Variables that a child process is to inherit; what a person has set stays."""
+    added = {name: value for name, value in changes.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]

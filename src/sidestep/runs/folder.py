@@ -1,0 +1,374 @@
+"""The run folder: ``run.json`` (plan and circumstances), ``episodes/``, the lock of the process that writes to it,
+and ``results.parquet``, the long table with one row per episode and metric. Scores are packed in memory until
+they are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from sidestep.errors import BadInput
+from sidestep.metrics.score import EpisodeScores
+from sidestep.reading import parse_json, read_text
+from sidestep.runs.plan import Plan, extend
+from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
+from sidestep.types.result import MetricResult
+from sidestep.version import __version__
+from sidestep.writing import CannotWrite, sweep, whole_file, write_whole
+
+RUN_FORMAT = 2
+"""2 added the hashes of code and files to the plan."""
+RUN_FILE = "run.json"
+RESULTS_FILE = "results.parquet"
+EPISODES = "episodes"
+LOCK_FILE = ".lock"
+OWNER_FILE = "running.json"
+"""While a run is under way: process, host and start of it."""
+IN_PACKAGE = "sidestep:"
+"""Opens the base of a bundled suite in ``run.json``."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An episode that could not be made, and why."""
+
+    scenario: str
+    policy: str
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """The contents of ``run.json``."""
+
+    plan: Plan
+    package_version: str = __version__
+    commit: str | None = None
+    machine: dict[str, Any] = field(default_factory=dict)
+    complete: bool = False
+    skipped: tuple[Skipped, ...] = ()
+
+    def save(self, folder: Path) -> None:
+        """Write it, whole or not at all."""
+        document = {
+            "format": RUN_FORMAT,
+            "complete": self.complete,
+            "package_version": self.package_version,
+            "commit": self.commit,
+            "machine": self.machine,
+            "skipped": [vars(entry) for entry in self.skipped],
+            "base": _portable_base(self.plan.base, folder),
+            "plan": _plan_document(self.plan),
+        }
+        write_whole(folder / RUN_FILE, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _plan_document(plan: Plan) -> dict[str, Any]:
+    """The plan in full; of cameras only what scenarios say, for the rest is the robot's and the policy's to say."""
+    document = plan.model_dump(mode="json")
+    for entry, scenario in zip(document["scenarios"], plan.scenarios, strict=True):
+        entry["sensors"]["camera"] = scenario.sensors.camera.model_dump(mode="json", exclude_unset=True)
+    return document
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Make the folder and keep other runs out of it; BadInput that tells who is in it.
+
+    The operating system ends a dead process's claim, so what is left after a kill is taken over. A file system without
+    locks keeps nobody out.
+    """
+    try:
+        (folder / EPISODES).mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / LOCK_FILE)
+        with suppress(NotImplementedError):
+            lock.acquire(timeout=0)
+    except Timeout:
+        raise BadInput(f"{folder}: {_who_runs(folder)}; wait for it to end, or choose another --out") from None
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+    owner = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat(timespec="seconds")}
+    try:
+        write_whole(folder / OWNER_FILE, json.dumps(owner).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            (folder / OWNER_FILE).unlink(missing_ok=True)
+        lock.release()
+
+
+def _who_runs(folder: Path) -> str:
+    try:
+        owner = json.loads((folder / OWNER_FILE).read_bytes())
+        age = time.time() - datetime.fromisoformat(owner["started"]).timestamp()
+        whose = f"process {int(owner['pid'])} on {owner['host']}, started {_duration(age)} ago"
+    except (OSError, ValueError, KeyError, TypeError):
+        whose = "it has just begun"
+    return f"another run is under way in it ({whose})"
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(max(seconds, 0.0)) // 60
+    if minutes < 1:
+        return f"{int(max(seconds, 0.0))} s"
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"
+
+
+def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFile:
+    """Begin a run in the folder, or continue the one in it: its plan extended by ``plan``. BadInput when they
+    contradict, but for policies that are ``replaced``: their records are deleted. Needs ``only_run``."""
+    try:
+        if (folder / RUN_FILE).exists():
+            before = load_run(folder)
+            extended, outdated = extend(before.plan, plan, replaced)
+            for policy in outdated:  # before the plan says that they are of the new code
+                shutil.rmtree(folder / EPISODES / safe_name(policy), ignore_errors=True)
+            skipped = tuple(entry for entry in before.skipped if entry.policy not in outdated)
+            run = replace(before, plan=extended, complete=False, skipped=skipped)
+            if outdated:
+                run = replace(run, commit=source_commit(), machine=describe_machine(), package_version=__version__)
+        else:
+            run = RunFile(plan, commit=source_commit(), machine=describe_machine())
+        run.save(folder)
+        sweep(folder / EPISODES, "*.parquet")
+    except CannotWrite:
+        raise
+    except (OSError, UnicodeError) as error:
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+    except BadInput as error:
+        raise BadInput(f"{folder}: {error}") from None
+    return run
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def load_run(folder: Path) -> RunFile:
+    """``run.json`` of a run folder."""
+    path = folder / RUN_FILE
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such run folder")
+    if not path.is_file():
+        raise BadInput(f"{folder}: not a run folder, it has no {RUN_FILE}; `sidestep run … --out {folder}` makes one")
+    try:
+        document = parse_json(read_text(path, "run description"), f"{path}: not a run description", finite=False)
+        version = document["format"]
+        if version > RUN_FORMAT:
+            raise BadInput(
+                f"{path}: written by a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep"
+            )
+        plan = Plan.parse(document["plan"], str(path))
+        return RunFile(
+            plan=plan.model_copy(update={"base": _resolve_base(document["base"], folder)}),
+            package_version=document["package_version"],
+            commit=document["commit"],
+            machine=document["machine"],
+            complete=document["complete"],
+            skipped=tuple(Skipped(**entry) for entry in document["skipped"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadInput(f"{path}: not a run description ({type(error).__name__}: {error})") from error
+
+
+def episode_path(folder: Path, policy: str, scenario: str, seed: int) -> Path:
+    """Where a record lies: ``episodes/<policy>/<scenario>__seed<k>.parquet``."""
+    return folder / EPISODES / safe_name(policy) / f"{safe_name(scenario)}__seed{seed}.parquet"
+
+
+def safe_name(name: str) -> str:
+    """A file name for any name: itself where that is safe and short, else cleaned, with a hash that keeps it
+    unique."""
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:80]
+    if clean == name:
+        return name
+    return f"{clean or 'x'}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+def _portable_base(base: Path | None, folder: Path) -> str | None:
+    """``base`` as seen from the run folder, so that the two can move together and no machine's path is kept;
+    inside this package (a bundled suite) as seen from there."""
+    if base is None:
+        return None
+    base = base.resolve()
+    if base.is_relative_to(PACKAGE):
+        return IN_PACKAGE + base.relative_to(PACKAGE).as_posix()
+    try:
+        return Path(os.path.relpath(base, folder.resolve())).as_posix()
+    except ValueError:  # on another drive, where nothing relative leads
+        return str(base)
+
+
+def _resolve_base(base: str | None, folder: Path) -> Path | None:
+    if base is None:
+        return None
+    if base.startswith(IN_PACKAGE):
+        return PACKAGE / base.removeprefix(IN_PACKAGE)
+    return Path(os.path.normpath(folder / base))
+
+
+EPISODE_COLUMNS: dict[str, pa.DataType] = {
+    **dict.fromkeys(("suite", "scenario", "policy"), pa.string()),
+    "seed": pa.int64(),
+    **dict.fromkeys(("outcome", "digest"), pa.string()),
+    "privileged": pa.bool_(),
+    **dict.fromkeys(("source", "cluster", "event", "error", "traceback"), pa.string()),
+}
+"""Columns that are fields of ``EpisodeScores``."""
+SCHEMA = pa.schema(
+    {
+        "run": pa.string(),
+        **EPISODE_COLUMNS,
+        "metric": pa.string(),
+        "value": pa.float64(),
+        "valid": pa.bool_(),
+        "reason": pa.string(),
+        "unit": pa.string(),
+    }
+)
+"""``run`` is the name of the run folder when the table was written, to tell apart the rows of several tables."""
+LATER_COLUMNS = {
+    "run": "", "privileged": False, "source": "generated", "cluster": "", "event": "", "error": "", "traceback": "",
+}  # fmt: skip
+"""Columns that tables of older versions lack, and what stands for them."""
+EPISODES_AT_ONCE = 200
+"""As rows of Python objects, which take a hundred times the space of the file."""
+ROWS_AT_ONCE = 1 << 14
+
+
+class PackedMetrics(Mapping[str, MetricResult]):
+    """An episode's results as an array: a tenth of the memory of a dictionary, so that runs of many thousand episodes
+    keep theirs. Names, units and reasons are shared by all episodes that have the same."""
+
+    __slots__ = ("_index", "_kinds", "_values")
+
+    def __init__(self, metrics: Mapping[str, MetricResult]) -> None:
+        self._index = _index_of(tuple(metrics))
+        self._values = np.array([result.value for result in metrics.values()], dtype=np.float64)
+        self._kinds = _shared(tuple(_kind(each.unit, each.valid, each.reason) for each in metrics.values()))
+
+    def __getitem__(self, name: str) -> MetricResult:
+        index = self._index[name]
+        unit, valid, reason = self._kinds[index]
+        return MetricResult(float(self._values[index]), unit) if valid else MetricResult.invalid(unit, reason)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __reduce__(self) -> tuple[type[PackedMetrics], tuple[dict[str, MetricResult]]]:
+        return PackedMetrics, (dict(self),)
+
+
+ResultKind = tuple[str, bool, str]
+"""Unit, whether there is a value, and why not."""
+
+
+@lru_cache(maxsize=64)
+def _index_of(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}
+
+
+@lru_cache(maxsize=4096)
+def _kind(unit: str, valid: bool, reason: str) -> ResultKind:
+    return unit, valid, reason
+
+
+@lru_cache(maxsize=4096)
+def _shared(kinds: tuple[ResultKind, ...]) -> tuple[ResultKind, ...]:
+    return kinds
+
+
+def pack(scores: EpisodeScores) -> EpisodeScores:
+    """The same scores in little memory."""
+    return replace(scores, metrics=PackedMetrics(scores.metrics), traceback=intern(scores.traceback))
+
+
+def save_results(episodes: Iterable[EpisodeScores], path: Path, dialect: str) -> None:
+    """Write the table; a value that is not valid is null. The metadata names the dialect."""
+    schema = SCHEMA.with_metadata({"sidestep.dialect": dialect})
+    run = path.resolve().parent.name
+    with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        waiting = iter(episodes)
+        while some := list(islice(waiting, EPISODES_AT_ONCE)):
+            rows = [row for each in some for row in _episode_rows(each, run)]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _episode_rows(episode: EpisodeScores, run: str) -> Iterator[dict[str, Any]]:
+    shared = {"run": run} | {name: getattr(episode, name) for name in EPISODE_COLUMNS}
+    for metric, result in episode.metrics.items():
+        yield shared | {
+            "metric": metric,
+            "value": result.value if result.valid else None,
+            "valid": result.valid,
+            "reason": result.reason,
+            "unit": result.unit,
+        }
+
+
+def load_results(path: Path) -> tuple[list[EpisodeScores], str]:
+    """The episodes of a table in its order, and its dialect."""
+    try:
+        file = pq.ParquetFile(path, pre_buffer=False)
+    except FileNotFoundError:
+        raise BadInput(
+            f"{path}: no results yet; `sidestep run` or `sidestep score {path.parent}` writes them"
+        ) from None
+    except (pa.ArrowException, OSError) as error:
+        raise BadInput(f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew") from error
+    with file:
+        missing = [name for name in SCHEMA.names if name not in {*file.schema_arrow.names, *LATER_COLUMNS}]
+        if missing:
+            raise BadInput(f"{path}: not a table of results, it has no column {missing[0]!r}")
+        dialect = (file.schema_arrow.metadata or {}).get(b"sidestep.dialect", b"paper").decode()
+        try:
+            return list(_read_episodes(file)), dialect
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            raise BadInput(
+                f"{path}: cannot be read ({error}); `sidestep score {path.parent}` writes it anew"
+            ) from error
+
+
+def _read_episodes(file: pq.ParquetFile) -> Iterator[EpisodeScores]:
+    """The rows of one episode follow each other."""
+    key: tuple[str, ...] = ()
+    episode: EpisodeScores | None = None
+    metrics: dict[str, MetricResult] = {}
+    for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
+        for row in batch.to_pylist():
+            its = (row["policy"], row["scenario"], str(row["seed"]))
+            if its != key:
+                if episode is not None:
+                    yield replace(episode, metrics=PackedMetrics(metrics))
+                fields = {name: row.get(name, LATER_COLUMNS.get(name)) for name in EPISODE_COLUMNS}
+                key, episode, metrics = its, EpisodeScores(**fields, metrics={}), {}
+            if row["valid"]:
+                metrics[row["metric"]] = MetricResult(row["value"], row["unit"])
+            else:
+                metrics[row["metric"]] = MetricResult.invalid(row["unit"], row["reason"])
+    if episode is not None:
+        yield replace(episode, metrics=PackedMetrics(metrics))

@@ -1,0 +1,282 @@
+"""What is to run: scenarios × policies × seeds, frozen before the first episode."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from sidestep import reading, registry
+from sidestep.errors import BadInput, did_you_mean
+from sidestep.interfaces import Suite
+from sidestep.remote.guest_messages import check_settings
+from sidestep.remote.guests import introduce
+from sidestep.remote.session import RemotePolicy
+from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
+from sidestep.types.base import Model, NonNegative, Positive
+from sidestep.types.scenario import Scenario
+
+Mode = Literal["sync", "async", "latency"]
+
+
+class PolicyPlan(Model):
+    """A policy under its name in the run, with the settings that it was given. ``version`` changes when its code
+    does."""
+
+    name: str
+    reference: str = ""
+    """What it is made from, where ``name`` is a label; empty: the name itself."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    version: str = ""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Setting → hash of the file that it names, for files that were there when the policy was planned."""
+    privileged: bool = False
+    """Also of an episode in which the policy could not be asked, because it took its process down."""
+
+    @property
+    def made_from(self) -> str:
+        """Name in the registry, ``path/to/file.py:Class``, ``package.module:Class`` or ``remote:ADDRESS``."""
+        return self.reference or self.name
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it is one of ours: anything else may take the process down with it."""
+        return self.made_from in registry.POLICIES
+
+
+class Plan(Model):
+    """Every scenario with every policy under every seed."""
+
+    suite: str
+    scenarios: tuple[Scenario, ...]
+    policies: tuple[PolicyPlan, ...]
+    seeds: tuple[int, ...]
+    mode: Mode = "sync"
+    latency_s: NonNegative | None = None
+    """Of mode ``latency``: the compute time charged per decision, s; None: as measured."""
+    act_limit_s: Positive | None = 10.0
+    """A policy that thinks longer than this about one step has failed, s."""
+    simulator: str = ""
+    """Version and hash of the code that makes what happens in an episode; empty: not known."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Hash of every file that the scenarios name, as they name it: maps, robots, recordings."""
+    base: Path | None = Field(default=None, exclude=True)
+    """The folder that relative file names in scenarios start from."""
+
+    @property
+    def size(self) -> int:
+        """Number of episodes."""
+        return len(self.scenarios) * len(self.policies) * len(self.seeds)
+
+
+def make_plan(
+    suite: Suite,
+    policies: Sequence[str | PolicyPlan],
+    *,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    scenario_glob: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    repeats: int = 1,
+    mode: Mode = "sync",
+    latency_s: float | None = None,
+    act_limit_s: float | None = 10.0,
+    in_process: bool = False,
+) -> Plan:
+    """A checked plan: scenarios chosen by name pattern and number, each policy made once to see that it can be, with
+    ``in_process`` not in a process of its own. A policy is named by its reference or ``LABEL=REFERENCE``, and
+    ``settings`` are under its label; a ``PolicyPlan`` is taken as it is."""
+    if latency_s is not None and mode != "latency":
+        raise BadInput(f"a latency is only charged in mode latency, not in mode {mode}")
+    if not policies:
+        raise BadInput("no policy given; name at least one with --policy")
+    given = settings or {}
+    planned = tuple(
+        each if isinstance(each, PolicyPlan) else _plan_policy(*split_label(each), given, in_process)
+        for n, each in enumerate(policies)
+        if each not in policies[:n]
+    )
+    if repeated := _repeated(policy.name for policy in planned):
+        raise BadInput(f"two policies are called {repeated!r}; give them labels: --policy a={repeated} --policy b=…")
+    scenarios, base = _choose(suite, scenario_glob, limit), getattr(suite, "base", None)
+    fields = {
+        "suite": suite.name,
+        "scenarios": scenarios,
+        "policies": planned,
+        "seeds": tuple(range(seed, seed + repeats)),
+        "mode": mode,
+        "latency_s": latency_s,
+        "act_limit_s": act_limit_s,
+        "simulator": simulator_version(),
+        "files": scenario_files(scenarios, base),
+        "base": base,
+    }
+    return Plan.parse(fields, "plan")
+
+
+def _choose(suite: Suite, glob: str | None, limit: int | None) -> tuple[Scenario, ...]:
+    scenarios = tuple(suite.scenarios())
+    repeated = _repeated(scenario.name for scenario in scenarios)
+    if repeated:
+        raise BadInput(f"suite {suite.name!r}: two scenarios are called {repeated!r}")
+    if glob is not None:
+        names = [scenario.name for scenario in scenarios]
+        scenarios = tuple(scenario for scenario in scenarios if fnmatchcase(scenario.name, glob))
+        if not scenarios:
+            raise BadInput(f"suite {suite.name!r} has no scenario {glob!r}{did_you_mean(glob, names)}")
+    return scenarios if limit is None else scenarios[:limit]
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+LABEL = re.compile(r"([\w.+-]{1,64})=(.+)", re.DOTALL)
+
+
+def split_label(policy: str) -> tuple[str, str]:
+    """Label and reference of ``LABEL=REFERENCE``; without a label the reference is both."""
+    match = LABEL.fullmatch(policy)
+    if match is None or reading.is_file(Path(policy.rpartition(":")[0])):  # a file whose name has an equals sign
+        return policy, policy
+    label, reference = match.groups()
+    if label != reference and label in registry.POLICIES:
+        raise BadInput(f"--policy {policy}: {label!r} is the name of a bundled policy; choose another label")
+    return label, reference
+
+
+def _plan_policy(
+    label: str, reference: str, settings_of: Mapping[str, Mapping[str, Any]], in_process: bool
+) -> PolicyPlan:
+    """The policy is made once to see that it can be: somebody else's code not here, but in a process of its own."""
+    settings = dict(settings_of.get(label, {}))
+    check_settings(label, settings)
+    settings = json.loads(json.dumps(settings))  # as a run folder keeps them and a guest gets them: keys are text
+    policy: Any
+    if registry.is_guest(reference) and not in_process:
+        guest = introduce(reference, settings)
+        policy, privileged = guest.policy, guest.privileged
+    else:
+        policy = registry.make_policy(reference, settings)
+        if isinstance(policy, RemotePolicy):
+            policy.check_reachable()
+        registry.check_policy(policy, reference)
+        privileged = bool(getattr(policy, "privileged", False))
+    return PolicyPlan(
+        name=label,
+        reference="" if reference == label else reference,
+        settings=settings,
+        version=_version_of(reference, getattr(policy, "version", None)),
+        files=setting_files(settings),
+        privileged=privileged or "future" in policy.needs,
+    )
+
+
+def _version_of(name: str, stated: Any) -> str:
+    """The version that a user's policy states, and the hash of its code; of a bundled one Sidestep's version."""
+    code = policy_version(name)
+    return code if name in registry.POLICIES or not stated else f"{stated} {code}".strip()
+
+
+def extend(old: Plan, new: Plan, replaced: Iterable[str] = ()) -> tuple[Plan, list[str]]:
+    """The plan that holds both, and those of the policies ``replaced`` whose records no longer belong to it.
+
+    BadInput says what differs when they contradict each other. What differs about a policy that is ``replaced`` is
+    allowed, and anything if all are: then nothing of the old run is left. Policies of the old plan that the new one
+    does not name are not run, so they may have changed.
+    """
+    wanted = set(replaced)
+    absent = sorted(wanted - {policy.name for policy in new.policies})
+    if absent:
+        raise BadInput(f"--replace {absent[0]}: it is run again, so name it with --policy too")
+    kept = [policy for policy in old.policies if policy.name not in wanted]
+    common = list(_contradictions(old, new)) if old.policies else []
+    own = {policy.name: list(_policy_differences(policy, old, new)) for policy in old.policies}
+    refused = [*(common if kept else ()), *(line for policy in kept for line in own[policy.name])]
+    if refused:
+        listed = "\n  ".join(refused)
+        raise BadInput(f"the folder holds a run of another plan:\n  {listed}\n{_ways_out(kept, own, bool(common))}")
+    merged = new.model_copy(
+        update={
+            "scenarios": _union(old.scenarios, new.scenarios, set() if kept else {each.name for each in new.scenarios}),
+            "policies": _union(old.policies, new.policies, wanted),
+            "seeds": tuple(sorted({*old.seeds, *new.seeds})),
+        }
+    )
+    merged = merged.model_copy(update={"files": scenario_files(merged.scenarios, merged.base)})
+    return merged, [name for name, lines in own.items() if name in wanted and (lines or common)]
+
+
+def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bool) -> str:
+    """What a person can do about a folder that was refused."""
+    names = [policy.name for policy in kept if all_of_them or own[policy.name]]
+    options = " ".join(f"--replace {name}" for name in names)
+    what = "delete all records and run every policy again" if all_of_them else "run again what changed"
+    return f"choose another --out, give the same settings and code, or {what} with {options}"
+
+
+def _union(old: tuple[Any, ...], new: tuple[Any, ...], replaced: set[str]) -> tuple[Any, ...]:
+    """Those of both, by name; of two with the same name the old one, unless it is replaced."""
+    items = {item.name: item for item in old}
+    return tuple(
+        (items | {item.name: item for item in new if item.name not in items or item.name in replaced}).values()
+    )
+
+
+def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
+    """What differs for all policies."""
+    for field in ("suite", "mode", "latency_s", "act_limit_s"):
+        was, wanted = getattr(old, field), getattr(new, field)
+        if was != wanted:
+            yield f"{field}: {was!r} there, {wanted!r} now"
+    if old.simulator != new.simulator:
+        yield f"code of the simulator: {old.simulator or '?'} there, {new.simulator or '?'} now"
+    now = new.files | scenario_files(old.scenarios, new.base)
+    for name, was in old.files.items():
+        if now.get(name) != was:
+            yield f"file {name}: {'changed' if name in now else 'no longer there'}"
+    scenarios = {scenario.name: scenario for scenario in old.scenarios}
+    for scenario in new.scenarios:
+        if scenario.name in scenarios:
+            changed = _changed_keys(scenarios[scenario.name], scenario)
+            if changed:
+                yield f"scenario {scenario.name!r}: {', '.join(changed)} changed"
+
+
+def _policy_differences(known: PolicyPlan, old: Plan, new: Plan) -> Iterable[str]:
+    """What differs for one policy of the old plan. The version of a bundled one covers the simulator, whose change has
+    been told."""
+    is_told = known.is_bundled and old.simulator != new.simulator
+    again = next((policy for policy in new.policies if policy.name == known.name), None)
+    if again is None:
+        return
+    if known.made_from != again.made_from:
+        yield f"policy {known.name}: {known.made_from} there, {again.made_from} now"
+    if _as_text(known.settings) != _as_text(again.settings):
+        yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
+    for key, was in known.files.items():
+        if key in again.settings and again.files.get(key) != was:
+            yield f"file {again.settings[key]} of {known.name}: changed"
+    if known.version != again.version and not is_told:
+        yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"
+
+
+def _as_text(settings: dict[str, Any]) -> str:
+    """For comparing: in text a NaN equals a NaN."""
+    return json.dumps(json.loads(json.dumps(settings)), sort_keys=True)
+
+
+def _changed_keys(old: Scenario, new: Scenario) -> list[str]:
+    """Compared as JSON, since that is how the old one was kept."""
+    was, wanted = old.model_dump(mode="json"), new.model_dump(mode="json")
+    return [key for key in was if was[key] != wanted[key]]

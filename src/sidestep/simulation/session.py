@@ -1,0 +1,108 @@
+"""One episode, driven by the caller: ``reset``, then ``step(command)`` until it is over, then its record.
+
+The benchmark's own loop (:mod:`sidestep.simulation.loop`) asks a policy for commands; here the caller gives them. Both
+move the same compiled worlds and make the same records: the same commands give the same digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import nan
+from pathlib import Path
+
+import numpy as np
+
+from sidestep.errors import BadInput
+from sidestep.robots import CommandConverter
+from sidestep.simulation.build import World, WorldBuilder
+from sidestep.simulation.observe import Observer, check_needs, robot_state
+from sidestep.simulation.recorder import Recorder
+from sidestep.simulation.referee import Referee
+from sidestep.simulation.worlds import Worlds
+from sidestep.types import Command, EpisodeRecord, Observation, Outcome, PolicyInfo, Scenario, Task
+from sidestep.types.command import checked_command
+
+DEFAULT_NEEDS = frozenset({"goal", "pedestrians"})
+
+
+class Session:
+    """An episode of ``scenario``. ``needs`` names what observations hold, as it does for a policy."""
+
+    world: World
+    worlds: Worlds
+    task: Task
+    """What is known before the first step: the robot, the goal, and the map, route or future if they were asked for."""
+    observation: Observation
+    """What the robot sees now."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        needs: Iterable[str] = DEFAULT_NEEDS,
+        name: str = "session",
+        base: Path | None = None,
+    ) -> None:
+        self._needs = check_needs(frozenset(needs), name)
+        self._info = PolicyInfo(name, {}, tuple(sorted(self._needs)), privileged="future" in self._needs)
+        self._builder = WorldBuilder(scenario, base)
+        self.scenario = self._builder.scenario
+        self.reset()
+
+    def reset(self, seed: int = 0) -> Observation:
+        """Begin a new episode in the world of ``seed``."""
+        self.world = self._builder.build(seed)
+        rules = self.world.scenario.rules
+        self.worlds = Worlds([self.world])
+        self._observer = Observer(self.world, self._needs)
+        self._converter = CommandConverter(self.world.robots[0], rules.step_s, rules.control_every)
+        self._referee = Referee(self.world)
+        self._recorder = Recorder(self.world)
+        self._recorder.note_state(self.worlds, 0)
+        self.task = self._observer.task()
+        return self._look()
+
+    def step(self, command: Command) -> tuple[Observation, bool]:
+        """Carry out ``command`` for one control step; the observation after it, and whether the episode is over."""
+        if self.done:
+            raise BadInput(f"the episode is over ({self.outcome}); call reset() to begin another")
+        checked_command(command)
+        for held in range(self.world.scenario.rules.control_every):
+            if held:
+                self._observer.watch(self.worlds, 0)
+            state = robot_state(self.worlds, 0)
+            self.worlds.command[0, 0] = self._converter.to_native(command, state, fresh=held == 0)
+            self.worlds.step()
+            if not np.isfinite(self.worlds.robot_state[0, 0]).all():
+                raise BadInput(f"{command} has led to a pose of the robot that is not finite; call reset()")
+            self._recorder.note_step(self.worlds, 0, command, nan if held else 0.0)
+            self.worlds.judge()
+            if self._referee.watch(self.worlds, 0):
+                self.worlds.running[0] = 0
+                break
+        return self._look(), self.done
+
+    def _look(self) -> Observation:
+        self._observer.watch(self.worlds, 0)
+        self.observation = self._observer.observe(self.worlds, 0)
+        return self.observation
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over."""
+        return not self.worlds.running[0]
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the first observation, s."""
+        return float(self.worlds.clock[0]) * self.world.scenario.rules.step_s
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the episode ended; while it goes on, how it would end now."""
+        return self._referee.outcome
+
+    @property
+    def record(self) -> EpisodeRecord:
+        """The record of the episode so far, which metrics can score and ``save_record`` can save."""
+        return self._recorder.finish(self._info, self.outcome, self._referee.events, "sync")
