@@ -32,7 +32,8 @@ def run_python(code: str, environment: dict[str, str]) -> str:
 def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     code = (
         "import json; from sidestep import registry\n"
-        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'road_users', 'drivers', 'looks', 'report_sections')\n"
+        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'predictors', 'road_users', 'drivers', 'looks')\n"
+        "kinds += ('report_sections',)\n"
         "print(json.dumps({kind: [n for n in registry.names(kind) if n.startswith('example_')] for kind in kinds}))"
     )
     assert json.loads(run_python(code, installed)) == {
@@ -40,6 +41,7 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
         "metrics": ["example_steps"],
         "suites": ["example_empty"],
         "datasets": ["example_pairs"],
+        "predictors": ["example_stopping"],
         "road_users": ["example_cargo_bike"],
         "drivers": ["example_stop_and_go"],
         "looks": ["example_cargo_bike"],

@@ -285,8 +285,8 @@ def _log_number(x: float) -> float:
 
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:
-    """Linear interpolation as ``numpy.interp``: ``xp`` increases, values beyond its ends are those of the ends. ``fp`` is
-    (K,), or (K, C) for C columns at once."""
+    """Linear interpolation as ``numpy.interp``: ``xp`` increases, values beyond its ends are those of the ends. ``fp``
+    is (K,), or (K, C) for C columns at once."""
     number, shape = _is_number(x), np.shape(x)
     xp, fp = _array(xp), _array(fp)
     columns = fp.shape[1:]

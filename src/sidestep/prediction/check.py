@@ -50,7 +50,7 @@ def example_history(people: int, history_s: float) -> TrackHistory:
     rows = 1 + round(history_s / STEP_S)
     number = np.arange(people)
     velocity = np.stack([1.0 - 0.3 * number, 0.4 * (number % 3)], axis=1)
-    back = STEP_S * np.arange(rows - 1, -1, -1.0)[:, None, None]
+    back = STEP_S * np.arange(rows)[::-1, None, None]
     position = np.stack([2.0 * number, -1.5 * number], axis=1) - back * velocity
     velocities: FloatArray = np.repeat(velocity[None], rows, axis=0)
     if people > 1:

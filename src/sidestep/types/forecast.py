@@ -185,7 +185,8 @@ class MixtureForecast(Forecast):
         first = np.sqrt(covariance[..., 0, 0])
         mixed = covariance[..., 1, 0] / first
         second = np.sqrt(covariance[..., 1, 1] - mixed * mixed)
-        return paths + np.stack([first * z[..., 0], mixed * z[..., 0] + second * z[..., 1]], axis=-1)
+        drawn: FloatArray = paths + np.stack([first * z[..., 0], mixed * z[..., 0] + second * z[..., 1]], axis=-1)
+        return drawn
 
     def marginal(self, horizon_s: float) -> MixtureForecast:
         """The mixture at one horizon."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.kernels.approx import exp32
-from sidestep.kernels.jit import kernel
+from sidestep.kernels.jit import inlined, kernel
 from sidestep.kernels.layout import ACTIVE, MAX_SPEED, PX, PY, RADIUS, VX, VY
 from sidestep.types.base import FloatArray, IntArray
 
@@ -85,7 +85,7 @@ class Learners(NamedTuple):
     goals: FloatArray  # (B, R, 2)
 
 
-@kernel(forceinline=True)
+@inlined
 def breaks_norm(goal_distance: Any, px: Any, py: Any, vx: Any, vy: Any, wx: Any, wy: Any) -> Any:
     """Whether a robot with velocity v breaks the right-hand rule toward an other at p with velocity w.
 
@@ -106,7 +106,7 @@ def breaks_norm(goal_distance: Any, px: Any, py: Any, vx: Any, vy: Any, wx: Any,
     return sine > _SLANT and px * px + py * py < _FOUR and turns_right
 
 
-@kernel(forceinline=True)
+@inlined
 def nearest_others(around: Around, count: int) -> int:
     """Write the rows of the ``SLOTS`` others whose surfaces are nearest; returns how many there are."""
     others, nearest = around.others, around.nearest
@@ -127,7 +127,7 @@ def nearest_others(around: Around, count: int) -> int:
     return found
 
 
-@kernel(forceinline=True)
+@inlined
 def _write_state(around: Around, found: int, time: Any, vx: Any, vy: Any, column: int, out: FloatArray) -> None:
     """The state after ``time`` at velocity (vx, vy) while the others keep theirs."""
     own, others = around.own, around.others
@@ -156,7 +156,7 @@ def _write_state(around: Around, found: int, time: Any, vx: Any, vy: Any, column
         out[row + 7, column] = _ONE
 
 
-@kernel(forceinline=True)
+@inlined
 def closest_approach(px: Any, py: Any, wx: Any, wy: Any, reach: Any, time: Any) -> Any:
     """Least surface distance within ``time`` of a disc at p that moves at w, and when contact begins (else FAR)."""
     a, b = wx * wx + wy * wy, px * wx + py * wy
@@ -173,7 +173,7 @@ def closest_approach(px: Any, py: Any, wx: Any, wy: Any, reach: Any, time: Any) 
     return gap, min(max((-b - sqrt(max(b * b - a * c, _ZERO))) / max(a, np.float32(1e-9)), _ZERO), time)
 
 
-@kernel(forceinline=True)
+@inlined
 def _reward(around: Around, count: int, found: int, norm: Any, time: Any, vx: Any, vy: Any, state: FloatArray) -> Any:
     """Reward of (vx, vy) over ``time``, and whether a contact ends it. ``state (FEATURES,)`` is what it leads to."""
     own, others = around.own, around.others
@@ -207,7 +207,7 @@ def look_ahead(around: Around, count: int, fan: Fan, look: Look) -> int:
     the states. The look is ``fan.horizon`` seconds long, shorter near the goal so that it is not overshot.
     """
     own, table = around.own, fan.table
-    found = nearest_others(around, count)
+    found: int = nearest_others(around, count)
     distance = sqrt(own[GOAL_DX] * own[GOAL_DX] + own[GOAL_DY] * own[GOAL_DY])
     ux, uy = _ONE, _ZERO
     if distance > np.float32(1e-4):
@@ -225,7 +225,7 @@ def look_ahead(around: Around, count: int, fan: Fan, look: Look) -> int:
     return found
 
 
-@kernel(forceinline=True)
+@inlined
 def gather_others(agents: FloatArray, flags: IntArray, own_column: int, around: Around) -> int:
     """Fill ``own`` (but for the goal) and ``others`` from a world's arrays; returns the number of others in reach."""
     own, others = around.own, around.others

@@ -19,7 +19,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.approx import exp32
-from sidestep.kernels.jit import kernel
+from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, Around, Fan, Look, look_ahead
 from sidestep.types.base import FloatArray
 
@@ -43,7 +43,7 @@ class WallRule(NamedTuple):
     margin: float
 
 
-@kernel(forceinline=True)
+@inlined
 def _clearance(x: float, y: float, walls: Walls) -> Any:
     """Bilinear distance to the nearest solid, as ``CompiledScene.clearance``."""
     field = walls.distance
@@ -135,7 +135,7 @@ class Activations(NamedTuple):
     fourth: FloatArray  # (FOURTH, A)
 
 
-@kernel(forceinline=True)
+@inlined
 def _add_product(weights: FloatArray, inputs: FloatArray, first: int, out: FloatArray) -> None:
     """out += weights · inputs[first : first + columns of weights], four inputs at a time."""
     units, columns = weights.shape
@@ -156,14 +156,14 @@ def _add_product(weights: FloatArray, inputs: FloatArray, first: int, out: Float
             i += 1
 
 
-@kernel(forceinline=True)
+@inlined
 def _fill(bias: FloatArray, out: FloatArray) -> None:
     for u in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[u, c] = bias[u]
 
 
-@kernel(forceinline=True)
+@inlined
 def _rectify(out: FloatArray) -> None:
     for u in range(out.shape[0]):
         for c in range(out.shape[1]):

@@ -172,7 +172,8 @@ class Mpc:
         self._acceleration = (0.0, 0.0)
         self._expected = (0.0, 0.0)
         self._delay = CommandDelay(task.step_s)
-        self._crowd, self._ids = CrowdPaths(np.zeros((0, 5)), np.zeros((0, len(TIMES), 2))), np.zeros(0, np.int64)
+        self._crowd = CrowdPaths(np.zeros((0, 5)), np.zeros((0, len(TIMES), 2)))
+        self._ids: IntArray = np.zeros(0, np.int64)
 
     def act(self, observation: Observation) -> Command:
         """The first step of the best motion, planned from when it can begin."""

@@ -92,7 +92,7 @@ def _state_cost(
     wx, wy, _, _, _ = preferred_velocity(px, py, ground, weights)
     w = weights[rows.W_PROGRESS]
     ex, ey = vx - wx, vy - wy
-    cost = weights[rows.W_ACCELERATION] * (ax * ax + ay * ay) + w * (ex * ex + ey * ey)
+    cost: float = weights[rows.W_ACCELERATION] * (ax * ax + ay * ay) + w * (ex * ex + ey * ey)
     if derive:
         grad[2] += 2.0 * w * ex
         grad[3] += 2.0 * w * ey
@@ -181,7 +181,8 @@ def motion_cost(motion: Motion, people: CrowdPaths, ground: Ground, weights: Flo
         )
         total += h * (rate + weights[rows.W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
     _, _, _, _, d = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
-    return total + weights[rows.W_END] * d
+    total += weights[rows.W_END] * d
+    return total
 
 
 @inlined

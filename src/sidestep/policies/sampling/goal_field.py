@@ -43,7 +43,7 @@ def _update(distance: FloatArray, slowness: FloatArray, cell: float, i: int, j: 
     h = slowness[i, j] * cell
     gap = high - low
     offer = low + h if gap >= h else 0.5 * (low + high + math.sqrt(2.0 * h * h - gap * gap))
-    change = distance[i, j] - offer
+    change: float = distance[i, j] - offer
     if change > 0.0:
         distance[i, j] = offer
     return max(change, 0.0)
@@ -145,7 +145,8 @@ def _bilinear(values: FloatArray, column: float, row: float) -> Any:
 @inlined
 def _is_on(values: FloatArray, column: float, row: float) -> bool:
     ny, nx = values.shape
-    return nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
+    is_on: bool = nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
+    return is_on
 
 
 @kernel

@@ -20,7 +20,7 @@ from sidestep.types.base import BoolArray, FloatArray, IntArray
 STEP_S = 0.1
 STEPS = 45
 CHECK_EVERY = 2  # steps between two looks at what would be touched
-LOOK_TIMES = STEP_S * (np.arange(0, STEPS, CHECK_EVERY) + 1)  # s
+LOOK_TIMES = STEP_S * (CHECK_EVERY * np.arange((STEPS + CHECK_EVERY - 1) // CHECK_EVERY) + 1)  # s
 FADING = exact.exp(-STEP_S * np.arange(1, STEPS + 1) / 3.0)  # what people ahead count after each step
 
 # costs
