@@ -22,10 +22,10 @@ from pydantic import Field, model_validator
 
 from sidestep import registry
 from sidestep.cli.cameras import sized
-from sidestep.cli.verb import progress_bar
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, fit_text, write
 from sidestep.errors import BadInput, SidestepError
+from sidestep.progress import progress_bar
 from sidestep.reading import read_mapping
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.figure import Motion

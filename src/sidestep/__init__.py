@@ -1,13 +1,74 @@
-"""Sidestep: one open benchmark for every machine that moves among people.
+"""Sidestep: one open benchmark for every robot and vehicle that moves among people.
 
 The data flow, left to right, is the list of packages::
 
     suites ─load─▶ types.Scenario ─simulation.build─▶ World ─simulation.run_episode─▶ types.EpisodeRecord
-           ─metrics─▶ types.MetricResult ─benchmark─▶ results ─report─▶ what a person looks at
+           ─metrics─▶ types.MetricResult ─runs─▶ results ─report─▶ what a person looks at
 
 The episode record is the waist: everything left of it simulates, everything right of it only reads.
+
+``run``, ``load_run``, ``load_record`` and ``make`` are the way in from Python (``sidestep.api``); nothing is imported
+until it is used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sidestep.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from sidestep.api import Run, load_record, load_run, make, run
+    from sidestep.interfaces import Policy
+    from sidestep.types import (
+        Drive,
+        EpisodeRecord,
+        HolonomicVelocity,
+        Observation,
+        Position,
+        Scenario,
+        Task,
+        Velocity,
+        Waypoints,
+    )
+
+_HOME = {
+    **dict.fromkeys(("Run", "load_record", "load_run", "make", "run"), "sidestep.api"),
+    "Policy": "sidestep.interfaces",
+    **dict.fromkeys(
+        (
+            "Drive", "EpisodeRecord", "HolonomicVelocity", "Observation", "Position", "Scenario", "Task", "Velocity",
+            "Waypoints",
+        ),
+        "sidestep.types",
+    ),
+}  # fmt: skip
+"""Public name → the module that has it."""
+
+__all__ = [
+    "Drive",
+    "EpisodeRecord",
+    "HolonomicVelocity",
+    "Observation",
+    "Policy",
+    "Position",
+    "Run",
+    "Scenario",
+    "Task",
+    "Velocity",
+    "Waypoints",
+    "__version__",
+    "load_record",
+    "load_run",
+    "make",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'sidestep' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,7 +19,7 @@ def bench(
 ) -> None:
     """Measure the speed on this machine, next to other simulators where they are installed."""
     from sidestep.bench import bench_table, run_bench
-    from sidestep.cli.verb import progress_bar
+    from sidestep.progress import progress_bar
 
     with quiet_stdout(as_json), progress_bar("figures") as move:
         document = run_bench(suite=suite, repeats=repeats, quick=quick, only=only, progress=move)

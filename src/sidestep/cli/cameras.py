@@ -74,7 +74,7 @@ def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Se
 
     A film that is there already, of the same record by the same cameras, is not made again.
     """
-    from sidestep.cli.verb import progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.records import load_record
     from sidestep.report.cameras import FilmJob, make_films
     from sidestep.report.selection import choose_films

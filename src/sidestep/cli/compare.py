@@ -27,8 +27,8 @@ def compare(
 ) -> None:
     """Compare policies and runs episode by episode: paired differences, intervals, and tests corrected for their
     number."""
-    from sidestep.cli.tables import print_comparison
     from sidestep.metrics.score import HEADLINES, load_metrics
+    from sidestep.report.terminal import print_comparison
     from sidestep.runs.compare import compare_runs
 
     if metric and every:

@@ -53,7 +53,7 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"datasets": rows})
         return
-    from sidestep.cli.tables import print_rows
+    from sidestep.report.terminal import print_rows
 
     keys = ("name", "people", "format", "installed", "summary", "licence")
     print_rows("recordings", [{key: row[key] for key in keys} for row in rows])
@@ -67,8 +67,8 @@ def get(
     as_json: AsJson = False,
 ) -> None:
     """Download a recording, check it and install it."""
-    from sidestep.cli.verb import progress_bar
     from sidestep.datasets.install import get_dataset
+    from sidestep.progress import progress_bar
 
     with quiet_stdout(as_json), progress_bar(name, is_download=True) as progress:
         added = get_dataset(name, url, progress)

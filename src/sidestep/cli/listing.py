@@ -42,7 +42,7 @@ def list_(
     if as_json:
         print_json({kind.value: rows})
         return
-    from sidestep.cli.tables import print_rows
+    from sidestep.report.terminal import print_rows
 
     print_rows(kind.value, rows)
 

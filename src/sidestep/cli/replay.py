@@ -78,7 +78,7 @@ def _film(
     record: EpisodeRecord, path: Path, camera: list[str] | None, picture: list[str] | None, size: str | None
 ) -> None:
     from sidestep.cli.cameras import sized, split_names
-    from sidestep.cli.verb import progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.report.cameras import draw_film
 
     cameras = split_names(camera, ("top",))

@@ -74,7 +74,7 @@ def _filming(
 ) -> Callable[[], list[Path]]:
     """Raises if the films cannot be made, else the function that makes them."""
     from sidestep.cli.cameras import check_filming, sized, split_names
-    from sidestep.cli.verb import progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.report.papers import FILM_CAMERAS, FILM_SIZE, choose_section_films, make_section_films
     from sidestep.report.selection import label_episodes
     from sidestep.runs.score import read_run

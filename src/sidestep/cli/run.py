@@ -47,18 +47,6 @@ OutFolder = Annotated[
 ]
 
 
-def new_folder(suite: str) -> Path:
-    """runs/<suite>-<date>-<n>, the first n that is free."""
-    from datetime import date
-
-    from sidestep.runs.folder import safe_name
-
-    stem, number = f"{safe_name(suite)}-{date.today().isoformat()}", 1
-    while (Path("runs") / f"{stem}-{number}").exists():
-        number += 1
-    return Path("runs") / f"{stem}-{number}"
-
-
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
     """After an interrupt or SIGTERM, which schedulers send before the time is up, the run can be resumed."""
@@ -78,7 +66,7 @@ def resumable(folder: Path) -> Iterator[None]:
 
 def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
     """Print the summary and what went wrong; a run with skipped episodes exits as bad input."""
-    from sidestep.cli.tables import print_summary
+    from sidestep.report.terminal import print_summary
 
     if as_json:
         print_json(summary)
@@ -230,6 +218,7 @@ def run(
 ) -> None:
     """Run SUITE with one or more policies. The same command with the same --out resumes a run."""
     from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
+    from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
     from sidestep.suites.files import choose_options, load_suite, option_names
@@ -288,8 +277,9 @@ def tell_people(suite: Suite, plan: Plan) -> None:
 
 
 def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
-    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.runs.runner import run_benchmark
+    from sidestep.simulation.prepare import prepare_kernels
 
     with resumable(folder):
         prepare_kernels()
@@ -309,8 +299,8 @@ def _debug(plan: Plan) -> RunResult:
     traceback and exit code 1."""
     from tempfile import TemporaryDirectory
 
-    from sidestep.cli.verb import prepare_kernels
     from sidestep.runs.runner import PolicyStopped, run_benchmark
+    from sidestep.simulation.prepare import prepare_kernels
 
     prepare_kernels()
     say("debugging: policies run in this process, without a time limit; nothing is kept")

@@ -18,7 +18,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score the records of RUN again, without simulating."""
-    from sidestep.cli.tables import print_summary
+    from sidestep.report.terminal import print_summary
     from sidestep.runs.score import score_run, summarise
 
     with quiet_stdout(as_json):

@@ -13,7 +13,6 @@ from sidestep.cli.run import (
     OutFolder,
     ScenarioPattern,
     SuiteName,
-    new_folder,
     resumable,
     tell_people,
     tell_result,
@@ -71,10 +70,12 @@ def serve(
 ) -> None:
     """Wait for a policy in another process, and run SUITE with it. The same command with the same --out resumes."""
     from sidestep.cli.run import split_suite_options
-    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.progress import progress_bar
+    from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import Plan, PolicyPlan, make_plan
     from sidestep.runs.runner import serve_plan
     from sidestep.runs.score import summarise_run
+    from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.files import choose_options, load_suite, option_names
 
     def plan_for(policy: PolicyPlan) -> Plan:

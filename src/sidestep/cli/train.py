@@ -27,8 +27,9 @@ def cadrl(
     as_json: AsJson = False,
 ) -> None:
     """Train SA-CADRL's value network in the batched simulator; needs torch, which the extra ``learn`` brings."""
-    from sidestep.cli.verb import prepare_kernels, progress_bar
     from sidestep.errors import BadInput, MissingExtra
+    from sidestep.progress import progress_bar
+    from sidestep.simulation.prepare import prepare_kernels
 
     try:
         from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl

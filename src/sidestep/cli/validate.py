@@ -15,7 +15,7 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Check every scenario of a suite and list all problems. The exit code is 2 when there is one."""
-    from sidestep.cli.verb import progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.suites.validate import validate_suite
 
     with quiet_stdout(as_json), progress_bar("scenarios") as move:

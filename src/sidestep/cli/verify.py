@@ -20,8 +20,9 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Run episodes of RUN again and compare them with their records, bit for bit. Exit code 1 if one differs."""
-    from sidestep.cli.verb import prepare_kernels, progress_bar
+    from sidestep.progress import progress_bar
     from sidestep.runs.verify import verify_run
+    from sidestep.simulation.prepare import prepare_kernels
 
     prepare_kernels()
     with quiet_stdout(as_json), progress_bar("verifying") as move:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -195,6 +195,14 @@ def load_run(folder: Path) -> RunFile:
 def episode_path(folder: Path, policy: str, scenario: str, seed: int) -> Path:
     """Where a record lies: ``episodes/<policy>/<scenario>__seed<k>.parquet``."""
     return folder / EPISODES / safe_name(policy) / f"{safe_name(scenario)}__seed{seed}.parquet"
+
+
+def new_folder(suite: str) -> Path:
+    """runs/<suite>-<date>-<n> below the working directory, the first n that is free."""
+    stem, number = f"{safe_name(suite)}-{date.today().isoformat()}", 1
+    while (Path("runs") / f"{stem}-{number}").exists():
+        number += 1
+    return Path("runs") / f"{stem}-{number}"
 
 
 def safe_name(name: str) -> str:

@@ -85,3 +85,14 @@ def _walls() -> tuple[Any, ...]:
         points, dirs, following, np.array([3, 0, 1, 2], np.int32), np.ones(4, np.uint8), np.array([0, 4], np.int32),
         np.arange(4, dtype=np.int32), np.array([-50, -50, 100, 0], np.float32), np.ones(2, np.int32),
     )  # fmt: skip
+
+
+def prepare_kernels() -> None:
+    """Compile the kernels if this machine has not yet, here and not in every worker at once."""
+    from sidestep.progress import progress_bar
+
+    if not needs_compiling():
+        return
+    print("compiling the kernels, once on this machine; it takes about half a minute", file=sys.stderr, flush=True)
+    with progress_bar("compiling") as move:
+        compile_kernels(lambda what, done, of: move(done, of, what))

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from sidestep.cli.tables import print_comparison, print_summary
 from sidestep.report.table_model import (
     HERE,
     PUBLISHED,
@@ -25,6 +24,7 @@ from sidestep.report.table_model import (
     within_reach,
 )
 from sidestep.report.table_writer import comma_separated, html, latex, markdown, print_table
+from sidestep.report.terminal import print_comparison, print_summary
 
 COLUMNS = (
     Column("success", "Success rate", unit="%", better="higher", mark="↑", format=NumberFormat(0, 100.0)),

@@ -1,27 +1,29 @@
-"""Tables for people, on stdout: numbers by the report's table model, which fits them to the terminal's width."""
+"""Summaries, comparisons and lists as text for a terminal. The report's table model fits them to its width."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sidestep.report.summary import MetricColumn
     from sidestep.report.table_model import Cell, Row
 
 
-def _console() -> Any:
+def _stdout() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
 
 
-def print_summary(summary: dict[str, Any]) -> None:
-    """One table per suite."""
+def print_summary(summary: dict[str, Any], console: Console | None = None) -> None:
+    """One table per suite, on stdout unless ``console`` says otherwise."""
     for suite, part in (summary.get("suites") or {summary["suite"]: summary}).items():
-        _print_suite({**summary, **part, "suite": suite})
+        _print_suite({**summary, **part, "suite": suite}, console or _stdout())
 
 
-def _print_suite(summary: dict[str, Any]) -> None:
+def _print_suite(summary: dict[str, Any], console: Console) -> None:
     """A row per policy: how its episodes ended, and the headline metrics with their intervals."""
     from sidestep.report.summary import SUCCESS_MEANS, SUMMARY_CSV, key_columns, metric_rows
     from sidestep.report.table_model import Section, Table
@@ -33,7 +35,6 @@ def _print_suite(summary: dict[str, Any]) -> None:
     columns = (*_count_columns(policies), *key_columns(_metric_columns(policies), often))
     privileged = [policy for policy, entry in policies.items() if entry["privileged"]]
     rows = metric_rows(columns, policies, privileged)
-    console = _console()
     console.print(f"{summary['suite']} ({summary['source']} people, dialect {summary['dialect']})\n", style="bold")
     print_table(Table("summary", "", columns, (Section("", "", rows),), SUMMARY_CSV), console)
     notes = [f"Run {summary['run']}. Mean and 95 % interval over the episodes that have a value."]
@@ -106,7 +107,7 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
     if not rows:
-        _console().print(f"no {kind}")
+        _stdout().print(f"no {kind}")
         return
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     columns = []
@@ -118,16 +119,16 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
         columns.append([Text(cell) for cell in cells])
     for line in zip(*columns, strict=True):
         table.add_row(*line)
-    _console().print(table)
+    _stdout().print(table)
 
 
-def print_comparison(document: dict[str, Any]) -> None:
+def print_comparison(document: dict[str, Any], console: Console | None = None) -> None:
     """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
     from sidestep.report.summary import SUMMARY_CSV
     from sidestep.report.table_model import Column, Section, Table
     from sidestep.report.table_writer import print_table
 
-    console = _console()
+    console = console or _stdout()
     privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
         title = f"{pair['b']} − {pair['a']} over {pair['episodes']} common episodes of {pair['suite']}"
