@@ -33,7 +33,7 @@ def grids(seed: int) -> GoalField:
     clearance = np.min([np.hypot(x - px, y - py) for px, py in posts], axis=0)
     distance = np.hypot(x - GOAL[0], y - GOAL[1]) + 0.3 * np.sin(2 * x) * np.cos(y)
     distance[rng.random(distance.shape) < 0.002] = np.inf
-    return GoalField(GOAL, clearance.astype(np.float32), distance.astype(np.float32), (X0, Y0), CELL)
+    return GoalField(GOAL, clearance.astype(np.float32), distance.astype(np.float32), X0, Y0, CELL)
 
 
 def reference(splines: Any, pose: np.ndarray, field: GoalField, hard: float) -> np.ndarray:
@@ -90,7 +90,7 @@ def test_everything_blocked_is_minus_one() -> None:
 
 def test_downhill_by_hand() -> None:
     plane = (2.0 - 0.1 * np.arange(11)[None, :] * np.ones((11, 1))).astype(np.float32)  # falls by 1 per metre along x
-    field = GoalField((9.0, 0.5), plane, plane, (0.0, 0.0), 0.1)
+    field = GoalField((9.0, 0.5), plane, plane, 0.0, 0.0, 0.1)
     d, ux, uy = downhill(field, 0.25, 0.5)
     assert (d, ux, uy) == (pytest.approx(1.75), pytest.approx(1.0), pytest.approx(0.0, abs=1e-6))
     d, ux, uy = downhill(field._replace(goal=(9.0, 4.0)), 6.0, 0.0)  # beyond the grid: 3 and 4 m away
@@ -101,7 +101,7 @@ def test_plain_sight_ends_at_a_wall() -> None:
     _, x = np.mgrid[:41, :41]
     clearance = np.abs(0.1 * x - 2.05).astype(np.float32)  # a wall at x = 2.05 m
     points = np.array([[1.0, 1.0], [1.7, 1.0], [3.0, 1.0]])
-    field = GoalField((3.0, 1.0), clearance, clearance, (0.0, 0.0), 0.1)
+    field = GoalField((3.0, 1.0), clearance, clearance, 0.0, 0.0, 0.1)
     assert farthest_in_sight(points, field, 0.2, 0.5, 1.0) == 1
     assert farthest_in_sight(points, field, 0.5, 0.5, 1.0) == 0
     assert farthest_in_sight(points[2:], field, 0.2, 0.5, 1.0) == -1

@@ -21,6 +21,7 @@ from sidestep.errors import BadInput
 from sidestep.kernels.approx import exp32
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, Around, Fan, Look, look_ahead
+from sidestep.policies.grid import bilinear
 from sidestep.types.base import FloatArray
 
 _PIECES = 10  # samples of the path at one velocity
@@ -43,30 +44,15 @@ class WallRule(NamedTuple):
     margin: float
 
 
-@inlined
-def _clearance(x: float, y: float, walls: Walls) -> Any:
-    """Bilinear distance to the nearest solid, as ``CompiledScene.clearance``."""
-    field = walls.distance
-    ny, nx = field.shape
-    column = min(max((x - walls.x0) / walls.cell, 0.0), nx - 1.0)
-    row = min(max((y - walls.y0) / walls.cell, 0.0), ny - 1.0)
-    i, j = min(int(row), max(ny - 2, 0)), min(int(column), max(nx - 2, 0))
-    fi, fj = row - i, column - j
-    i1, j1 = min(i + 1, ny - 1), min(j + 1, nx - 1)
-    low = field[i, j] * (1.0 - fj) + field[i, j1] * fj
-    high = field[i1, j] * (1.0 - fj) + field[i1, j1] * fj
-    return low * (1.0 - fi) + high * fi
-
-
 @kernel
 def lowest_clearance(x: float, y: float, vx: float, vy: float, time: float, walls: Walls) -> Any:
     """Least distance to solids over the next ``time`` seconds at (vx, vy) from (x, y), m, not counting a beginning that
     leads away from them: a robot near a wall may leave it."""
-    before = _clearance(x, y, walls)
+    before = bilinear(walls.distance, walls, x, y)
     least, leaving = 1.0e3, True
     for piece in range(1, _PIECES + 1):
         at = time * piece / _PIECES
-        here = _clearance(x + vx * at, y + vy * at, walls)
+        here = bilinear(walls.distance, walls, x + vx * at, y + vy * at)
         leaving = leaving and here > before + 1e-6
         if not leaving:
             least = min(least, here)
@@ -82,11 +68,11 @@ def farthest_visible(x: float, y: float, points: FloatArray, margin: float, wall
         dx, dy = points[k, 0] - x, points[k, 1] - y
         length = sqrt(dx * dx + dy * dy)
         pieces = int(length / _SPACING) + 1
-        before = _clearance(x, y, walls)
+        before = bilinear(walls.distance, walls, x, y)
         visible = True
         for piece in range(1, pieces + 1):
             share = piece / pieces
-            here = _clearance(x + dx * share, y + dy * share, walls)
+            here = bilinear(walls.distance, walls, x + dx * share, y + dy * share)
             if here < margin and (share * length > 1.0 or here <= before):
                 visible = False
                 break

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.policies.sampling.goal_field import sweep_geodesic
+from sidestep.policies.grid import bilinear, sweep_geodesic
 from sidestep.types import CompiledScene, Task
 from sidestep.types.base import FloatArray, IntArray
 
@@ -85,19 +85,6 @@ def fill_to_go(
             if length > 1e-9:
                 gx, gy = gx / length, gy / length
             ground.to_go_x[i, j], ground.to_go_y[i, j] = gx, gy
-
-
-@inlined
-def bilinear(values: FloatArray, ground: Ground, x: float, y: float) -> Any:
-    """Value of one of the fields at (x, y), bilinear; outside the grid the border's."""
-    ny, nx = values.shape
-    u = min(max((x - ground.x0) / ground.cell, 0.0), nx - 1.0)
-    v = min(max((y - ground.y0) / ground.cell, 0.0), ny - 1.0)
-    j, i = min(int(u), nx - 2), min(int(v), ny - 2)
-    fu, fv = u - j, v - i
-    low = values[i, j] * (1.0 - fu) + values[i, j + 1] * fu
-    high = values[i + 1, j] * (1.0 - fu) + values[i + 1, j + 1] * fu
-    return low * (1.0 - fv) + high * fv
 
 
 (

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
+from sidestep.policies.grid import bilinear
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import Ground, bilinear, preferred_velocity
+from sidestep.policies.mpc.field import Ground, preferred_velocity
 from sidestep.types.base import FloatArray, IntArray
 
 BLOCKED = 1e9

@@ -17,8 +17,9 @@ import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
+from sidestep.policies.grid import bilinear
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import Ground, bilinear, preferred_velocity
+from sidestep.policies.mpc.field import Ground, preferred_velocity
 from sidestep.types.base import FloatArray
 
 TIGHT_M = 0.1

@@ -1,14 +1,12 @@
-"""Obstacle-aware distance from everywhere to a goal, and the cost of sampled trajectories in that field. The distance
-solves the eikonal equation |∇D| = slowness on a square grid by fast sweeping (Zhao, *A fast sweeping method for
-eikonal equations*, Mathematics of Computation 74, 2005): the first-order upwind update of each cell from its four
-neighbours, in the four diagonal orders in turn, until nothing changes. No heap, no ties: the same grid gives the
-same bits on every machine. The error of the first-order scheme is largest beside the source, so the caller starts
-it with the exact distances in a disc about the goal. Costs are in seconds. A trajectory may end at some of its
-samples k; with t the time, c the clearance of the body's surface, D the distance to the goal and α the angle
-between the heading and the direction downhill in D, J_k = t_k + w_o Σ_{i ≤ k} ((m - c_i) / m)²₊ (t_i - t_{i-1}) +
-w_g D_k / v_max + w_h (π / 2) (1 - cos α_k) / ω_max, which is the time to the goal if the rest is driven at full
-speed after turning on the spot, plus a quadratic penalty inside the margin m around walls. A trajectory is followed
-no further than to where the body would touch a wall.
+"""Obstacle-aware distance from everywhere to a goal, and the cost of sampled trajectories in that field. The error of
+the eikonal solver is largest beside the source, so it starts with the exact distances in a disc about the goal. Costs
+are in seconds. A trajectory may end at some of its samples k; with t the time, c the clearance of the body's surface, D
+the distance to the goal and α the angle between the heading and the direction downhill in D,
+
+    J_k = t_k + w_o Σ_{i ≤ k} ((m - c_i) / m)²₊ (t_i - t_{i-1}) + w_g D_k / v_max + w_h (π / 2) (1 - cos α_k) / ω_max,
+
+which is the time to the goal if the rest is driven at full speed after turning on the spot, plus a quadratic penalty
+inside the margin m around walls. A trajectory is followed no further than to where the body would touch a wall.
 """
 
 from __future__ import annotations
@@ -20,55 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.policies.grid import bilinear, sweep_geodesic
 from sidestep.policies.sampling.splines import Splines
 from sidestep.types import CompiledScene
 from sidestep.types.base import BoolArray, FloatArray, IntArray
-
-MOST_ROUNDS = 200  # of four sweeps; a spiral needs one round per turn
-SETTLED = 1e-6  # m: a smaller change is none
-
-
-@inlined
-def _update(distance: FloatArray, slowness: FloatArray, cell: float, i: int, j: int) -> float:
-    """Lower D[i, j] to what its neighbours offer; the change, m."""
-    ny, nx = distance.shape
-    left = distance[i, j - 1] if j > 0 else math.inf
-    right = distance[i, j + 1] if j + 1 < nx else math.inf
-    below = distance[i - 1, j] if i > 0 else math.inf
-    above = distance[i + 1, j] if i + 1 < ny else math.inf
-    a, b = min(left, right), min(below, above)
-    low, high = min(a, b), max(a, b)
-    if low == math.inf:
-        return 0.0
-    h = slowness[i, j] * cell
-    gap = high - low
-    offer = low + h if gap >= h else 0.5 * (low + high + math.sqrt(2.0 * h * h - gap * gap))
-    change: float = distance[i, j] - offer
-    if change > 0.0:
-        distance[i, j] = offer
-    return max(change, 0.0)
-
-
-@kernel
-def sweep_geodesic(distance: FloatArray, slowness: FloatArray, cell: float) -> int:
-    """Fill ``distance (ny, nx)`` (m; 0 or exact at the sources, infinite elsewhere) in place; the rounds it took.
-
-    ``slowness (ny, nx)`` is the cost of a metre, 1 in the open; a cell whose slowness is infinite is never entered and
-    keeps what it has. ``cell`` in m.
-    """
-    ny, nx = distance.shape
-    for done in range(MOST_ROUNDS):
-        changed = 0.0
-        for order in range(4):
-            for a in range(ny):
-                i = a if order < 2 else ny - 1 - a
-                for b in range(nx):
-                    j = b if order % 2 == 0 else nx - 1 - b
-                    if slowness[i, j] < math.inf:
-                        changed = max(changed, _update(distance, slowness, cell, i, j))
-        if changed < SETTLED:
-            return done + 1
-    return MOST_ROUNDS
 
 
 @kernel
@@ -114,7 +67,8 @@ class GoalField(NamedTuple):
     goal: tuple[float, float]
     clearance: FloatArray  # (ny, nx) float32, m
     distance: FloatArray  # (ny, nx) float32, m; infinite where no path leads
-    origin: tuple[float, float]
+    x0: float  # m, of value [0, 0]
+    y0: float
     cell: float
 
     def distance_at(self, x: float, y: float) -> float:
@@ -132,28 +86,16 @@ class GoalField(NamedTuple):
 
 
 @inlined
-def _bilinear(values: FloatArray, column: float, row: float) -> Any:
-    """Value between four samples; infinite where one of those that count is."""
-    ny, nx = values.shape
-    j, i = min(int(column), nx - 2), min(int(row), ny - 2)
-    fj, fi = column - j, row - i
-    low = values[i, j] * (1.0 - fj) + values[i, j + 1] * fj
-    high = values[i + 1, j] * (1.0 - fj) + values[i + 1, j + 1] * fj
-    return low * (1.0 - fi) + high * fi
-
-
-@inlined
-def _is_on(values: FloatArray, column: float, row: float) -> bool:
-    ny, nx = values.shape
-    is_on: bool = nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
-    return is_on
+def _is_on(field: GoalField, x: float, y: float) -> bool:
+    ny, nx = field.distance.shape
+    column, row = (x - field.x0) / field.cell, (y - field.y0) / field.cell
+    return nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
 
 
 @kernel
 def clearance_at(field: GoalField, x: float, y: float) -> Any:
     """Distance to the nearest solid (m) from the field; ``FAR`` beyond it."""
-    column, row = (x - field.origin[0]) / field.cell, (y - field.origin[1]) / field.cell
-    return _bilinear(field.clearance, column, row) if _is_on(field.clearance, column, row) else FAR
+    return bilinear(field.clearance, field, x, y) if _is_on(field, x, y) else FAR
 
 
 @kernel
@@ -167,14 +109,13 @@ def downhill(field: GoalField, x: float, y: float) -> Any:
     straight = math.sqrt(dx * dx + dy * dy)
     if straight > 1e-9:
         dx, dy = dx / straight, dy / straight
-    column, row = (x - field.origin[0]) / cell, (y - field.origin[1]) / cell
-    if not _is_on(goal_distance, column, row):
+    if not _is_on(field, x, y):
         return straight, dx, dy
-    d = _bilinear(goal_distance, column, row)
+    d = bilinear(goal_distance, field, x, y)
     if not d < math.inf:  # an infinite sample times a weight of zero is NaN
         return math.inf, dx, dy
     ny, nx = goal_distance.shape
-    j, i = min(int(column), nx - 2), min(int(row), ny - 2)
+    j, i = min(int((x - field.x0) / cell), nx - 2), min(int((y - field.y0) / cell), ny - 2)
     a, b = goal_distance[i, j], goal_distance[i, j + 1]
     c, e = goal_distance[i + 1, j], goal_distance[i + 1, j + 1]
     gx, gy = a + c - b - e, a + b - c - e
@@ -270,7 +211,7 @@ def make_goal_field(
     goal = float(goal[0]), float(goal[1])
     if scene is None or not len(scene.wall_points):
         none = np.zeros((0, 0), np.float32)
-        return GoalField(goal, none, none, (0.0, 0.0), 1.0)
+        return GoalField(goal, none, none, 0.0, 0.0, 1.0)
     clearance = np.array(scene.distance, np.float32)  # a copy: numba compiles anew for what is read-only
     cell, origin = float(scene.distance_cell), scene.distance_origin
     gap = clearance.astype(np.float64) - radius
@@ -284,7 +225,7 @@ def make_goal_field(
     spare = np.empty_like(distance)
     for _ in range(ceil(radius / cell) + 1):
         spread_outward(distance, STEEPNESS, cell, spare)
-    return GoalField(goal, clearance, distance.astype(np.float32), (float(origin[0]), float(origin[1])), cell)
+    return GoalField(goal, clearance, distance.astype(np.float32), float(origin[0]), float(origin[1]), cell)
 
 
 def _place_sources(

@@ -15,6 +15,7 @@ from sidestep import exact
 from sidestep.kernels.approx import atan2_64, sincos64
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
+from sidestep.policies.grid import bilinear
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 
 STEP_S = 0.1
@@ -74,19 +75,6 @@ class Candidates(NamedTuple):
     targets: FloatArray  # (C, 2) offset (m) and speed (m/s)
     blends: FloatArray  # (C, G) how much of the present offset is left after so many points of the route
     out: FloatArray  # (C, 3) cost, v, omega
-
-
-@inlined
-def _bilinear(values: FloatArray, tile: Tile, x: float, y: float) -> Any:
-    """Value of a field of the tile at (x, y), bilinear; outside: that of the border."""
-    rows, columns = values.shape
-    u = min(max((x - tile.x0) / tile.cell, 0.0), columns - 1.001)
-    v = min(max((y - tile.y0) / tile.cell, 0.0), rows - 1.001)
-    j, i = int(u), int(v)
-    a, b = u - j, v - i
-    low = values[i, j] * (1.0 - a) + values[i, j + 1] * a
-    high = values[i + 1, j] * (1.0 - a) + values[i + 1, j + 1] * a
-    return low * (1.0 - b) + high * b
 
 
 @kernel
@@ -196,7 +184,7 @@ def _look(
     bars: FloatArray,
 ) -> tuple[float, bool]:  # fmt: skip
     """(cost of being here after step k, whether something is touched or the ground left)."""
-    cost, edge = 0.0, _bilinear(tile.ground, tile, x, y)
+    cost, edge = 0.0, bilinear(tile.ground, tile, x, y)
     if edge < GROUND_SPARE:
         cost += LEAVE * (GROUND_SPARE - edge)
     if edge < GROUND_WISH:
@@ -207,7 +195,7 @@ def _look(
     for disc in range(3):
         ahead = robot.discs[disc]
         px, py = x + ahead * cosine, y + ahead * sine
-        gap = _bilinear(tile.free, tile, px, py) - reach
+        gap = bilinear(tile.free, tile, px, py) - reach
         if gap < SOLID_SPARE:
             touched = True
         if gap < SOLID_WISH:
