@@ -182,8 +182,8 @@ def motion_cost(motion: Motion, people: CrowdPaths, ground: Ground, weights: Flo
         )
         total += h * (rate + weights[rows.W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
     _, _, _, _, d = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
-    total += weights[rows.W_END] * d
-    return total
+    whole: float = total + weights[rows.W_END] * d
+    return whole
 
 
 @inlined

@@ -89,7 +89,8 @@ class GoalField(NamedTuple):
 def _is_on(field: GoalField, x: float, y: float) -> bool:
     ny, nx = field.distance.shape
     column, row = (x - field.x0) / field.cell, (y - field.y0) / field.cell
-    return nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
+    is_on: bool = nx >= 2 and ny >= 2 and 0.0 <= column <= nx - 1.0 and 0.0 <= row <= ny - 1.0
+    return is_on
 
 
 @kernel
