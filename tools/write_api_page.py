@@ -42,7 +42,7 @@ FUNCTIONS = {
 }
 """Functions below the top level that scripts use; those that a version does not have are left out."""
 
-TYPES = {
+TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "Runs and sessions": {
         "sidestep.api": ("Run", "Document", "DrivenEpisode"),
         "sidestep.simulation.session": ("Session",),
