@@ -45,15 +45,21 @@ def split_names(given: Sequence[str] | None, default: Sequence[str]) -> tuple[st
     return tuple(names) or tuple(default)
 
 
+def parse_size(size: str) -> tuple[int, int]:
+    """Width and height of ``WIDTHxHEIGHT``."""
+    width, _, height = size.partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
+    return int(width), int(height)
+
+
 def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettings:
     """Camera settings with the size WIDTHxHEIGHT and other changes."""
     from sidestep.types.sensors import merge_camera_settings
 
     if size is not None:
-        width, _, height = size.partition("x")
-        if not (width.isdigit() and height.isdigit()):
-            raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
-        changes |= {"width": int(width), "height": int(height)}
+        width, height = parse_size(size)
+        changes |= {"width": width, "height": height}
     return merge_camera_settings(own, changes, "--size")
 
 

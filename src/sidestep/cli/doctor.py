@@ -7,28 +7,18 @@ import platform
 import shutil
 import sys
 from dataclasses import asdict, dataclass
-from importlib.metadata import requires
+from importlib.metadata import distribution, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 import typer
+from packaging.requirements import Requirement
 
 from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, verb
 
 Status = Literal["ok", "missing", "failed"]
 """``missing``: optional and not installed. ``failed``: required and missing or wrong."""
-
-EXTRAS: dict[str, dict[str, str]] = {
-    "video": {"av": "av"},
-    "gl": {"moderngl": "moderngl"},
-    "export": {"rerun-sdk": "rerun", "mcap": "mcap", "mcap-ros2-support": "mcap_ros2"},
-    "onnx": {"onnxruntime": "onnxruntime"},
-    "learn": {"torch": "torch", "stable-baselines3": "stable_baselines3", "pettingzoo": "pettingzoo"},
-    "bench": {"pysocialforce": "pysocialforce", "jupedsim": "jupedsim", "ir-sim": "irsim", "pyrvo": "pyrvo"},
-    "ray": {"ray": "ray"},
-}
-"""Extra → distribution → module to look for."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +68,7 @@ def check_dependencies() -> list[Check]:
     for line in requires("sidestep") or []:
         if "extra ==" in line:
             continue
-        name = line.partition(";")[0].strip()
-        name = name[: next((i for i, c in enumerate(name) if not (c.isalnum() or c in "-_.")), len(name))]
+        name = Requirement(line).name
         version = installed_version(name)
         if version is None:
             checks.append(Check(name, "failed", "not installed", f"pip install '{line}'"))
@@ -88,13 +77,24 @@ def check_dependencies() -> list[Check]:
     return checks
 
 
+def _extras() -> dict[str, list[str]]:
+    """Extra → the distributions that it adds, as the package declares them; ``all`` and ``dev`` repeat the others."""
+    extras: dict[str, list[str]] = {}
+    for need in map(Requirement, requires("sidestep") or []):
+        for extra in distribution("sidestep").metadata.get_all("Provides-Extra") or []:
+            asked = need.marker is not None and need.marker.evaluate({"extra": extra})
+            if asked and not need.marker.evaluate({"extra": ""}):  # type: ignore[union-attr]
+                extras.setdefault(extra, []).append(need.name)
+    return {extra: names for extra, names in extras.items() if extra not in ("all", "dev")}
+
+
 def check_extras() -> list[Check]:
     """The optional extras, each with the command that installs it."""
     from sidestep.runs.provenance import installed_version
 
     checks = []
-    for extra, packages in EXTRAS.items():
-        missing = [name for name, module in packages.items() if find_spec(module) is None]
+    for extra, packages in _extras().items():
+        missing = [name for name in packages if installed_version(name) is None]
         if missing:
             checks.append(
                 Check(

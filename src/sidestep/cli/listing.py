@@ -96,11 +96,13 @@ def list_policies() -> list[dict[str, Any]]:
 
 
 def _policy_row(name: str, policy: Any) -> dict[str, Any]:
+    from sidestep.registry import declared
+
     return {
         "name": name,
         "needs": sorted(policy.needs),
-        "summary": printable(str(getattr(policy, "summary", "") or _first_line(policy))),
-        "citation": printable(str(getattr(policy, "citation", ""))),
+        "summary": printable(str(declared(policy, "summary") or _first_line(policy))),
+        "citation": printable(str(declared(policy, "citation"))),
     }
 
 
