@@ -1,4 +1,4 @@
-"""``sidestep list``: what there is."""
+"""``sidestep list``: suites, scenarios, policies and other registered names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of things that can be listed."""
 
     SUITES = "suites"
     SCENARIOS = "scenarios"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 @verb
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
-    suite: Annotated[str | None, typer.Option(help="Scenarios of this suite only: a name or a path.")] = None,
+    suite: Annotated[str | None, typer.Option(help="List only the scenarios of this suite (name or path).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List suites, scenarios, policies, robots, metrics, dataset formats or visual models."""
@@ -79,8 +79,8 @@ def _scenario_row(scenario: Scenario) -> dict[str, Any]:
 
 
 def list_policies() -> list[dict[str, Any]]:
-    """Name, needs, summary and citation of each policy; from its class, nothing is made. A plug-in that is broken is
-    listed with what is wrong with it."""
+    """Name, needs, summary and citation of each policy, read from its class. A broken plug-in is listed with its
+    error."""
     from sidestep import registry
 
     rows = []
@@ -96,11 +96,13 @@ def list_policies() -> list[dict[str, Any]]:
 
 
 def _policy_row(name: str, policy: Any) -> dict[str, Any]:
+    from sidestep.registry import declared
+
     return {
         "name": name,
         "needs": sorted(policy.needs),
-        "summary": printable(str(getattr(policy, "summary", "") or _first_line(policy))),
-        "citation": printable(str(getattr(policy, "citation", ""))),
+        "summary": printable(str(declared(policy, "summary") or _first_line(policy))),
+        "citation": printable(str(declared(policy, "citation"))),
     }
 
 
@@ -144,7 +146,7 @@ def list_metrics() -> list[dict[str, Any]]:
 
 
 def list_datasets() -> list[dict[str, Any]]:
-    """The file formats of recorded people that can be read."""
+    """The trajectory file formats that can be read."""
     from sidestep import registry
 
     loaders = [registry.load("datasets", name) for name in registry.names("datasets")]
@@ -152,7 +154,7 @@ def list_datasets() -> list[dict[str, Any]]:
 
 
 def list_visual_models() -> list[dict[str, Any]]:
-    """The interfaces that the policy `visual` knows by name."""
+    """The network interfaces that the policy `visual` knows by name."""
     from sidestep.policies.visual.model_files import model_rows
 
     return model_rows()

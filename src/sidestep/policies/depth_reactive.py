@@ -11,6 +11,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import arctan2, cos, hypot, tan
+from sidestep.interfaces import Policy
 from sidestep.policies.sampling.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
 from sidestep.types.base import FloatArray
@@ -38,7 +39,7 @@ DETOUR, HABIT = 1.5, 0.2
 """Cost of a direction that is blocked at once, and of a radian of change of mind, in radians off the route."""
 
 
-class DepthReactive:
+class DepthReactive(Policy):
     """A vector field histogram in the plane (after Borenstein, Koren, VFH, 1991; Ulrich, Borenstein, VFH+, 1998).
 
     Each column of the picture gives the nearest point above ground. For directions within the field of view: how far

@@ -6,6 +6,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
 from sidestep.policies.robot_agent import RobotAgent, check_guide, empty_observation
@@ -27,7 +28,7 @@ def _check(
         raise BadInput(f"policy 'orca': people_share must be at least 0, not {people_share!r}")
 
 
-class Orca:
+class Orca(Policy):
     """Optimal reciprocal collision avoidance on the way that the guide knows, walls included.
 
     Defaults as in SocNavBench's baseline: neighbours up to 50 m, 50 of them, horizon 5 s, radius × 1.05, people take no

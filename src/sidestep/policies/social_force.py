@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.kernels import layout
 from sidestep.kernels.social_force import make_social_force_scratch
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, push_apart
@@ -22,7 +23,7 @@ PREVIEW_S = 0.5
 changes it too little to turn the wheels by."""
 
 
-class SocialForce:
+class SocialForce(Policy):
     """Moussaïd's social force along the route, strengths as in SocNavBench's PedSim baseline: people 10, walls 3.
 
     Its desired force has the factor 1, (wish - v) / 1 s. Moussaïd's force acts along and across the relative velocity

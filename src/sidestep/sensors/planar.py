@@ -4,14 +4,21 @@ reports (all of them, or those in range, in view and not hidden).
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Any
+
 import numpy as np
 
 from sidestep.exact import cos, sin
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
 from sidestep.kernels.visibility import visible_people
+from sidestep.sensors.vehicles import outline_edges, vehicle_footprints
 from sidestep.types import LidarScan, Pedestrians
 from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.observation import seal
 from sidestep.types.sensors import LidarSettings, PedestrianSensing
 
 
@@ -102,3 +109,40 @@ class PedestrianDetector:
             mask,
         )
         return mask.astype(bool)
+
+
+class PlanarLidar(Sensor):
+    """The scenario's planar lidar: serves ``lidar``."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._lidar = Lidar(context.scenario.sensors.lidar, context.scene.segments)
+        self._footprints = vehicle_footprints(context)
+
+    def sense(self, view: SensorView) -> dict[str, Any]:
+        """A scan of this moment."""
+        pose = (view.robot.x, view.robot.y, view.robot.heading)
+        outlines = None
+        if self._footprints:
+            outlines = outline_edges(self._footprints, view.vehicles[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]])
+        return {"lidar": self._lidar.sense(view.agents, view.flags, pose, view.own, outlines)}
+
+
+class PedestrianSensor(Sensor):
+    """The scenario's pedestrian detector: serves ``pedestrians`` and ``history``, its last seconds."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        sensors, rules = context.scenario.sensors, context.scenario.rules
+        self._detector = PedestrianDetector(sensors.pedestrians, context.person_id, context.scene.segments)
+        looks = round(sensors.history_s / (rules.step_s * rules.control_every))
+        self._history: deque[Pedestrians] = deque(maxlen=max(1, looks))
+
+    def sense(self, view: SensorView) -> dict[str, Any]:
+        """Who is seen now, and who was seen when the policy was asked before, oldest first."""
+        people = self._detector.sense(view.agents, view.flags, (view.robot.x, view.robot.y, view.robot.heading))
+        if "history" not in self.context.needs:
+            return {"pedestrians": people}
+        seal(people)
+        self._history.append(people)
+        return {"pedestrians": people, "history": tuple(self._history)}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sidestep import exact
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.visibility import visible_people
 from sidestep.types.base import FloatArray, IntArray
@@ -76,6 +77,28 @@ class VehicleDetector:
             mask,
         )  # fmt: skip
         return np.flatnonzero(mask)
+
+
+def vehicle_footprints(context: SensorContext) -> list[Footprint]:
+    """The outlines of a scenario's vehicles, which come after the other robots."""
+    return [spec.footprint for spec in context.others[len(context.others) - len(context.scenario.traffic) :]]
+
+
+class VehicleSensor(Sensor):
+    """The scenario's vehicle detector: serves ``vehicles``."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._detector = VehicleDetector(
+            context.scenario.sensors.vehicles,
+            [place.kind for place in context.scenario.traffic],
+            vehicle_footprints(context),
+            context.scene.segments,
+        )
+
+    def sense(self, view: SensorView) -> dict[str, Vehicles]:
+        """What is seen now."""
+        return {"vehicles": self._detector.sense(view.vehicles, (view.robot.x, view.robot.y, view.robot.heading))}
 
 
 def _box(footprint: Footprint) -> tuple[tuple[float, float], tuple[float, float]]:

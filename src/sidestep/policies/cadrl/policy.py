@@ -10,6 +10,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import hypot
+from sidestep.interfaces import Policy
 from sidestep.policies.cadrl.lookahead import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS
 from sidestep.policies.cadrl.network import SHIPPED, choose, empty_work, farthest_visible, load_weights
 from sidestep.policies.robot_agent import Guide, check_guide, empty_observation, make_guide
@@ -61,7 +62,7 @@ class RouteInSight:
         return px, py
 
 
-class Cadrl:
+class Cadrl(Policy):
     """Of a fan of velocities the one with the largest reward in the next moment plus the value of where it leads.
 
     Others are expected to keep their velocity, averaged over two looks. The value network knows no walls: sub-goals

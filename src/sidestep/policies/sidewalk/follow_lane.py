@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep.exact import cos, hypot, sin
+from sidestep.interfaces import Policy
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.policies.sidewalk.lane_planner import PATH_STEP_S, LanePlanner
 from sidestep.types import Command, Observation, Pedestrians, RobotState, Task, Velocity
@@ -26,7 +27,7 @@ class LaneSettings(Model):
     """Time between two plans; in between, the command stays."""
 
 
-class FollowLane:
+class FollowLane(Policy):
     """The route along the sidewalk, round what stands on it, as if there were no people."""
 
     name = "follow_lane"
