@@ -116,7 +116,7 @@ def _texel_size(rays: Array) -> np.float32:
     return np.float32(1.0 / np.sqrt(rays[0] * rays[0] + rays[1] * rays[1] + rays[2] * rays[2]))
 
 
-@kernel
+@inlined
 def shade_sun(line: L.Line, light: Array, shadow: L.ShadowArrays, far: Array, sun: Array, shaded: Array) -> None:
     """``shaded``: what is left of ``sun`` after taking away what the shadow map says does not arrive: four comparisons
     a pixel, blended. A pixel is lit where the map is not higher; outside the map everything is. The more a surface
