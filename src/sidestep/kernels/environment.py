@@ -19,7 +19,7 @@ from sidestep.kernels.approx import sincos64
 from sidestep.kernels.dynamics import HOLONOMIC, ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import atomic_add, atomic_exchange, atomic_read, kernel, pause
 from sidestep.kernels.layout import FloatArray, IntArray, Scratch, WorldArrays, WorldBatch, float32, float64
-from sidestep.kernels.world import step_world, world_of
+from sidestep.kernels.world import step_world, walls_of, world_of
 
 # robot observation: goal (x, y), velocity (x, y), turn rate, radius, speed limit, share of the time used
 ROBOT_FEATURES = 8
@@ -196,9 +196,11 @@ def _step_environment(b: int, batch: WorldBatch, actions: ActionArrays, views: V
     world = world_of(batch.worlds, b)
     robots = world.robots.shape[0]
     people = world.routes.shape[0]
+    walls, replay = walls_of(batch.bank, world.scene_index[0]), batch.bank.replays[world.scene_index[1]]
     _begin(b, world, people, actions)
     for k in range(actions.every):
-        step_world(b, world, batch, scratch.before, scratch.orca, scratch.force)
+        step_world(batch.clock[b], world, walls, replay, scratch.before, scratch.orca, scratch.force)
+        batch.clock[b] += 1
         referee.judge_world(b, world, batch, robots)
         if _reward(b, world, people, k == actions.every - 1, actions) == 0:
             break

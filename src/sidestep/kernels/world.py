@@ -59,16 +59,14 @@ WALKING = (1 << at.MODEL_ORCA) | (1 << at.MODEL_HELBING) | (1 << at.MODEL_MOUSSA
 
 @kernel(forceinline=True)
 def step_world(
-    b: int, world: WorldArrays, batch: WorldBatch, before: FloatArray, orca_scratch: FloatArray,
+    step: int, world: WorldArrays, walls: Walls, replay: FloatArray, before: FloatArray, orca_scratch: FloatArray,
     force_scratch: FloatArray | None,
 ) -> None:  # fmt: skip
-    """Advance ``world``, number ``b`` of the batch, by one step: what episodes and learning environments both do.
+    """Advance one world from ``step`` to ``step + 1``: what episodes and learning environments both do.
 
     The parts of a ``Scratch`` are arguments because numba then leaves out what ``force_scratch`` is needed for where it
     is None: in worlds without social forces their kernels are neither compiled nor linked.
     """
-    step, walls = batch.clock[b], walls_of(batch.bank, world.scene_index[0])
-    replay = batch.bank.replays[world.scene_index[1]]
     agents, flags, robots = world.agents, world.flags, world.robots
     people = world.routes.shape[0]
     dt64 = world.rules[at.RULE_DT]
@@ -112,7 +110,6 @@ def step_world(
         mirror_robot(agents, people + r, robots[r])
         if world.body[r, at.COVER, 0] > 0.0:
             mirror_cover(agents, people + robots.shape[0], robots[r], world.body[r])
-    batch.clock[b] = step + 1
 
 
 @kernel
@@ -314,4 +311,7 @@ def step_worlds(first: int, last: int, batch: WorldBatch, scratch: Scratch) -> N
     """Advance worlds ``first … last - 1`` that are running by one step each."""
     for b in range(first, last):
         if batch.running[b] == 1:
-            step_world(b, world_of(batch.worlds, b), batch, scratch.before, scratch.orca, scratch.force)
+            world = world_of(batch.worlds, b)
+            walls, replay = walls_of(batch.bank, world.scene_index[0]), batch.bank.replays[world.scene_index[1]]
+            step_world(batch.clock[b], world, walls, replay, scratch.before, scratch.orca, scratch.force)
+            batch.clock[b] += 1
