@@ -59,6 +59,7 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m tools.write_metrics_page > docs/metrics.md
 	$(BIN)/python -m tools.scenario_schema
+	$(BIN)/python -m tools.write_api_page > docs/api.md
 
 site: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -4,8 +4,8 @@
 
 Each run of ``RUNS`` is one ``sidestep run`` into its own folder, so an interrupted call goes on where it was. Tables
 are written as Markdown files beside the runs, and from there between the marks ``<!-- begin NAME -->`` and
-``<!-- end NAME -->`` of the pages. ``docs/results.md`` lists the commands, how long they took and on what machine.
-Runs on recordings are left out, with their tables as they are, where the recordings are not installed.
+``<!-- end NAME -->`` of the pages. ``docs/results.md`` lists the commands, their times and the computer. If the
+recordings are not installed, runs on recordings are left out and their tables keep their contents.
 """
 
 from __future__ import annotations
@@ -73,6 +73,11 @@ PAGES = (
     "docs/suites/socnav.md",
     "docs/suites/sidewalk.md",
 )
+TABLES = (
+    "Tables: [`core`](suites/core.md#results), [`catalogue`](suites/catalogue.md), [`socnav`](suites/socnav.md), "
+    "[sidewalks](suites/sidewalk.md#summary). Each suite has a development split, on which policies may be tuned, and "
+    "a test split, on which nothing was tuned."
+)
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 SPLITS = ("dev", "test")
 Scores = dict[str, Any]
@@ -123,7 +128,7 @@ def fill_page(page: Path, tables: Path, images: Path = ROOT / "docs" / "images")
 def counts_table() -> str:
     """Scenarios of each suite by kind and setting, of the development and of the test split, and the length of the long
     routes."""
-    lines = ["| suite | kind | towns | drawn places |", "|---|---|---:|---:|"]
+    lines = ["| suite | kind | towns | hand-made places |", "|---|---|---:|---:|"]
     length = 0.0
     for suite in SUITES:
         scenarios = choose_options(load_suite(suite), {"split": "all"}).scenarios()
@@ -139,7 +144,9 @@ def counts_table() -> str:
             cells = [" + ".join(str(counts[kind, setting, split]) for split in SPLITS) for setting in SETTINGS]
             lines.append(f"| `{suite}` | {kind} | {' | '.join(cells)} |")
         length += sum(float(each.notes.get("length_m", 0.0)) for each in scenarios)
-    return "\n".join([*lines, "", f"Development + test split. The long ways have {length / 1000:.1f} km in all."])
+    return "\n".join(
+        [*lines, "", f"Development + test split. The long routes have a total length of {length / 1000:.1f} km."]
+    )
 
 
 def run_all(out: Path, names: list[str]) -> None:
@@ -256,7 +263,7 @@ def core_table(test: Scores, dev: Scores) -> str:
 
 
 def socnav_readme(dev: Scores, test: Scores, generated: Scores) -> str:
-    """The table of the README."""
+    """The table in the README."""
     head = [
         "policy", "the 33 (development)", "published", "held-out windows", "generated, 3 seeds", "contacts (the 33)",
         "path ÷ straight line", "time to goal (s)", "mean jerk (m/s³)", "planning (µs)",
@@ -385,10 +392,11 @@ def results_page(out: Path, have: dict[str, Scores]) -> str:
     described = ", ".join(f"{key}: {value}" for key, value in machine.items() if isinstance(value, str | int))
     return (
         "# How the results were made\n\n"
-        "`make results` runs every published table again and writes it into the README and these pages. "
-        "`make results` without the recordings leaves tables on recorded people as they are.\n\n"
+        "`make results` runs the episodes of every published table again and writes the tables into the README and "
+        "these pages. If the recordings are not installed, tables on recorded people keep their contents.\n\n"
+        f"{TABLES}\n\n"
         f"{_table(['run', 'command', 'people', 'episodes', 'time (s)'], rows)}\n\n"
-        f"In all {sum(seconds.values()) / 60:.0f} minutes with two workers. Machine: {described}.\n"
+        f"Total: {sum(seconds.values()) / 60:.0f} minutes with two workers. Computer: {described}.\n"
     )
 
 

@@ -19,6 +19,7 @@ from sidestep.version import __version__
 if TYPE_CHECKING:
     from sidestep.api import Run, load_record, load_run, make, run
     from sidestep.interfaces import Policy
+    from sidestep.simulation.check import check_policy
     from sidestep.types import (
         Drive,
         EpisodeRecord,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _HOME = {
     **dict.fromkeys(("Run", "load_record", "load_run", "make", "run"), "sidestep.api"),
     "Policy": "sidestep.interfaces",
+    "check_policy": "sidestep.simulation.check",
     **dict.fromkeys(
         (
             "Drive", "EpisodeRecord", "HolonomicVelocity", "Observation", "Position", "Scenario", "Task", "Velocity",
@@ -57,6 +59,7 @@ __all__ = [
     "Velocity",
     "Waypoints",
     "__version__",
+    "check_policy",
     "load_record",
     "load_run",
     "make",

@@ -17,7 +17,7 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput, UnknownName
-from sidestep.interfaces import Suite
+from sidestep.interfaces import Suite, describe_policy
 from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
@@ -326,32 +326,27 @@ def _sort_policies(given: Any) -> tuple[list[str], dict[str, Any]]:
 
 
 def _plan_of(label: str, policy: Any) -> PolicyPlan:
-    made = _made(policy)
-    registry.check_policy(made, label)
-    stated = str(getattr(made, "version", "") or "")
+    made = registry.as_policy(policy)
     return PolicyPlan(
         name=label,
-        settings=dict(getattr(made, "settings", None) or {}),
-        version=f"{stated} {_source_hash(made)}".strip(),
-        privileged=bool(getattr(made, "privileged", False)) or "future" in made.needs,
+        settings=dict(made.settings),
+        version=f"{made.version} {_source_hash(policy)}".strip(),
+        privileged=describe_policy(made).privileged,
     )
 
 
 def _source_hash(policy: Any) -> str:
     """Changes when the class's code does; empty where Python cannot see the code."""
     try:
-        return "source " + hashlib.sha256(inspect.getsource(type(policy)).encode()).hexdigest()[:16]
+        source = inspect.getsource(policy if isinstance(policy, type) else type(policy))
+        return "source " + hashlib.sha256(source.encode()).hexdigest()[:16]
     except (OSError, TypeError):
         return ""
 
 
-def _made(policy: Any) -> Any:
-    return policy() if isinstance(policy, type) else policy
-
-
 def _maker(objects: dict[str, Any]) -> Any:
     def make_policy(task: Any) -> Any:
-        return _made(objects[task.policy.name]) if task.policy.name in objects else None
+        return registry.as_policy(objects[task.policy.name]) if task.policy.name in objects else None
 
     return make_policy
 

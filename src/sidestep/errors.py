@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 LONGEST_TEXT = 2000
@@ -35,6 +36,20 @@ class UnknownName(BadInput):
     def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
         place = f"{where}: " if where else ""
         super().__init__(f"{place}unknown {kind} {name!r:.80}{did_you_mean(name[:80], known)}")
+
+
+@contextmanager
+def plug_in_errors(kind: str, name: str, bundled: Container[str], doing: str = "asked") -> Iterator[None]:
+    """What a plug-in raises becomes a ``BadInput`` that names it; our own errors, and those of what is ``bundled``,
+    pass as they are."""
+    try:
+        yield
+    except SidestepError:
+        raise
+    except Exception as error:
+        if name in bundled:
+            raise
+        raise BadInput(f"{kind} {name!r}, {doing}, failed: {describe_error(error)}{place_of(error)}") from error
 
 
 class RecordError(BadInput):
@@ -103,7 +118,7 @@ def place_of(error: BaseException) -> str:
 
 def short_traceback(error: BaseException, message: str) -> str:
     """The traceback of an error that a policy raised, from its own code on to ``message``, as Python prints it. Files
-    are named as seen from the working folder or by their last name: a record holds nobody's home folder."""
+    are named by their last names, installed ones from their package on: a record holds nobody's home folder."""
     if isinstance(error, GuestFailed):
         return error.traceback
     try:
@@ -125,7 +140,7 @@ def _is_policy(file: str) -> bool:
 
 
 def _without_folder(file: str) -> str:
-    for folder in (PACKAGE.parent, Path.cwd(), *(each for each in Path(file).parents if each.name in INSTALLED)):
+    for folder in (PACKAGE.parent, *(each for each in Path(file).parents if each.name in INSTALLED)):
         if Path(file).is_relative_to(folder):
             return Path(file).relative_to(folder).as_posix()
     return file if file.startswith("<") else Path(file).name

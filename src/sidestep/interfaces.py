@@ -1,47 +1,194 @@
-"""The protocols that collaborators meet: what a policy, a metric, a loader and a crowd model are."""
+"""The contracts that collaborators meet: what a policy, a sensor, a crowd model, a metric, a suite and a loader are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from sidestep.types.base import FloatArray
+import numpy as np
+
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
-from sidestep.types.observation import Observation, Pedestrians, RobotState, Task
-from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
+from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
+from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.result import EpisodeEnd, MetricResult
+from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import Scenario
 from sidestep.types.scene import CompiledScene
+from sidestep.types.sensors import CameraSettings
 from sidestep.types.tracks import Tracks
 
 
-@runtime_checkable
-class Policy(Protocol):
-    """Drives the robot. ``needs`` names what it gets to see (``sidestep.types.observation.NEEDS``).
+class Policy(ABC):
+    """Drives the robot. A policy writes ``needs``, :meth:`reset` and :meth:`act`; every other member is optional and
+    has a default here.
 
-    A policy may also have ``summary`` and ``citation`` strings, a ``settings`` mapping, which the record keeps, and
-    ``dynamics`` (``holonomic``, ``unicycle`` or ``bicycle``): how it wants to move where a scenario leaves that to it;
-    and ``camera`` (``CameraSettings``, some of its fields as a mapping, or a preset's name): the camera that it was
-    made for, laid over the scenario's.
+    A class need not derive from this one: wherever Sidestep takes a policy it takes any object that has ``needs``,
+    ``reset`` and ``act`` (``sidestep.registry.as_policy``). ``sidestep.simulation.check_policy`` tries a policy out.
 
-    A policy that sees what others of its suite do not (everybody, the map) says ``privileged = True``, and one that
-    needs the ``future`` is privileged anyway: the record keeps it, and tables never rank it with the others.
-
-    After ``act`` it may publish what it means to do, as attributes or properties, for records and viewers: ``plan``
-    (H, 2), world points that the robot means to pass ``plan_step_s``, 2 ``plan_step_s``, … from now; ``forecast``, ids
-    (M,) and positions (M, H, 2) of people at the same times. None, or whatever is not of that kind, is left out.
+    After ``act`` a policy may publish what it means to do, as attributes or properties, for records and viewers:
+    ``plan``, ``forecast`` and ``plan_step_s``. They are annotations: what has the wrong shape is left out, and nothing
+    of them is part of a record's digest.
     """
 
-    needs: ClassVar[frozenset[str]]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What the policy gets to see: names of ``sidestep.registry.known_needs()``. It gets that and nothing else."""
+    name: str = ""
+    """For tables and records; empty: the name of the class."""
+    summary: str = ""
+    """One line, for ``sidestep list policies``; empty: the first line of the class's docstring."""
+    citation: str = ""
+    """The publication to cite, for reports."""
+    version: str = ""
+    """Of the policy's own choosing; the record keeps it, before the hash of the policy's code."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """The settings in use, as plain data (text, numbers, lists, maps): the record keeps them."""
+    dynamics: ClassVar[str | None] = None
+    """``holonomic``, ``unicycle`` or ``bicycle``: how it wants to move where a scenario leaves that to the policy."""
+    camera: CameraSettings | Mapping[str, Any] | str | None = None
+    """The camera that it was made for, laid over the scenario's: settings, some of their fields, or a preset's name."""
+    privileged: ClassVar[bool] = False
+    """It sees what others of its suite do not (everybody, the map), so tables never rank it with them. A policy that
+    needs the ``future`` is privileged anyway."""
+    first_answer_s: float = 0.0
+    """Time for the first answer of an episode, s, where that is more than the run's limit."""
+    plan: Any = None
+    """(H, 2) world points, m, that the robot means to pass ``plan_step_s``, 2 ``plan_step_s``, … from now."""
+    forecast: Any = None
+    """Ids (M,) and positions (M, H, 2) of people at the same times, m."""
+    plan_step_s: float | None = None
+    """Time between two points of plans and forecasts, s; the same for a whole episode."""
 
+    @abstractmethod
     def reset(self, task: Task) -> None:
-        """A new episode begins."""
+        """A new episode begins. A policy that samples takes its random numbers from ``task.seed`` alone."""
 
+    @abstractmethod
     def act(self, observation: Observation) -> Command:
         """What to do until asked again."""
+
+    def end_episode(self, end: EpisodeEnd) -> None:  # noqa: B027
+        """The episode is over; ``end`` has ``outcome``, ``error`` and ``metrics`` (name → ``MetricResult``)."""
+
+    def check_reachable(self) -> None:  # noqa: B027
+        """Raise ``BadInput`` when something outside this process is missing, before a run is planned."""
+
+    def close(self) -> None:  # noqa: B027
+        """This object is not asked again: free what it holds."""
+
+
+def describe_policy(
+    policy: Policy,
+    name: str = "",
+    settings: Mapping[str, Any] | None = None,
+    version: str | None = None,
+    privileged: bool = False,
+) -> PolicyInfo:
+    """What a record says about a policy: under the given name and version, else its own; its own settings over those
+    that it was given; privileged if it says so, if the plan did, or if it gets the future."""
+    needs = tuple(sorted(str(need) for need in policy.needs))
+    return PolicyInfo(
+        name or policy.name or type(policy).__name__,
+        {**(settings or {}), **policy.settings},
+        needs,
+        str(policy.version) if version is None else version,
+        privileged or bool(policy.privileged) or not PRIVILEGED.isdisjoint(needs),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SensorContext:
+    """What a sensor of one robot is made for: one episode of a scenario."""
+
+    scene: CompiledScene
+    robot: RobotSpec
+    needs: frozenset[str]
+    """Of the sensor's needs those that the policy asked for."""
+    scenario: Scenario
+    person_id: IntArray  # (N,) everybody's number
+    others: tuple[RobotSpec, ...] = ()
+    """The other robots, then the vehicles."""
+    seed: int = 0
+    """For sensors with noise: the only randomness they may use."""
+
+
+@dataclass(eq=False)
+class SensorView:
+    """The world at one step. The arrays are the simulator's own (``kernels.layout``): read them, never write."""
+
+    step: int
+    time_s: float
+    robot: RobotState
+    agents: FloatArray  # (AGENT_ROWS, M) float32, one column per person, then per robot
+    flags: IntArray  # (FLAG_ROWS, M) int32
+    own: int
+    """The column of the robot that carries the sensor."""
+    others: FloatArray  # (K, 3) x, y, heading of the other robots and the vehicles
+    look: Callable[[], Pedestrians]
+    vehicles: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (V, ROBOT_ROWS) states of the vehicles
+
+    @cached_property
+    def everybody(self) -> Pedestrians:
+        """All people who are there, exactly."""
+        return self.look()
+
+
+class Sensor(ABC):
+    """Serves needs of policies. The table ``sensors`` of the registry maps a need to the class that serves it; a class
+    under several names is made once for all of them.
+
+    It is made for every episode as ``Class(context, **settings)`` with what the scenario says in ``sensors.extra``
+    under the need's name. What it returns reaches the policy as the field of the observation that has the need's name,
+    or else as ``observation.extra[need]``.
+    """
+
+    def __init__(self, context: SensorContext) -> None:
+        self.context = context
+
+    def watch(self, view: SensorView) -> None:  # noqa: B027
+        """Called at every simulation step, for sensors with a clock of their own."""
+
+    @abstractmethod
+    def sense(self, view: SensorView) -> Mapping[str, Any]:
+        """Called when the policy is asked: need → value for each of ``context.needs``. Arrays, numbers, text, and lists
+        and maps of those also reach policies in other processes."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdView:
+    """What a crowd model sees before a step: its own people who are there, and everybody else; m, s, world frame."""
+
+    time_s: float
+    step_s: float
+    id: IntArray  # (M,) the same number for the same person all episode long
+    position: FloatArray  # (M, 2) float64
+    velocity: FloatArray  # (M, 2)
+    goal: FloatArray  # (M, 2) the waypoint that each walks to; the simulator goes on to the next on arrival
+    wished_speed: FloatArray  # (M,) preferred speed; 0 for people without waypoints
+    max_speed: FloatArray  # (M,)
+    radius: FloatArray  # (M,)
+    group: IntArray  # (M,) walking group, -1 alone
+    others_position: FloatArray  # (K, 2) people of other parts; where these people see robots, robots and vehicles too
+    others_velocity: FloatArray  # (K, 2)
+    others_radius: FloatArray  # (K,)
+    walls: FloatArray  # (W, 4) x0, y0, x1, y1
+
+
+class CrowdModel(ABC):
+    """Moves the people of one crowd part, in Python. Made for every episode as ``Class(**parameters)``."""
+
+    def begin(self, generator: np.random.Generator) -> None:  # noqa: B027
+        """An episode begins; ``generator`` is the only randomness that a model may use."""
+
+    @abstractmethod
+    def velocities(self, view: CrowdView) -> FloatArray:
+        """(M, 2) velocities of the coming step, m/s. What exceeds ``max_speed`` is scaled down; walls are hard."""
 
 
 @runtime_checkable

@@ -1,8 +1,7 @@
 """Lazy tables: a name, and where the thing lives. Nothing is imported until it is asked for.
 
-Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.metrics``,
-``sidestep.suites``, ``sidestep.datasets``, ``sidestep.cameras``, ``sidestep.predictors``, ``sidestep.road_users``,
-``sidestep.drivers``, ``sidestep.looks``, ``sidestep.report_sections``) and touch none of our files.
+Outside packages add to the same tables through entry points (groups ``sidestep.policies``, ``sidestep.sensors`` and so
+on, one per kind) and touch none of our files.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,11 +18,13 @@ from types import ModuleType
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
-from sidestep.types.observation import NEEDS
+from sidestep.interfaces import Policy
+from sidestep.types import Command, EpisodeEnd, Observation, Task
+from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
-    "policies", "metrics", "suites", "datasets", "cameras", "predictors", "road_users", "drivers", "looks",
-    "report_sections",
+    "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
+    "road_users", "drivers", "looks", "report_sections",
 ]  # fmt: skip
 
 POLICIES: dict[str, str] = {
@@ -67,6 +68,50 @@ DATASETS: dict[str, str] = {
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
 
+SENSORS: dict[str, str] = {
+    "pedestrians": "sidestep.sensors.planar:PedestrianSensor",
+    "history": "sidestep.sensors.planar:PedestrianSensor",
+    "vehicles": "sidestep.sensors.vehicles:VehicleSensor",
+    "lidar": "sidestep.sensors.planar:PlanarLidar",
+    "points": "sidestep.render.lidar3d:Lidar3D",
+    "rgb": "sidestep.sensors.camera:CameraSensor",
+    "depth": "sidestep.sensors.camera:CameraSensor",
+    "semantic": "sidestep.sensors.camera:CameraSensor",
+}
+"""Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
+
+EVENTS: dict[str, str] = {
+    "obstructing": "sidestep.crowd.events.standing:obstructing",
+    "conversing": "sidestep.crowd.events.standing:conversing",
+    "queuing": "sidestep.crowd.events.standing:queuing",
+    "frontal": "sidestep.crowd.events.approaching:frontal",
+    "lateral": "sidestep.crowd.events.approaching:lateral",
+    "overtaking": "sidestep.crowd.events.approaching:overtaking",
+    "crossing": "sidestep.crowd.events.crossing:crossing",
+    "gesturing": "sidestep.crowd.events.right_of_way:gesturing",
+    "joining": "sidestep.crowd.events.standing:joining",
+    "leaving": "sidestep.crowd.events.standing:leaving",
+    "following": "sidestep.crowd.events.company:following",
+    "leading": "sidestep.crowd.events.company:leading",
+    "accompanying": "sidestep.crowd.events.company:accompanying",
+    "crowding": "sidestep.crowd.events.company:crowding",
+    "yielding": "sidestep.crowd.events.right_of_way:yielding",
+    "claiming": "sidestep.crowd.events.right_of_way:claiming",
+    "exiting": "sidestep.crowd.events.right_of_way:exiting",
+    "entering": "sidestep.crowd.events.right_of_way:entering",
+}
+"""Kind of an event → what writes its script: (event, setting, generator) → ``sidestep.crowd.events.Script``."""
+
+CROWD_MODELS: dict[str, str] = {
+    "orca": "sidestep.kernels.orca:orca_world",
+    "social_force_helbing": "sidestep.kernels.social_force_helbing:helbing_world",
+    "social_force_moussaid": "sidestep.kernels.social_force_moussaid:moussaid_world",
+    "replay": "sidestep.kernels.people:replay_people",
+    "static": "sidestep.kernels.layout:MODEL_NONE",
+    "script": "sidestep.kernels.layout:MODEL_SCRIPT",
+}
+"""Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
+
 PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
 PREDICTOR_NEEDS = frozenset({"map", "ego"})
 """What a predictor may name in ``needs``."""
@@ -101,10 +146,10 @@ def table(kind: Kind) -> dict[str, str]:
 
         known = dict(METRICS)
     else:
-        bundled = {
-            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS,
-            "predictors": PREDICTORS, "road_users": ROAD_USERS, "drivers": DRIVERS, "looks": LOOKS,
-            "report_sections": REPORT_SECTIONS,
+        bundled: dict[Kind, dict[str, str]] = {
+            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
+            "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
+            "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
         }  # fmt: skip
         known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
@@ -138,6 +183,9 @@ def kind_in_singular(kind: Kind) -> str:
         "suites": "suite",
         "datasets": "dataset format",
         "cameras": "camera",
+        "sensors": "sensor",
+        "events": "event",
+        "crowd_models": "crowd model",
         "predictors": "predictor",
         "road_users": "kind of road user",
         "drivers": "driver",
@@ -194,42 +242,137 @@ def is_guest(reference: str) -> bool:
     return reference not in POLICIES and not reference.startswith(REMOTE)
 
 
-def check_policy(policy: Any, reference: str) -> None:
-    """``BadInput`` unless the object is a policy whose needs are known."""
-    for method in ("reset", "act"):
-        if not callable(getattr(policy, method, None)):
-            raise BadInput(f"policy {reference!r} has no method {method!r}; a policy has `needs`, `reset` and `act`")
-    needs = getattr(policy, "needs", None)
-    if needs is None:
-        raise BadInput(
-            f"policy {reference!r} does not say what it `needs`, a set of names such as {{'goal', 'pedestrians'}}"
-        )
-    for need in needs:
-        if need not in NEEDS:
+def known_needs() -> frozenset[str]:
+    """Everything that a policy may name in ``needs``: what the task holds, and what sensors serve, plug-ins too."""
+    return TASK_NEEDS | frozenset(names("sensors"))
+
+
+def check_needs(needs: Iterable[str], policy: str) -> None:
+    """``BadInput`` unless every need of ``policy`` can be served."""
+    if isinstance(needs, str) or not isinstance(needs, Iterable):
+        raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
+    for need in sorted(str(need) for need in needs):
+        if need == "signals" and need not in names("sensors"):
+            raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
+        if need not in known_needs():
             raise BadInput(
-                f"policy {reference!r} needs {need!r}, which nobody provides{did_you_mean(str(need), NEEDS)}"
+                f"policy {policy!r} needs {need!r}, which nobody provides{did_you_mean(need, known_needs())}"
             )
 
 
-def make_policy(reference: str, settings: dict[str, Any] | None = None) -> Any:
+def declared(policy: Any, member: str) -> Any:
+    """An optional member of a policy's class or object, whether or not that derives from ``Policy``: its own, else the
+    default of ``Policy``."""
+    return getattr(policy, member, getattr(Policy, member))
+
+
+class AdaptedPolicy(Policy):
+    """An object that has ``needs``, ``reset`` and ``act`` without deriving from ``Policy``. What it says about itself
+    is read once, what it publishes whenever somebody looks."""
+
+    def __init__(self, wrapped: Any, reference: str) -> None:
+        for method in ("reset", "act"):
+            if not callable(getattr(wrapped, method, None)):
+                raise BadInput(
+                    f"policy {reference!r} has no method {method!r}; a policy has `needs`, `reset` and `act`"
+                )
+        needs = getattr(wrapped, "needs", None)
+        if needs is None:
+            raise BadInput(
+                f"policy {reference!r} does not say what it `needs`, a set of names such as {{'goal', 'pedestrians'}}"
+            )
+        check_needs(needs, reference)
+        self.wrapped = wrapped
+        self.needs = frozenset(needs)  # type: ignore[misc]  # of this object
+        self.name = str(declared(wrapped, "name") or type(wrapped).__name__)
+        self.version = str(declared(wrapped, "version") or "")
+        settings = declared(wrapped, "settings")
+        self.settings = dict(settings) if isinstance(settings, Mapping) else {}
+        for member in ("summary", "citation", "dynamics", "camera", "privileged", "first_answer_s"):
+            setattr(self, member, declared(wrapped, member))
+
+    @property
+    def plan(self) -> Any:
+        """As the object publishes it."""
+        return declared(self.wrapped, "plan")
+
+    @property
+    def forecast(self) -> Any:
+        """As the object publishes it."""
+        return declared(self.wrapped, "forecast")
+
+    @property
+    def plan_step_s(self) -> Any:  # type: ignore[override]
+        """As the object publishes it."""
+        return declared(self.wrapped, "plan_step_s")
+
+    def reset(self, task: Task) -> None:
+        """Ask the object."""
+        self.wrapped.reset(task)
+
+    def act(self, observation: Observation) -> Command:
+        """Ask the object."""
+        command: Command = self.wrapped.act(observation)
+        return command
+
+    def end_episode(self, end: EpisodeEnd) -> None:
+        """Tell the object, if it has a method for it."""
+        self._tell("end_episode", end)
+
+    def check_reachable(self) -> None:
+        """Ask the object, if it has a method for it."""
+        self._tell("check_reachable")
+
+    def close(self) -> None:
+        """Tell the object, if it has a method for it."""
+        self._tell("close")
+
+    def _tell(self, method: str, *arguments: Any) -> None:
+        if callable(found := getattr(self.wrapped, method, None)):
+            found(*arguments)
+
+
+def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
+    """A policy from whatever stands for one: a name or reference (:func:`make_policy`), a class or function that makes
+    one (with ``settings`` as keyword arguments), a ``Policy``, or any object with ``needs``, ``reset`` and ``act``.
+    ``BadInput`` if it is none, or if it needs what nobody provides."""
+    if isinstance(policy, str):
+        made, reference = make_policy(policy, settings), policy
+    elif isinstance(policy, type) or (callable(policy) and not hasattr(policy, "act")):
+        reference = getattr(policy, "__name__", type(policy).__name__)
+        made = _maker(policy, settings, reference)()
+    elif settings:
+        raise BadInput(f"policy {policy!r:.80} is made already; give its settings to its class")
+    else:
+        reference = type(policy).__name__
+        made = policy if isinstance(policy, Policy) else AdaptedPolicy(policy, reference)
+    check_needs(made.needs, reference)
+    return made
+
+
+def make_policy(reference: str, settings: Mapping[str, Any] | None = None) -> Policy:
     """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class`` or
     ``remote:ADDRESS``."""
     return policy_maker(reference, settings)()
 
 
-def policy_maker(reference: str, settings: dict[str, Any] | None = None) -> Callable[[], Any]:
+def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> Callable[[], Policy]:
     """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
         factory = partial(import_attribute("sidestep.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
+    return _maker(factory, settings, reference)
 
-    def make() -> Any:
+
+def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, reference: str) -> Callable[[], Policy]:
+    def make() -> Policy:
         try:
-            return factory(**(settings or {}))
+            made = factory(**(settings or {}))
         except TypeError as error:
             why = f"{error}{place_of(error)}"  # no place: the policy's own code was never entered
             raise BadInput(f"policy {reference!r} does not take these settings {settings or {}}: {why}") from error
+        return made if isinstance(made, Policy) else AdaptedPolicy(made, reference)
 
     return make
 

@@ -151,7 +151,7 @@ def test_a_truncated_record_is_told(run: Path, call: Call) -> None:
     assert "alone__seed0.parquet: truncated" in result.stderr
     assert "run the episode again" in result.stderr
     scored = call("score", run, "--json")
-    assert "left out" in scored.stderr
+    assert "not scored" in scored.stderr
     assert document(scored)["policies"]["straight"]["episodes"] == 5
 
 

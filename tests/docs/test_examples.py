@@ -20,6 +20,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import isabstract
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ from sidestep.types import Outcome, RobotSpec, Scenario, SceneSpec
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 WITH_EXAMPLES = {
-    "docs/extending.md": 13,
+    "docs/extending.md": 19,
     "docs/scenarios.md": 6,
     "docs/datasets.md": 2,
     "docs/scenes.md": 2,
@@ -44,7 +45,8 @@ WITH_EXAMPLES = {
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,
     "docs/suites/socnav_reactivity.md": 3,
-    "README.md": 1,
+    "README.md": 2,
+    "docs/index.md": 2,
 }
 """Page → how many examples it has at least."""
 
@@ -125,7 +127,11 @@ def test_examples_of(page: str, folder: Path) -> None:
 def run_python(path: Path, place: str) -> None:
     """Execute the block; a policy that it defines also has to get through an episode without an error."""
     for thing in runpy.run_path(str(path), run_name="__main__").values():
-        if isinstance(thing, type) and all(hasattr(thing, name) for name in ("needs", "reset", "act")):
+        if (
+            isinstance(thing, type)
+            and not isabstract(thing)
+            and all(hasattr(thing, name) for name in ("needs", "reset", "act"))
+        ):
             record = run_episode(Scenario.parse(CROSSING, place), thing())
             assert record.outcome is not Outcome.POLICY_ERROR, f"{place}: {record.error}"
             assert record.steps > 0
@@ -171,11 +177,13 @@ def check_plugin(folder: Path, example: Example) -> None:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package.name}\nVersion: 0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     registry.table.cache_clear()
-    for kind in ("policies", "metrics", "suites", "datasets"):
+    for kind in ("policies", "metrics", "suites", "datasets", "sensors", "events", "crowd_models"):
         for name in groups[f"sidestep.{kind}"]:
             thing = registry.load(kind, name)
-            assert thing.__class__.__module__.startswith(package.name) or kind in ("policies", "metrics")
-            assert kind == "policies" or thing.name == name, f"{example.place}: {thing.name!r} is announced as {name!r}"
+            if kind in ("metrics", "suites", "datasets"):
+                assert thing.name == name, f"{example.place}: {thing.name!r} is announced as {name!r}"
+            else:
+                assert thing.__module__.startswith(package.name), f"{example.place}: {name!r} is not of this page"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

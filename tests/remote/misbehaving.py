@@ -236,7 +236,7 @@ class Lies(Drives):
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
         Lies.asked += 1
-        return frozenset({"goal"}) if Lies.asked < 3 else frozenset({"goal", "future", "pedestrians", "map"})
+        return frozenset({"goal"}) if Lies.asked < 2 else frozenset({"goal", "future", "pedestrians", "map"})
 
     def misbehave(self, observation: Any) -> Any:
         assert self.needs > {"goal"}

@@ -14,9 +14,12 @@ from sidestep import registry
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.kernels import layout
-from sidestep.metrics.pedestrians import minimum_vehicle_distance
+from sidestep.metrics.pedestrians import MINIMUM_VEHICLE_DISTANCE
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.records import load_record, save_record
+from sidestep.remote.client import observation_of
+from sidestep.remote.guest_messages import ObservationReceiver, ObservationSender
+from sidestep.remote.messages import observation_message
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import RecordView
 from sidestep.report.cameras import other_robots
@@ -85,7 +88,7 @@ def test_a_robot_passes_close_to_a_parked_car() -> None:
     """0.3 m of robot, then 0.2 m of air, then the side of the car at y = 0.5."""
     record = run_episode(road([{"kind": "car", "start": [4, 1.4, 0]}]), Straight())
     assert record.outcome is Outcome.SUCCESS
-    assert minimum_vehicle_distance(record).value == pytest.approx(0.2, abs=1e-6)
+    assert MINIMUM_VEHICLE_DISTANCE(record).value == pytest.approx(0.2, abs=1e-6)
 
 
 def test_a_car_that_does_not_yield_hits_who_stands() -> None:
@@ -234,6 +237,18 @@ def test_a_policy_sees_boxes_and_outlines() -> None:
     assert not seen.vehicles.position.flags.writeable
 
 
+def test_policies_elsewhere_see_the_same_boxes() -> None:
+    seen = watch(road([ACROSS]))
+    again = ObservationReceiver().observation(ObservationSender().message(seen)).vehicles
+    told = observation_of(observation_message(seen, binary=False)).vehicles
+    assert again is not None
+    assert seen.vehicles is not None
+    assert again.kind == seen.vehicles.kind == tuple(told.kind)
+    for name in ("id", "position", "velocity", "heading", "length", "width"):
+        assert np.array_equal(getattr(again, name), getattr(seen.vehicles, name))
+        assert np.array_equal(getattr(told, name), getattr(seen.vehicles, name))
+
+
 def test_the_detector_has_a_range_and_walls_hide_vehicles() -> None:
     far = {"kind": "van", "start": [40, 0, 0]}
     near = watch(road([ACROSS, far], sensors={"vehicles": {"range_m": 20}})).vehicles
@@ -257,6 +272,28 @@ def test_the_lidar_of_a_record_is_that_of_the_episode() -> None:
     for seen, scan in zip(policy.seen, lidar_scans(record, np.arange(record.steps)), strict=True):
         assert seen.lidar is not None
         assert np.array_equal(seen.lidar.ranges, scan.ranges)
+
+
+def test_a_scanner_hits_vehicles() -> None:
+    """One channel at bumper height, straight ahead: the side of the car is 4.1 m away."""
+
+    class Scanning(Watcher):
+        needs: ClassVar[frozenset[str]] = frozenset({"points"})
+
+    policy = Scanning()
+    scanner = {
+        "channels": 1,
+        "elevation_min": 0,
+        "elevation_max": 0,
+        "rays": 9,
+        "angle_min": -0.1,
+        "field_of_view": 0.2,
+    }
+    sensors = {"lidar3d": {**scanner, "mount": [0, 0, 0.6]}}
+    run_episode(road([ACROSS], sensors=sensors, rules={"time_limit_s": 0.2}), policy, act_limit_s=None)
+    points = policy.seen[0].points
+    assert points is not None
+    assert points.ranges[0, 4] == pytest.approx(4.1, abs=0.1)
 
 
 def test_cameras_draw_vehicles_as_vehicles() -> None:
@@ -299,14 +336,14 @@ def test_bodies_by_hand() -> None:
 )
 def test_mistakes_in_traffic_are_named(vehicle: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInput, match=words):
-        run_episode(road([vehicle]), Stop())
+        build_world(road([vehicle]), 0)
 
 
 def test_unknown_names_get_the_nearest() -> None:
     with pytest.raises(UnknownName, match="bicycle"):
         build_world(road([{"kind": "bycicle", "start": [5, 5, 0]}]), 0)
     with pytest.raises(UnknownName, match="follow_path"):
-        run_episode(road([{"kind": "car", "path": [[5, 5], [9, 5]], "driver": "folow_path"}]), Stop())
+        build_world(road([{"kind": "car", "path": [[5, 5], [9, 5]], "driver": "folow_path"}]), 0)
     spec = load_vehicle("car").model_copy(update={"look": "carr"})
     with pytest.raises(UnknownName, match="car"):
         build_world(road([{"kind": "car", "start": [5, 5, 0], "spec": spec.model_dump()}]), 0)

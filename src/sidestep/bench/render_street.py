@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sidestep.render.mesh import Material, Mesh, Model, Scene3D, Semantic, join_meshes
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.render.mesh import Material, Mesh, Model, Scene3D, Semantic, join_meshes, vertex_normals
+from sidestep.types.base import FloatArray
 
+Point = tuple[float, float, float]
 LENGTH, ROAD, WALK = 120.0, 4.0, 5.0  # m: of the street, half the road, width of a sidewalk
 KERB = 0.14  # m
 STOREY, BAY = 3.2, 3.0  # m between windows
@@ -29,41 +31,27 @@ class Builder:
         self.meshes: list[Mesh] = []
         self.ids: list[int] = []
 
-    def add(self, points: FloatArray, faces: IntArray, uv: FloatArray, name: str, semantic: int, number: int) -> None:
+    def add(self, points: ArrayLike, faces: ArrayLike, uv: ArrayLike, name: str, semantic: int, number: int) -> None:
         """Flat-shaded: the faces in one plane share corners, so give one plane at a time, or accept soft edges."""
         points, faces = np.asarray(points, float), np.asarray(faces)
-        corners = points[faces]
-        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        total = np.zeros_like(points)
-        for k in range(3):
-            np.add.at(total, faces[:, k], normal)
-        total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
-        self.meshes.append(
-            Mesh(
-                points.astype(np.float32),
-                faces.astype(np.int32),
-                total.astype(np.float32),
-                np.asarray(uv, np.float32),
-                np.full(len(faces), self.names[name], np.int32),
-                np.full(len(faces), semantic, np.uint8),
-            )
-        )
+        normals, material = vertex_normals(points, faces), np.full(len(faces), self.names[name])
+        self.meshes.append(Mesh(points, faces, normals, np.asarray(uv), material, np.full(len(faces), semantic)))
         self.ids += [number] * len(faces)
 
-    def quad(self, corners: FloatArray, name: str, semantic: int, number: int = 0) -> None:
+    def quad(self, corners: ArrayLike, name: str, semantic: int, number: int = 0) -> None:
         """Four corners, counter-clockwise from outside; the picture runs along the first edge."""
         corners = np.asarray(corners, float)
         width, height = np.linalg.norm(corners[1] - corners[0]), np.linalg.norm(corners[3] - corners[0])
         uv = np.array([[0, 0], [width, 0], [width, height], [0, height]]) + corners[0, :2].sum()
         self.add(corners, np.array([[0, 1, 2], [0, 2, 3]]), uv, name, semantic, number)
 
-    def box(self, low: FloatArray, high: FloatArray, name: str, semantic: int, number: int = 0, top: str = "") -> None:
+    def box(self, low: Point, high: Point, name: str, semantic: int, number: int = 0, top: str = "") -> None:
         """Sides and top of a box; it stands on something."""
         x0, y0, z0 = low
         x1, y1, z1 = high
         for a, b in (((x0, y0), (x1, y0)), ((x1, y0), (x1, y1)), ((x1, y1), (x0, y1)), ((x0, y1), (x0, y0))):
-            self.quad(np.array([[*a, z0], [*b, z0], [*b, z1], [*a, z1]]), name, semantic, number)
-        self.quad(np.array([[x0, y0, z1], [x1, y0, z1], [x1, y1, z1], [x0, y1, z1]]), top or name, semantic, number)
+            self.quad([[*a, z0], [*b, z0], [*b, z1], [*a, z1]], name, semantic, number)
+        self.quad([[x0, y0, z1], [x1, y0, z1], [x1, y1, z1], [x0, y1, z1]], top or name, semantic, number)
 
     def post(
         self, x: float, y: float, z: float, height: float, radius: float, name: str, semantic: int, number: int
@@ -73,7 +61,7 @@ class Builder:
         ring = np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle)], axis=1)
         for k in range(6):
             a, b = ring[k], ring[(k + 1) % 6]
-            self.quad(np.array([[*a, z], [*b, z], [*b, z + height], [*a, z + height]]), name, semantic, number)
+            self.quad([[*a, z], [*b, z], [*b, z + height], [*a, z + height]], name, semantic, number)
 
     def ball(self, centre: FloatArray, radius: float, name: str, semantic: int, number: int) -> None:
         """A rough ball for a tree's crown."""
@@ -133,29 +121,25 @@ def make_street(models: tuple[Model, ...] = (), seed: int = 0) -> Scene3D:
 def _ground(street: Builder) -> None:
     x0, x1 = -12.0, LENGTH + 12.0
     for a in np.arange(x0, x1, 12.0):
-        street.quad(
-            np.array([[a, -ROAD, 0], [a + 12, -ROAD, 0], [a + 12, ROAD, 0], [a, ROAD, 0]]), "asphalt", Semantic.ROAD
-        )
+        street.quad([[a, -ROAD, 0], [a + 12, -ROAD, 0], [a + 12, ROAD, 0], [a, ROAD, 0]], "asphalt", Semantic.ROAD)
         for side in (-1, 1):
             near, far = side * (ROAD + 0.2), side * (ROAD + WALK + 0.5)
             low, high = min(near, far), max(near, far)
-            corners = np.array([[a, low, KERB], [a + 12, low, KERB], [a + 12, high, KERB], [a, high, KERB]])
+            corners = [[a, low, KERB], [a + 12, low, KERB], [a + 12, high, KERB], [a, high, KERB]]
             street.quad(corners, "paving", Semantic.SIDEWALK)
     for side in (-1, 1):
         low, high = sorted((side * ROAD, side * (ROAD + 0.2)))
-        street.box(np.array([x0, low, 0.0]), np.array([x1, high, KERB + 0.01]), "kerb", Semantic.KERB)
+        street.box((x0, low, 0.0), (x1, high, KERB + 0.01), "kerb", Semantic.KERB)
     for a in np.arange(0.0, LENGTH, 4.0):
         street.quad(
-            np.array([[a, -0.08, 0.006], [a + 2, -0.08, 0.006], [a + 2, 0.08, 0.006], [a, 0.08, 0.006]]),
+            [[a, -0.08, 0.006], [a + 2, -0.08, 0.006], [a + 2, 0.08, 0.006], [a, 0.08, 0.006]],
             "paint",
             Semantic.LANE_MARKING,
         )
     for k in range(8):
         y = -ROAD + 0.25 + k
         street.quad(
-            np.array([[30, y, 0.008], [33, y, 0.008], [33, y + 0.5, 0.008], [30, y + 0.5, 0.008]]),
-            "paint",
-            Semantic.CROSSWALK,
+            [[30, y, 0.008], [33, y, 0.008], [33, y + 0.5, 0.008], [30, y + 0.5, 0.008]], "paint", Semantic.CROSSWALK
         )
 
 
@@ -164,17 +148,10 @@ def _house(
 ) -> None:
     front = side * (ROAD + WALK)
     low, high = sorted((front, side * (ROAD + WALK + 10.0)))
+    street.box((x, low, 0.0), (x + width, high, height), f"facade {look}", Semantic.BUILDING, number, top="roof")
     street.box(
-        np.array([x, low, 0.0]),
-        np.array([x + width, high, height]),
-        f"facade {look}",
-        Semantic.BUILDING,
-        number,
-        top="roof",
-    )
-    street.box(
-        np.array([x - 0.05, low - 0.12, height]),
-        np.array([x + width + 0.05, high + 0.12, height + 0.3]),
+        (x - 0.05, low - 0.12, height),
+        (x + width + 0.05, high + 0.12, height + 0.3),
         "frame",
         Semantic.BUILDING,
         number,
@@ -206,16 +183,16 @@ def _pane(
     street: Builder, a: float, b: float, z0: float, z1: float, y: float, side: int, name: str, kind: int, number: int
 ) -> None:
     if side > 0:  # looks along -y
-        corners = np.array([[a, y, z0], [b, y, z0], [b, y, z1], [a, y, z1]])
+        corners = [[a, y, z0], [b, y, z0], [b, y, z1], [a, y, z1]]
     else:
-        corners = np.array([[b, y, z0], [a, y, z0], [a, y, z1], [b, y, z1]])
+        corners = [[b, y, z0], [a, y, z0], [a, y, z1], [b, y, z1]]
     street.quad(corners, name, kind, number)
 
 
 def _lamp_post(street: Builder, x: float, y: float, number: int) -> None:
     street.post(x, y, KERB, 4.4, 0.06, "pole", Semantic.POLE, number)
     street.post(x, y, 4.5, 0.32, 0.17, "lamp", Semantic.POLE, number)
-    street.box(np.array([x - 0.22, y - 0.22, 4.82]), np.array([x + 0.22, y + 0.22, 4.9]), "pole", Semantic.POLE, number)
+    street.box((x - 0.22, y - 0.22, 4.82), (x + 0.22, y + 0.22, 4.9), "pole", Semantic.POLE, number)
 
 
 def _tree(street: Builder, x: float, y: float, number: int, rng: np.random.Generator) -> None:
@@ -232,25 +209,16 @@ def _tree(street: Builder, x: float, y: float, number: int, rng: np.random.Gener
 
 
 def _bench(street: Builder, x: float, y: float, number: int) -> None:
-    street.box(np.array([x, y - 0.2, 0.52]), np.array([x + 1.6, y + 0.2, 0.58]), "wood", Semantic.FURNITURE, number)
+    street.box((x, y - 0.2, 0.52), (x + 1.6, y + 0.2, 0.58), "wood", Semantic.FURNITURE, number)
     for a in (x + 0.1, x + 1.4):
-        street.box(
-            np.array([a, y - 0.18, KERB]), np.array([a + 0.08, y + 0.18, 0.52]), "pole", Semantic.FURNITURE, number
-        )
+        street.box((a, y - 0.18, KERB), (a + 0.08, y + 0.18, 0.52), "pole", Semantic.FURNITURE, number)
 
 
 def _car(street: Builder, x: float, y: float, name: str, number: int) -> None:
-    street.box(np.array([x, y - 0.85, 0.3]), np.array([x + 4.2, y + 0.85, 0.85]), name, Semantic.VEHICLE, number)
-    street.box(
-        np.array([x + 0.9, y - 0.75, 0.85]),
-        np.array([x + 3.4, y + 0.75, 1.35]),
-        "glass",
-        Semantic.VEHICLE,
-        number,
-        top=name,
-    )
+    street.box((x, y - 0.85, 0.3), (x + 4.2, y + 0.85, 0.85), name, Semantic.VEHICLE, number)
+    street.box((x + 0.9, y - 0.75, 0.85), (x + 3.4, y + 0.75, 1.35), "glass", Semantic.VEHICLE, number, top=name)
     for a in (x + 0.5, x + 3.1):
-        street.box(np.array([a, y - 0.87, 0.0]), np.array([a + 0.6, y + 0.87, 0.6]), "tyre", Semantic.VEHICLE, number)
+        street.box((a, y - 0.87, 0.0), (a + 0.6, y + 0.87, 0.6), "tyre", Semantic.VEHICLE, number)
 
 
 def _materials(rng: np.random.Generator) -> list[Material]:

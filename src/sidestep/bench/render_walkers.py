@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep.render.mesh import Mesh, Model, Semantic
 from sidestep.render.packing import PackedInstances
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 
 # parent, slot, from, to (m, rest pose facing +x), radii
 _BONES: tuple[tuple[int, int, tuple[float, float, float], tuple[float, float, float], float, float], ...] = (
@@ -36,17 +36,14 @@ BONES = len(_BONES)
 
 def make_walker() -> Model:
     """1536, 384 and 96 triangles."""
-    meshes, hangs, weights = [], [], []
-    for sides, rings in LEVELS:
-        mesh, hang = _body(sides, rings)
-        meshes.append(mesh)
-        hangs.append(np.stack([hang, hang], axis=1).astype(np.int32))
-        weights.append(np.tile(np.array([1.0, 0.0], np.float32), (len(hang), 1)))
-    return Model(tuple(meshes), tuple(hangs), tuple(weights), BONES, SLOTS, 1.76, 0.8)
+    meshes, bones = zip(*(_body(sides, rings) for sides, rings in LEVELS), strict=True)
+    pairs = tuple(np.stack([one, one], axis=1).astype(np.int32) for one in bones)
+    weights = tuple(np.tile(np.array([1.0, 0.0], np.float32), (len(one), 1)) for one in bones)
+    return Model(meshes, pairs, weights, BONES, SLOTS, 1.76, 0.8)
 
 
 def _body(sides: int, rings: int) -> tuple[Mesh, FloatArray]:
-    vertices, normals, faces, slots, hangs = [], [], [], [], []
+    vertices, normals, faces, slots, indices = [], [], [], [], []
     start = 0
     for bone, (_, slot, begin, end, r0, r1) in enumerate(_BONES):
         points, outward, local = _limb(np.array(begin, float), np.array(end, float), r0, r1, sides, rings)
@@ -54,23 +51,16 @@ def _body(sides: int, rings: int) -> tuple[Mesh, FloatArray]:
         normals.append(outward)
         faces.append(local + start)
         slots += [slot] * len(local)
-        hangs += [bone] * len(points)
+        indices += [bone] * len(points)
         start += len(points)
-    count = sum(map(len, faces))
-    mesh = Mesh(
-        np.concatenate(vertices).astype(np.float32),
-        np.concatenate(faces).astype(np.int32),
-        np.concatenate(normals).astype(np.float32),
-        np.zeros((start, 2), np.float32),
-        np.array(slots, np.int32),
-        np.full(count, Semantic.PERSON, np.uint8),
-    )
-    return mesh, np.array(hangs)
+    points, triangles, outward = np.concatenate(vertices), np.concatenate(faces), np.concatenate(normals)
+    semantic = np.full(len(triangles), Semantic.PERSON)
+    return Mesh(points, triangles, outward, np.zeros((start, 2)), np.array(slots), semantic), np.array(indices)
 
 
 def _limb(
     a: FloatArray, b: FloatArray, r0: float, r1: float, sides: int, rings: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """A closed, tapered limb: 2 · sides · rings triangles."""
     along = (b - a) / np.linalg.norm(b - a)
     side = np.cross(along, [1.0, 0.0, 0.0] if abs(along[0]) < 0.9 else [0.0, 1.0, 0.0])
@@ -150,8 +140,8 @@ class Walkers:
 
     def at(self, time_s: float) -> PackedInstances:
         """Everyone at a time."""
-        way = np.where(self._heading == 0.0, 1.0, -1.0) * self._speed * time_s
-        x = 4.0 + (self._x - 4.0 + way) % 42.0
+        distance = np.where(self._heading == 0.0, 1.0, -1.0) * self._speed * time_s
+        x = 4.0 + (self._x - 4.0 + distance) % 42.0
         phase = self._phase + 2 * math.pi * self._speed * time_s / 1.4
         bones = walk_bones(x, self._y, self._heading, phase, self._ground)
         return PackedInstances(np.zeros(len(x), np.int32), bones, self._colours, self._ids)

@@ -1,9 +1,7 @@
-"""The command line: one file per verb. Verbs import what they need when they run, so that ``--help`` is
-quick.
+"""The command line: one file per command. Commands import what they need when they run, so that ``--help`` is fast.
 
 Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 3 interrupted and resumable. With ``--json``
-exactly one JSON document goes to stdout; everything else (progress, warnings, what a policy prints) goes to
-stderr.
+exactly one JSON document goes to stdout; everything else (progress, warnings, output of policies) goes to stderr.
 """
 
 from sidestep.cli.app import app

@@ -1,4 +1,4 @@
-"""The application: every verb under its name."""
+"""The command-line application with all of its commands."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ from sidestep.version import __version__
 
 app = typer.Typer(
     name="sidestep",
-    help="One open benchmark for every machine that moves among people.",
+    help="An open benchmark for robots and vehicles that move among people.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -43,10 +42,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """One open benchmark for every machine that moves among people."""
+    """An open benchmark for robots and vehicles that move among people."""
 
 
 app.command("list")(listing.list_)

@@ -1,4 +1,4 @@
-"""``sidestep bench``: how fast it is here."""
+"""``sidestep bench``: measure the speed on this computer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 
 @verb
 def bench(
-    suite: Annotated[str, typer.Option(help="Which figures to measure.")] = "core",
-    repeats: Annotated[int, typer.Option(min=1, help="Measurements of each figure.")] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="A few figures, shortly: too noisy to quote.")] = False,
-    only: Annotated[str | None, typer.Option(help="Only figures whose id matches this pattern.")] = None,
+    suite: Annotated[str, typer.Option(help="Group of figures to measure.")] = "core",
+    repeats: Annotated[int, typer.Option(min=1, help="Number of measurements per figure.")] = 5,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Quick mode: fewer cases, shorter runs. Too noisy to quote.")
+    ] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Measure only figures whose id matches this pattern, such as 'orca/*'.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the speed on this machine, next to other simulators where they are installed."""
+    """Measure the speed of the simulator, and of other simulators where they are installed."""
     from sidestep.bench import bench_table, run_bench
     from sidestep.progress import progress_bar
 

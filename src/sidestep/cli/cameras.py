@@ -1,6 +1,4 @@
-"""What the verbs that draw share: the option ``--renderer``, lists of cameras and pictures, sizes, and the films of a
-run.
-"""
+"""Shared by the commands that draw: the option ``--renderer``, lists of cameras and pictures, sizes, films of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _choose(kind: str | None) -> str | None:
-    """Tell everything that opens a renderer, in this process and those it starts."""
+    """Set the renderer for this process and the processes it starts."""
     if kind is not None:
         os.environ["SIDESTEP_RENDERER"] = kind
     return kind
@@ -31,20 +29,28 @@ RendererChoice = Annotated[
     typer.Option(
         "--renderer",
         callback=_choose,
-        help="What draws: cpu, gl (OpenGL), or auto (gl with a graphics card). Default $SIDESTEP_RENDERER or cpu.",
+        help="Renderer: cpu, gl (OpenGL), or auto (gl with a graphics card). Default: $SIDESTEP_RENDERER, or cpu.",
     ),
 ]
 
 
 RUN_CAMERAS = ("chase", "top")
-"""What a run films by default: what happens near the robot, and where on its way."""
+"""Default cameras of a run's films: the surroundings of the robot, and its position on the map."""
 RUN_SIZE = (480, 360)
 
 
 def split_names(given: Sequence[str] | None, default: Sequence[str]) -> tuple[str, ...]:
-    """Names of an option that can be repeated or be a list with commas."""
+    """Names given by a repeated option or by a list with commas."""
     names = [name.strip() for item in given or () for name in item.split(",") if name.strip()]
     return tuple(names) or tuple(default)
+
+
+def parse_size(size: str) -> tuple[int, int]:
+    """Width and height of ``WIDTHxHEIGHT``."""
+    width, _, height = size.partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
+    return int(width), int(height)
 
 
 def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettings:
@@ -52,15 +58,13 @@ def sized(own: CameraSettings, size: str | None, **changes: Any) -> CameraSettin
     from sidestep.types.sensors import merge_camera_settings
 
     if size is not None:
-        width, _, height = size.partition("x")
-        if not (width.isdigit() and height.isdigit()):
-            raise BadInput(f"--size {size}: must be WIDTHxHEIGHT in pixels, such as 640x480")
-        changes |= {"width": int(width), "height": int(height)}
+        width, height = parse_size(size)
+        changes |= {"width": width, "height": height}
     return merge_camera_settings(own, changes, "--size")
 
 
 def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
-    """Raise before a run that could not be filmed after it."""
+    """Raise an error before the run if it could not be filmed afterwards."""
     from sidestep.report.cameras import check_cameras, check_panels
     from sidestep.report.film import check_film
 
@@ -70,9 +74,9 @@ def check_filming(cameras: Sequence[str], pictures: Sequence[str]) -> None:
 
 
 def film_run(result: RunResult, count: int, cameras: Sequence[str], pictures: Sequence[str]) -> list[Path]:
-    """Films of ``count`` episodes of each policy under ``videos/`` with the records' names, worst and best first.
+    """Film ``count`` episodes of each policy into ``videos/``, worst and best first, named after the records.
 
-    A film that is there already, of the same record by the same cameras, is not made again.
+    A film of the same record by the same cameras is not made again.
     """
     from sidestep.progress import progress_bar
     from sidestep.records import load_record

@@ -17,16 +17,15 @@ def compare(
         list[Path], typer.Argument(metavar="RUN...", help="One run with several policies, or several runs.")
     ],
     metric: Annotated[
-        list[str] | None, typer.Option(help="Compare only this metric; repeatable. Default: ten headline metrics.")
+        list[str] | None, typer.Option(help="Metric to compare; repeatable. Default: ten headline metrics.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Compare all metrics that both sides have.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Compare every metric that both sides have.")] = False,
     baseline: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="Compare all others with this policy only.")
+        str | None, typer.Option(metavar="POLICY", help="Compare the other policies with this one only.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare policies and runs episode by episode: paired differences, intervals, and tests corrected for their
-    number."""
+    """Compare policies and runs episode by episode: paired differences with intervals and corrected p-values."""
     from sidestep.metrics.score import HEADLINES, load_metrics
     from sidestep.report.terminal import print_comparison
     from sidestep.runs.compare import compare_runs

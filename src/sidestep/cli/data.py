@@ -1,4 +1,4 @@
-"""``sidestep data``: recorded people."""
+"""``sidestep data``: recordings of people."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from sidestep.datasets.install import Added
     from sidestep.types.tracks import Tracks
 
-app = typer.Typer(help="Recorded people.", no_args_is_help=True)
+app = typer.Typer(help="List, download, check, install and convert recordings of people.", no_args_is_help=True)
 
-Format = Annotated[str | None, typer.Option("--format", help="Its format; detected if left out.")]
-RateHz = Annotated[float | None, typer.Option(help="How many of the file's frame numbers pass in a second.")]
+Format = Annotated[str | None, typer.Option("--format", help="Format of the file. Default: detected.")]
+RateHz = Annotated[float | None, typer.Option(help="Frame numbers per second, for formats that count frames.")]
 Homography = Annotated[
-    Path | None, typer.Option(help="File with the 3 × 3 matrix for .vsp; H.txt beside it if left out.")
+    Path | None, typer.Option(help="File with the 3 × 3 homography of a .vsp file. Default: H.txt beside it.")
 ]
-Link = Annotated[bool, typer.Option("--link", help="Join tracklets that continue each other, as in TrajNet's texts.")]
-Pixels = Annotated[str | None, typer.Option(help="What the homography takes: matrix or centred.")]
+Link = Annotated[bool, typer.Option("--link", help="Join tracks that continue each other, as in TrajNet's text files.")]
+Pixels = Annotated[str | None, typer.Option(help="Pixel coordinates that the homography expects: matrix or centred.")]
 
 
 class Target(StrEnum):
@@ -34,18 +34,18 @@ class Target(StrEnum):
 
 
 SUFFIXES = {".txt": Target.PLAIN, ".csv": Target.PLAIN, ".parquet": Target.SIDESTEP, ".ndjson": Target.TRAJNET}
-"""What a file's ending says that it should become."""
+"""Format of an output file by its suffix."""
 
 
 @app.callback()
 def data() -> None:
-    """Recorded people."""
+    """List, download, check, install and convert recordings of people."""
 
 
 @app.command("list")
 @verb
 def list_(as_json: AsJson = False) -> None:
-    """List the recordings that are known, and whether they are installed."""
+    """List the known recordings and whether they are installed."""
     from sidestep.datasets.find import dataset_rows
 
     with quiet_stdout(as_json):
@@ -62,8 +62,8 @@ def list_(as_json: AsJson = False) -> None:
 @app.command("get")
 @verb
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a recording, see `sidestep data list`.")],
-    url: Annotated[str | None, typer.Option(help="Fetch it from here instead of the known address.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of a recording; see `sidestep data list`.")],
+    url: Annotated[str | None, typer.Option(help="Address to download from instead of the known one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Download a recording, check it and install it."""
@@ -78,17 +78,19 @@ def get(
 @app.command("add")
 @verb
 def add(
-    path: Annotated[Path, typer.Argument(help="File with tracks.")],
-    name: Annotated[str | None, typer.Option(help="Name to install it under.")] = None,
+    path: Annotated[Path, typer.Argument(help="Trajectory file.")],
+    name: Annotated[str | None, typer.Option(help="Name of the installed recording. Default: the file's name.")] = None,
     format_name: Format = None,
     rate_hz: RateHz = None,
     homography: Homography = None,
     pixels: Pixels = None,
     link: Link = False,
-    force: Annotated[bool, typer.Option("--force", help="Install it even if nobody in it can be walking.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Install the file even if its speeds are impossible for people.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a file of recorded people, say what is in it, and install a copy of it."""
+    """Check a trajectory file, describe it, and install a copy."""
     from sidestep.datasets.install import add_dataset
 
     with quiet_stdout(as_json):
@@ -99,7 +101,7 @@ def add(
 @app.command("info")
 @verb
 def info(
-    path: Annotated[str, typer.Argument(metavar="PATH|NAME", help="File with tracks, or the name of a recording.")],
+    path: Annotated[str, typer.Argument(metavar="PATH|NAME", help="Trajectory file, or the name of a recording.")],
     format_name: Format = None,
     rate_hz: RateHz = None,
     homography: Homography = None,
@@ -107,7 +109,7 @@ def info(
     link: Link = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is in a recording, and what is odd about it."""
+    """Describe a recording and report anything suspicious in it."""
     from sidestep.datasets.sanity import describe
     from sidestep.datasets.sources import known_file
 
@@ -123,9 +125,9 @@ def info(
 @app.command("convert")
 @verb
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File with tracks, or the name of a recording.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="Trajectory file, or the name of a recording.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
-    to: Annotated[Target | None, typer.Option(help="Format to write; from OUT's ending if left out.")] = None,
+    to: Annotated[Target | None, typer.Option(help="Format to write. Default: by the suffix of OUT.")] = None,
     format_name: Format = None,
     rate_hz: RateHz = None,
     homography: Homography = None,
@@ -133,7 +135,7 @@ def convert(
     link: Link = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a recording in another format."""
+    """Convert a recording to another format."""
     from sidestep import registry
     from sidestep.errors import BadInput
 
@@ -154,13 +156,13 @@ def convert(
 
 
 def _given(rate_hz: float | None, homography: Path | None, pixels: str | None, link: bool) -> dict[str, Any]:
-    """The loader's options that a person gave."""
+    """Loader options that were given on the command line."""
     options = {"rate_hz": rate_hz, "homography": homography, "pixels": pixels, "link": link or None}
     return {key: value for key, value in options.items() if value is not None}
 
 
 def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> tuple[Path, Tracks, str]:
-    """File, tracks and format of a path, or of a recording's name."""
+    """File, tracks and format of a path or of a recording's name."""
     from sidestep.datasets import detect_format, load_tracks
     from sidestep.datasets.find import installed, locate
     from sidestep.datasets.sources import DATASETS
@@ -177,7 +179,7 @@ def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> t
 
 
 def _print_report(about: dict[str, Any]) -> None:
-    """What is in a recording: figures, then notes, warnings and what cannot be."""
+    """Print the figures of a recording, then notes, warnings and impossible values."""
     remarks = {"note": about["notes"], "warning": about["warnings"], "absurd": about["absurd"]}
     for key, value in about.items():
         if key not in ("notes", "warnings", "absurd"):
@@ -188,7 +190,7 @@ def _print_report(about: dict[str, Any]) -> None:
 
 
 def _report_added(added: Added, as_json: bool) -> None:
-    """Say what was installed where, and what is in it."""
+    """Print what was installed and where, and describe it."""
     from sidestep.datasets.sanity import describe
 
     about = describe(added.tracks, added.known)

@@ -1,4 +1,4 @@
-"""``sidestep doctor``: what is installed, what is missing, how to get it."""
+"""``sidestep doctor``: check the installation."""
 
 from __future__ import annotations
 
@@ -7,33 +7,23 @@ import platform
 import shutil
 import sys
 from dataclasses import asdict, dataclass
-from importlib.metadata import requires
+from importlib.metadata import distribution, requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 import typer
+from packaging.requirements import Requirement
 
 from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, verb
 
 Status = Literal["ok", "missing", "failed"]
-"""``missing``: optional and not there. ``failed``: needed, and not as it must be."""
-
-EXTRAS: dict[str, dict[str, str]] = {
-    "video": {"av": "av"},
-    "gl": {"moderngl": "moderngl"},
-    "export": {"rerun-sdk": "rerun", "mcap": "mcap", "mcap-ros2-support": "mcap_ros2"},
-    "onnx": {"onnxruntime": "onnxruntime"},
-    "learn": {"torch": "torch", "stable-baselines3": "stable_baselines3", "pettingzoo": "pettingzoo"},
-    "bench": {"pysocialforce": "pysocialforce", "jupedsim": "jupedsim", "ir-sim": "irsim", "pyrvo": "pyrvo"},
-    "ray": {"ray": "ray"},
-}
-"""Extra → distribution → module to look for."""
+"""``missing``: optional and not installed. ``failed``: required and missing or wrong."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the doctor's findings; ``remedy`` says what to do when it is not ok."""
+    """One line of the output; ``remedy`` says what to do if the status is not ok."""
 
     name: str
     status: Status
@@ -43,8 +33,8 @@ class Check:
 
 @verb
 def doctor(as_json: AsJson = False) -> None:
-    """Say what is installed, what is missing and how to get it. Exit code 1 when something needed is
-    wrong."""
+    """Check the installation: what is installed, what is missing, and how to install it. Exit code 1 if a required
+    part is missing."""
     checks = [*check_python(), *check_dependencies(), *check_extras(), check_opengl(), check_cache(), *check_places()]
     if as_json:
         print_json({"checks": [asdict(check) for check in checks], "ok": all(c.status != "failed" for c in checks)})
@@ -71,15 +61,14 @@ def check_python() -> list[Check]:
 
 
 def check_dependencies() -> list[Check]:
-    """Everything that the package declares as required."""
+    """The required dependencies of the package."""
     from sidestep.runs.provenance import installed_version
 
     checks = []
     for line in requires("sidestep") or []:
         if "extra ==" in line:
             continue
-        name = line.partition(";")[0].strip()
-        name = name[: next((i for i, c in enumerate(name) if not (c.isalnum() or c in "-_.")), len(name))]
+        name = Requirement(line).name
         version = installed_version(name)
         if version is None:
             checks.append(Check(name, "failed", "not installed", f"pip install '{line}'"))
@@ -88,13 +77,24 @@ def check_dependencies() -> list[Check]:
     return checks
 
 
+def _extras() -> dict[str, list[str]]:
+    """Extra → the distributions that it adds, as the package declares them; ``all`` and ``dev`` repeat the others."""
+    extras: dict[str, list[str]] = {}
+    for need in map(Requirement, requires("sidestep") or []):
+        for extra in distribution("sidestep").metadata.get_all("Provides-Extra") or []:
+            asked = need.marker is not None and need.marker.evaluate({"extra": extra})
+            if asked and not need.marker.evaluate({"extra": ""}):  # type: ignore[union-attr]
+                extras.setdefault(extra, []).append(need.name)
+    return {extra: names for extra, names in extras.items() if extra not in ("all", "dev")}
+
+
 def check_extras() -> list[Check]:
-    """Optional parts, each with the command that installs it."""
+    """The optional extras, each with the command that installs it."""
     from sidestep.runs.provenance import installed_version
 
     checks = []
-    for extra, packages in EXTRAS.items():
-        missing = [name for name, module in packages.items() if find_spec(module) is None]
+    for extra, packages in _extras().items():
+        missing = [name for name in packages if installed_version(name) is None]
         if missing:
             checks.append(
                 Check(
@@ -111,7 +111,7 @@ def check_extras() -> list[Check]:
 
 
 def check_opengl() -> Check:
-    """What ``--renderer gl`` would draw with. Pictures need none of it."""
+    """The OpenGL driver that ``--renderer gl`` would use. It is optional."""
     from sidestep.errors import SidestepError
     from sidestep.render.gl.context import driver_name, is_software
 
@@ -126,7 +126,7 @@ def check_opengl() -> Check:
 
 
 def check_cache() -> Check:
-    """Where compiled kernels are kept: without a folder everything compiles anew in every process."""
+    """The folder of compiled kernels; without one, every process compiles them again."""
     try:
         from sidestep.kernels.jit import CACHE_FOLDER
         from sidestep.simulation.prepare import needs_compiling
@@ -152,7 +152,7 @@ def check_cache() -> Check:
 
 
 def check_places() -> list[Check]:
-    """Threads, data folder, video."""
+    """Threads, data folder and video encoder."""
     checks = []
     if find_spec("numba") is not None:
         import numba

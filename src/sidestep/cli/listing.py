@@ -1,4 +1,4 @@
-"""``sidestep list``: what there is."""
+"""``sidestep list``: suites, scenarios, policies and other registered names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """Kinds of things that can be listed."""
 
     SUITES = "suites"
     SCENARIOS = "scenarios"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 @verb
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
-    suite: Annotated[str | None, typer.Option(help="Scenarios of this suite only: a name or a path.")] = None,
+    suite: Annotated[str | None, typer.Option(help="List only the scenarios of this suite (name or path).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List suites, scenarios, policies, robots, metrics, dataset formats, predictors or visual models."""
@@ -107,11 +107,13 @@ def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
 
 
 def _class_row(name: str, listed: Any) -> dict[str, Any]:
+    from sidestep.registry import declared
+
     return {
         "name": name,
         "needs": sorted(listed.needs),
-        "summary": printable(str(getattr(listed, "summary", "") or _first_line(listed))),
-        "citation": printable(str(getattr(listed, "citation", ""))),
+        "summary": printable(str(declared(listed, "summary") or _first_line(listed))),
+        "citation": printable(str(declared(listed, "citation"))),
     }
 
 
@@ -155,7 +157,7 @@ def list_metrics() -> list[dict[str, Any]]:
 
 
 def list_datasets() -> list[dict[str, Any]]:
-    """The file formats of recorded people that can be read."""
+    """The trajectory file formats that can be read."""
     from sidestep import registry
 
     loaders = [registry.load("datasets", name) for name in registry.names("datasets")]
@@ -163,7 +165,7 @@ def list_datasets() -> list[dict[str, Any]]:
 
 
 def list_visual_models() -> list[dict[str, Any]]:
-    """The interfaces that the policy `visual` knows by name."""
+    """The network interfaces that the policy `visual` knows by name."""
     from sidestep.policies.visual.model_files import model_rows
 
     return model_rows()

@@ -1,4 +1,4 @@
-"""``sidestep render``: what a camera sees of a scenario."""
+"""``sidestep render``: a camera picture of a scenario, or a scene alone from above."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from sidestep.cli.cameras import RendererChoice
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.types.record import EpisodeRecord
@@ -17,26 +18,41 @@ if TYPE_CHECKING:
 
 @verb
 def render(
-    suite: Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")],
-    scenario: Annotated[str, typer.Argument(help="Name of the scenario.")],
-    out: Annotated[Path, typer.Option(help="PNG or JPEG file.")],
-    time: Annotated[float, typer.Option(min=0.0, help="Moment, s.")] = 0.0,
-    policy: Annotated[str, typer.Option(help="Who drives until then.")] = "stop",
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE|SCENE", help="Suite (a name or a path), or a scene: a plan, a file, town:NAME."),
+    ],
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="SCENARIO", help="Name of the scenario. Left out: draw the scene alone.")
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option(help="PNG or JPEG file to write.")],
+    time: Annotated[float, typer.Option(min=0.0, help="Time of the picture in seconds.")] = 0.0,
+    policy: Annotated[str, typer.Option(help="Policy that drives until that time.")] = "stop",
     renderer: RendererChoice = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="first, chase, above or top (the plan); repeatable or with commas, side by side."),
+        typer.Option(help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas."),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of each picture, pixels.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
+    ] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="rgb, depth, semantic or instance; repeatable or with commas.")
+        list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
     ] = None,
-    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="The weather.")] = "clear",
-    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="The time of day.")] = "noon",
+    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="Weather.")] = "clear",
+    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="Time of day.")] = "noon",
+    axes: Annotated[bool, typer.Option("--axes", help="Draw axes in metres around a scene.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a moment of SCENARIO of SUITE as a camera sees it."""
+    """Draw a scenario at one time as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm)
+    from above."""
+    if scenario is None:
+        _draw_scene(suite, out, size, axes, as_json)
+        return
+    if axes:
+        raise BadInput("--axes is for a scene alone; leave the scenario's name out")
     from sidestep.cli.cameras import sized, split_names
     from sidestep.report.cameras import draw_still
 
@@ -58,8 +74,30 @@ def render(
         typer.echo(f"wrote {out}")
 
 
+def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json: bool) -> None:
+    from sidestep import registry
+    from sidestep.cli.cameras import parse_size
+    from sidestep.report.topview import draw_scene
+    from sidestep.scenes.compile import compile_scene
+    from sidestep.scenes.load import resolve_scene
+
+    if reference in registry.table("suites"):
+        raise BadInput(
+            f"render {reference}: name a scenario too; `sidestep list scenarios --suite {reference}` lists them"
+        )
+    if out.suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise BadInput(f"{out}: a picture is a .png or .jpg file; rename it")
+    with quiet_stdout(as_json):
+        scene = compile_scene(resolve_scene(reference), reference)
+        draw_scene(scene, out, parse_size(size) if size else None, axes)
+    if as_json:
+        print_json({"file": str(out), "scene": scene.spec.name, "regions": len(scene.spec.regions)})
+    else:
+        typer.echo(f"wrote {out}: {scene.spec.name}, {len(scene.spec.regions)} regions")
+
+
 def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
-    """The scenario, and the folder that its files start from."""
+    """The scenario, and the folder that its relative paths start from."""
     from sidestep.errors import UnknownName
     from sidestep.suites.files import load_suite
 

@@ -1,4 +1,4 @@
-"""``sidestep replay``: look at one record."""
+"""``sidestep replay``: inspect one episode record."""
 
 from __future__ import annotations
 
@@ -19,29 +19,37 @@ if TYPE_CHECKING:
 @verb
 def replay(
     record: Annotated[Path, typer.Argument(help="Episode record (*.parquet).")],
-    serve: Annotated[bool, typer.Option("--serve", help="Play it in the browser, until Ctrl-C.")] = False,
-    port: Annotated[int | None, typer.Option(help="Of the page on 127.0.0.1; default any free one.")] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Play the episode in the browser until Ctrl-C.")] = False,
+    port: Annotated[int | None, typer.Option(help="With --serve: port on 127.0.0.1. Default: any free port.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="With --serve: do not open a browser.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Write the same page as a file that needs no server.")] = None,
-    png: Annotated[Path | None, typer.Option(help="Draw a top view into this file.")] = None,
-    time: Annotated[float | None, typer.Option(help="Of which moment, s; default the whole episode.")] = None,
-    video: Annotated[Path | None, typer.Option(help="Make a video into this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the viewer as one HTML file that needs no server.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write a top view to this file.")] = None,
+    time: Annotated[
+        float | None, typer.Option(help="With --png: time of the picture in seconds. Default: the whole episode.")
+    ] = None,
+    video: Annotated[Path | None, typer.Option(help="Write a video to this file.")] = None,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="Of --video: top (the plan), first, chase, above; repeatable or with commas, side by side."),
+        typer.Option(
+            help="With --video: cameras, side by side: top (the map), first, chase or above; repeatable or with commas."
+        ),
     ] = None,
     picture: Annotated[
         list[str] | None,
-        typer.Option(help="Of a camera: rgb, depth, semantic, instance; repeatable or with commas, side by side."),
+        typer.Option(
+            help="With --video: pictures, side by side: rgb, depth, semantic or instance; repeatable or with commas."
+        ),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="Of each picture of --video, WIDTHxHEIGHT.")] = None,
-    rrd: Annotated[Path | None, typer.Option(help="Export for the Rerun viewer.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")
+    ] = None,
+    rrd: Annotated[Path | None, typer.Option(help="Export to a file for the Rerun viewer.")] = None,
     renderer: RendererChoice = None,
-    mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages, for Foxglove and ros2 bag.")] = None,
-    log: Annotated[bool, typer.Option("--log", help="Tell what happened, with times.")] = False,
+    mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages for Foxglove and ros2 bag.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Print the events of the episode with their times.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Describe RECORD, tell what happened in it, play it, draw it, make a video of it, or export it."""
+    """Describe RECORD, list its events, play it, draw it, film it, or export it."""
     from sidestep.records import load_record
 
     if not serve and (port is not None or no_open):
@@ -104,7 +112,7 @@ def _write(
     rrd: Path | None,
     mcap: Path | None,
 ) -> None:
-    """Every file that was asked for."""
+    """Write every requested file."""
     if png is not None:
         from sidestep.report import draw_png
 
@@ -124,7 +132,7 @@ def _write(
 
 
 def _serve(record: EpisodeRecord, port: int, open_browser: bool) -> None:
-    """Until Ctrl-C, which is how this ends and no failure."""
+    """Serve the viewer until Ctrl-C, which is not an error."""
     from sidestep.report.viewer import make_server, viewer_page
 
     with make_server(viewer_page(record), port) as server:
@@ -146,7 +154,7 @@ def _log(record: EpisodeRecord) -> list[dict[str, Any]]:
 
 
 def describe(record: EpisodeRecord) -> dict[str, Any]:
-    """The facts about a record that fit on a screen."""
+    """A short description of a record."""
     return {
         "scenario": record.scenario.name,
         "suite": record.scenario.suite,

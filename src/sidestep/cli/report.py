@@ -1,4 +1,4 @@
-"""``sidestep report``: one self-contained HTML file."""
+"""``sidestep report``: a self-contained HTML report."""
 
 from __future__ import annotations
 
@@ -17,33 +17,36 @@ from sidestep.errors import BadInput
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     out: Annotated[
-        Path | None, typer.Option(help="File to write; default report.html in the first run's folder.")
+        Path | None, typer.Option(help="File to write. Default: report.html in the first run folder.")
     ] = None,
     tables: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write tables (md, tex, csv) and plots (png, svg) here.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write the tables (md, tex, csv) and plots (png, svg) to this folder."),
     ] = None,
     strip: Annotated[
         str | None,
-        typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites whose section has one."),
+        typer.Option(metavar="SCENARIO", help="Scenario of the film strip, for suites that have one."),
     ] = None,
     films: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Also film a success and a typical failure per behaviour into here, for suites that have behaviours.",
+            help="Also film one success and one typical failure per behaviour, for suites that have behaviours.",
         ),
     ] = None,
     film_policy: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of --films: this policy only; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="With --films: film only this policy; repeatable.")
     ] = None,
     camera: Annotated[
-        list[str] | None, typer.Option(help="Of --films: first, chase, above, top; repeatable or with commas.")
+        list[str] | None, typer.Option(help="With --films: first, chase, above or top; repeatable or with commas.")
     ] = None,
-    size: Annotated[str | None, typer.Option(help="Of each picture of --films, WIDTHxHEIGHT.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --films: size of each picture in pixels.")
+    ] = None,
     renderer: RendererChoice = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one self-contained HTML file about one or more runs."""
+    """Write a self-contained HTML report about one or more runs."""
     from sidestep.report import write_report
     from sidestep.runs.folder import load_run
 
@@ -72,7 +75,7 @@ def report(
 def _filming(
     runs: list[Path], folder: Path, policies: list[str] | None, camera: list[str] | None, size: str | None
 ) -> Callable[[], list[Path]]:
-    """Raises if the films cannot be made, else the function that makes them."""
+    """The function that makes the films; raises an error now if they cannot be made."""
     from sidestep.cli.cameras import check_filming, sized, split_names
     from sidestep.progress import progress_bar
     from sidestep.report.papers import FILM_CAMERAS, FILM_SIZE, choose_section_films, make_section_films

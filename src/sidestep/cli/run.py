@@ -1,6 +1,4 @@
-"""``sidestep run``: run a suite with policies into a run folder. Also what ``serve`` shares with it: options, where a
-run goes, how it is interrupted, and what is printed at its end.
-"""
+"""``sidestep run``: evaluate policies on a suite. ``serve`` shares its options, run folder, interrupts and output."""
 
 from __future__ import annotations
 
@@ -21,15 +19,17 @@ if TYPE_CHECKING:
     from sidestep.runs.plan import Plan
     from sidestep.runs.runner import RunResult
 
-SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path of a YAML file or folder.")]
-ScenarioPattern = Annotated[str | None, typer.Option(help="Run only scenarios whose name matches this pattern.")]
-Limit = Annotated[int | None, typer.Option(min=1, help="Run only the first N scenarios.")]
+SuiteName = Annotated[str, typer.Argument(help="Name of a suite, or path to a YAML file or folder.")]
+ScenarioPattern = Annotated[
+    str | None, typer.Option(metavar="PATTERN", help="Run only scenarios whose name matches this pattern.")
+]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Run only the first N scenarios.")]
 Mode = Annotated[
     Literal["sync", "async", "latency"], typer.Option(help="What the world does while the policy computes.")
 ]
 Latency = Annotated[
     float | None,
-    typer.Option(min=0.0, help="With --mode latency: computing time per decision in seconds; default: as measured."),
+    typer.Option(min=0.0, help="With --mode latency: computing time per decision in seconds. Default: as measured."),
 ]
 
 
@@ -42,14 +42,14 @@ def _folder(name: str) -> Path:
 OutFolder = Annotated[
     Path | None,
     typer.Option(
-        parser=_folder, metavar="FOLDER", help="Run folder. Default: a new one in runs/. An existing one is resumed."
+        parser=_folder, metavar="FOLDER", help="Run folder. Default: a new folder in runs/. An existing run is resumed."
     ),
 ]
 
 
 @contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """After an interrupt or SIGTERM, which schedulers send before the time is up, the run can be resumed."""
+    """Turn Ctrl-C and SIGTERM, which schedulers send, into a message on how to resume the run."""
 
     def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -65,7 +65,7 @@ def resumable(folder: Path) -> Iterator[None]:
 
 
 def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> None:
-    """Print the summary and what went wrong; a run with skipped episodes exits as bad input."""
+    """Print the summary and the failures; a run with skipped episodes exits with ``BAD_INPUT``."""
     from sidestep.report.terminal import print_summary
 
     if as_json:
@@ -78,7 +78,7 @@ def tell_result(result: RunResult, summary: dict[str, Any], as_json: bool) -> No
 
 
 def tell_failures(result: RunResult) -> None:
-    """Broken policies and scenarios that could not be built, on stderr."""
+    """Print policy errors and scenarios that could not be built, on stderr."""
     from sidestep.runs.folder import episode_path
 
     errors: dict[str, list[EpisodeScores]] = {}
@@ -173,7 +173,7 @@ def run(
         list[str],
         typer.Option(
             metavar="[LABEL=]POLICY",
-            help="Name, path/to/file.py:Class or package.module:Class, with a label if you like; repeatable.",
+            help="Policy: a name, path/to/file.py:Class or package.module:Class, with an optional label; repeatable.",
         ),
     ],
     scenario: ScenarioPattern = None,
@@ -193,14 +193,18 @@ def run(
     mode: Mode = "sync",
     latency: Latency = None,
     video: Annotated[
-        int, typer.Option(min=0, help="Film K episodes of each policy: the worst, the best, the next worst, …")
+        int,
+        typer.Option(
+            min=0, metavar="K", help="Film K episodes of each policy: the worst, the best, the second worst and so on."
+        ),
     ] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="With --video: first, chase, above, top; repeatable or with commas. Default chase,top."),
+        typer.Option(help="With --video: first, chase, above or top; repeatable or with commas. Default: chase,top."),
     ] = None,
     picture: Annotated[
-        list[str] | None, typer.Option(help="With --video: rgb, depth, semantic, instance; repeatable or with commas.")
+        list[str] | None,
+        typer.Option(help="With --video: rgb, depth, semantic or instance; repeatable or with commas."),
     ] = None,
     replace: Annotated[
         list[str] | None,
@@ -211,12 +215,12 @@ def run(
     ] = None,
     debug: Annotated[
         bool,
-        typer.Option("--debug", help="Run in this process, stop at the first policy error, keep nothing."),
+        typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
     ] = False,
     out: OutFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run SUITE with one or more policies. The same command with the same --out resumes a run."""
+    """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
     from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
     from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
@@ -261,7 +265,7 @@ def run(
 
 
 def tell_people(suite: Suite, plan: Plan) -> None:
-    """Say on stderr that people are generated because recordings of the suite are not installed."""
+    """Print a note if people are generated because the recordings of the suite are not installed."""
     if plan.suite != "socnav":
         return
     from sidestep.suites.socnav import Socnav
@@ -295,8 +299,8 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: 
 
 
 def _debug(plan: Plan) -> RunResult:
-    """Run everything in this process and keep nothing; the first error of a policy ends the command with its
-    traceback and exit code 1."""
+    """Run everything in this process and save nothing. The first policy error prints its traceback and exits with
+    code 1."""
     from tempfile import TemporaryDirectory
 
     from sidestep.runs.runner import PolicyStopped, run_benchmark

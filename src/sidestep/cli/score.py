@@ -1,4 +1,4 @@
-"""``sidestep score``: score saved records again, without simulating."""
+"""``sidestep score``: compute the metrics of saved records without simulating."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 
 @verb
 def score(
-    run: Annotated[Path, typer.Argument(help="Run folder, folder of records or one record.")],
-    dialect: Annotated[str, typer.Option(help="Whose definitions of the metrics to use.")] = "paper",
-    metric: Annotated[list[str] | None, typer.Option(help="Score only this metric; repeatable.")] = None,
+    run: Annotated[Path, typer.Argument(help="Run folder, folder of records, or one record.")],
+    dialect: Annotated[
+        str, typer.Option(help="Set of metric definitions: paper, or the name of a published benchmark.")
+    ] = "paper",
+    metric: Annotated[list[str] | None, typer.Option(help="Metric to compute; repeatable. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score the records of RUN again, without simulating."""
+    """Compute the metrics of the records of RUN, without simulating."""
     from sidestep.report.terminal import print_summary
     from sidestep.runs.score import score_run, summarise
 

@@ -1,4 +1,4 @@
-"""``sidestep serve``: run a suite with a policy in another process, which connects over a socket."""
+"""``sidestep serve``: evaluate a policy that runs in another process and connects over a socket."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def serve(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help=f"HOST:PORT (port 0: any free one) or unix:PATH; default {DEFAULT_ADDRESS}. "
+            help=f"HOST:PORT (port 0: any free port) or unix:PATH. Default: {DEFAULT_ADDRESS}. "
             "With --protocol socnavbench: unix:PREFIX.",
         ),
     ] = None,
     protocol: Annotated[Literal["sidestep", "socnavbench"], typer.Option(help="Protocol of the client.")] = "sidestep",
     name: Annotated[
-        str | None, typer.Option(help="Name of the policy in the run; default: as the client announces it.")
+        str | None, typer.Option(help="Name of the policy in the run. Default: the name that the client sends.")
     ] = None,
     scenario: ScenarioPattern = None,
     limit: Limit = None,
@@ -68,7 +68,8 @@ def serve(
     ] = "holonomic",
     as_json: AsJson = False,
 ) -> None:
-    """Wait for a policy in another process, and run SUITE with it. The same command with the same --out resumes."""
+    """Wait for a policy in another process and evaluate it on SUITE. The same command with the same --out resumes a
+    run."""
     from sidestep.cli.run import split_suite_options
     from sidestep.progress import progress_bar
     from sidestep.runs.folder import new_folder

@@ -1,4 +1,4 @@
-"""``sidestep train``: train the learned policies that are shipped."""
+"""``sidestep train``: train the bundled learned policies."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def train() -> None:
 @verb
 def cadrl(
     out: Annotated[Path, typer.Option(help="File to write the weights to.")] = Path("cadrl.npz"),
-    steps: Annotated[int, typer.Option(min=1, help="Rounds of reinforcement learning.")] = 240,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed and steps give the same weights.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Number of reinforcement learning rounds.")] = 240,
+    seed: Annotated[int, typer.Option(min=0, help="Seed. The same seed and steps give the same weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train SA-CADRL's value network in the batched simulator; needs torch, which the extra ``learn`` brings."""
+    """Train the value network of SA-CADRL in the batched simulator. Needs the extra ``learn``."""
     from sidestep.errors import BadInput, MissingExtra
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels

@@ -1,4 +1,4 @@
-"""``sidestep validate``: everything that is wrong with a suite, before anything runs."""
+"""``sidestep validate``: find every problem of a suite before running it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sidestep.cli.verb import BAD_INPUT, AsJson, print_json, quiet_stdout, say, 
 
 @verb
 def validate(
-    suite: Annotated[str, typer.Argument(metavar="FILE|SUITE", help="A YAML file, a folder, or a suite's name.")],
+    suite: Annotated[str, typer.Argument(metavar="FILE|SUITE", help="YAML file, folder, or name of a suite.")],
     as_json: AsJson = False,
 ) -> None:
-    """Check every scenario of a suite and list all problems. The exit code is 2 when there is one."""
+    """Check every scenario of a suite and list all problems. Exit code 2 if there is one."""
     from sidestep.progress import progress_bar
     from sidestep.suites.validate import validate_suite
 

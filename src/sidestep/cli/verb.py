@@ -1,4 +1,4 @@
-"""What all verbs share: exit codes for errors, where output goes, and progress bars on stderr."""
+"""Shared by all commands: exit codes, output streams, and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from sidestep.errors import BadInput, SidestepError
 
 CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 3
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout and everything else on stderr.")
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def verb(function: Callable[P, R]) -> Callable[P, R]:
-    """A command whose expected errors become a message on stderr and an exit code, never a traceback."""
+    """Decorate a command: expected errors become a message on stderr and an exit code, not a traceback."""
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -44,7 +46,7 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_text(value: object) -> None:
-    """Names go into files that are UTF-8, and to the terminal."""
+    """Reject names that are not valid UTF-8, because they are written to files and the terminal."""
     if isinstance(value, list | tuple):
         for item in value:
             _check_text(item)
@@ -57,12 +59,12 @@ def _check_text(value: object) -> None:
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr."""
+    """Print a line on stderr."""
     typer.echo(text, err=True)
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document on stdout; numbers that JSON does not know are null."""
+    """Print the JSON document on stdout; NaN and infinity become null."""
     typer.echo(json.dumps(_finite(document), ensure_ascii=False, allow_nan=False))
 
 
@@ -78,8 +80,7 @@ def _finite(value: Any) -> Any:
 
 @contextmanager
 def quiet_stdout(wanted: bool) -> Iterator[None]:
-    """While open, whatever this process or its children print to stdout goes to stderr, so that JSON stays
-    alone."""
+    """Redirect stdout of this process and its children to stderr, so that stdout holds only the JSON document."""
     if not wanted:
         yield
         return

@@ -1,4 +1,4 @@
-"""``sidestep verify``: run episodes again and compare digests."""
+"""``sidestep verify``: run episodes again and compare them with their records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, ve
 def verify(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of episodes to check, spread evenly over the run; default: all.")
+        int | None, typer.Option(min=1, help="Number of episodes to check, spread evenly over the run. Default: all.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     as_json: AsJson = False,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
-from sidestep.errors import BadInput, UnknownName
+from sidestep import registry
+from sidestep.errors import BadInput, UnknownName, plug_in_errors
+from sidestep.interfaces import CrowdModel
 from sidestep.kernels import layout
 from sidestep.kernels.orca import OrcaParameters
 from sidestep.kernels.social_force_helbing import HelbingParameters
 from sidestep.kernels.social_force_moussaid import MoussaidParameters
 from sidestep.types.base import FloatArray
+from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.scenario import CrowdPart
 
 MODEL_CODES: dict[str, int] = {
@@ -23,8 +27,6 @@ MODEL_CODES: dict[str, int] = {
     "script": layout.MODEL_SCRIPT,
 }
 
-MODEL_NAMES: dict[int, str] = {code: name for name, code in MODEL_CODES.items()}
-
 PARAMETERS: dict[str, Any] = {
     "orca": OrcaParameters,
     "social_force_helbing": HelbingParameters,
@@ -33,16 +35,34 @@ PARAMETERS: dict[str, Any] = {
 
 
 def model_code(part: CrowdPart, where: str) -> int:
-    """The kernels' number of the part's model."""
-    if part.model not in MODEL_CODES:
-        raise UnknownName("crowd model", part.model, MODEL_CODES, where)
-    return MODEL_CODES[part.model]
+    """The kernels' number of the part's model; people of plug-in models are directed."""
+    if part.model in MODEL_CODES:
+        return MODEL_CODES[part.model]
+    if part.model not in registry.names("crowd_models"):
+        raise UnknownName("crowd model", part.model, registry.names("crowd_models"), where)
+    if isinstance(part.placement, BehaviourPlacement):
+        raise BadInput(
+            f"{where}: people on a behaviour graph are moved by a bundled crowd model, not by plug-in {part.model!r}"
+        )
+    return layout.MODEL_SCRIPT
+
+
+def plug_in_model(part: CrowdPart, where: str) -> Callable[[], CrowdModel] | None:
+    """What makes the plug-in model of a part for each episode, tried out once; None: its model is bundled."""
+    if part.model in MODEL_CODES:
+        return None
+    with plug_in_errors("crowd model", part.model, MODEL_CODES, f"made with {part.parameters} ({where})"):
+        make = partial(registry.load("crowd_models", part.model), **part.parameters)
+        make()
+    return make
 
 
 def pack_parameters(parts: Iterable[CrowdPart], step_s: float, where: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Parameter arrays of the three simulated models. People of one model share their parameters within a world."""
     chosen: dict[str, dict[str, float]] = {}
     for part in parts:
+        if part.model not in MODEL_CODES:
+            continue
         if part.parameters and part.model not in PARAMETERS:
             raise BadInput(f"{where}: crowd model {part.model!r} has no parameters")
         known = (

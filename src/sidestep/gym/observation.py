@@ -13,12 +13,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.interfaces import SensorContext, SensorView
 from sidestep.kernels.environment import AGENT_FEATURES, ROBOT_FEATURES
 from sidestep.render.target import WorkerThreads
 from sidestep.sensors import PedestrianDetector
+from sidestep.sensors.camera import PICTURES, CameraSensor
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import robot_state
-from sidestep.simulation.pictures import PICTURES, PictureFeed
 from sidestep.simulation.worlds import Worlds
 from sidestep.types.base import IntArray
 from sidestep.types.scenario import FlowPlacement
@@ -96,7 +97,8 @@ class EnvironmentCameras:
         settings = worlds[0].scenario.sensors.camera
         wanted = frozenset(sensors)
         self._feeds = [
-            PictureFeed(world.scene, world.robots[0], wanted, world.scenario, world.person_id) for world in worlds
+            CameraSensor(SensorContext(world.scene, world.robots[0], wanted, world.scenario, world.person_id))
+            for world in worlds
         ]
         self._detectors = [_everybody(world) for world in worlds]
         count = (os.cpu_count() or 1) if threads is None else threads
@@ -117,8 +119,13 @@ class EnvironmentCameras:
         def draw(b: int) -> None:
             robot = robot_state(worlds, b)
             pose = (robot.x, robot.y, robot.heading)
-            people = self._detectors[b].sense(worlds.agents[b], worlds.flags[b], pose)
-            seen, _ = self._feeds[b].seen(int(worlds.clock[b]), robot, people)
+            agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
+            time_s = step * worlds.worlds[b].scenario.rules.step_s
+            view = SensorView(
+                step, time_s, robot, agents, flags, worlds.people, np.zeros((0, 3)),
+                lambda: self._detectors[b].sense(agents, flags, pose),
+            )  # fmt: skip
+            seen = self._feeds[b].sense(view)
             for name in self._sensors:
                 self.pictures[name][b] = seen[name]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.sensors.camera import with_camera
 from sidestep.simulation.build import WorldBuilder
-from sidestep.simulation.pictures import with_camera
 from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.kernels.orca import no_walls, orca_world
+from sidestep.kernels.orca import orca_world
 from sidestep.policies.cadrl.lookahead import OTHER_FLOATS, ROBOT_FLOATS, SLOTS, Around, Learners, step_rewards
 from sidestep.simulation.build import build_world
 from sidestep.simulation.worlds import Worlds
@@ -106,12 +106,10 @@ class TrainingWorlds:
         wx, wy = dx / distance * speed, dy / distance * speed
         own[:, layout.WISH_X], own[:, layout.WISH_Y] = wx + 0.01 * wy, wy - 0.01 * wx
         self.flags[:, layout.MODEL, PEOPLE:] = layout.MODEL_ORCA
-        walls = no_walls()
-        scratch = self.worlds.new_scratch()[1]
+        walls, scratch = layout.no_walls(), self.worlds.new_scratch().orca
+        parameters = self.worlds.batch.worlds.parameters.orca
         for b in np.unique(which[:, 0]):
-            orca_world(
-                self.agents[b], self.flags[b], PEOPLE + LEARNERS, *walls, self.worlds.parameters[0][b], scratch
-            )  # fmt: skip
+            orca_world(self.agents[b], self.flags[b], PEOPLE + LEARNERS, walls, parameters[b], scratch)
         self.flags[:, layout.MODEL, PEOPLE:] = layout.MODEL_NONE
         columns = PEOPLE + which[:, 1]
         x, y = (self.agents[which[:, 0], row, columns] for row in (layout.NEW_VX, layout.NEW_VY))

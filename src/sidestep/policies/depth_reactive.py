@@ -11,6 +11,7 @@ from pydantic import Field
 
 from sidestep import exact
 from sidestep.exact import arctan2, cos, hypot, tan
+from sidestep.interfaces import Policy
 from sidestep.policies.robot_agent import RouteFollower
 from sidestep.policies.sampling.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
@@ -53,7 +54,7 @@ class DepthReactiveSettings(Model):
     """Of the camera, horizontal, rad."""
 
 
-class DepthReactive:
+class DepthReactive(Policy):
     """A vector field histogram in the plane (after Borenstein, Koren, VFH, 1991; Ulrich, Borenstein, VFH+, 1998).
 
     Each column of the picture gives the nearest point above ground. For directions within the field of view: how far

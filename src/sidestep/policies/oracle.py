@@ -16,6 +16,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.kernels.dynamics import heading_to
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.mpc.field import Ground, grid_over, ground_to, sample_clearance
@@ -238,7 +239,7 @@ SLACKS_S = (1.0, 3.0, 8.0, 20.0, 1e6)
 """How much later than on the empty map to look for an arrival, s; one after the other."""
 
 
-class Oracle:
+class Oracle(Policy):
     """Privileged: earliest arrival by a search over place and time in everybody's recorded future.
 
     The grid is turned so that one axis points from start to goal. Where nothing arrives within the time limit,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from sidestep.interfaces import Policy
 from sidestep.kernels import layout
 from sidestep.kernels.neighbours import MAX_NEIGHBOURS
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
@@ -27,7 +28,7 @@ class OrcaSettings(Model):
     guide: GuideName = "sampling"
 
 
-class Orca:
+class Orca(Policy):
     """Optimal reciprocal collision avoidance along the path that the guide gives, walls included.
 
     Defaults as in SocNavBench's baseline: neighbours up to 50 m, 50 of them, horizon 5 s, radius × 1.05, people take no
@@ -69,5 +70,5 @@ class Orca:
         if agents.shape[1] > self._columns:
             self._columns = 2 * agents.shape[1]
             self._scratch = make_orca_scratch(self._columns)
-        orca_world(agents, flags, 1, *self._body.walls, self._parameters, self._scratch)
+        orca_world(agents, flags, 1, self._body.walls, self._parameters, self._scratch)
         return HolonomicVelocity(float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0]))

@@ -4,7 +4,7 @@ guides (sampling planner or route) that give the point to head for.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -47,23 +47,9 @@ class RouteFollower:
         return bool(away < self._near_m or (beyond and away < self._beside_m))
 
 
-_NO_WALLS = (
-    np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros(0, np.int32), np.zeros(0, np.int32),
-    np.zeros(0, np.uint8), np.zeros(2, np.int32), np.zeros(0, np.int32), np.array([0, 0, 1, 0], np.float32),
-    np.ones(2, np.int32),
-)  # fmt: skip
-
-
-def walls_of(scene: CompiledScene | None) -> tuple[Any, ...]:
-    """The scene's walls as the kernels take them; none without a map. Copies: numba compiles anew for what is
-    read-only."""
-    if scene is None or not len(scene.wall_points):
-        return _NO_WALLS
-    arrays = (
-        scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_prev, scene.wall_convex, scene.cell_start,
-        scene.cell_items, scene.grid, scene.grid_shape,
-    )  # fmt: skip
-    return tuple(array.copy() for array in arrays)
+def walls_of(scene: CompiledScene | None) -> layout.Walls:
+    """The scene's walls as the kernels take them; none without a map."""
+    return layout.no_walls() if scene is None or not len(scene.wall_points) else layout.copy_walls(scene)
 
 
 def empty_observation(task: Task) -> Observation:

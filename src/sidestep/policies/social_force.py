@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
+from sidestep.interfaces import Policy
 from sidestep.kernels import layout
 from sidestep.kernels.social_force import STRENGTH_LIMIT, make_social_force_scratch
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, push_apart
@@ -35,7 +35,7 @@ class SocialForceSettings(Model):
     guide: GuideName = "route"
 
 
-class SocialForce:
+class SocialForce(Policy):
     """Moussaïd's social force along the route, strengths as in SocNavBench's PedSim baseline: people 10, walls 3.
 
     Its desired force has the factor 1, (preferred velocity - v) / 1 s. Moussaïd's force acts along and across the
@@ -65,9 +65,9 @@ class SocialForce:
         robot, s = task.robot, self._settings
         self._body = RobotAgent(task, layout.MODEL_MOUSSAID, 1.0, 0.0, s.guide)
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
-        self._step_s = np.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
+        self._step_s = layout.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
         near = (s.near_strength, s.near_range, DEEPEST_M, s.relaxation_time)
-        self._near = tuple(np.float32(value) for value in near)
+        self._near = tuple(layout.float32(value) for value in near)
         self._columns = 64
         self._scratch = make_social_force_scratch(self._columns)
         self.act(empty_observation(task))  # compiles now, not within the time limit of the first answer
@@ -80,7 +80,6 @@ class SocialForce:
             self._columns = 2 * agents.shape[1]
             self._scratch = make_social_force_scratch(self._columns)
         push_apart(agents, *self._near)
-        points, dirs, following, _, _, *cells = self._body.walls
-        moussaid_world(agents, flags, 1, points, dirs, following, *cells, self._parameters, self._step_s, self._scratch)
+        moussaid_world(agents, flags, 1, self._body.walls, self._parameters, self._step_s, self._scratch, 0, 1)
         vx, vy = float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0])
         return HolonomicVelocity(*self._body.stopped_at_walls(observation.robot, vx, vy))

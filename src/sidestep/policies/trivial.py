@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sidestep.exact import hypot
+from sidestep.interfaces import Policy
 from sidestep.types import HolonomicVelocity, Observation, Task
 
 
-class Stop:
+class Stop(Policy):
     """Stands still for the whole episode."""
 
     name = "stop"
@@ -26,7 +27,7 @@ class Stop:
         return HolonomicVelocity(0.0, 0.0)
 
 
-class Straight:
+class Straight(Policy):
     """Drives straight to the goal at full speed."""
 
     name = "straight"

@@ -294,7 +294,15 @@ def observation_of(message: Message) -> SimpleNamespace:
         setattr(seen, name, _array(message.get(name)))
     seen.picture_time = message.get("picture_time")
     seen.points = _fields(message["points"], SimpleNamespace) if "points" in message else None
+    seen.extra = _arrays(message.get("extra"))
     return seen
+
+
+def _arrays(value: Any) -> Any:
+    """What plug-in sensors report: maps and lists of arrays, numbers and text."""
+    if isinstance(value, dict) and value.keys() != {"dtype", "shape", "data"}:
+        return {key: _arrays(item) for key, item in value.items()}
+    return [_arrays(item) for item in value] if isinstance(value, list) and numpy is not None else _array(value)
 
 
 def _fields(message: Message, make: Callable[..., Any]) -> Any:

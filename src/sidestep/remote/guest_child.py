@@ -11,10 +11,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput, describe_error, place_of, printable, short_traceback
+from sidestep.interfaces import Policy
 from sidestep.remote.client import command_message
 from sidestep.remote.guest_messages import (
     ObservationReceiver,
@@ -28,6 +28,8 @@ from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 
 PR_SET_PDEATHSIG = 1
+OUTPUT_KEPT = 4096
+"""Characters of a traceback that are printed: more of the output is not kept."""
 TASK_LIMIT = 2**30
 """Bytes of a message from the benchmark, which is trusted here."""
 
@@ -79,9 +81,9 @@ class Guest:
     """One reference to a policy; a new object of it for every episode."""
 
     def __init__(self) -> None:
-        self._make: Callable[[], Any] | None = None
-        self._spare: Any = None
-        self._policy: Any = None
+        self._make: Callable[[], Policy] | None = None
+        self._spare: Policy | None = None
+        self._policy: Policy | None = None
         self._receiver = ObservationReceiver()
 
     def converse(self, connection: Connection) -> None:
@@ -102,12 +104,11 @@ class Guest:
         try:
             self._make = registry.policy_maker(reference, settings)  # once: a policy may go to another folder
             policy = self._spare = self._make()
-            registry.check_policy(policy, reference)
-            dynamics = getattr(policy, "dynamics", None)
+            registry.check_needs(policy.needs, reference)
             said = {
                 "needs": sorted(str(need) for need in policy.needs),
-                "dynamics": None if dynamics is None else printable(str(dynamics), 100),
-                "camera": camera_message(getattr(policy, "camera", None)),
+                "dynamics": None if policy.dynamics is None else printable(str(policy.dynamics), 100),
+                "camera": camera_message(policy.camera),
             }
         except BadInput as error:
             return {"type": "hello", "refused": printable(str(error))}
@@ -115,11 +116,10 @@ class Guest:
             "type": "hello",
             "sidestep": PROTOCOL,
             "role": "policy",
-            "version": printable(str(getattr(policy, "version", "") or ""), 100),
-            "settings": plain_settings(getattr(policy, "settings", None)),
+            "version": printable(policy.version, 100),
+            "settings": plain_settings(policy.settings),
             "arrays": "binary",
-            "privileged": bool(getattr(policy, "privileged", False)),
-            "ends_episodes": callable(getattr(policy, "end_episode", None)),
+            "privileged": bool(policy.privileged),
             **said,
         }
 
@@ -132,6 +132,7 @@ class Guest:
         return {"type": "ready"}
 
     def _act(self, message: Message) -> Message:
+        assert self._policy is not None
         answer = self._policy.act(self._receiver.observation(message))
         try:
             command = checked_command(answer)
@@ -140,6 +141,7 @@ class Guest:
         return {"type": "act", **command_message(command)}
 
     def _publish(self, message: Message) -> Message:
+        assert self._policy is not None
         return {"type": "plans", **plans_message(self._policy)}
 
     def _end(self, message: Message) -> Message:
@@ -147,7 +149,11 @@ class Guest:
             name: MetricResult.invalid(unit, reason) if value is None else MetricResult(value, unit)
             for name, (value, unit, reason) in message["metrics"].items()
         }
-        self._policy.end_episode(EpisodeEnd(message["outcome"], message["error"], metrics))
+        assert self._policy is not None
+        try:
+            self._policy.end_episode(EpisodeEnd(message["outcome"], message["error"], metrics))
+        finally:
+            self._policy.close()
         return {"type": "done"}
 
 
@@ -157,7 +163,7 @@ def _answer(question: Message, work: Callable[[Message], Message]) -> Message:
         answer = work(question)
     except BaseException as error:
         with suppress(BaseException):
-            traceback.print_exc()  # into the log beside the record
+            print(traceback.format_exc()[-OUTPUT_KEPT:], file=sys.stderr)  # into the log beside the record
         message = describe_error(error)
         where = short_traceback(error, message)
         answer = {"type": "error", "message": message + place_of(error), "traceback": where}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput, printable
+from sidestep.interfaces import Policy
 from sidestep.remote.messages import SCENE_ARRAYS, observation_message, pack_array
 from sidestep.remote.messages import task_message as remote_task_message
 from sidestep.remote.wire import Garbled, Message
@@ -148,6 +149,7 @@ class ObservationReceiver:
             picture_time=message.get("picture_time"),
             points=None if points is None else _points_of(points),
             signals=message.get("signals"),
+            extra=_extra_of(message.get("extra")),
         )
 
     def _past(self, message: Message) -> tuple[Pedestrians, ...]:
@@ -155,6 +157,15 @@ class ObservationReceiver:
         while len(self._history) > message["history_length"]:
             self._history.popleft()
         return tuple(self._history)
+
+
+def _extra_of(value: Any) -> Any:
+    """What plug-in sensors report, again: arrays are arrays, lists are tuples."""
+    if isinstance(value, dict):
+        if value.keys() == {"dtype", "shape", "data"}:
+            return unpack_array(value)
+        return {key: _extra_of(item) for key, item in value.items()}
+    return tuple(_extra_of(item) for item in value) if isinstance(value, list) else value
 
 
 def _people_of(message: Message) -> Pedestrians:
@@ -175,14 +186,13 @@ def _points_of(message: Message) -> PointScan:
 # plans
 
 
-def plans_message(policy: Any) -> Message:
+def plans_message(policy: Policy) -> Message:
     """What a policy publishes (``interfaces.Policy``); whatever is wrong with it is left out."""
     try:
-        plan: Any = getattr(policy, "plan", None)
-        forecast: Any = getattr(policy, "forecast", None)
+        plan, forecast = policy.plan, policy.forecast
         if plan is None and forecast is None:
             return {}
-        message: Message = {"plan_step_s": np.float64(policy.plan_step_s).tobytes()}
+        message: Message = {"plan_step_s": np.float64(policy.plan_step_s or 0.0).tobytes()}
     except Exception:
         return {}
     try:

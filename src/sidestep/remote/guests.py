@@ -74,8 +74,6 @@ class GuestIntroduction:
 
     policy: Introduction
     privileged: bool = False
-    ends_episodes: bool = False
-    """Whether it wants to be told how an episode ended."""
 
 
 @dataclass(eq=False)
@@ -199,7 +197,7 @@ class GuestProcess:
             policy = read_introduction({**answer, "name": "guest"})
         except Refused as error:
             raise GuestRefused(printable(f"policy {self.reference!r}: {error}")) from None
-        return GuestIntroduction(policy, answer.get("privileged") is True, answer.get("ends_episodes") is True)
+        return GuestIntroduction(policy, answer.get("privileged") is True)
 
     def _receive(self, deadline: float) -> Message:
         while True:
@@ -306,7 +304,7 @@ class GuestPolicy(IntroducedPolicy):
         super().__init__(process.introduced.policy)
         self.process = process
         self.name = process.reference
-        self.privileged = process.introduced.privileged
+        self.privileged = process.introduced.privileged  # type: ignore[misc]  # of this object
         self._act_s = (ANSWER_S if act_limit_s is None else act_limit_s) + GRACE_S
         self._sender = ObservationSender()
         self.forecast: Any = None
@@ -332,8 +330,8 @@ class GuestPolicy(IntroducedPolicy):
         return plan
 
     def end_episode(self, end: EpisodeEnd) -> None:
-        """Tell the guest how the episode ended, if it wants to know. It has ``END_S`` for that."""
-        if not self.process.introduced.ends_episodes or not self.process.is_usable:
+        """Tell the guest how the episode ended. It has ``END_S`` for that, and for closing."""
+        if not self.process.is_usable:
             return
         metrics = {
             name: [result.value if result.valid else None, result.unit, result.reason]

@@ -23,6 +23,7 @@ from math import isfinite
 from typing import Any
 
 from sidestep.errors import BadInput
+from sidestep.interfaces import Policy
 from sidestep.remote.host import PAUSE_S, RECONNECT_S, Host, RemoteEpisode
 from sidestep.remote.joystick_state import Contacts, Frame, metadata, power_off, state
 from sidestep.remote.messages import Introduction
@@ -240,14 +241,14 @@ class JoystickHost(Host):
         return self.is_there
 
 
-class JoystickPolicy:
+class JoystickPolicy(Policy):
     """One episode with a SocNavBench client."""
 
     needs = frozenset({"goal", "pedestrians", "map"})
 
     def __init__(self, host: JoystickHost, episode: RemoteEpisode) -> None:
         self.settings = dict(SETTINGS)
-        self.dynamics = host.dynamics
+        self.dynamics = host.dynamics  # type: ignore[misc]  # of this object
         self._host, self._wires, self._episode = host, host.wires, episode
         self._limit = ANSWER_S if episode.act_limit_s is None else episode.act_limit_s
         self.first_answer_s = max(RESET_S, self._limit)

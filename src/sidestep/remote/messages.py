@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sidestep.errors import did_you_mean
+from sidestep import registry
+from sidestep.errors import BadInput, did_you_mean
 from sidestep.remote.wire import Garbled, Message, Refused
 from sidestep.types import (
     Command,
@@ -64,8 +66,10 @@ def read_introduction(hello: Message) -> Introduction:
     if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
         raise Refused("the hello must say what the policy needs: a list such as ['goal', 'pedestrians']")
     for need in needs:
-        if need not in NEEDS:
-            raise Refused(f"the policy needs {need!r:.40}, which is unknown{did_you_mean(need[:40], NEEDS)}")
+        if need not in NEEDS and need not in registry.known_needs():
+            raise Refused(
+                f"the policy needs {need!r:.40}, which is unknown{did_you_mean(need[:40], registry.known_needs())}"
+            )
     dynamics = hello.get("dynamics")
     if dynamics is not None and dynamics not in DYNAMICS:
         raise Refused(f"the policy's dynamics are {dynamics!r:.40}; known are {', '.join(DYNAMICS)}")
@@ -168,7 +172,27 @@ def observation_message(observation: Observation, binary: bool) -> Message:
         message["points"] = _points(observation.points, binary)
     if observation.signals is not None:
         message["signals"] = dict(observation.signals)
+    if observation.extra:
+        message["extra"] = {name: _plain(value, binary, name) for name, value in observation.extra.items()}
     return message
+
+
+def _plain(value: Any, binary: bool, sensor: str) -> Any:
+    """What a plug-in sensor reports, as it travels."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return pack_array(value, binary)
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, binary, sensor) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, binary, sensor) for item in value]
+    raise BadInput(
+        f"sensor {sensor!r} reports a {type(value).__name__}, which cannot be sent to a policy in another process; "
+        "let it return arrays of numbers, numbers, text, and lists and maps of those"
+    )
 
 
 def pack_array(values: Any, binary: bool) -> Any:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
+from sidestep.interfaces import Policy
 from sidestep.remote.client import TOKEN_VARIABLE
 from sidestep.remote.messages import Introduction, observation_message, read_command, read_introduction, task_message
 from sidestep.remote.wire import (
@@ -47,17 +48,15 @@ class ClientFailed(GuestFailed):
     """The policy at the other end of a socket raised, hung, sent nonsense or went away."""
 
 
-class IntroducedPolicy:
+class IntroducedPolicy(Policy):
     """A policy in another process, with what it said about itself as attributes."""
 
     summary = "a policy in another process"
-    citation = ""
 
     def __init__(self, said: Introduction) -> None:
-        self.name, self.needs, self.version, self.camera = said.name, said.needs, said.version, said.camera
+        self.name, self.version, self.camera = said.name, said.version, said.camera
         self.settings: dict[str, Any] = said.settings
-        if said.dynamics is not None:
-            self.dynamics = said.dynamics
+        self.needs, self.dynamics = said.needs, said.dynamics  # type: ignore[misc]  # of this object
 
 
 class FailedPolicy(IntroducedPolicy):

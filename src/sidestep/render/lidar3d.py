@@ -13,15 +13,14 @@ from math import asin, atan2, ceil, cos, hypot, pi, radians, sin, tan
 
 import numpy as np
 
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.render.camera import STANDARD_HEIGHT_M
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.raster.finish import read_depth
 from sidestep.render.renderer import Renderer
 from sidestep.render.world_view import LiveWorld
 from sidestep.types.base import FloatArray, IntArray
-from sidestep.types.observation import Pedestrians, PointScan, RobotState
-from sidestep.types.robot import RobotSpec
-from sidestep.types.scene import CompiledScene
+from sidestep.types.observation import PointScan
 from sidestep.types.sensors import Lidar3DSettings
 
 FINEST, COARSEST = radians(0.1), radians(0.2)
@@ -42,36 +41,38 @@ class Face:
     stretch: FloatArray  # (C * M,) range ÷ depth
 
 
-class Lidar3D:
-    """Scans one world from one robot, step by step."""
+class Lidar3D(Sensor):
+    """Scans one world from one robot, step by step: serves ``points``."""
 
-    def __init__(
-        self, scene: CompiledScene, robot: RobotSpec, settings: Lidar3DSettings, person_id: IntArray, scenario: str
-    ) -> None:
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        settings, robot = context.scenario.sensors.lidar3d, context.robot
         self._settings = settings
-        self._live = LiveWorld(scene, robot, person_id, scenario)
+        self._live = LiveWorld(context.scene, robot, context.person_id, context.scenario.name, context.others)
         self._origin = settings.mount or (0.0, 0.0, robot.camera_height or STANDARD_HEIGHT_M)
         self._scanner = DepthScanner(settings)
         self._renderer = self._scanner.renderer(self._live.view.scene)
 
-    def follow(self, robot: RobotState, people: Pedestrians, time_s: float) -> None:
+    def watch(self, view: SensorView) -> None:
         """The world has moved on; nobody looks yet."""
-        self._live.follow(robot, people, time_s)
+        others = (view.others,) if self.context.others else ()
+        self._live.follow(view.robot, view.everybody, view.time_s, *others)
 
-    def sense(self, robot: RobotState, people: Pedestrians, time_s: float) -> PointScan:
+    def sense(self, view: SensorView) -> dict[str, PointScan]:
         """A scan of this moment: all rays at once."""
-        self._live.follow(robot, people, time_s)
+        self.watch(view)
+        robot = view.robot
         ahead, left, up = self._origin
         c, s = cos(robot.heading), sin(robot.heading)
         x, y = robot.x + ahead * c - left * s, robot.y + ahead * s + left * c
         z = self._live.ground(robot.x, robot.y) + up
         ranges, semantic = self._scanner.scan(self._renderer, self._live.instances(), (x, y, z), robot.heading)
         if self._settings.range_noise:
-            rng = np.random.default_rng((self._settings.noise_seed, round(time_s * 1e6)))
+            rng = np.random.default_rng((self._settings.noise_seed, round(view.time_s * 1e6)))
             rough = ranges + np.float32(self._settings.range_noise) * rng.standard_normal(ranges.shape, np.float32)
             most = np.float32(self._settings.max_range)
             ranges = np.where(ranges < most, np.clip(rough, np.float32(0.0), np.nextafter(most, np.float32(0))), ranges)
-        return PointScan(
+        scan = PointScan(
             ranges,
             np.array(self._settings.channel_elevations),
             np.array(self._settings.azimuths),
@@ -80,6 +81,7 @@ class Lidar3D:
             turned(self._settings.yaw, -self._settings.pitch),
             semantic,
         )
+        return {"points": scan}
 
 
 class DepthScanner:
@@ -133,6 +135,7 @@ class DepthScanner:
             pose = _pose(eye, mounted @ turned(face.azimuth, 0.0))
             images = renderer.render(pose, instances, want)  # type: ignore[arg-type]
             found, nearest = np.empty(len(face.u)), np.empty(len(face.u), np.int64)
+            assert images.depth is not None
             read_depth(images.depth, face.u, face.v, found, nearest)
             found *= face.stretch
             hit = found < settings.max_range

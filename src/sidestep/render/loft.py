@@ -289,12 +289,6 @@ def join_parts(parts: Sequence[Part], semantic: Semantic) -> tuple[Mesh, IntArra
         weights.append(part.weights)
         start += len(part.vertices)
     faces = np.concatenate(triangles)
-    mesh = Mesh(
-        np.concatenate(vertices).astype(np.float32),
-        faces.astype(np.int32),
-        np.concatenate(normals).astype(np.float32),
-        np.zeros((start, 2), np.float32),
-        np.concatenate(slots).astype(np.int32),
-        np.full(len(faces), int(semantic), np.uint8),
-    )
+    uv, classes = np.zeros((start, 2)), np.full(len(faces), int(semantic))
+    mesh = Mesh(np.concatenate(vertices), faces, np.concatenate(normals), uv, np.concatenate(slots), classes)
     return mesh, np.concatenate(bones).astype(np.int32), np.concatenate(weights).astype(np.float32)

@@ -42,7 +42,7 @@ def policy_references(names: Iterable[str]) -> list[Reference]:
     found = []
     for name in dict.fromkeys(names):
         try:
-            citation = getattr(registry.load("policies", name), "citation", "")
+            citation = registry.declared(registry.load("policies", name), "citation")
         except SidestepError:
             continue
         if citation:

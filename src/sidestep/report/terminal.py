@@ -44,7 +44,7 @@ def _print_suite(summary: dict[str, Any], console: Console) -> None:
 
 
 def _count_columns(policies: dict[str, Any]) -> list[MetricColumn]:
-    """How many episodes there are, and how many ended in which way."""
+    """Number of episodes, and number of episodes per outcome."""
 
     def counts(title: str, texts: dict[str, str]) -> MetricColumn:
         return MetricColumn(title, title, cells={policy: _written(text) for policy, text in texts.items()})
@@ -94,14 +94,14 @@ TABLE_COLUMNS: dict[str, tuple[str, ...]] = {
     "robots": ("name", "dynamics", "radius_m", "max_speed_mps", "summary"),
     "metrics": ("name", "unit", "direction", "definition"),
 }
-"""Columns that fit a screen, of lists that have more."""
+"""Columns shown on the terminal, for lists with more columns."""
 UNIT_ENDINGS = {"_s": " (s)", "_mps": " (m/s)", "_m": " (m)"}
 SHORT = 16
-"""Columns whose cells are at most so long, and names, are never wrapped."""
+"""Columns whose longest cell has at most this many characters, and names, are never wrapped."""
 
 
 def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
-    """A table of what ``sidestep list`` found."""
+    """Print the rows of ``sidestep list`` as a table."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -123,7 +123,7 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
 
 
 def print_comparison(document: dict[str, Any], console: Console | None = None) -> None:
-    """One table per pair: differences with intervals. Metrics that are equal throughout are only counted."""
+    """Print one table per pair: differences with intervals. Metrics without a difference are only counted."""
     from sidestep.report.summary import SUMMARY_CSV
     from sidestep.report.table_model import Column, Section, Table
     from sidestep.report.table_writer import print_table

@@ -1,4 +1,4 @@
-"""Top-view stills and film strips of an episode record."""
+"""Top-view stills and film strips of an episode record, and of a scene alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
 from sidestep.report.episode_log import contacts_of, step_at
 from sidestep.types.record import EpisodeRecord, others
-from sidestep.types.scene import SceneSpec
+from sidestep.types.scene import CompiledScene, SceneSpec
 
 TRAIL_S = 2.5  # how long a person's trail lasts
 TRAIL_POINTS_PER_S = 10
+SCENE_PX = 1000  # the longer side of a picture of a scene
 GAP_PX = 6  # between the pictures of a film strip
 
 Size = tuple[int, int]
@@ -142,3 +143,28 @@ def draw_strip(
     if path is not None:
         Image.fromarray(strip).save(path, optimize=True)
     return strip
+
+
+def draw_scene(scene: CompiledScene, path: Path, size: Size | None = None, axes: bool = False) -> Picture:
+    """A scene alone from above, written to ``path``; with ``axes`` in metres, to read coordinates from."""
+    corners = [point for region in scene.spec.regions for point in region.polygon]
+    points = np.array([*corners, *scene.wall_points.tolist()]).reshape(-1, 2)
+    x0, y0, x1, y1 = bounds = bounds_around(points, margin=1.0)
+    if size is None:
+        longer = SCENE_PX / max(x1 - x0, y1 - y0)
+        size = max(64, 2 * round((x1 - x0) * longer / 2)), max(64, 2 * round((y1 - y0) * longer / 2))
+    view = TopView(scene.spec, scene.segments, bounds, size)
+    picture: Picture = view.background
+    if not axes:
+        Image.fromarray(picture).save(path)
+        return picture
+    from matplotlib.figure import Figure
+
+    left, low, right, high = view.view.shown
+    figure = Figure(figsize=(size[0] / 100 + 1.0, size[1] / 100 + 0.8), layout="constrained")
+    shown = figure.add_subplot()
+    shown.imshow(picture, extent=(left, right, low, high), interpolation="antialiased")
+    shown.set(xlabel="x (m)", ylabel="y (m)", title=scene.spec.name)
+    shown.grid(color="0.5", alpha=0.25, linewidth=0.5)
+    figure.savefig(path, dpi=120)
+    return picture

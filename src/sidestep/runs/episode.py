@@ -11,13 +11,14 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import BadInput, GuestFailed, RecordError
+from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records import load_record, save_record
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.session import FailedPolicy
 from sidestep.runs.plan import Mode, PolicyPlan
-from sidestep.types.record import EpisodeRecord, PolicyInfo
+from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
 from sidestep.writing import CannotWrite
@@ -95,11 +96,11 @@ def run_task(
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
         scores = score_episode(record, task.dialect)
-        if callable(end_episode := getattr(policy, "end_episode", None)):
-            with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
-                end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
-        if isinstance(policy, GuestPolicy):
+        with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
+            policy.end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
+        with suppress(Exception):
             policy.close()
+        if isinstance(policy, GuestPolicy):
             keep_output(policy, task.path, failed=bool(record.error))
     return TaskResult(scores, simulated=True)
 
@@ -136,11 +137,11 @@ def _described(scenario: Scenario) -> str:
     return "\n".join([scenario.model_dump_json(include=parts), *robots])
 
 
-def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Any:
+def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests | None) -> Policy:
     if task.failure:
         return FailedPolicy(task.failure)
     if make_policy is not None and (made := make_policy(task)) is not None:
-        return made
+        return registry.as_policy(made)
     name, settings = task.policy.made_from, task.policy.settings
     if guests is None or not registry.is_guest(name):
         return registry.make_policy(name, settings)
@@ -150,20 +151,18 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
         return FailedPolicy(str(error))
 
 
-def simulate(task: EpisodeTask, policy: Any, run_episode: RunEpisode | None = None) -> EpisodeRecord:
+def simulate(task: EpisodeTask, policy: Policy, run_episode: RunEpisode | None = None) -> EpisodeRecord:
     """The episode, fresh."""
     if run_episode is None:
         from sidestep.simulation import run_episode as standard
 
         run_episode = standard
-    planned, own = task.policy, getattr(policy, "settings", None)
-    settings = {**planned.settings, **own} if isinstance(own, dict) else dict(planned.settings)
-    info = PolicyInfo.describe(policy, planned.name, settings, planned.version)
+    planned = task.policy
     return run_episode(
         task.scenario,
         policy,
         seed=task.seed,
-        policy_info=replace(info, privileged=info.privileged or planned.privileged),
+        policy_info=describe_policy(policy, planned.name, planned.settings, planned.version, planned.privileged),
         mode=task.mode,
         latency_s=task.latency_s,
         act_limit_s=task.act_limit_s,

@@ -16,7 +16,6 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.remote.guest_messages import check_settings
 from sidestep.remote.guests import introduce
-from sidestep.remote.session import RemotePolicy
 from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario
@@ -168,15 +167,14 @@ def _plan_policy(
         policy, privileged = guest.policy, guest.privileged
     else:
         policy = registry.make_policy(reference, settings)
-        if isinstance(policy, RemotePolicy):
-            policy.check_reachable()
-        registry.check_policy(policy, reference)
-        privileged = bool(getattr(policy, "privileged", False))
+        policy.check_reachable()
+        registry.check_needs(policy.needs, reference)
+        privileged = bool(policy.privileged)
     return PolicyPlan(
         name=label,
         reference="" if reference == label else reference,
         settings=settings,
-        version=_version_of(reference, getattr(policy, "version", None)),
+        version=_version_of(reference, policy.version),
         files=setting_files(settings),
         privileged=privileged or "future" in policy.needs,
     )

@@ -1,4 +1,5 @@
-"""What a robot can perceive of a world's arrays: people, vehicles and a 2D lidar. Cameras live in ``render``."""
+"""What a robot can perceive: detectors of people and vehicles, a planar lidar, and a camera's clock and settings. The
+3D lidar and the cameras that draw live in ``render``; the registry (``sensors``, ``cameras``) finds them by name."""
 
 from sidestep.sensors.planar import Lidar, PedestrianDetector
 from sidestep.sensors.vehicles import VehicleDetector, outline_edges

@@ -4,14 +4,21 @@ reports (all of them, or those in range, in view and not hidden).
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Any
+
 import numpy as np
 
 from sidestep.exact import cos, sin
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
-from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
+from sidestep.kernels.rays import Beams, Discs, cast_lidar, make_ray_table, make_scratch
 from sidestep.kernels.visibility import visible_people
+from sidestep.sensors.vehicles import outline_edges, vehicle_footprints
 from sidestep.types import LidarScan, Pedestrians
 from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.observation import seal
 from sidestep.types.sensors import LidarSettings, PedestrianSensing
 
 
@@ -21,8 +28,9 @@ class Lidar:
     def __init__(self, settings: LidarSettings, segments: FloatArray) -> None:
         self._settings = settings
         self._segments = np.ascontiguousarray(segments, np.float32)
-        self._directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
-        self._scratch = np.zeros((0, 0))
+        directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
+        self._beams = Beams(settings.angle_min, settings.angle_increment, directions, settings.max_range)
+        self._scratch: FloatArray = np.zeros((0, 0))
         self._columns = -1
 
     def sense(
@@ -47,11 +55,8 @@ class Lidar:
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
             self._scratch = make_scratch(len(segments), self._columns)
-        cast_lidar(
-            x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
-            self._settings.max_range, segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
-            active, own, self._scratch, ranges, hits,
-        )  # fmt: skip
+        discs = Discs(agents[layout.PX], agents[layout.PY], agents[layout.RADIUS], active)
+        cast_lidar(x, y, pose[2], self._beams, segments, discs, own, self._scratch, ranges, hits)
         return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
 
 
@@ -86,19 +91,52 @@ class PedestrianDetector:
     def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:
         people = len(self._person_id)
         mask = np.zeros(people, np.uint8)
+        settings, places = self._settings, agents[:, :people]
         visible_people(
-            pose[0],
-            pose[1],
-            pose[2],
-            self._settings.range_m if self._settings.range_m is not None else np.inf,
-            self._settings.field_of_view if self._settings.field_of_view is not None else 2 * np.pi,
-            self._settings.occlusion,
+            *pose,
+            settings.range_m if settings.range_m is not None else np.inf,
+            settings.field_of_view if settings.field_of_view is not None else 2 * np.pi,
+            settings.occlusion,
             self._segments,
-            agents[layout.PX, :people],
-            agents[layout.PY, :people],
-            agents[layout.RADIUS, :people],
-            present.astype(np.int32),
+            Discs(places[layout.PX], places[layout.PY], places[layout.RADIUS], present.astype(np.int32)),
             -1,
             mask,
         )
         return mask.astype(bool)
+
+
+class PlanarLidar(Sensor):
+    """The scenario's planar lidar: serves ``lidar``."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._lidar = Lidar(context.scenario.sensors.lidar, context.scene.segments)
+        self._footprints = vehicle_footprints(context)
+
+    def sense(self, view: SensorView) -> dict[str, Any]:
+        """A scan of this moment."""
+        pose = (view.robot.x, view.robot.y, view.robot.heading)
+        outlines = None
+        if self._footprints:
+            outlines = outline_edges(self._footprints, view.vehicles[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]])
+        return {"lidar": self._lidar.sense(view.agents, view.flags, pose, view.own, outlines)}
+
+
+class PedestrianSensor(Sensor):
+    """The scenario's pedestrian detector: serves ``pedestrians`` and ``history``, its last seconds."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        sensors, rules = context.scenario.sensors, context.scenario.rules
+        self._detector = PedestrianDetector(sensors.pedestrians, context.person_id, context.scene.segments)
+        looks = round(sensors.history_s / (rules.step_s * rules.control_every))
+        self._history: deque[Pedestrians] = deque(maxlen=max(1, looks))
+
+    def sense(self, view: SensorView) -> dict[str, Any]:
+        """Who is seen now, and who was seen when the policy was asked before, oldest first."""
+        people = self._detector.sense(view.agents, view.flags, (view.robot.x, view.robot.y, view.robot.heading))
+        if "history" not in self.context.needs:
+            return {"pedestrians": people}
+        seal(people)
+        self._history.append(people)
+        return {"pedestrians": people, "history": tuple(self._history)}

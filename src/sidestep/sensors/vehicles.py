@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sidestep import exact
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.rays import Discs
 from sidestep.kernels.visibility import visible_people
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Vehicles
@@ -70,12 +72,32 @@ class VehicleDetector:
         mask = np.zeros(len(position), np.uint8)
         reach, view = self._settings.range_m, self._settings.field_of_view
         x, y = np.ascontiguousarray(position.T, np.float32)
-        visible_people(
-            *pose, np.inf if reach is None else reach, 2 * np.pi if view is None else view, self._settings.occlusion,
-            self._segments, x, y, (self._size.min(axis=1) / 2).astype(np.float32), np.ones(len(position), np.int32), -1,
-            mask,
-        )  # fmt: skip
+        discs = Discs(x, y, (self._size.min(axis=1) / 2).astype(np.float32), np.ones(len(position), np.int32))
+        reach, view = np.inf if reach is None else reach, 2 * np.pi if view is None else view
+        visible_people(*pose, reach, view, self._settings.occlusion, self._segments, discs, -1, mask)
         return np.flatnonzero(mask)
+
+
+def vehicle_footprints(context: SensorContext) -> list[Footprint]:
+    """The outlines of a scenario's vehicles, which come after the other robots."""
+    return [spec.footprint for spec in context.others[len(context.others) - len(context.scenario.traffic) :]]
+
+
+class VehicleSensor(Sensor):
+    """The scenario's vehicle detector: serves ``vehicles``."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._detector = VehicleDetector(
+            context.scenario.sensors.vehicles,
+            [place.kind for place in context.scenario.traffic],
+            vehicle_footprints(context),
+            context.scene.segments,
+        )
+
+    def sense(self, view: SensorView) -> dict[str, Vehicles]:
+        """What is seen now."""
+        return {"vehicles": self._detector.sense(view.vehicles, (view.robot.x, view.robot.y, view.robot.heading))}
 
 
 def _box(footprint: Footprint) -> tuple[tuple[float, float], tuple[float, float]]:

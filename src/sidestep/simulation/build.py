@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
-from sidestep import exact
+from sidestep import exact, registry
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
-from sidestep.crowd.models import MODEL_NAMES, model_code, pack_parameters
+from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.spawn import Spawner
+from sidestep.errors import BadInput, UnknownName, plug_in_errors
+from sidestep.interfaces import CrowdModel
 from sidestep.kernels import layout
 from sidestep.kernels.orca import HORIZON_PEOPLE
 from sidestep.kernels.reactive_replay import REROUTE_HORIZON
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
+from sidestep.sensors.camera import with_robot_camera
 from sidestep.simulation.directors import (
     BackgroundDirector,
+    CrowdModelDirector,
     Director,
     add_event_people,
     background_network,
@@ -30,7 +34,6 @@ from sidestep.simulation.directors import (
     make_cast,
     write_scripts,
 )
-from sidestep.simulation.pictures import with_robot_camera
 from sidestep.simulation.referee import CompiledRules, compile_rules
 from sidestep.simulation.replay import Replay, load_replay
 from sidestep.simulation.road_users import TrafficDirector, load_specs, make_road_users
@@ -73,6 +76,7 @@ class World:
     rules: CompiledRules
     replay: FloatArray | None  # (T, N, 4) float32: x, y, vx, vy; NaN when absent or not replayed
     parameters: tuple[FloatArray, FloatArray, FloatArray]  # ORCA, Helbing, Moussaïd
+    person_model: tuple[str, ...]  # (N,) name of the crowd model of each person
     direct: Callable[[], Director] | None = None  # makes the director of one episode; None: nobody is directed
     directs_people: bool = False  # False: it directs vehicles only
 
@@ -80,11 +84,6 @@ class World:
     def people(self) -> int:
         """Number of people, present or yet to come."""
         return len(self.person_id)
-
-    @property
-    def person_model(self) -> tuple[str, ...]:
-        """Name of the crowd model of each person."""
-        return tuple(MODEL_NAMES[int(code)] for code in self.flags[layout.MODEL, : self.people])
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +106,13 @@ class WorldBuilder:
         scenario, specs = load_specs(scenario.model_copy(update={"scene": spec}), base)
         self.scenario = with_robot_camera(scenario, specs[0])
         self._road_users = make_road_users(scenario, specs, self._scene, self._where)
+        if scenario.traffic:  # drivers that do not fit are an error now, not in the first episode
+            TrafficDirector(scenario, self._scene, 0, self._road_users.body, self._where)
+        check_extra_sensors(scenario.sensors.extra, self._where)
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
+        self._model_names = (*(part.model for part in scenario.crowd), "script")  # last: the people of events
+        made = {index: plug_in_model(part, self._where) for index, part in enumerate(scenario.crowd)}
+        self._plug_ins = {index: make for index, make in made.items() if make is not None}
         self._replays = {
             index: load_replay(part.placement, scenario.rules, self._where, base)
             for index, part in enumerate(scenario.crowd)
@@ -148,6 +153,10 @@ class WorldBuilder:
         replay, person_id = self._fill_replay(agents, flags, part_of, replays)
         agents[:, people:], flags[:, people:] = users.agents, users.flags
         directors = [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
+        directors += [
+            partial(self._plug_in, seed, index, make, np.flatnonzero(part_of == index), person_id)
+            for index, make in self._plug_ins.items()
+        ]
         directors += event_directors(scripts, person_id)
         directs_people = bool(directors)
         if scenario.traffic:
@@ -170,9 +179,20 @@ class WorldBuilder:
             rules=self._rules,
             replay=replay,
             parameters=self._parameters,
+            person_model=tuple(self._model_names[part] for part in part_of),
             direct=make_cast(directors),
             directs_people=directs_people,
         )
+
+    def _plug_in(
+        self, seed: int, index: int, make: Callable[[], CrowdModel], columns: IntArray, person_id: IntArray
+    ) -> Director:
+        """The director of a crowd part with a plug-in model."""
+        name, model = self._model_names[index], make()
+        with plug_in_errors("crowd model", name, ()):
+            model.begin(generator_for(self.scenario.suite, self.scenario.name, seed, "crowd_model", index))
+        first = int(columns[0]) if len(columns) else 0
+        return CrowdModelDirector(name, model, first, person_id[columns], self._scene.segments)
 
     def _background(self, seed: int, index: int, part_of: IntArray, first: FirstPaths) -> Callable[[], Director]:
         """What makes the director of the background people of part ``index``."""
@@ -273,6 +293,16 @@ class WorldBuilder:
             agents[layout.PREF_SPEED, columns] = np.maximum(_mean_speed(tracks), SLOWEST_REROUTE)
             agents[layout.MAX_SPEED, columns] = FASTER_THAN_PREFERRED * agents[layout.PREF_SPEED, columns]
         return replay, person_id
+
+
+def check_extra_sensors(extra: Iterable[str], where: str) -> None:
+    """``BadInput`` unless every sensor that has settings in ``sensors.extra`` is an installed plug-in."""
+    for name in extra:
+        if name in registry.SENSORS:
+            raise BadInput(f"{where}: sensors.extra is for plug-ins; the settings of {name!r} are elsewhere in sensors")
+        if name not in registry.names("sensors"):
+            known = [known for known in registry.names("sensors") if known not in registry.SENSORS]
+            raise UnknownName("plug-in sensor", name, known, where)
 
 
 def _share_of(part: CrowdPart) -> float:

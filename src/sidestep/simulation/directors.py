@@ -2,8 +2,8 @@
 
 A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
 crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
-``BackgroundDirector`` moves people on a behaviour graph, ``EventDirector`` plays the act of one event;
-``road_users.TrafficDirector`` drives vehicles.
+``BackgroundDirector`` moves people on a behaviour graph, ``CrowdModelDirector`` those of a plug-in model,
+``EventDirector`` plays the act of one event; ``road_users.TrafficDirector`` drives vehicles.
 """
 
 from __future__ import annotations
@@ -20,18 +20,24 @@ from sidestep.crowd.behaviour.network import Ground, Network, make_network
 from sidestep.crowd.behaviour.view import PeopleView
 from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
 from sidestep.crowd.people import People, join_people, make_people
-from sidestep.errors import BadInput
+from sidestep.errors import BadInput, plug_in_errors
+from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_OMEGA
-from sidestep.kernels.world import RULE_DT
+from sidestep.kernels.layout import RULE_DT
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, Event, Scenario
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourGraph
+from sidestep.types.events import PluginEvent
 
 if TYPE_CHECKING:
     from sidestep.simulation.worlds import Worlds
+
+
+FASTEST_MPS = 1e3
+"""Velocities of a plug-in model beyond this are an error; below, the person's own limit counts."""
 
 
 class Director(Protocol):
@@ -96,13 +102,68 @@ class BackgroundDirector:
         return []
 
 
+class CrowdModelDirector:
+    """Moves the people of one crowd part, in the columns ``first … last - 1``, by a plug-in model."""
+
+    def __init__(self, name: str, model: CrowdModel, first: int, person_id: IntArray, walls: FloatArray) -> None:
+        """``person_id``: of the part's people."""
+        self._name, self._model, self._first = name, model, first
+        self._person_id, self._walls = person_id, walls
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """Set the velocities of those who are there. That is no event."""
+        agents, flags = worlds.agents[b], worlds.flags[b]
+        here = flags[layout.ACTIVE] == 1
+        part = slice(self._first, self._first + len(self._person_id))
+        own = np.flatnonzero(here[part]) + self._first
+        if not len(own):
+            return []
+        here[part] = False
+        if not flags[layout.SEES_ROBOT, own].any():
+            here[worlds.people :] = False
+        mine, others = agents[:, own].astype(np.float64), agents[:, here].astype(np.float64)
+        dt = float(worlds.rules[b, RULE_DT])
+        view = CrowdView(
+            time_s=float(worlds.clock[b]) * dt,
+            step_s=dt,
+            id=self._person_id[own - self._first],
+            position=mine[[layout.PX, layout.PY]].T,
+            velocity=mine[[layout.VX, layout.VY]].T,
+            goal=mine[[layout.GOAL_X, layout.GOAL_Y]].T,
+            wished_speed=np.where(worlds.route_length[b, own] > 0, mine[layout.PREF_SPEED], 0.0),
+            max_speed=mine[layout.MAX_SPEED],
+            radius=mine[layout.RADIUS],
+            group=flags[layout.GROUP, own],
+            others_position=others[[layout.PX, layout.PY]].T,
+            others_velocity=others[[layout.VX, layout.VY]].T,
+            others_radius=others[layout.RADIUS],
+            walls=self._walls,
+        )
+        agents[layout.NEW_VX : layout.NEW_VY + 1, own] = self._velocities(view).T
+        return []
+
+    def _velocities(self, view: CrowdView) -> FloatArray:
+        with plug_in_errors("crowd model", self._name, ()):
+            found = np.array(self._model.velocities(view), np.float64)
+        if found.shape != view.position.shape:
+            raise BadInput(
+                f"crowd model {self._name!r} must return velocities of shape {view.position.shape}, not {found.shape}"
+            )
+        if not (np.abs(found) < FASTEST_MPS).all():
+            raise BadInput(f"crowd model {self._name!r} returned velocities that are not finite or no person's")
+        speed = exact.hypot(found[:, 0], found[:, 1])
+        limited: FloatArray = found * np.minimum(1.0, view.max_speed / np.maximum(speed, 1e-9))[:, None]
+        return limited
+
+
 def write_scripts(
     scenario: Scenario, scene: CompiledScene, seed: int, robots: FloatArray, where: str
 ) -> tuple[Script, ...]:
     """The scripts of a scenario's events, with everything drawn. ``robots`` (R, 3): x, y, radius at the start."""
     scripts = []
     for index, event in enumerate(scenario.events):
-        here = f"{where}: event {index} ({event.kind})"
+        name = event.name if isinstance(event, PluginEvent) else event.kind
+        here = f"{where}: event {index} ({name})"
         ego = scenario.ego
         way = ((ego.start[0], ego.start[1]), *ego.route, ego.goal)
         setting = Setting(way, ego.start[2], scene.spec.regions, here, robot_radius=float(robots[0, 2]))

@@ -56,7 +56,7 @@ class Driver:
         self._news: Intent | None = None
         self._limit_s = timing.act_limit_s
         if timing.act_limit_s is not None:  # a remote client may need longer for its first answer, and only for that
-            self._limit_s = max(timing.act_limit_s, getattr(policy, "first_answer_s", 0.0))
+            self._limit_s = max(timing.act_limit_s, policy.first_answer_s)
 
     def reset(self, task: Task) -> None:
         """Tell the policy of the new episode."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sidestep import exact
+from sidestep.interfaces import Policy
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.record import MOST_PLAN_POINTS, Plans
 
@@ -30,14 +31,14 @@ class Intent:
     forecast: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 2), np.float32))
 
 
-def published(policy: object) -> Intent:
+def published(policy: Policy) -> Intent:
     """The attributes ``plan``, ``forecast`` and ``plan_step_s`` of a policy. Whatever is wrong with them is left out:
     what is only shown must not end an episode."""
     try:
-        plan, forecast = getattr(policy, "plan", None), getattr(policy, "forecast", None)
+        plan, forecast = policy.plan, policy.forecast
         if plan is None and forecast is None:
             return Intent()
-        step_s = float(policy.plan_step_s)  # type: ignore[attr-defined]
+        step_s = float(policy.plan_step_s)  # type: ignore[arg-type]
     except Exception:
         return Intent()
     if not (isfinite(step_s) and step_s > 0.0):

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.interfaces import Policy
+from sidestep.interfaces import Policy, describe_policy
+from sidestep.registry import as_policy
 from sidestep.robots import DYNAMICS_CODES, CommandConverter
+from sidestep.sensors.camera import with_policy_camera
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.driver import Driver, Mode, PolicyFailure, Timing
-from sidestep.simulation.observe import Observer, check_needs, robot_state
-from sidestep.simulation.pictures import with_policy_camera
+from sidestep.simulation.observe import Observer, robot_state
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
@@ -28,7 +29,8 @@ class Episode:
     """A world, who drives in it, and how thinking time is charged."""
 
     world: World
-    policy: Policy
+    policy: Any
+    """A ``Policy``, or whatever ``as_policy`` makes one of."""
     info: PolicyInfo
     timing: Timing = field(default_factory=Timing)
 
@@ -39,9 +41,9 @@ class _Running:
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
         rules = episode.world.scenario.rules
-        needs = check_needs(frozenset(getattr(episode.policy, "needs", frozenset())), episode.info.name)
-        self.observer = Observer(episode.world, needs)
-        self.driver = Driver(episode.policy, episode.timing, rules.step_s, rules.control_every)
+        policy = as_policy(episode.policy)
+        self.observer = Observer(episode.world, policy.needs)
+        self.driver = Driver(policy, episode.timing, rules.step_s, rules.control_every)
         self.converter = CommandConverter(episode.world.robots[0], rules.step_s, rules.control_every)
         self.referee = Referee(episode.world)
         self.recorder = Recorder(episode.world)
@@ -119,7 +121,7 @@ def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeR
 
 def run_episode(
     scenario: Scenario,
-    policy: Policy,
+    policy: Policy | Any,
     *,
     seed: int = 0,
     policy_info: PolicyInfo | None = None,
@@ -128,8 +130,10 @@ def run_episode(
     act_limit_s: float | None = 10.0,
     base: Path | None = None,
 ) -> EpisodeRecord:
-    """One episode of ``policy`` in ``scenario`` under ``seed``. Raises ``BadInput`` if the scenario cannot be built;
-    whatever the policy does wrong ends in a record with outcome ``policy_error``."""
+    """One episode of ``policy`` (a name, a class or an object, see ``as_policy``) in ``scenario`` under ``seed``.
+    Raises ``BadInput`` if the scenario cannot be built or the policy is none; whatever the policy does wrong afterwards
+    ends in a record with outcome ``policy_error``."""
+    policy = as_policy(policy)
     world = build_world(with_policy_camera(with_policy_dynamics(scenario, policy), policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
@@ -137,20 +141,10 @@ def run_episode(
 
 def with_policy_dynamics(scenario: Scenario, policy: Policy) -> Scenario:
     """The scenario with the policy's own ``dynamics`` where the scenario leaves them to the policy."""
-    declared = getattr(policy, "dynamics", None)
+    declared = policy.dynamics
     if scenario.ego.dynamics != "policy" or declared is None:
         return scenario
     if declared not in DYNAMICS_CODES:
         raise BadInput(f"the policy's dynamics are {declared!r}; known are {', '.join(DYNAMICS_CODES)}")
     ego = scenario.ego.model_copy(update={"dynamics": declared})
     return scenario.model_copy(update={"robots": (ego, *scenario.robots[1:])})
-
-
-def describe_policy(policy: Policy, name: str | None = None, settings: dict[str, Any] | None = None) -> PolicyInfo:
-    """What the record says about a policy."""
-    return PolicyInfo.describe(
-        policy,
-        name if name is not None else getattr(policy, "name", type(policy).__name__),
-        dict(settings if settings is not None else getattr(policy, "settings", {})),
-        str(getattr(policy, "version", "")),
-    )

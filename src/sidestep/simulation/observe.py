@@ -4,25 +4,25 @@ the walls, and the privileged future: where everybody will be if nobody reacts t
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from sidestep import exact, registry
-from sidestep.errors import BadInput, did_you_mean
+from sidestep.errors import BadInput, plug_in_errors
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.scenes.free_space import path_length, shortest_path
-from sidestep.sensors import Lidar, PedestrianDetector, VehicleDetector, outline_edges
+from sidestep.sensors import PedestrianDetector
 from sidestep.simulation.build import World
-from sidestep.simulation.pictures import PICTURES, PictureFeed
 from sidestep.simulation.seeds import sequence_for
 from sidestep.simulation.worlds import Worlds
-from sidestep.types import Observation, Pedestrians, RobotState, Task
+from sidestep.types import Observation, RobotState, Task
 from sidestep.types.base import FloatArray
-from sidestep.types.observation import NEEDS, Future, seal
+from sidestep.types.observation import Future, seal
 from sidestep.types.sensors import PedestrianSensing
 
 _POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
@@ -86,60 +86,38 @@ def future_of(world: World) -> Future:
     return Future(position, world.agents[layout.RADIUS, :people].copy(), world.scenario.rules.step_s)
 
 
-AVAILABLE: frozenset[str] = frozenset(
-    {"pedestrians", "vehicles", "lidar", "map", "route", "goal", "history", "future", "points"}
-)
-"""Needs that this simulator can serve by itself. Pictures need a camera, signals come with their own package."""
+_FIELDS = frozenset(item.name for item in fields(Observation))
 
 
-def check_needs(needs: frozenset[str], policy: str) -> frozenset[str]:
-    """The policy's needs, or an error when one is unknown or cannot be served."""
-    for need in sorted(needs):
-        if need not in NEEDS:
-            raise BadInput(f"policy {policy!r} needs {need!r}, which is unknown{did_you_mean(need, NEEDS)}")
-        if need in PICTURES and not registry.names("cameras"):
-            raise BadInput(
-                f"policy {policy!r} needs {need!r}, but no camera is installed; a package provides one under the entry "
-                "point group 'sidestep.cameras'"
-            )
-        if need not in AVAILABLE | PICTURES:
-            raise BadInput(
-                f"policy {policy!r} needs {need!r}, which this version cannot serve (served: {sorted(AVAILABLE)})"
-            )
-    return needs
+def make_sensors(world: World, needs: frozenset[str], robot: int = 0) -> dict[str, Sensor]:
+    """The sensors that serve ``needs`` for one robot, each under the first of its needs."""
+    served = {need: where for need, where in registry.table("sensors").items() if need in needs}
+    others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
+    sequence = sequence_for(world.scenario.suite, world.scenario.name, world.seed, "sensor", robot)
+    seed = int(sequence.generate_state(1)[0])
+    sensors: dict[str, Sensor] = {}
+    for where in dict.fromkeys(served.values()):
+        own = [need for need in served if served[need] == where]
+        context = SensorContext(
+            world.scene, world.robots[robot], frozenset(own), world.scenario, world.person_id, others, seed
+        )
+        settings = {key: value for need in own for key, value in world.scenario.sensors.extra.get(need, {}).items()}
+        with plug_in_errors("sensor", own[0], registry.SENSORS, f"made with the settings {settings}"):
+            sensors[own[0]] = registry.load("sensors", own[0])(context, **settings)
+    return sensors
 
 
 class Observer:
-    """The eyes of one robot in one world of a batch."""
+    """The eyes of one robot in one world of a batch: asks every sensor that serves a need of its policy."""
 
     def __init__(self, world: World, needs: frozenset[str], robot: int = 0) -> None:
         self._world = world
         self._needs = needs
         self._robot = robot
-        sensors = world.scenario.sensors
-        self._detector = PedestrianDetector(sensors.pedestrians, world.person_id, world.scene.segments)
-        self._lidar = Lidar(sensors.lidar, world.scene.segments) if "lidar" in needs else None
-        traffic = world.scenario.traffic
-        self._footprints = [spec.footprint for spec in world.robots[len(world.scenario.robots) :]]
-        self._vehicles = VehicleDetector(
-            sensors.vehicles, [place.kind for place in traffic], self._footprints, world.scene.segments
-        )
-        step = world.scenario.rules.step_s * world.scenario.rules.control_every
-        self._history: deque[Pedestrians] = deque(maxlen=max(1, round(sensors.history_s / step)))
+        self._others = [r for r in range(len(world.robots)) if r != robot]
+        self._sensors = make_sensors(world, needs, robot)
+        self._watching = [one for one in self._sensors.values() if type(one).watch is not Sensor.watch]
         self._everybody = PedestrianDetector(PedestrianSensing(), world.person_id, world.scene.segments)
-        self._feed: PictureFeed | None = None
-        if needs & PICTURES:
-            others = tuple(spec for r, spec in enumerate(world.robots) if r != robot)
-            self._feed = PictureFeed(
-                world.scene, world.robots[robot], needs & PICTURES, world.scenario, world.person_id, others
-            )
-        self._lidar3d: Any = None
-        if "points" in needs:
-            from sidestep.render.lidar3d import Lidar3D  # only for those who look: it brings the renderer along
-
-            self._lidar3d = Lidar3D(
-                world.scene, world.robots[robot], sensors.lidar3d, world.person_id, world.scenario.name
-            )
         self._goal = world.scenario.robots[robot].goal if "goal" in needs else None
 
     def task(self) -> Task:
@@ -164,58 +142,49 @@ class Observer:
 
     def watch(self, worlds: Worlds, b: int) -> None:
         """To be called at every step: cameras have their own clock, and who draws people follows all their steps."""
-        if self._feed is None and self._lidar3d is None:
-            return
-        step, robot = int(worlds.clock[b]), robot_state(worlds, b, self._robot)
-        everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], (robot.x, robot.y, robot.heading))
-        if self._feed is not None:
-            self._feed.watch(step, robot, everybody, *self._machines(worlds, b))
-        if self._lidar3d is not None:
-            self._lidar3d.follow(robot, everybody, step * self._world.scenario.rules.step_s)
-
-    def _machines(self, worlds: Worlds, b: int) -> tuple[FloatArray, ...]:
-        """The poses (K, 3) of the other machines; nothing where there are none, as cameras without them expect."""
-        others = [r for r in range(len(self._world.robots)) if r != self._robot]
-        if not others:
-            return ()
-        return (worlds.robot_state[b, others][:, _POSE],)
+        if self._watching:
+            view = self._view(worlds, b)
+            for sensor in self._watching:
+                sensor.watch(view)
 
     def observe(self, worlds: Worlds, b: int) -> Observation:
         """The world ``b`` as the robot sees it now."""
-        robot = robot_state(worlds, b, self._robot)
-        pose = (robot.x, robot.y, robot.heading)
-        pedestrians = None
-        if "pedestrians" in self._needs or "history" in self._needs:
-            pedestrians = self._detector.sense(worlds.agents[b], worlds.flags[b], pose)
-            if "history" in self._needs:
-                seal(pedestrians)
-                self._history.append(pedestrians)
-        vehicles = worlds.robot_state[b, len(self._world.scenario.robots) :]
-        lidar = None
-        if self._lidar is not None:
-            outlines = outline_edges(self._footprints, vehicles[:, _POSE]) if self._footprints else None
-            lidar = self._lidar.sense(worlds.agents[b], worlds.flags[b], pose, worlds.people + self._robot, outlines)
-        time_s = float(worlds.clock[b]) * self._world.scenario.rules.step_s
+        view = self._view(worlds, b)
         seen: dict[str, Any] = {}
-        if self._feed is not None or self._lidar3d is not None:
-            everybody = self._everybody.sense(worlds.agents[b], worlds.flags[b], pose)
-            if self._feed is not None:
-                pictures, taken = self._feed.seen(int(worlds.clock[b]), robot, everybody, *self._machines(worlds, b))
-                seen = {**pictures, "picture_time": taken}
-            if self._lidar3d is not None:
-                seen["points"] = self._lidar3d.sense(robot, everybody, time_s)
-        observation = Observation(
-            time=time_s,
-            robot=robot,
-            goal=self._goal,
-            pedestrians=pedestrians if "pedestrians" in self._needs else None,
-            vehicles=self._vehicles.sense(vehicles, pose) if "vehicles" in self._needs else None,
-            lidar=lidar,
-            history=tuple(self._history) if "history" in self._needs else None,
-            **seen,
-        )
+        for name, sensor in self._sensors.items():
+            seen |= _sensed(name, sensor, view)
+        extra = {name: seen.pop(name) for name in [*seen] if name not in _FIELDS}
+        observation = Observation(time=view.time_s, robot=view.robot, goal=self._goal, extra=extra or None, **seen)
         seal(observation)
         return observation
+
+    def _view(self, worlds: Worlds, b: int) -> SensorView:
+        robot = robot_state(worlds, b, self._robot)
+        agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
+        return SensorView(
+            step=step,
+            time_s=float(step) * self._world.scenario.rules.step_s,
+            robot=robot,
+            agents=agents,
+            flags=flags,
+            own=worlds.people + self._robot,
+            others=worlds.robot_state[b, self._others][:, _POSE] if self._others else _NONE,
+            vehicles=worlds.robot_state[b, len(self._world.scenario.robots) :],
+            look=lambda: self._everybody.sense(agents, flags, (robot.x, robot.y, robot.heading)),
+        )
+
+
+_NONE = np.zeros((0, 3))
+
+
+def _sensed(name: str, sensor: Sensor, view: SensorView) -> dict[str, Any]:
+    """What a sensor reports of its needs. Whatever a plug-in does wrong is not the policy's fault: no episode then."""
+    wanted = sensor.context.needs
+    with plug_in_errors("sensor", name, registry.SENSORS):
+        found = sensor.sense(view)
+    if not isinstance(found, Mapping) or not wanted <= found.keys():
+        raise BadInput(f"sensor {name!r} must return a map with {sorted(wanted)}, not {found!r:.80}")
+    return {key: value for key, value in found.items() if key in wanted or key == "picture_time"}
 
 
 def robot_state(worlds: Worlds, b: int, robot: int = 0) -> RobotState:

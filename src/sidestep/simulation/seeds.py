@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-Purpose = Literal["placement", "policy", "sensor", "event", "behaviour", "traffic"]
+Purpose = Literal["placement", "policy", "sensor", "event", "behaviour", "traffic", "crowd_model"]
 _PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput
+from sidestep.registry import check_needs
 from sidestep.robots import CommandConverter
 from sidestep.simulation.build import World, WorldBuilder
-from sidestep.simulation.observe import Observer, check_needs, robot_state
+from sidestep.simulation.observe import Observer, robot_state
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
@@ -43,7 +44,8 @@ class Session:
         name: str = "session",
         base: Path | None = None,
     ) -> None:
-        self._needs = check_needs(frozenset(needs), name)
+        self._needs = frozenset(needs)
+        check_needs(self._needs, name)
         self._info = PolicyInfo(name, {}, tuple(sorted(self._needs)), privileged="future" in self._needs)
         self._builder = WorldBuilder(scenario, base)
         self.scenario = self._builder.scenario

@@ -9,7 +9,7 @@ in docs/suites/sidewalk_events.md.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -328,6 +328,16 @@ class Entering(Walking):
     """From the robot to the door, in any direction."""
 
 
+class PluginEvent(EventBase):
+    """An event that a plug-in package writes (entry point group ``sidestep.events``)."""
+
+    kind: Literal["plugin"] = "plugin"
+    name: str
+    """Of the entry point."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """The plug-in's own; it says what they mean."""
+
+
 EventSpec = Annotated[
     Obstructing
     | Conversing
@@ -346,7 +356,8 @@ EventSpec = Annotated[
     | Yielding
     | Claiming
     | Exiting
-    | Entering,
+    | Entering
+    | PluginEvent,
     Field(discriminator="kind"),
 ]
 """An event of any kind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,14 @@ from sidestep.types.base import FloatArray, IntArray, read_only
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import CompiledScene
 
-NEEDS: frozenset[str] = frozenset(
-    {
-        "pedestrians", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "map", "route", "goal", "signals",
-        "history", "future",
-    }
-)  # fmt: skip
-"""Everything a policy may declare in ``needs``. The robot's own state and the time are always there."""
+TASK_NEEDS: frozenset[str] = frozenset({"map", "route", "goal", "future"})
+"""Needs that the task serves; sensors serve the others."""
+
+NEEDS: frozenset[str] = TASK_NEEDS | {
+    "pedestrians", "history", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "signals",
+}  # fmt: skip
+"""What a policy may declare in ``needs`` without plug-ins (``registry.known_needs`` has theirs too). The robot's own
+state and the time are always there."""
 
 PRIVILEGED: frozenset[str] = frozenset({"future"})
 """Needs that no real robot can have. Tables mark the policies that have one."""
@@ -136,6 +138,8 @@ class Observation:
     """When the pictures were taken, s; before ``time`` where the camera has a rate or a latency."""
     points: PointScan | None = None
     signals: dict[str, str] | None = None
+    extra: Mapping[str, Any] | None = None
+    """What plug-in sensors report, by the name that the policy lists in ``needs``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,10 +174,23 @@ def seal(seen: Any) -> None:
     gets NumPy's error at once, instead of changing what others see. A ``map`` comes sealed (``for_policies``)."""
     for name in seen.__slots__:
         value = getattr(seen, name)
-        if isinstance(value, np.ndarray):
-            object.__setattr__(seen, name, read_only(value))
+        if isinstance(value, np.ndarray | Mapping):
+            object.__setattr__(seen, name, sealed(value))
         elif isinstance(value, _PARTS):
             seal(value)
+
+
+def sealed(value: Any) -> Any:
+    """A value with read-only arrays: an array, or maps, lists and tuples of arrays. Anything else is as it is."""
+    if isinstance(value, np.ndarray):
+        return read_only(value)
+    if isinstance(value, Mapping):
+        return {key: sealed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(sealed(item) for item in value)
+    if isinstance(value, _PARTS):
+        seal(value)
+    return value
 
 
 _PARTS = (Pedestrians, Vehicles, LidarScan, PointScan, Future)

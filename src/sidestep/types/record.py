@@ -156,13 +156,6 @@ class PolicyInfo:
     privileged: bool = False
     """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
 
-    @classmethod
-    def describe(cls, policy: Any, name: str, settings: dict[str, Any], version: str) -> PolicyInfo:
-        """What the record says about ``policy``. It is privileged if it says so or if it gets the future."""
-        needs = tuple(sorted(str(need) for need in getattr(policy, "needs", ())))
-        privileged = bool(getattr(policy, "privileged", False)) or "future" in needs
-        return cls(name, settings, needs, version, privileged)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EpisodeRecord:

@@ -348,6 +348,8 @@ class Sensors(Model):
     camera: CameraSettings = Field(default_factory=CameraSettings)
     history_s: NonNegative = 2.0
     """How far back ``Observation.history`` reaches, s."""
+    extra: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Settings of plug-in sensors: the sensor's name → its keyword arguments."""
 
     @model_validator(mode="after")
     def _check(self) -> Sensors:

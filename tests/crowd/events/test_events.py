@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.crowd.events import WRITERS
+from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.records import load_record, save_record
+from sidestep.registry import as_policy
 from sidestep.simulation import build_world, run_episode, run_episodes
 from sidestep.simulation.loop import Episode, describe_policy
 from sidestep.simulation.observe import future_of
@@ -46,7 +47,7 @@ def event(kind: str) -> dict[str, Any]:
 
 
 def test_every_kind_is_tried_here() -> None:
-    assert set(EVENTS) == set(WRITERS)
+    assert set(EVENTS) == set(registry.EVENTS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,7 +72,7 @@ def test_a_record_does_not_depend_on_batch_or_threads() -> None:
     def together(threads: int) -> list[str]:
         policies = [Scripted(straight(1.0)) for _ in scenarios]
         worlds = [build_world(one, 3) for one in scenarios]
-        episodes = [Episode(w, p, describe_policy(p)) for w, p in zip(worlds, policies, strict=True)]
+        episodes = [Episode(w, p, describe_policy(as_policy(p))) for w, p in zip(worlds, policies, strict=True)]
         return [r.digest for k in range(0, len(episodes), 4) for r in run_episodes(episodes[k : k + 4], threads)]
 
     assert together(1) == alone

@@ -1,51 +1,32 @@
-"""Events: what people do because of where the robot is. One file per behaviour.
+"""Events: what people do because of where the robot is. A file per family of behaviours.
 
 A behaviour is a function from the settings (``types.events``), the setting (``script.Setting``: the robot's way, the
 ground) and a random generator to a ``Script``: people at time 0, and what makes the ``Act`` that they play. An act sees
-a ``EventScene`` in every step and tells its people what to do; it draws nothing at random. The simulation's
-``event_director`` puts them into a world.
+an ``EventScene`` in every step and tells its people what to do; it draws nothing at random. ``EVENTS`` of the registry
+lists the functions; plug-ins add to it. The simulation's directors put the people into a world.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sidestep.crowd.events.approaching import frontal, lateral, overtaking
-from sidestep.crowd.events.company import accompanying, crowding, following, leading
-from sidestep.crowd.events.crossing import crossing
-from sidestep.crowd.events.right_of_way import claiming, entering, exiting, gesturing, yielding
+from sidestep import registry
 from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting
-from sidestep.crowd.events.standing import conversing, joining, leaving, obstructing, queuing
-from sidestep.types.events import EventSpec
+from sidestep.errors import BadInput, UnknownName, plug_in_errors
+from sidestep.types.events import EventSpec, PluginEvent
 
-WRITERS: dict[str, Any] = {
-    "obstructing": obstructing,
-    "conversing": conversing,
-    "queuing": queuing,
-    "frontal": frontal,
-    "lateral": lateral,
-    "overtaking": overtaking,
-    "crossing": crossing,
-    "gesturing": gesturing,
-    "joining": joining,
-    "leaving": leaving,
-    "following": following,
-    "leading": leading,
-    "accompanying": accompanying,
-    "crowding": crowding,
-    "yielding": yielding,
-    "claiming": claiming,
-    "exiting": exiting,
-    "entering": entering,
-}
-"""Who writes the script of each kind of event."""
-
-__all__ = ["WRITERS", "Act", "Actor", "EventScene", "Performer", "Script", "Setting", "write_script"]
+__all__ = ["Act", "Actor", "EventScene", "Performer", "Script", "Setting", "write_script"]
 
 
 def write_script(event: EventSpec, setting: Setting, generator: np.random.Generator) -> Script:
     """The script of one event."""
-    script: Script = WRITERS[event.kind](event, setting, generator)
+    name = event.name if isinstance(event, PluginEvent) else event.kind
+    if name not in registry.names("events"):
+        raise UnknownName("event", name, registry.names("events"), setting.where)
+    if isinstance(event, PluginEvent) and name in registry.EVENTS:
+        raise BadInput(f"{setting.where}: {name!r} comes with Sidestep; write kind: {name}")
+    with plug_in_errors("event", name, registry.EVENTS, f"asked for its script ({setting.where})"):
+        script = registry.load("events", name)(event, setting, generator)
+    if not isinstance(script, Script):
+        raise BadInput(f"{setting.where}: plug-in event {name!r} must return a Script, not {script!r:.80}")
     return script

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sidestep import exact
 from sidestep.exact import hypot
+from sidestep.interfaces import Policy
 from sidestep.policies.cadrl.lookahead import FEATURES, OTHER_FLOATS, ROBOT_FLOATS, SLOTS, Around, Fan, Look
 from sidestep.policies.cadrl.network import (
     SHIPPED,
@@ -87,7 +88,7 @@ class CadrlSettings(Model):
     """A file of ``sidestep train cadrl``; None: the shipped one."""
 
 
-class Cadrl:
+class Cadrl(Policy):
     """Takes the velocity of a fan with the largest reward in the next moment plus the value of the state it leads to.
 
     Others are expected to keep their velocity, averaged over two observations. The value network knows no walls:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sidestep import exact, registry
+from sidestep.interfaces import Policy
 from sidestep.kernels.dynamics import turn_to, unit_vector
 from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor, bends_at
 from sidestep.policies.mpc.planner import MpcSettings, Planner
@@ -138,7 +139,7 @@ PLAN_STEP_S = 0.3
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
 
 
-class Mpc:
+class Mpc(Policy):
     """The motion that gets on best without coming near to where people are expected, planned anew at every call.
 
     A holonomic robot gets its velocity; one that has to turn, a speed and a turn rate toward the motion ahead.

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.exact import hypot
+from sidestep.interfaces import Policy
 from sidestep.policies.sampling.planner import PlannerSettings, SamplingPlanner, Trajectory
 from sidestep.policies.sampling.splines import wrapped
 from sidestep.types import Observation, RobotState, Task, Velocity
@@ -23,7 +24,7 @@ PLAN_STEP_S = 0.3
 """Between the points of the plan that is published."""
 
 
-class Sampling:
+class Sampling(Policy):
     """Follows the cheapest spline to a checkpoint; plans again within ``checkpoint_radius`` of it."""
 
     name = "sampling"

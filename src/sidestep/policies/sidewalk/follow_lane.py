@@ -11,7 +11,7 @@ import numpy as np
 
 from sidestep import registry
 from sidestep.exact import cos, hypot, sin
-from sidestep.interfaces import Predictor
+from sidestep.interfaces import Policy, Predictor
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.policies.sidewalk.lane_planner import PATH_STEP_S, LanePlanner
 from sidestep.types import Command, Observation, Pedestrians, RobotState, Task, Velocity
@@ -34,7 +34,7 @@ class ExpertSettings(LaneSettings):
     """Who says where people will be: a name of ``sidestep list predictors``, ``module:Class`` or ``file.py:Class``."""
 
 
-class FollowLane:
+class FollowLane(Policy):
     """Drives the route along the sidewalk, round what stands on it, as if there were no people."""
 
     name = "follow_lane"

@@ -12,6 +12,7 @@ import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.exact import arctan2, hypot
+from sidestep.interfaces import Policy
 from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, InputMaker, reach_s
 from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame
 from sidestep.policies.visual.model_files import load_network, load_spec, model_names
@@ -67,7 +68,7 @@ SOON_S = 1e-6
 ZERO_VELOCITY = Velocity(0.0, 0.0)
 
 
-class VisualPolicy:
+class VisualPolicy(Policy):
     """Asks a network at the rate of its interface and follows what it says, by odometry, until it is asked again."""
 
     name = "visual"

@@ -129,16 +129,10 @@ class MeshBuilder:
         counts, materials, semantics, objects = np.array(self._faces).T
         vertices = vertices.astype(np.float32)
         seen = _has_area(vertices, triangles)
-        mesh = Mesh(
-            vertices,
-            triangles[seen].astype(np.int32),
-            normals.astype(np.float32),
-            uv.astype(np.float32),
-            np.repeat(materials, counts)[seen].astype(np.int32),
-            np.repeat(semantics, counts)[seen].astype(np.uint8),
-        )
+        faces = [np.repeat(values, counts)[seen] for values in (materials, semantics, objects)]
+        mesh = Mesh(vertices, triangles[seen], normals, uv, faces[0], faces[1])
         surfaces = tuple(material(name) for name in self._materials)
-        return Scene3D(mesh, np.repeat(objects, counts)[seen].astype(np.int32), surfaces, (), indoor)
+        return Scene3D(mesh, faces[2].astype(np.int32), surfaces, (), indoor)
 
 
 def _has_area(vertices: FloatArray, triangles: IntArray) -> BoolArray:

@@ -115,17 +115,9 @@ PARAPET, PARAPET_WIDTH = 0.5, 0.25  # m
 FOOT = -0.15  # m: walls start below the lowest ground, so that no crack opens at their foot
 DOOR_WIDTH, DOOR_HEIGHT = 1.1, 2.2  # m
 WALLS = [
-    "brick_red",
-    "brick_brown",
-    "brick_yellow",
-    "plaster_white",
-    "plaster_ochre",
-    "plaster_rose",
-    "plaster_grey",
-    "plaster_sage",
-    "sandstone",
-    "concrete",
-]
+    "brick_red", "brick_brown", "brick_yellow", "plaster_white", "plaster_ochre", "plaster_rose", "plaster_grey",
+    "plaster_sage", "sandstone", "concrete",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -112,14 +112,8 @@ def _mesh(vertices: FloatArray, faces: Any, uv: FloatArray, material: int, seman
     if semantic == Semantic.OTHER:
         upward = (area[:, 2] / np.maximum(length[:, 0], 1e-12)) > np.cos(np.radians(30))
         labels[upward] = int(Semantic.FLOOR)
-    return Mesh(
-        np.nan_to_num(vertices).astype(np.float32),
-        faces.astype(np.int32),
-        vertex_normals(vertices, faces).astype(np.float32),
-        uv.astype(np.float32),
-        np.full(len(faces), material, np.int32),
-        labels,
-    )
+    normals, materials = vertex_normals(vertices, faces), np.full(len(faces), material)
+    return Mesh(np.nan_to_num(vertices), faces, normals, uv, materials, labels)
 
 
 def _surface(geometry: Any, count: int, index: int) -> tuple[Material, FloatArray]:

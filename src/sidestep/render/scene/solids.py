@@ -208,18 +208,9 @@ class Frame:
 def ball(level: int) -> tuple[FloatArray, IntArray]:
     """An icosahedron (20 triangles), each triangle split into four ``level`` times: unit vectors and triangles."""
     g = (1 + 5**0.5) / 2
-    points = [
-        (-1, g, 0),
-        (1, g, 0),
-        (-1, -g, 0),
-        (1, -g, 0),
-        (0, -1, g),
-        (0, 1, g),
-        (0, -1, -g),
-        (0, 1, -g),
-        (g, 0, -1),
-    ]
-    points += [(g, 0, 1), (-g, 0, -1), (-g, 0, 1)]
+    points: list[tuple[float, float, float]] = []
+    points += [(-1, g, 0), (1, g, 0), (-1, -g, 0), (1, -g, 0), (0, -1, g), (0, 1, g), (0, -1, -g), (0, 1, -g)]
+    points += [(g, 0, -1), (g, 0, 1), (-g, 0, -1), (-g, 0, 1)]
     faces = [(0, 11, 5), (0, 5, 1), (0, 1, 7), (0, 7, 10), (0, 10, 11), (1, 5, 9), (5, 11, 4), (11, 10, 2), (10, 7, 6)]
     faces += [(7, 1, 8), (3, 9, 4), (3, 4, 2), (3, 2, 6), (3, 6, 8), (3, 8, 9), (4, 9, 5), (2, 4, 11), (6, 2, 10)]
     faces += [(8, 6, 7), (9, 8, 1)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PLUGIN = Path(__file__).parent / "plugin"
+PLUGIN = Path(__file__).parent / "package"
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +32,18 @@ def run_python(code: str, environment: dict[str, str]) -> str:
 def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     code = (
         "import json; from sidestep import registry\n"
-        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'predictors', 'road_users', 'drivers', 'looks')\n"
-        "kinds += ('report_sections',)\n"
+        "kinds = ('policies', 'metrics', 'suites', 'datasets', 'sensors', 'events', 'crowd_models', 'road_users',"
+        " 'drivers', 'looks', 'report_sections', 'predictors')\n"
         "print(json.dumps({kind: [n for n in registry.names(kind) if n.startswith('example_')] for kind in kinds}))"
     )
     assert json.loads(run_python(code, installed)) == {
-        "policies": ["example_creep"],
+        "policies": ["example_creep", "example_wary"],
         "metrics": ["example_steps"],
         "suites": ["example_empty"],
         "datasets": ["example_pairs"],
+        "sensors": ["example_nearest"],
+        "events": ["example_waving"],
+        "crowd_models": ["example_stop_and_go"],
         "predictors": ["example_stopping"],
         "road_users": ["example_cargo_bike"],
         "drivers": ["example_stop_and_go"],
@@ -49,17 +52,20 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     }
 
 
-def test_the_plug_ins_policy_runs_in_its_suite_and_is_scored_by_its_metric(
+def test_the_plug_ins_policies_run_in_its_suite_and_are_scored_by_its_metric(
     installed: dict[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-m", "sidestep", "run", "example_empty", "--policy", "example_creep"]
-    command += ["--set", "example_creep.speed=0.4", "--workers", "1", "--out", str(out), "--json"]
-    done = subprocess.run(command, env=installed, capture_output=True, text=True, timeout=300)
+    command += ["--policy", "example_wary", "--set", "example_creep.speed=0.4", "--workers", "1"]
+    done = subprocess.run([*command, "--out", str(out), "--json"], env=installed, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    policy = json.loads(done.stdout)["policies"]["example_creep"]
-    assert policy["outcomes"]["success"] == policy["episodes"] == 1
-    assert policy["metrics"]["example_steps"]["mean"] == 18  # 0.7 m at 0.4 m/s in steps of 0.1 s
+    policies = json.loads(done.stdout)["policies"]
+    for policy in policies.values():
+        assert {outcome: n for outcome, n in policy["outcomes"].items() if n} == {"success": 1, "timeout": 1}
+    # 0.7 m at 0.4 m/s or 0.5 m/s in steps of 0.1 s, and 50 steps to the time limit
+    assert policies["example_creep"]["metrics"]["example_steps"]["mean"] == (18 + 50) / 2
+    assert policies["example_wary"]["metrics"]["example_steps"]["mean"] == (14 + 50) / 2
     page = tmp_path / "report.html"
     command = [sys.executable, "-m", "sidestep", "report", str(out), "--out", str(page)]
     done = subprocess.run(command, env=installed, capture_output=True, text=True, timeout=300)
