@@ -28,6 +28,7 @@ def samples(**changes: Any) -> SampleForecast:
 
 def test_means_by_hand() -> None:
     assert mixture().mean().tolist() == [[[0.75, 0.25], [1.5, 0.5]]]
+    assert mixture(weights=[0.75, 0.25]).mean().tolist() == [[[0.75, 0.25], [1.5, 0.5]]]
     assert samples().mean().tolist() == [[[1.5, 0.0], [3.0, 1.0]]]
     assert samples(weights=None).mean().tolist() == [[[1.0, 0.0], [2.0, 2.0]]]
 

@@ -111,7 +111,7 @@ class SampleForecast(Forecast):
     """K sampled paths per person, with weights (equal ones by default)."""
 
     def __init__(self, horizons_s: Any, samples: Any, weights: Any | None = None) -> None:
-        """``samples (N, K, H, 2)``: m. ``weights (N, K)``."""
+        """``samples (N, K, H, 2)``: m. ``weights (N, K)``, or (K,) for everybody."""
         super().__init__(horizons_s)
         self._paths: FloatArray = np.asarray(samples, np.float64)
         if self._paths.ndim != 4 or self._paths.shape[1] < 1 or self._paths.shape[2:] != (len(self.horizons_s), 2):
@@ -143,7 +143,7 @@ class MixtureForecast(Forecast):
     """A mixture of M Gaussians per person and horizon; mode m is the same alternative at all horizons."""
 
     def __init__(self, horizons_s: Any, means: Any, covariances: Any, weights: Any) -> None:
-        """``means (N, M, H, 2)``: m. ``covariances (N, M, H, 2, 2)``: m². ``weights (N, M)``."""
+        """``means (N, M, H, 2)``: m. ``covariances (N, M, H, 2, 2)``: m². ``weights (N, M)``, or (M,)."""
         super().__init__(horizons_s)
         self._means: FloatArray = np.asarray(means, np.float64)
         self._covariances: FloatArray = np.asarray(covariances, np.float64)
@@ -276,6 +276,8 @@ def _check_covariances(covariances: FloatArray, horizons_s: FloatArray) -> None:
 
 def _checked_weights(weights: Any, shape: tuple[int, ...]) -> FloatArray:
     found: FloatArray = np.asarray(weights, np.float64)
+    if found.shape == shape[1:]:
+        found = np.broadcast_to(found, shape)
     if found.shape != shape:
         raise BadInput(f"forecast: weights have shape {found.shape}; expected {shape}, one per person and alternative")
     good = (found >= 0.0).all(axis=1) & (np.abs(found.sum(axis=1) - 1.0) <= WEIGHT_SUM_TOLERANCE)
