@@ -35,7 +35,7 @@ See also [Scenarios](scenarios.md) for the keys of scenario files, [Robots](robo
 
 FUNCTIONS = {
     "sidestep.suites.files": ("load_suite",),
-    "sidestep.simulation": ("run_episode", "build_world", "check_policy"),
+    "sidestep.simulation": ("run_episode", "build_world"),
     "sidestep.metrics.score": ("score",),
     "sidestep.records": ("load_record", "save_record"),
     "sidestep.datasets": ("load_tracks", "load_dataset"),
@@ -60,6 +60,9 @@ TYPES = {
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),
     },
+    "Sensors and crowd models": {
+        "sidestep.interfaces": ("Sensor", "SensorContext", "SensorView", "CrowdModel", "CrowdView"),
+    },
     "Records and results": {
         "sidestep.types.record": ("EpisodeRecord", "Event", "PolicyInfo", "Plans"),
         "sidestep.types.outcome": ("Outcome",),
@@ -77,7 +80,15 @@ UNSTATED: dict[str, str] = {
     "RobotState.omega": "Turn rate, rad/s",
     "Session.world": "World as arrays",
     "Session.worlds": "The batch that holds this one world",
-    "Policy.needs": "Inputs that the policy gets, by name",
+    "SensorContext.scene": "Compiled scene",
+    "SensorContext.robot": "Robot that carries the sensor",
+    "SensorContext.scenario": "Scenario of the episode",
+    "SensorView.step": "Number of the simulation step",
+    "SensorView.time_s": "Time of the state, s",
+    "SensorView.robot": "State of the robot that carries the sensor",
+    "SensorView.look": "Function behind `everybody`",
+    "CrowdView.time_s": "Time of the state, s",
+    "CrowdView.step_s": "Length of a step, s",
     "LidarScan.angle_min": "Angle of the first ray, rad",
     "LidarScan.angle_increment": "Angle between two rays, rad",
     "LidarScan.max_range": "Largest range, m",
