@@ -36,7 +36,7 @@ def test_numbers_and_arrays_have_the_same_bits(name):
 
 
 def test_the_kernels_have_the_same_bits():
-    assert exact.sin(X).tolist() == [approx.sin64(x) for x in X]
+    assert exact.sin(X).tolist() == [approx.sincos64(x)[0] for x in X]
     assert exact.cos(X).tolist() == [approx.cos64(x) for x in X]
     assert exact.arctan2(Y, X).tolist() == [approx.atan2_64(y, x) for y, x in zip(Y, X, strict=True)]
     assert exact.wrap_angle(X).tolist() == [approx.wrap_angle(x) for x in X]

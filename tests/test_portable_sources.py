@@ -19,8 +19,8 @@ from tests.ulp import MATH, NUMPY
 
 ROOT = Path(sidestep.__file__).parent
 PACKAGES = (
-    "scenes", "simulation", "crowd", "policies", "suites", "robots", "sensors", "kernels", "datasets", "types",
-    "guests", "traffic",
+    "scenes", "simulation", "crowd", "policies", "prediction", "suites", "robots", "sensors", "kernels", "datasets",
+    "types", "guests", "traffic",
 )  # fmt: skip
 DRAWS = frozenset(
     {
@@ -43,7 +43,6 @@ ALLOWED = {
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
     "remote/client.py": "runs in the process of a policy from elsewhere",
-    "policies/cadrl/network.py": "the kernel's formula in plain NumPy, for training and tests",
     "render/raster/sky.py": "pictures",
     "render/raster/surface.py": "pictures",
 }

@@ -42,7 +42,7 @@ FUNCTIONS = {
 }
 """Functions below the top level that scripts use; those that a version does not have are left out."""
 
-TYPES = {
+TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "Runs and sessions": {
         "sidestep.api": ("Run", "Document", "DrivenEpisode"),
         "sidestep.simulation.session": ("Session",),
@@ -219,14 +219,14 @@ def api_page() -> str:
     functions = [name for name in public if not inspect.isclass(getattr(sidestep, name))]
     lines += _functions("sidestep", sorted(functions, key=lambda name: name != "run"))
     lines += ["## Single steps", "", "For scripts that need one part of a run only.", ""]
-    for name, functions in FUNCTIONS.items():
-        module = importlib.import_module(name)
-        lines += _functions(name, [function for function in functions if hasattr(module, function)])
+    for module_name, listed in FUNCTIONS.items():
+        module = importlib.import_module(module_name)
+        lines += _functions(module_name, [function for function in listed if hasattr(module, function)])
     for chapter, modules in TYPES.items():
         lines += [f"## {chapter}", ""]
-        for name, classes in modules.items():
-            for each in classes:
-                lines += _class(importlib.import_module(name), each)
+        for module_name, names in modules.items():
+            for each in names:
+                lines += _class(importlib.import_module(module_name), each)
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -285,18 +285,23 @@ def _log_number(x: float) -> float:
 
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:
-    """Linear interpolation as ``numpy.interp``: ``xp`` increases, values beyond its ends are those of the ends."""
+    """Linear interpolation as ``numpy.interp``: ``xp`` increases, values beyond its ends are those of the ends. ``fp``
+    is (K,), or (K, C) for C columns at once."""
     number, shape = _is_number(x), np.shape(x)
-    x, xp, fp = np.atleast_1d(_array(x)), _array(xp), _array(fp)
+    xp, fp = _array(xp), _array(fp)
+    columns = fp.shape[1:]
+    x = np.atleast_1d(_array(x)).reshape(-1, *(1 for _ in columns))
     if len(xp) == 1:
-        values = np.full(x.shape, fp[0])
+        values = np.full((len(x), *columns), fp[0])
     else:
-        k = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, len(xp) - 2)
-        span = xp[k + 1] - xp[k]
+        k = np.clip(np.searchsorted(xp, x.ravel(), side="right") - 1, 0, len(xp) - 2)
+        before, span = xp[k].reshape(x.shape), (xp[k + 1] - xp[k]).reshape(x.shape)
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = fp[k] + (x - xp[k]) / span * (fp[k + 1] - fp[k])
-        values = np.where(x >= xp[-1], fp[-1], np.where(x <= xp[0], fp[0], np.where(x == xp[k], fp[k], values)))
-    return float(values[0]) if number else values.reshape(shape)
+            values = fp[k] + (x - before) / span * (fp[k + 1] - fp[k])
+        values = np.where(x >= xp[-1], fp[-1], np.where(x <= xp[0], fp[0], np.where(x == before, fp[k], values)))
+    if number:
+        return values[0] if columns else float(values[0])
+    return values.reshape(shape + columns)
 
 
 def uniform(rng: np.random.Generator, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.command import Command
+from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import EpisodeEnd, MetricResult
@@ -188,6 +189,28 @@ class CrowdModel(ABC):
     @abstractmethod
     def velocities(self, view: CrowdView) -> FloatArray:
         """(M, 2) velocities of the coming step, m/s. What exceeds ``max_speed`` is scaled down; walls are hard."""
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """Predicts where people will be.
+
+    ``needs`` names what it wants besides the history: ``map`` (the scene) and ``ego`` (the robot's state and plan).
+    What it does not name may be None, and what it names may be None as well where nobody knows it. ``history_s`` is
+    how far back it looks (s); 0: the present alone. A predictor may also have ``summary`` and ``citation`` strings and
+    a ``settings`` mapping. It keeps nothing between two calls, so that one object serves many episodes, and it returns
+    the same forecast for the same input. ``sidestep.prediction.check_predictor`` tries one out.
+    """
+
+    needs: ClassVar[frozenset[str]]
+    history_s: ClassVar[float]
+
+    def predict(
+        self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
+    ) -> Forecast:
+        """A ``SampleForecast`` or ``MixtureForecast`` of everybody in ``history``, in its order, at the times
+        ``horizons_s (H,)`` after the last one of the history, s."""
+        ...
 
 
 class Camera(Protocol):

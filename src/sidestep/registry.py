@@ -23,8 +23,8 @@ from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
-    "policies", "metrics", "suites", "datasets", "cameras", "sensors", "events", "crowd_models", "road_users",
-    "drivers", "looks", "report_sections",
+    "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
+    "road_users", "drivers", "looks", "report_sections",
 ]  # fmt: skip
 
 POLICIES: dict[str, str] = {
@@ -112,6 +112,10 @@ CROWD_MODELS: dict[str, str] = {
 }
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
+PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
+PREDICTOR_NEEDS = frozenset({"map", "ego"})
+"""What a predictor may name in ``needs``."""
+
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
 """A file name is a file of ``sidestep/traffic/specs``; ``sidestep.traffic.load_vehicle`` loads every kind."""
 
@@ -145,7 +149,7 @@ def table(kind: Kind) -> dict[str, str]:
         bundled: dict[Kind, dict[str, str]] = {
             "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
             "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-            "looks": LOOKS, "report_sections": REPORT_SECTIONS,
+            "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
         }  # fmt: skip
         known = dict(bundled[kind])
     for point in entry_points(group=f"sidestep.{kind}"):
@@ -182,6 +186,7 @@ def kind_in_singular(kind: Kind) -> str:
         "sensors": "sensor",
         "events": "event",
         "crowd_models": "crowd model",
+        "predictors": "predictor",
         "road_users": "kind of road user",
         "drivers": "driver",
         "looks": "look",
@@ -370,3 +375,28 @@ def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, refe
         return made if isinstance(made, Policy) else AdaptedPolicy(made, reference)
 
     return make
+
+
+def make_predictor(reference: str, settings: dict[str, Any] | None = None) -> Any:
+    """A new predictor from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
+    factory = import_attribute(reference) if ":" in reference else load("predictors", reference)
+    try:
+        predictor = factory(**(settings or {}))
+    except TypeError as error:
+        why = f"{error}{place_of(error)}"
+        raise BadInput(f"predictor {reference!r} does not take these settings {settings or {}}: {why}") from error
+    check_predictor_members(predictor, reference)
+    return predictor
+
+
+def check_predictor_members(predictor: Any, reference: str) -> None:
+    """``BadInput`` unless the object has the members of a predictor (``sidestep.interfaces.Predictor``)."""
+    if not callable(getattr(predictor, "predict", None)):
+        raise BadInput(f"predictor {reference!r} has no method 'predict'; it has `needs`, `history_s` and `predict`")
+    for need in getattr(predictor, "needs", ("needs",)):
+        if need not in PREDICTOR_NEEDS:
+            raise BadInput(
+                f"predictor {reference!r}: `needs` must be a set of names{did_you_mean(str(need), PREDICTOR_NEEDS)}"
+            )
+    if not 0.0 <= getattr(predictor, "history_s", -1.0) < float("inf"):
+        raise BadInput(f"predictor {reference!r}: `history_s` must say how many seconds of history it wants, 0 or more")

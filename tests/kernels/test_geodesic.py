@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.policies.sampling.goal_field import spread_outward, sweep_geodesic
+from sidestep.policies.grid import sweep_geodesic
+from sidestep.policies.sampling.goal_field import spread_outward
 
 
 def field(slowness: np.ndarray, source: tuple[int, int], cell: float = 0.1) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-import pkgutil
+import re
 import stat
 import subprocess
 import sys
@@ -65,17 +65,28 @@ def test_a_folder_that_others_can_write_is_never_used(tmp_path: Path) -> None:
 
 
 def test_the_folder_changes_with_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = jit.source_hash()
-    for package in ("kernels", "policies"):
-        (tmp_path / package).mkdir()
-    monkeypatch.setattr(jit, "__file__", str(tmp_path / "kernels" / "jit.py"))
-    hashes = {before}
-    for number, name in enumerate(("kernels/jit.py", "kernels/jit.py", "policies/planner.py", "policies/renamed.py")):
-        (tmp_path / name).write_text(f"from sidestep.kernels import jit\nx = {number}")
-        hashes.add(jit.source_hash())
-    assert len(hashes) == 5
-    (tmp_path / "policies/plain.py").write_text("x = 1")  # no kernel in it
-    assert jit.source_hash() in hashes
+    """Kernels, constants beside them and ``exact`` count; files elsewhere do not."""
+    monkeypatch.setattr(jit, "PACKAGE", tmp_path)
+    names = ("kernels/a.py", "policies/mpc/search.py", "policies/mpc/layout.py", "exact.py", "cli/words.py")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("from sidestep.kernels.jit import kernel" if name in names[:2] else "x = 1")
+    hashes = [jit.source_hash()]
+    for name in names:
+        with (tmp_path / name).open("a") as file:
+            file.write("\ny = 2")
+        hashes.append(jit.source_hash())
+    assert len(set(hashes)) == len(names)
+    assert hashes[-1] == hashes[-2]
+
+
+def test_every_file_with_kernels_is_hashed() -> None:
+    hashed = set(jit.kernel_sources())
+    decorated = re.compile(r"^@(kernel|inlined)\b", re.MULTILINE)
+    with_kernels = {path for path in jit.PACKAGE.rglob("*.py") if decorated.search(path.read_text(encoding="utf-8"))}
+    assert len(with_kernels) > 30
+    assert with_kernels <= hashed
+    assert jit.PACKAGE / "render" / "raster" / "layout.py" in hashed  # constants only
 
 
 def test_numbas_own_cache_setting_is_left_alone() -> None:
@@ -88,15 +99,15 @@ def test_numbas_own_cache_setting_is_left_alone() -> None:
 
 def test_every_kernel_says_whether_it_counts_references() -> None:
     """One that left it open would take its first caller's way, and the cache would hand it to callers of the other."""
-    import sidestep.kernels
-
     found = 0
-    for module in pkgutil.iter_modules(sidestep.kernels.__path__, "sidestep.kernels."):
-        for name, thing in vars(importlib.import_module(module.name)).items():
-            if hasattr(thing, "targetoptions"):
-                found += 1
-                assert "_nrt" in thing.targetoptions, f"{module.name}.{name}"
-    assert found > 100
+    for path in jit.kernel_sources():
+        if b"kernels.jit import" in path.read_bytes():
+            module = ".".join(("sidestep", *path.relative_to(jit.PACKAGE).with_suffix("").parts))
+            for name, thing in vars(importlib.import_module(module)).items():
+                if hasattr(thing, "targetoptions"):
+                    found += 1
+                    assert "_nrt" in thing.targetoptions, f"{module}.{name}"
+    assert found > 300
 
 
 SAVE = """

@@ -27,7 +27,7 @@ def sum_of_products(x: Any, y: Any) -> float:
     """A loop in which a compiler that may fuse does."""
     total = 0.0
     for i in range(len(x)):
-        total += x[i] * y[i] + approx.sin64(x[i]) * approx.atan2_64(y[i], x[i])
+        total += x[i] * y[i] + approx.cos64(x[i]) * approx.atan2_64(y[i], x[i])
     return total
 
 

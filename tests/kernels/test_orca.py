@@ -25,8 +25,10 @@ from sidestep.kernels.layout import (  # fmt: skip
     VY,
     WISH_X,
     WISH_Y,
+    Walls,
+    no_walls,
 )
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls, orca_single, orca_world
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
 from tests.reference.orca_reference import (
     Body,
     Polygon,
@@ -37,7 +39,6 @@ from tests.reference.orca_reference import (
 )
 
 Array = NDArray[np.float32]
-Walls = tuple[NDArray[np.generic], ...]
 
 BLOCK = [(4.0, 4.0), (6.0, 4.0), (6.0, 6.0), (4.0, 6.0)]
 CORNERED = [
@@ -89,7 +90,7 @@ class Crowd:
         self.wishes[:] = ahead + bias * ahead[:, ::-1] * (1, -1)
 
     def decide(self) -> Array:
-        orca_world(self.agents, self.flags, self.people, *self.walls, self.settings.as_array(), self.scratch)
+        orca_world(self.agents, self.flags, self.people, self.walls, self.settings.as_array(), self.scratch)
         return self.decided
 
     def step(self) -> None:
@@ -119,7 +120,7 @@ def make_walls(polygons: list[list[tuple[float, float]]], cell: float | None = N
             corner = low + size * np.array([column, row])
             items += [i for i in range(len(points)) if _is_near(corner, size, points[i], along[i])]
             starts.append(len(items))
-    return (
+    return Walls(
         points.astype(np.float32),
         (along / np.hypot(*along.T)[:, None]).astype(np.float32),
         following,
@@ -447,37 +448,6 @@ def test_who_sees_nobody_walks_as_wished(setting: str, value: float) -> None:
     speed = np.hypot(*crowd.wishes.T)
     expected = crowd.wishes * np.minimum(1.0, crowd.agents[MAX_SPEED] / speed)[:, None]
     np.testing.assert_allclose(crowd.decide(), expected, rtol=1e-6)
-
-
-def test_one_agent_alone_decides_as_in_a_world() -> None:
-    walls = make_walls([BLOCK, CORNERED])
-    for seed in range(10):
-        crowd = random_crowd(seed, 30, 8.0, walls=walls)
-        crowd.decide()
-        share = crowd.agents[SHARE]
-        velocity = orca_single(
-            crowd.positions[0],
-            crowd.velocities[0],
-            crowd.wishes[0],
-            radius=float(crowd.agents[RADIUS, 0]),
-            max_speed=float(crowd.agents[MAX_SPEED, 0]),
-            neighbour_positions=crowd.positions[1:],
-            neighbour_velocities=crowd.velocities[1:],
-            neighbour_radii=crowd.agents[RADIUS, 1:],
-            responsibilities=share[0] / (share[0] + share[1:]),
-            walls=walls,
-            parameters=crowd.settings,
-        )
-        np.testing.assert_array_equal(velocity, crowd.decided[0])
-
-
-def test_one_agent_without_neighbours_takes_its_wish() -> None:
-    none = np.zeros((0, 2))
-    velocity = orca_single(
-        (0, 0), (0, 0), (3.0, 4.0), radius=0.3, max_speed=1.0, neighbour_positions=none,
-        neighbour_velocities=none, neighbour_radii=[], responsibilities=[],
-    )  # fmt: skip
-    np.testing.assert_allclose(velocity, (0.6, 0.8), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,8 @@ def cast(
     ranges, ids = np.empty(fan.rays, np.float32), np.empty(fan.rays, np.int32)
     scratch = rays.make_scratch(len(scene.segments), len(scene.discs))
     active = np.ones(len(x), np.int32)
-    rays.cast_lidar(
-        *pose, fan.angle_min, fan.increment, directions, max_range,
-        scene.segments, x, y, r, active, own, scratch, ranges, ids,
-    )  # fmt: skip
+    beams = rays.Beams(fan.angle_min, fan.increment, directions, max_range)
+    rays.cast_lidar(*pose, beams, scene.segments, rays.Discs(x, y, r, active), own, scratch, ranges, ids)
     return ranges, ids
 
 
@@ -147,7 +145,7 @@ def test_square_room_by_hand() -> None:
     room = Scene(np.concatenate([corners, np.roll(corners, -1, axis=0)], axis=1))
     ranges, ids = cast(room, (0.0, 0.0, 0.0), Fan(0.0, math.pi / 4, 8))
     assert ranges == pytest.approx([1, math.sqrt(2)] * 4, rel=1e-6)
-    assert [rays.wall_of(k) for k in ids[[0, 2, 4, 6]]] == [3, 0, 1, 2]
+    assert [rays.FIRST_WALL - k for k in ids[[0, 2, 4, 6]]] == [3, 0, 1, 2]
 
 
 @settings(max_examples=100, deadline=None)
@@ -181,10 +179,9 @@ def test_inactive_discs_and_padding_are_nothing() -> None:
     two = np.ones(1, np.float32)
     ranges, ids = np.empty(3, np.float32), np.empty(3, np.int32)
     for value in (0, 2):  # not yet, no longer in the world
-        rays.cast_lidar(
-            0.0, 0.0, 0.0, 0.0, 0.1, directions, 5.0, segments, 2 * two, 0 * two, two,
-            np.full(1, value, np.int32), -1, rays.make_scratch(2, 1), ranges, ids,
-        )  # fmt: skip
+        discs = rays.Discs(2 * two, 0 * two, two, np.full(1, value, np.int32))
+        beams = rays.Beams(0.0, 0.1, directions, 5.0)
+        rays.cast_lidar(0.0, 0.0, 0.0, beams, segments, discs, -1, rays.make_scratch(2, 1), ranges, ids)
         assert list(ranges) == [5.0] * 3
         assert list(ids) == [-1] * 3
 
@@ -203,10 +200,10 @@ def test_many_worlds_equal_one_by_one() -> None:
     poses = rng.uniform(-3, 3, (4, 3))
     directions = rays.make_ray_table(fan.angle_min, fan.increment, fan.rays)
     ranges, ids = np.empty((4, fan.rays), np.float32), np.empty((4, fan.rays), np.int32)
+    beams = rays.Beams(fan.angle_min, fan.increment, directions, 20.0)
     rays.cast_lidars(
-        poses, world, own, fan.angle_min, fan.increment, directions, 20.0,
-        segments, spans, agents, flags, rays.make_scratch(9, people), ranges, ids,
-    )  # fmt: skip
+        poses, world, own, beams, segments, spans, agents, flags, rays.make_scratch(9, people), ranges, ids
+    )
     for sensor, b in enumerate(world):
         there = (flags[b, layout.ACTIVE] == 1) & (np.arange(people) != own[sensor])
         discs = np.stack([agents[b, layout.PX], agents[b, layout.PY], agents[b, layout.RADIUS]], axis=1)
@@ -218,35 +215,14 @@ def test_many_worlds_equal_one_by_one() -> None:
         assert np.array_equal(ids[sensor], renumbered)
 
 
-@settings(max_examples=150, deadline=None)
-@given(scenes, st.tuples(coordinate, coordinate, headings))
-def test_single_ray(scene: Scene, pose: tuple[float, float, float]) -> None:
-    fan = Fan(0.0, 0.1, 1)
-    dx, dy = world_directions(fan, pose[2])[0]
-    x, y, r = np.ascontiguousarray(scene.discs.T)
-    distance, hit = rays.ray_distance(
-        pose[0], pose[1], dx, dy, 20.0, scene.segments, x, y, r, np.ones(len(x), np.int32)
-    )
-    generous, strict = reference(scene, pose, fan, SLACK)[0], reference(scene, pose, fan, -SLACK)[0]
-    assert min(generous.min(initial=np.inf), 20.0) - 2 * SLACK <= distance
-    assert distance <= min(strict.min(initial=np.inf), 20.0) + 2 * SLACK
-    assert (hit == rays.NOTHING) == (distance == 20.0)
-
-
 def test_wrong_sizes_are_refused() -> None:
     scene = Scene(np.zeros((3, 4), np.float32))
     with pytest.raises(ValueError, match="angle_increment"):
         cast(scene, (0.0, 0.0, 0.0), Fan(0.0, -0.1, 4))
     empty = np.empty(0, np.float32)
-    arguments = (scene.segments, empty, empty, empty, np.empty(0, np.int32), -1)
+    discs = rays.Discs(empty, empty, empty, np.empty(0, np.int32))
     ranges, ids = np.empty(4, np.float32), np.empty(4, np.int32)
-    with pytest.raises(ValueError, match="scratch"):
-        rays.cast_lidar(
-            0.0, 0.0, 0.0, 0.0, 0.1, rays.make_ray_table(0.0, 0.1, 4), 5.0, *arguments,
-            rays.make_scratch(2, 0), ranges, ids,
-        )  # fmt: skip
-    with pytest.raises(ValueError, match="number of rays"):
-        rays.cast_lidar(
-            0.0, 0.0, 0.0, 0.0, 0.1, rays.make_ray_table(0.0, 0.1, 5), 5.0, *arguments,
-            rays.make_scratch(3, 0), ranges, ids,
-        )  # fmt: skip
+    for table, room, complaint in ((4, 2, "scratch"), (5, 3, "number of rays")):
+        beams = rays.Beams(0.0, 0.1, rays.make_ray_table(0.0, 0.1, table), 5.0)
+        with pytest.raises(ValueError, match=complaint):
+            rays.cast_lidar(0.0, 0.0, 0.0, beams, scene.segments, discs, -1, rays.make_scratch(room, 0), ranges, ids)

@@ -11,8 +11,8 @@ import pytest
 
 from sidestep.kernels import layout as at
 from sidestep.kernels.social_force import GroupParameters, make_social_force_scratch
-from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, helbing_world_range
-from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, moussaid_world_range, push_apart
+from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, push_apart
 from tests.reference.social_force_reference import Walls, build_walls, new_velocities
 
 DT = 0.05
@@ -44,7 +44,7 @@ def step(
     """Run the kernel of ``p``'s model; returns the new velocities (2, people)."""
     world = helbing_world if isinstance(p, HelbingParameters) else moussaid_world
     scratch = make_social_force_scratch(agents.shape[1]) if scratch is None else scratch
-    world(agents, flags, people, *walls, p.as_array(), dt, scratch)
+    world(agents, flags, people, walls, p.as_array(), dt, scratch, 0, people)
     return agents[[at.NEW_VX, at.NEW_VY], :people].copy()
 
 
@@ -186,14 +186,14 @@ def test_ranges_threads_columns_and_order_do_not_change_a_bit(model: int, p: Par
     agents, flags = crowd(people, model, seed=4, side=20.0, robots=1)
     whole = step(agents, flags, people, p, ROOM)
     assert np.isfinite(whole).all()
-    in_parts = helbing_world_range if model == at.MODEL_HELBING else moussaid_world_range
+    in_parts = helbing_world if model == at.MODEL_HELBING else moussaid_world
     for ranges in ([(70, 120), (0, 33), (33, 70)], [(0, 60), (60, 120)]):
         agents[[at.NEW_VX, at.NEW_VY]] = np.nan
         with ThreadPoolExecutor(2) as pool:
             for first, last in ranges:
                 scratch = make_social_force_scratch(people + 1)
                 scratch[:] = np.nan
-                arguments = (agents, flags, people, *ROOM, p.as_array(), DT, scratch, first, last)
+                arguments = (agents, flags, people, ROOM, p.as_array(), DT, scratch, first, last)
                 pool.submit(in_parts, *arguments)
         np.testing.assert_array_equal(agents[[at.NEW_VX, at.NEW_VY], :people], whole)
     shuffled = np.random.default_rng(0).permutation(people)

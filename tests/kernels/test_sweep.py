@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from numpy.typing import NDArray
 from shapely.geometry import LineString, Point, Polygon
 
 from sidestep.kernels import sweep
-from sidestep.kernels.layout import WALL_REACH
+from sidestep.kernels.layout import WALL_REACH, Walls
 
 Floats = NDArray[np.float64]
 micrometres = st.floats(-3, 3).map(lambda v: round(v, 6))  # shapely fails on lengths that underflow when squared
 BOX = np.array([[-1.0, -0.5], [1.0, -0.5], [1.0, 0.5], [-1.0, 0.5]])
 
 
-def make_walls(loops: list[Any], cell: float = 2.0) -> tuple[Any, ...]:
+def make_walls(loops: list[Any], cell: float = 2.0) -> Walls:
     """The walls tuple of closed loops; the cell lists by brute force, exactly the edges within WALL_REACH."""
     points = np.concatenate([np.asarray(loop, np.float32) for loop in loops])
     following, first = [], 0
@@ -42,14 +43,14 @@ def make_walls(loops: list[Any], cell: float = 2.0) -> tuple[Any, ...]:
     unused = np.zeros((len(points), 2), np.float32)
     flat = np.zeros(len(points), np.int32)
     grid = np.array([low[0], low[1], cell, 0], np.float32)
-    return (
+    return Walls(
         points, unused, following_array, flat, flat.astype(np.uint8),
         np.array(starts, np.int32), np.array(items, np.int32), grid, shape,
     )  # fmt: skip
 
 
-def wall_distance(walls: tuple[Any, ...], x: float, y: float) -> float:
-    ends = np.stack([walls[0], walls[0][walls[2]]], axis=1).astype(np.float64)
+def wall_distance(walls: Walls, x: float, y: float) -> float:
+    ends = np.stack([walls.points, walls.points[walls.next]], axis=1).astype(np.float64)
     return float(shapely.distance(shapely.linestrings(ends), Point(x, y)).min())
 
 
@@ -100,6 +101,19 @@ def _placed(corners: Floats, x: float, y: float, heading: float) -> Polygon:
     return Polygon(corners @ np.array([[c, s], [-s, c]]) + (x, y))
 
 
+def sweep_disc(px: float, py: float, ux: float, uy: float, r: float, wall: Sequence[float]) -> float:
+    """When a disc that moves by u first touches the wall."""
+    return float(sweep._sweep_capsule(px, py, ux, uy, r, *wall, 0.0))
+
+
+def sweep_polygon(
+    x: float, y: float, heading: float, move: Sequence[float], corners: Floats, wall: Sequence[float]
+) -> float:
+    """When a polygon that moves by (x, y) and turns by the third number of ``move`` first touches the wall."""
+    ux, uy, turn = map(float, move)
+    return float(sweep._sweep_polygon(float(x), float(y), heading, ux, uy, turn, corners, *map(float, wall), 0.0))
+
+
 class TestDiscs:
     def test_a_pass_that_both_ends_of_the_step_miss(self) -> None:
         """3 m/s for 0.5 s past a person 0.4 m aside: centres 0.85 m apart at both ends, 0.4 m in between."""
@@ -134,21 +148,18 @@ class TestDiscs:
 class TestDiscAndSegment:
     def test_face_end_and_miss(self) -> None:
         wall = (0.0, -1.0, 0.0, 1.0)
-        assert sweep.sweep_circle_segment(-2, 0.5, 3, 0, 0.5, *wall, 1.0) == pytest.approx((0.5, -0.5))
-        end, clearance = sweep.sweep_circle_segment(-2, 1.3, 3, 0, 0.5, *wall, 1.0)
-        assert end == pytest.approx((2 - 0.4) / 3)
-        assert clearance == pytest.approx(0.3 - 0.5)
-        assert sweep.sweep_circle_segment(-2, 1.6, 3, 0, 0.5, *wall, 1.0) == pytest.approx((2.0, 0.1))
-        assert sweep.sweep_circle_segment(-0.2, 0, -1, 0, 0.5, *wall, 1.0) == pytest.approx((0.0, -0.3))
+        assert sweep_disc(-2.0, 0.5, 3.0, 0.0, 0.5, wall) == pytest.approx(0.5)
+        assert sweep_disc(-2.0, 1.3, 3.0, 0.0, 0.5, wall) == pytest.approx((2 - 0.4) / 3)
+        assert sweep_disc(-2.0, 1.6, 3.0, 0.0, 0.5, wall) == 2.0
+        assert sweep_disc(-0.2, 0.0, -1.0, 0.0, 0.5, wall) == 0.0
 
     @settings(max_examples=200, deadline=None)
     @given(st.lists(micrometres, min_size=8, max_size=8), st.floats(0.01, 1))
     def test_agrees_with_shapely(self, state: list[float], r: float) -> None:
         px, py, ux, uy, *ends = state
-        fraction, clearance = sweep.sweep_circle_segment(px, py, ux, uy, r, *ends, 1.0)
+        fraction = sweep_disc(px, py, ux, uy, r, ends)
         path, wall = LineString([(px, py), (px + ux, py + uy)]), LineString([ends[:2], ends[2:]])
-        distance = shapely.distance(path, wall)
-        assert clearance == pytest.approx(distance - r, abs=1e-9)
+        clearance = shapely.distance(path, wall) - r
         if abs(clearance) > 1e-9:
             assert (fraction <= 1.0) == (clearance < 0.0)
         t = np.linspace(0, min(fraction, 1.0), 300, endpoint=False)
@@ -170,14 +181,14 @@ class TestPolygon:
         assert fraction == pytest.approx((3.0 - 1.0 - 0.4) / 4.0, abs=1e-4)
 
     def test_fast_body_does_not_pass_through_a_thin_wall(self) -> None:
-        fraction = sweep.sweep_polygon_segment(0, 0, 0.0, 100.0, 0.0, 0.0, BOX, 30.0, -0.1, 30.0, 0.1, 0.5)
+        fraction = sweep_polygon(0, 0, 0.0, (50, 0, 0), BOX, (30.0, -0.1, 30.0, 0.1))
         assert fraction == pytest.approx(29.0 / 50.0, abs=1e-4)
 
     def test_advancement_that_lands_on_the_touch_itself(self) -> None:
         """With an exact bound the first piece ends in contact, where rounding leaves no direction."""
         corners = np.array([[1.2 * math.cos(a), 0.7 * math.sin(a)] for a in (0.0, 0.625, 2.25)])
         wall = (0.5, 0.347656, 1.0, 0.347656 - 0.7)
-        fraction = sweep.sweep_polygon_segment(0, -0.5, -0.777344, 1, 0, 0, corners, *wall, 1.0)
+        fraction = sweep_polygon(0, -0.5, -0.777344, (1, 0, 0), corners, wall)
         assert fraction == pytest.approx(0.48683, abs=2e-4)
 
     def test_turning_on_the_spot_sweeps_the_corner(self) -> None:
@@ -190,15 +201,15 @@ class TestPolygon:
     def test_inside_is_contact(self) -> None:
         for corners in (BOX, BOX[::-1].copy()):
             assert sweep.sweep_polygon_circle(0, 0, 1.0, 0, 0, 0, corners, 0.1, 0, 0, 0, 0.05, 1.0) == 0.0
-            assert sweep.sweep_polygon_segment(0, 0, 0.0, 9, 0, 0, corners, -0.1, 0, 0.1, 0.1, 1.0) == 0.0
-            assert sweep.sweep_polygon_segment(0, 0, 0.0, 9, 0, 0, corners, -5, 0, 5, 0.1, 1.0) == 0.0
+            assert sweep_polygon(0, 0, 0.0, (9, 0, 0), corners, (-0.1, 0, 0.1, 0.1)) == 0.0
+            assert sweep_polygon(0, 0, 0.0, (9, 0, 0), corners, (-5, 0, 5, 0.1)) == 0.0
 
     def test_beside_a_wall_one_may_drive_along_and_away(self) -> None:
         wall = (-50.0, 0.50005, 50.0, 0.50005)  # nearer than the tolerance
-        assert sweep.sweep_polygon_segment(0, 0, 0.0, 3.0, 0.0, 0.0, BOX, *wall, 1.0) == 2.0
-        assert sweep.sweep_polygon_segment(0, 0, 0.0, 3.0, -1.0, 0.0, BOX, *wall, 1.0) == 2.0
-        assert sweep.sweep_polygon_segment(0, 0, 0.0, 3.0, 0.1, 0.0, BOX, *wall, 1.0) < 1e-3
-        assert sweep.sweep_polygon_segment(0, 0, 0.0, 0.0, 0.0, 0.5, BOX, *wall, 1.0) < 1e-3
+        assert sweep_polygon(0, 0, 0.0, (3.0, 0.0, 0.0), BOX, wall) == 2.0
+        assert sweep_polygon(0, 0, 0.0, (3.0, -1.0, 0.0), BOX, wall) == 2.0
+        assert sweep_polygon(0, 0, 0.0, (3.0, 0.1, 0.0), BOX, wall) < 1e-3
+        assert sweep_polygon(0, 0, 0.0, (0.0, 0.0, 0.5), BOX, wall) < 1e-3
 
     @settings(max_examples=80, deadline=None)
     @given(
@@ -213,7 +224,7 @@ class TestPolygon:
         x, y, heading, ux, uy, qx, qy = state
         circle = sweep.sweep_polygon_circle(x, y, heading, ux, uy, turn, corners, qx, qy, 0.4, -0.3, s, 1.0)
         wall = LineString([(qx, qy), (qx + 0.5, qy - 0.7)])
-        segment = sweep.sweep_polygon_segment(x, y, heading, ux, uy, turn, corners, qx, qy, qx + 0.5, qy - 0.7, 1.0)
+        segment = sweep_polygon(x, y, heading, (ux, uy, turn), corners, (qx, qy, qx + 0.5, qy - 0.7))
         for fraction, moving in ((circle, True), (segment, False)):
             t = np.append(np.linspace(0, min(fraction, 1.0), 150, endpoint=False), min(fraction, 1.0))
             bodies = [placed(corners, x + ux * k, y + uy * k, heading + turn * k) for k in t]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from sidestep.kernels.rays import Discs
 from sidestep.kernels.visibility import visible_people
 
 ALL_ROUND = 2 * math.pi
@@ -30,7 +31,7 @@ def seen(
     flags = np.ones(len(people), np.int32) if active is None else np.array(active, np.int32)
     segments = np.array([] if walls is None else walls, np.float32).reshape(-1, 4)
     out = np.full(len(people), 7, np.uint8)
-    visible_people(*pose, max_range, field_of_view, occlusion, segments, x, y, r, flags, own, out)
+    visible_people(*pose, max_range, field_of_view, occlusion, segments, Discs(x, y, r, flags), own, out)
     return [int(v) for v in out]
 
 

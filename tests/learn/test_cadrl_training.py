@@ -26,7 +26,8 @@ from sidestep.learn.cadrl import (  # noqa: E402
 )
 from sidestep.learn.cadrl_worlds import GOES_ON, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds  # noqa: E402
 from sidestep.policies.cadrl.lookahead import FEATURES, GAMMA  # noqa: E402
-from sidestep.policies.cadrl.network import SHAPES, SHIPPED, CadrlWeights, load_weights  # noqa: E402
+from sidestep.policies.cadrl.network import SHAPES, SHIPPED, NetworkWeights, load_weights  # noqa: E402
+from tests.reference.cadrl_values import plain_values  # noqa: E402
 
 TINY = CadrlTraining(steps=3, worlds=24, decisions=8, walks=50, batch=256, batches=12, report_every=1, headings=8)
 
@@ -35,9 +36,9 @@ def test_torch_gives_the_values_of_the_plain_formula() -> None:
     network, rng = ValueNetwork(3), np.random.default_rng(0)
     states = np.abs(rng.normal(0, 1, (40, FEATURES))).astype(np.float32)
     states[::2, -1] = states[::3, -9] = 0.0
-    weights = CadrlWeights(tuple(network.arrays()[name] for name in SHAPES), {})
+    weights = NetworkWeights(*(network.arrays()[name] for name in SHAPES))
     with torch.no_grad():
-        assert network(torch.from_numpy(states)).numpy() == pytest.approx(weights.values(states), abs=1e-5)
+        assert network(torch.from_numpy(states)).numpy() == pytest.approx(plain_values(weights, states), abs=1e-5)
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

@@ -33,7 +33,7 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
     code = (
         "import json; from sidestep import registry\n"
         "kinds = ('policies', 'metrics', 'suites', 'datasets', 'sensors', 'events', 'crowd_models', 'road_users',"
-        " 'drivers', 'looks', 'report_sections')\n"
+        " 'drivers', 'looks', 'report_sections', 'predictors')\n"
         "print(json.dumps({kind: [n for n in registry.names(kind) if n.startswith('example_')] for kind in kinds}))"
     )
     assert json.loads(run_python(code, installed)) == {
@@ -44,6 +44,7 @@ def test_every_table_has_the_plug_ins_entry(installed: dict[str, str]) -> None:
         "sensors": ["example_nearest"],
         "events": ["example_waving"],
         "crowd_models": ["example_stop_and_go"],
+        "predictors": ["example_stopping"],
         "road_users": ["example_cargo_bike"],
         "drivers": ["example_stop_and_go"],
         "looks": ["example_cargo_bike"],

@@ -20,6 +20,9 @@ from sidestep.policies.cadrl.lookahead import (
     OTHER_FLOATS,
     OWN,
     SLOTS,
+    Around,
+    Fan,
+    Look,
     breaks_norm,
     closest_approach,
     look_ahead,
@@ -27,7 +30,8 @@ from sidestep.policies.cadrl.lookahead import (
 from sidestep.policies.cadrl.network import (
     SHAPES,
     SHIPPED,
-    CadrlWeights,
+    NetworkWeights,
+    Walls,
     empty_work,
     farthest_visible,
     load_weights,
@@ -39,14 +43,15 @@ from sidestep.policies.cadrl.policy import Cadrl, candidates
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import HolonomicVelocity, Observation, Outcome, Pedestrians, RobotState, Task
+from tests.reference.cadrl_values import plain_values
 from tests.simulation.scenarios import make, room
 
 F = np.float32
 
 
-def random_weights(seed: int) -> CadrlWeights:
+def random_weights(seed: int) -> NetworkWeights:
     rng = np.random.default_rng(seed)
-    return CadrlWeights(tuple(rng.normal(0, 0.3, shape).astype(F) for shape in SHAPES.values()), {})
+    return NetworkWeights(*(rng.normal(0, 0.3, shape).astype(F) for shape in SHAPES.values()))
 
 
 def look(own: list[float], others: list[list[float]], table: Any, horizon: float = 0.5, norm: float = 0.0) -> Any:
@@ -54,7 +59,8 @@ def look(own: list[float], others: list[list[float]], table: Any, horizon: float
     nearest, states = np.zeros(SLOTS, np.int64), np.zeros((FEATURES, a), F)
     gain, factor = np.zeros(a, F), np.zeros(a, F)
     people = np.array(others, F).reshape(-1, OTHER_FLOATS)
-    found = look_ahead(np.array(own, F), people, len(people), table, F(horizon), F(norm), nearest, states, gain, factor)
+    around, fan = Around(np.array(own, F), people, nearest), Fan(table, F(horizon), F(norm))
+    found = look_ahead(around, len(people), fan, Look(states, gain, factor))
     return found, nearest, states, gain, factor
 
 
@@ -81,8 +87,8 @@ def test_kernel_gives_the_values_of_the_plain_formula(found: int) -> None:
         states[rows] = states[rows] if k < found else 0.0
         states[rows.stop - 1] = k < found
     values = np.zeros(33, F)
-    state_values(states, found, weights.arrays, empty_work(33), values)
-    np.testing.assert_allclose(values, weights.values(states.T), atol=2e-6, rtol=2e-5)
+    state_values(states, found, weights, empty_work(33), values)
+    np.testing.assert_allclose(values, plain_values(weights, states.T), atol=2e-6, rtol=2e-5)
 
 
 @given(st.permutations(range(SLOTS)), st.integers(0, 50))
@@ -93,7 +99,7 @@ def test_the_order_of_the_others_does_not_matter(order: list[int], seed: int) ->
     others[..., -1] = 1.0
     turned = np.concatenate([state[:, :OWN], others[:, order].reshape(1, -1)], axis=1)
     weights = random_weights(seed)
-    assert weights.values(turned)[0] == pytest.approx(weights.values(state)[0], rel=1e-5)
+    assert plain_values(weights, turned)[0] == pytest.approx(plain_values(weights, state)[0], rel=1e-5)
 
 
 def test_look_ahead_by_hand() -> None:
@@ -158,10 +164,10 @@ def test_closest_approach_by_hand() -> None:
 
 def test_walls_cut_the_fan() -> None:
     field = np.tile(np.array([3.0, 2.0, 1.0, 0.0], F), (2, 1))  # a wall at x = 3, samples every metre
-    assert lowest_clearance(0.0, 0.0, 1.0, 0.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(2.0)
-    assert lowest_clearance(2.0, 0.0, 0.5, 0.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(0.5)
-    assert lowest_clearance(2.8, 0.0, -1.0, 0.0, 1.0, field, 0.0, 0.0, 1.0) > 100  # away from it is always free
-    assert lowest_clearance(2.8, 0.0, 0.0, 1.0, 1.0, field, 0.0, 0.0, 1.0) == pytest.approx(0.2)  # along it
+    assert lowest_clearance(0.0, 0.0, 1.0, 0.0, 1.0, Walls(field, 0.0, 0.0, 1.0)) == pytest.approx(2.0)
+    assert lowest_clearance(2.0, 0.0, 0.5, 0.0, 1.0, Walls(field, 0.0, 0.0, 1.0)) == pytest.approx(0.5)
+    assert lowest_clearance(2.8, 0.0, -1.0, 0.0, 1.0, Walls(field, 0.0, 0.0, 1.0)) > 100  # away from it is always free
+    assert lowest_clearance(2.8, 0.0, 0.0, 1.0, 1.0, Walls(field, 0.0, 0.0, 1.0)) == pytest.approx(0.2)  # along it
 
 
 def test_the_farthest_point_in_sight() -> None:
@@ -169,9 +175,9 @@ def test_the_farthest_point_in_sight() -> None:
     x, y = np.meshgrid(np.arange(0, 6, 0.1), np.arange(0, 6, 0.1))
     field = np.where((x < 2) & (y < 2), -0.5, np.hypot(np.maximum(x - 2, 0), np.maximum(y - 2, 0))).astype(F)
     points = np.array([[3.0, 3.0], [1.0, 3.0]])
-    assert farthest_visible(3.0, 1.0, points, 0.2, field, 0.0, 0.0, 0.1) == 0
-    assert farthest_visible(3.0, 3.5, points, 0.2, field, 0.0, 0.0, 0.1) == 1
-    assert farthest_visible(5.0, 0.2, np.array([[1.0, 2.5], [0.2, 2.5]]), 0.2, field, 0.0, 0.0, 0.1) == -1
+    assert farthest_visible(3.0, 1.0, points, 0.2, Walls(field, 0.0, 0.0, 0.1)) == 0
+    assert farthest_visible(3.0, 3.5, points, 0.2, Walls(field, 0.0, 0.0, 0.1)) == 1
+    assert farthest_visible(5.0, 0.2, np.array([[1.0, 2.5], [0.2, 2.5]]), 0.2, Walls(field, 0.0, 0.0, 0.1)) == -1
 
 
 def test_alone_it_goes_straight_at_full_speed() -> None:
@@ -186,7 +192,7 @@ def test_a_turned_world_gives_a_turned_answer(angle: float, seed: int) -> None:
     turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
     plain = decide(policy, people_at(positions, velocities))
     turned = decide(policy, people_at(positions @ turn.T, velocities @ turn.T), goal=tuple(turn @ (8.0, 0.0)))
-    values = np.sort(policy._memory[-1])
+    values = np.sort(policy._values)
     if values[-1] - values[-2] > 1e-5:
         assert turn @ (plain.vx, plain.vy) == pytest.approx((turned.vx, turned.vy), abs=1e-4)
 

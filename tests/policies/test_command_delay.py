@@ -22,9 +22,9 @@ def drive(step_s: float, every_s: float, lag: int) -> float:
     """The delay seen after some calls when commands are executed ``lag`` calls late."""
     watch, given, delay = CommandDelay(step_s), [0.0, 0.0, 0.0], 0.0
     for call in range(6):
-        delay = watch.notice(look(call * every_s, given[-1 - lag]))
+        delay = watch.observe(look(call * every_s, given[-1 - lag]))
         given.append(0.1 * (call + 1))
-        watch.give(given[-1], 0.0)
+        watch.record(given[-1], 0.0)
     return delay
 
 
@@ -40,13 +40,11 @@ def test_a_slow_answer_is_late_by_the_time_between_calls() -> None:
     assert drive(0.05, 0.25, 1) == pytest.approx(0.25)
 
 
-def test_what_will_be_there_when_the_command_takes_effect() -> None:
+def test_where_the_robot_is_when_the_command_takes_effect() -> None:
     watch = CommandDelay(0.1)
-    watch.give(0.8, 0.2)
-    ahead = watch.when_in_force(look(1.0, 0.0), 0.5)
-    assert (ahead.time, ahead.robot.x, ahead.robot.y, ahead.robot.vx) == pytest.approx((1.5, 0.4, 0.1, 0.8))
-    assert ahead.pedestrians is not None
-    assert ahead.pedestrians.position.tolist() == [[4.5, 0.25]]
+    watch.record(0.8, 0.2)
+    ahead = watch.predict(look(1.0, 0.0).robot, 0.5)
+    assert (ahead.x, ahead.y, ahead.vx) == pytest.approx((0.4, 0.1, 0.8))
 
 
 def test_mpc_reaches_the_goal_under_half_a_second_of_latency() -> None:

@@ -5,25 +5,46 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.mpc import field as rows
-from sidestep.policies.mpc.field import distance_to_go, fill_slowness
-from sidestep.policies.mpc.planner import TIMES, Motion, leg_moves
-from sidestep.policies.mpc.smooth import follow, least_gap, motion_cost, roll_out, shift_inputs, smooth
+from sidestep.policies.mpc.field import Ground, ground_to
+from sidestep.policies.mpc.planner import HALF_LEG_TIMES, leg_moves, make_window
+from sidestep.policies.mpc.search import search_window
+from sidestep.policies.mpc.smooth import (
+    INTERVALS,
+    TIMES,
+    Motion,
+    follow,
+    least_gap,
+    make_motion,
+    make_scratch,
+    motion_cost,
+    roll_out,
+    shift_inputs,
+    smooth,
+)
 
-N = len(TIMES) - 1
+N = INTERVALS
 
 
-def scratch() -> tuple[np.ndarray, ...]:
-    return np.zeros((N, 2, 6)), np.zeros((N, 2)), np.zeros(6), np.zeros((6, 6)), np.zeros((2, 6))
+def straight(*lines: list[float]) -> CrowdPaths:
+    """People on straight lines: x, y, vx, vy, radius."""
+    return CrowdPaths(np.array(lines).reshape(-1, 5), np.zeros((0, len(TIMES), 2)))
 
 
-def open_ground(goal: tuple[float, float]) -> tuple[np.ndarray | float, ...]:
-    """Room, way left and its gradient on a grid about the origin."""
+def bent(path: np.ndarray, times: np.ndarray) -> CrowdPaths:
+    """Somebody of 0.2 m on a path (K, 2), told as a line at 5 m/s and its bends."""
+    line = np.array([[1.0, -3.0, 5.0, -5.0, 0.2]])
+    return CrowdPaths(line, (path - line[0, :2] - times[:, None] * line[0, 2:4])[None])
+
+
+def open_ground(goal: tuple[float, float]) -> Ground:
+    """Clearance, distance left and its gradient on a grid about the origin."""
     cell, axis = 0.1, np.arange(-10.0, 10.01, 0.1)
     x, y = np.meshgrid(axis, axis)
-    way = np.hypot(x - goal[0], y - goal[1])
-    safe = np.maximum(way, 1e-9)
-    return np.full(way.shape, 100.0), way, (x - goal[0]) / safe, (y - goal[1]) / safe, -10.0, -10.0, cell
+    left = np.hypot(x - goal[0], y - goal[1])
+    safe = np.maximum(left, 1e-9)
+    return Ground(np.full(left.shape, 100.0), left, (x - goal[0]) / safe, (y - goal[1]) / safe, -10.0, -10.0, cell)
 
 
 def weights(goal: tuple[float, float]) -> np.ndarray:
@@ -35,10 +56,10 @@ def weights(goal: tuple[float, float]) -> np.ndarray:
 
 
 def test_roll_out_integrates_jerk_exactly() -> None:
-    motion = Motion()
+    motion = make_motion()
     motion.states[0] = [1.0, 2.0, 0.3, -0.4, 0.1, 0.2]
     motion.inputs[:] = [0.5, -0.25]
-    roll_out(motion.states, motion.inputs, TIMES)
+    roll_out(motion)
     t = TIMES[:, None]
     p0, v0, a0, u = np.array([1.0, 2.0]), np.array([0.3, -0.4]), np.array([0.1, 0.2]), np.array([0.5, -0.25])
     np.testing.assert_allclose(motion.states[:, :2], p0 + v0 * t + a0 * t**2 / 2 + u * t**3 / 6, atol=1e-12)
@@ -48,14 +69,14 @@ def test_roll_out_integrates_jerk_exactly() -> None:
 def test_follow_is_the_least_squares_optimum() -> None:
     """Against the normal equations of the same problem, with numpy."""
     targets = np.stack([np.minimum(TIMES, 3.0), 0.3 * np.sin(TIMES)], axis=1)
-    motion = Motion()
+    motion = make_motion()
     motion.states[0] = [0.1, 0.0, 0.5, 0.0, 0.0, 0.0]
-    follow(motion.states, motion.inputs, TIMES, targets, 5.0, 0.02, 0.1, *scratch())
+    follow(motion, targets, 5.0, 0.02, 0.1, make_scratch())
     response = np.zeros((2, N, N))  # place and acceleration at knots 1 … N per unit jerk in an interval
     for k in range(N):
-        probe = Motion()
+        probe = make_motion()
         probe.inputs[k, 0] = 1.0
-        roll_out(probe.states, probe.inputs, TIMES)
+        roll_out(probe)
         response[0, :, k], response[1, :, k] = probe.states[1:, 0], probe.states[1:, 4]
     h = np.diff(TIMES)
     place, acceleration = response
@@ -70,58 +91,79 @@ def test_follow_is_the_least_squares_optimum() -> None:
 def test_smooth_never_makes_a_motion_dearer_and_reaches_a_minimum() -> None:
     goal = (4.0, 0.0)
     ground, w = open_ground(goal), weights(goal)
-    people = np.array([[2.0, 0.1, -0.5, 0.0, 0.2], [1.0, -1.5, 0.0, 0.6, 0.2]])
-    motion, trial = Motion(), Motion()
-    roll_out(motion.states, motion.inputs, TIMES)
+    people = straight([2.0, 0.1, -0.5, 0.0, 0.2], [1.0, -1.5, 0.0, 0.6, 0.2])
+    motion = make_motion()
+    roll_out(motion)
 
     def cost(m: Motion) -> float:
-        return float(motion_cost(m.states, m.inputs, TIMES, people, 2, *ground, w, np.zeros(6), np.zeros((6, 6))))
+        return float(motion_cost(m, people, ground, w, make_scratch()))
 
     before = cost(motion)
     last = before
     for _ in range(30):
-        now = smooth(
-            motion.states, motion.inputs, TIMES, people, 2, *ground, w, 1, *scratch(), trial.states, trial.inputs
-        )
+        now = smooth(motion, people, ground, w, 1, make_scratch())
         assert now <= last + 1e-12
         assert now == pytest.approx(cost(motion))
         last = now
     assert last < 0.6 * before
     generator = np.random.default_rng(0)
     for _ in range(20):
-        near = Motion()
+        near = make_motion()
         near.states[0], near.inputs[:] = motion.states[0], motion.inputs + 0.05 * generator.normal(size=(N, 2))
-        roll_out(near.states, near.inputs, TIMES)
+        roll_out(near)
         assert cost(near) > last - 0.02
 
 
 def test_shift_keeps_the_input_at_its_time() -> None:
     inputs = np.stack([TIMES[:-1], -TIMES[:-1]], axis=1)
     shifted = np.empty_like(inputs)
-    shift_inputs(inputs, TIMES, 0.0, shifted)
+    shift_inputs(inputs, 0.0, shifted)
     np.testing.assert_allclose(shifted, inputs, atol=1e-12)
-    shift_inputs(inputs, TIMES, 0.05, shifted)
+    shift_inputs(inputs, 0.05, shifted)
     assert shifted[0, 0] == pytest.approx(0.5 * (inputs[0, 0] + inputs[1, 0]))
 
 
 def test_least_gap_sees_between_the_knots() -> None:
     """Somebody passes at 40 m/s between two knots, through the robot."""
-    motion = Motion()
-    people = np.array([[-2.0, 0.0, 40.0, 0.0, 0.2]])
-    assert least_gap(motion.states, TIMES, 1.0, people, 1, 0.2) == pytest.approx(-0.4)
-    assert least_gap(motion.states, TIMES, 1.0, people[:0], 0, 0.2) > 1e6
+    motion = make_motion()
+    assert least_gap(motion, 1.0, straight([-2.0, 0.0, 40.0, 0.0, 0.2]), 0.2) == pytest.approx(-0.4)
+    assert least_gap(motion, 1.0, straight(), 0.2) > 1e6
 
 
-def test_way_left_is_straight_in_the_open_and_goes_round_a_wall() -> None:
+def test_a_bent_path_is_where_its_points_are() -> None:
+    """The same path, told once as a straight line and once as another line with bends, costs the same everywhere."""
+    goal = (4.0, 0.0)
+    ground, w = open_ground(goal), weights(goal)
+    motion = make_motion()
+    motion.states[0, 2] = 1.0
+    roll_out(motion)
+
+    def on_line(times: np.ndarray) -> np.ndarray:
+        return np.array([3.0, 0.2]) + times[:, None] * [-0.6, 0.1]
+
+    plain, other = straight([3.0, 0.2, -0.6, 0.1, 0.2]), bent(on_line(TIMES), TIMES)
+    costs = [motion_cost(motion, people, ground, w, make_scratch()) for people in (plain, other)]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+    assert costs[0] > motion_cost(motion, straight(), ground, w, make_scratch()) + 1.0
+    gaps = [least_gap(motion, 3.0, people, 0.2) for people in (plain, other)]
+    assert gaps[0] == pytest.approx(gaps[1], abs=1e-9)
+    windows = []
+    for people in (plain, bent(on_line(HALF_LEG_TIMES), HALF_LEG_TIMES)):
+        window = make_window(1.2)
+        search_window(window, motion.states[0], people, ground, w, 1e6)
+        windows.append(window.crowd)
+    assert windows[0].max() > 1.0
+    np.testing.assert_allclose(windows[0], windows[1], atol=1e-9)
+
+
+def test_distance_left_is_straight_in_the_open_and_goes_round_a_wall() -> None:
     axis = np.arange(0.0, 6.01, 0.1)
     x, y = np.meshgrid(axis, axis)
     room = np.hypot(np.maximum(np.abs(x - 3.0) - 0.1, 0.0), np.maximum(y - 4.0, 0.0))  # a wall up to (3, 4)
-    slowness, way, seen = np.empty_like(room), np.empty_like(room), np.empty(room.shape, np.uint8)
-    fill_slowness(room, 0.2, 0.1, slowness)
-    distance_to_go(room, slowness, 0.0, 0.0, 0.1, 5.0, 2.0, 0.3, way, seen)
-    assert way[10, 50] == pytest.approx(1.0, abs=1e-9)
+    to_go = ground_to((5.0, 2.0), room, (0.0, 0.0), 0.1, 0.2, 0.1, 0.3).to_go
+    assert to_go[10, 50] == pytest.approx(1.0, abs=1e-9)
     shortest = 2 * np.hypot(2.0, 2.2)  # over a corner 0.2 m above the wall's end
-    assert shortest < way[20, 10] < 1.12 * shortest
+    assert shortest < to_go[20, 10] < 1.12 * shortest
 
 
 def test_legs_are_all_within_reach_and_go_through_their_middle() -> None:

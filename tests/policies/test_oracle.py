@@ -10,7 +10,8 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.policies.oracle import meets_people, meets_wall
+from sidestep.policies.mpc.field import Ground
+from sidestep.policies.oracle import KnownFuture, meets_people, meets_wall
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
 from sidestep.types.observation import PRIVILEGED
@@ -85,24 +86,24 @@ def test_finds_its_way_round_a_wall() -> None:
 
 def test_meetings_are_swept() -> None:
     """Two points that change places in one step meet in the middle of it."""
-    future = np.array([[[1.0, 0.0]], [[0.0, 0.0]]])
-    keep = np.array([0.4])
-    assert meets_people(0.0, 0.0, 1.0, 0.0, 0, 1, future, keep)
-    assert not meets_people(0.0, 0.5, 1.0, 0.5, 0, 1, future, keep)
-    assert not meets_people(0.0, 0.0, 1.0, 0.0, 1, 1, future, keep)  # the recording is over
+    future = KnownFuture(np.array([[[1.0, 0.0]], [[0.0, 0.0]]]), np.array([0.4]), 0.1)
+    assert meets_people(0.0, 0.0, 1.0, 0.0, 0, 1, future)
+    assert not meets_people(0.0, 0.5, 1.0, 0.5, 0, 1, future)
+    assert not meets_people(0.0, 0.0, 1.0, 0.0, 1, 1, future)  # the recording is over
 
 
 def test_absent_people_are_met_only_when_they_come() -> None:
-    future = np.array([[[np.nan, np.nan]], [[0.0, 0.0]], [[np.nan, np.nan]]])
-    keep = np.array([0.4])
-    assert meets_people(0.1, 0.0, 0.1, 0.0, 0, 1, future, keep)
-    assert not meets_people(1.0, 0.0, 1.0, 0.0, 0, 2, future, keep)
+    position = np.array([[[np.nan, np.nan]], [[0.0, 0.0]], [[np.nan, np.nan]]])
+    future = KnownFuture(position, np.array([0.4]), 0.1)
+    assert meets_people(0.1, 0.0, 0.1, 0.0, 0, 1, future)
+    assert not meets_people(1.0, 0.0, 1.0, 0.0, 0, 2, future)
 
 
 def test_a_thin_wall_is_met() -> None:
     grid = np.tile(np.abs(np.arange(11) - 5.0) / 10, (11, 1))  # room beside a wall at x = 0.5
-    assert meets_wall(0.0, 0.5, 1.0, 0.5, grid, 0.0, 0.0, 0.1, 0.2)
-    assert not meets_wall(0.0, 0.0, 0.0, 1.0, grid, 0.0, 0.0, 0.1, 0.2)
+    ground = Ground(grid, grid, grid, grid, 0.0, 0.0, 0.1)
+    assert meets_wall(0.0, 0.5, 1.0, 0.5, ground, 0.2)
+    assert not meets_wall(0.0, 0.0, 0.0, 1.0, ground, 0.2)
 
 
 @pytest.mark.parametrize("wrong", [{"gap": -0.1}, {"wall_gap": float("nan")}, {"gaps": 1}])

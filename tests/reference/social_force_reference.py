@@ -5,29 +5,16 @@ No cell grid, no approximations, no shared code with the kernels; only the row n
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sidestep.kernels import layout as at
+from sidestep.kernels.layout import Walls
 from sidestep.kernels.social_force import GroupParameters
 from sidestep.kernels.social_force_helbing import HelbingParameters
 from sidestep.kernels.social_force_moussaid import MoussaidParameters
 
 Vector = NDArray[np.float64]
-
-
-class Walls(NamedTuple):
-    """Wall edges and their grid, in the order that the kernels take them."""
-
-    points: NDArray[np.float32]
-    dirs: NDArray[np.float32]
-    following: NDArray[np.int32]
-    cell_start: NDArray[np.int32]
-    cell_items: NDArray[np.int32]
-    grid: NDArray[np.float32]
-    grid_shape: NDArray[np.int32]
 
 
 def build_walls(polygons: list[list[tuple[float, float]]], cell: float = 3.0, margin: float = 6.0) -> Walls:
@@ -39,10 +26,7 @@ def build_walls(polygons: list[list[tuple[float, float]]], cell: float = 3.0, ma
         points += polygon
         following += [start + (k + 1) % len(polygon) for k in range(len(polygon))]
     if not points:
-        empty = np.zeros((0, 2), np.float32)
-        no_items = np.zeros(0, np.int32)
-        box = np.array([0, 0, 1, 0], np.float32)
-        return Walls(empty, empty, no_items, np.zeros(2, np.int32), no_items, box, np.ones(2, np.int32))
+        return at.no_walls()
     a = np.array(points)
     b = a[following]
     dirs = (b - a) / np.linalg.norm(b - a, axis=1)[:, None]
@@ -60,6 +44,8 @@ def build_walls(polygons: list[list[tuple[float, float]]], cell: float = 3.0, ma
         a.astype(np.float32),
         dirs.astype(np.float32),
         np.array(following, np.int32),
+        np.zeros(len(a), np.int32),  # neither model reads these two
+        np.ones(len(a), np.uint8),
         np.array(starts, np.int32),
         np.array(items, np.int32),
         np.array([*low, cell, 0.0], np.float32),
@@ -72,10 +58,10 @@ def wall_features(position: Vector, walls: Walls) -> list[tuple[Vector, float]]:
     points = walls.points.astype(np.float64)
     count = len(points)
     previous = np.zeros(count, int)
-    previous[walls.following] = np.arange(count)
+    previous[walls.next] = np.arange(count)
     features = []
     for edge in range(count):
-        a, b = points[edge], points[walls.following[edge]]
+        a, b = points[edge], points[walls.next[edge]]
         length = float(np.linalg.norm(b - a))
         along = (b - a) / length
         outward = np.array([along[1], -along[0]])

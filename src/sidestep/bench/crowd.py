@@ -17,11 +17,11 @@ from sidestep.bench.crowd_peers import Square, draw_square
 from sidestep.bench.measure import Case, Effort, Figure, Notify, Peer, Work, find_peer, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, no_walls, orca_build, orca_range, orca_world
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_build, orca_range, orca_world
 from sidestep.kernels.people import move_people, wish_velocities
 from sidestep.kernels.social_force import make_social_force_scratch
-from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world, helbing_world_range
-from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world, moussaid_world_range
+from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world
+from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
 
 
 @kernel
@@ -32,7 +32,7 @@ def walk_orca(
     people = agents.shape[1]
     for _ in range(steps):
         wish_velocities(agents, flags, people, routes, lengths, dt)
-        orca_world(agents, flags, people, *walls, params, scratch)
+        orca_world(agents, flags, people, walls, params, scratch)
         move_people(agents, flags, people, walls, dt)
 
 
@@ -42,10 +42,9 @@ def walk_helbing(
 ) -> None:
     """``steps`` steps of the Helbing social force model."""
     people = agents.shape[1]
-    points, dirs, following, _, _, starts, items, grid, shape = walls
     for _ in range(steps):
         wish_velocities(agents, flags, people, routes, lengths, dt)
-        helbing_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
+        helbing_world(agents, flags, people, walls, params, dt, scratch, 0, people)
         move_people(agents, flags, people, walls, dt)
 
 
@@ -55,10 +54,9 @@ def walk_moussaid(
 ) -> None:
     """``steps`` steps of the Moussaïd social force model."""
     people = agents.shape[1]
-    points, dirs, following, _, _, starts, items, grid, shape = walls
     for _ in range(steps):
         wish_velocities(agents, flags, people, routes, lengths, dt)
-        moussaid_world(agents, flags, people, points, dirs, following, starts, items, grid, shape, params, dt, scratch)
+        moussaid_world(agents, flags, people, walls, params, dt, scratch, 0, people)
         move_people(agents, flags, people, walls, dt)
 
 
@@ -79,7 +77,7 @@ def part_of_orca(
     agents: Any, flags: Any, walls: Any, params: Any, shared: Any, scratch: Any, first: Any, last: Any
 ) -> None:
     """Decide for places ``first … last - 1`` of the order in ``shared``."""
-    orca_range(agents, flags, agents.shape[1], *walls, params, shared, scratch, first, last)
+    orca_range(agents, flags, agents.shape[1], walls, params, shared, scratch, first, last)
 
 
 @kernel
@@ -96,11 +94,7 @@ def part_of_helbing(
     agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
 ) -> None:
     """Decide for people ``first … last - 1``."""
-    points, dirs, following, _, _, starts, items, grid, shape = walls
-    helbing_world_range(
-        agents, flags, agents.shape[1], points, dirs, following, starts, items, grid, shape, params, dt,
-        scratch, first, last,
-    )  # fmt: skip
+    helbing_world(agents, flags, agents.shape[1], walls, params, dt, scratch, first, last)
 
 
 @kernel
@@ -108,11 +102,7 @@ def part_of_moussaid(
     agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
 ) -> None:
     """Decide for people ``first … last - 1``."""
-    points, dirs, following, _, _, starts, items, grid, shape = walls
-    moussaid_world_range(
-        agents, flags, agents.shape[1], points, dirs, following, starts, items, grid, shape, params, dt,
-        scratch, first, last,
-    )  # fmt: skip
+    moussaid_world(agents, flags, agents.shape[1], walls, params, dt, scratch, first, last)
 
 
 SIZES = (10, 50, 200, 1000, 5000)
@@ -177,7 +167,7 @@ class Crowd:
         self.flags[layout.GROUP], self.flags[layout.AT_END] = -1, layout.END_LOOP
         self.routes = square.goals.astype(np.float32)
         self.lengths = np.full(n, peers.GOALS, np.int32)
-        self.walls = no_walls()
+        self.walls = layout.no_walls()
         self.params = _parameters(model)
 
     def new_scratch(self, model: str) -> Any:

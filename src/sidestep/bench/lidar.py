@@ -6,7 +6,7 @@ import numpy as np
 
 from sidestep.bench.measure import Case, Effort, Figure, Notify, Work, measure_work
 from sidestep.kernels import layout
-from sidestep.kernels.rays import cast_lidars, make_ray_table, make_scratch
+from sidestep.kernels.rays import Beams, cast_lidars, make_ray_table, make_scratch
 from sidestep.types.base import FloatArray
 
 RAYS, SEGMENTS, PEOPLE = 720, 200, 50
@@ -44,8 +44,8 @@ class Scans(Work):
         self.poses = _draw_poses(self.segments, centres.T, rng)
         self.ranges = np.zeros((SCANS, RAYS), np.float32)
         self.hits = np.zeros((SCANS, RAYS), np.int32)
-        self._increment = 2.0 * np.pi / RAYS
-        self._directions = make_ray_table(0.0, self._increment, RAYS)
+        increment = 2.0 * np.pi / RAYS
+        self._beams = Beams(0.0, increment, make_ray_table(0.0, increment, RAYS), MAX_RANGE)
         self._scratch = make_scratch(SEGMENTS, PEOPLE)
         self._world, self._own = np.zeros(SCANS, np.int64), np.full(SCANS, -1)
         self._segment_range = np.array([[0, SEGMENTS]])
@@ -53,9 +53,8 @@ class Scans(Work):
     def run(self) -> float:
         """Rays."""
         cast_lidars(
-            self.poses, self._world, self._own, 0.0, self._increment, self._directions, MAX_RANGE,
-            self.segments, self._segment_range, self.agents, self.flags, self._scratch, self.ranges,
-            self.hits,
+            self.poses, self._world, self._own, self._beams, self.segments, self._segment_range, self.agents,
+            self.flags, self._scratch, self.ranges, self.hits,
         )  # fmt: skip
         return float(SCANS * RAYS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     METRICS = "metrics"
     DATASETS = "datasets"
+    PREDICTORS = "predictors"
     VISUAL_MODELS = "visual-models"
 
 
@@ -33,7 +34,7 @@ def list_(
     suite: Annotated[str | None, typer.Option(help="List only the scenarios of this suite (name or path).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List suites, scenarios, policies, robots, metrics, dataset formats or visual models."""
+    """List suites, scenarios, policies, robots, metrics, dataset formats, predictors or visual models."""
     if suite is not None and kind is not Kind.SCENARIOS:
         raise BadInput(f"--suite narrows the list of scenarios, not of {kind}")
     with quiet_stdout(as_json):
@@ -79,30 +80,40 @@ def _scenario_row(scenario: Scenario) -> dict[str, Any]:
 
 
 def list_policies() -> list[dict[str, Any]]:
-    """Name, needs, summary and citation of each policy, read from its class. A broken plug-in is listed with its
-    error."""
+    """Name, needs, summary and citation of each policy; from its class, nothing is made."""
+    return _rows_of("policies")
+
+
+def list_predictors() -> list[dict[str, Any]]:
+    """Name, needs, summary and citation of each predictor; from its class, nothing is made."""
+    return _rows_of("predictors")
+
+
+def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
+    """A plug-in that is broken is listed with what is wrong with it."""
     from sidestep import registry
 
+    bundled = registry.POLICIES if kind == "policies" else registry.PREDICTORS
     rows = []
-    for name in registry.names("policies"):
+    for name in registry.names(kind):
         try:
-            rows.append(_policy_row(name, registry.load("policies", name)))
+            rows.append(_class_row(name, registry.load(kind, name)))
         except (Exception, SystemExit) as error:
-            if name in registry.POLICIES:
+            if name in bundled:
                 raise
             wrong = f"cannot be loaded: {describe_error(error)}{place_of(error)}"
             rows.append({"name": name, "needs": [], "summary": wrong, "citation": ""})
     return rows
 
 
-def _policy_row(name: str, policy: Any) -> dict[str, Any]:
+def _class_row(name: str, listed: Any) -> dict[str, Any]:
     from sidestep.registry import declared
 
     return {
         "name": name,
-        "needs": sorted(policy.needs),
-        "summary": printable(str(declared(policy, "summary") or _first_line(policy))),
-        "citation": printable(str(declared(policy, "citation"))),
+        "needs": sorted(listed.needs),
+        "summary": printable(str(declared(listed, "summary") or _first_line(listed))),
+        "citation": printable(str(declared(listed, "citation"))),
     }
 
 
@@ -166,5 +177,6 @@ LISTS: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
     Kind.ROBOTS: list_robots,
     Kind.METRICS: list_metrics,
     Kind.DATASETS: list_datasets,
+    Kind.PREDICTORS: list_predictors,
     Kind.VISUAL_MODELS: list_visual_models,
 }

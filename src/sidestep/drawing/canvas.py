@@ -18,7 +18,8 @@ from PIL import Image, ImageDraw, ImageFont
 from sidestep.drawing.palette import Colour
 from sidestep.errors import BadInput
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.types.base import FloatArray
+from sidestep.kernels.layout import float32
+from sidestep.types.base import FloatArray, IntArray
 
 Bounds = tuple[float, float, float, float]
 """x_min, y_min, x_max, y_max, m."""
@@ -77,9 +78,9 @@ RADIUS, STROKE, SOFTNESS, RED, GREEN, BLUE, ALPHA = range(7)
 
 
 @inlined
-def _distance(px, py, points, first, last):  # type: ignore[no-untyped-def]
+def _distance(px: float, py: float, points: FloatArray, first: int, last: int) -> float:
     """Signed distance to the polygon ``points[first:last]``: nearest edge, sign by crossings."""
-    nearest = np.float32(1e18)
+    nearest = float32(1e18)
     inside = False
     jx, jy = points[last - 1, 0], points[last - 1, 1]
     for i in range(first, last):
@@ -87,8 +88,8 @@ def _distance(px, py, points, first, last):  # type: ignore[no-untyped-def]
         ex, ey = jx - ix, jy - iy
         wx, wy = px - ix, py - iy
         length2 = ex * ex + ey * ey
-        t = (wx * ex + wy * ey) / length2 if length2 > 0 else np.float32(0.0)
-        t = min(max(t, np.float32(0.0)), np.float32(1.0))
+        t = (wx * ex + wy * ey) / length2 if length2 > 0 else float32(0.0)
+        t = min(max(t, float32(0.0)), float32(1.0))
         bx, by = wx - ex * t, wy - ey * t
         nearest = min(nearest, bx * bx + by * by)
         if (iy > py) != (jy > py) and px < ex * (py - iy) / ey + ix:
@@ -99,21 +100,21 @@ def _distance(px, py, points, first, last):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _blend(image, row, column, red, green, blue, alpha):  # type: ignore[no-untyped-def]
-    keep = np.float32(1.0) - alpha
-    image[row, column, 0] = np.uint8(image[row, column, 0] * keep + red * alpha + np.float32(0.5))
-    image[row, column, 1] = np.uint8(image[row, column, 1] * keep + green * alpha + np.float32(0.5))
-    image[row, column, 2] = np.uint8(image[row, column, 2] * keep + blue * alpha + np.float32(0.5))
+def _blend(image: Picture, row: int, column: int, red: float, green: float, blue: float, alpha: float) -> None:
+    keep = float32(1.0) - alpha
+    image[row, column, 0] = np.uint8(image[row, column, 0] * keep + red * alpha + float32(0.5))
+    image[row, column, 1] = np.uint8(image[row, column, 1] * keep + green * alpha + float32(0.5))
+    image[row, column, 2] = np.uint8(image[row, column, 2] * keep + blue * alpha + float32(0.5))
 
 
 @kernel
-def paint_shapes(image, points, starts, styles):  # type: ignore[no-untyped-def]
+def paint_shapes(image: Picture, points: FloatArray, starts: IntArray, styles: FloatArray) -> None:
     """Paint shapes in order.
 
     Shape k has corners ``points[starts[k]:starts[k + 1]]`` (float32, px) and ``styles[k]``.
     """
     height, width = image.shape[0], image.shape[1]
-    half = np.float32(0.5)
+    half = float32(0.5)
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
         radius, stroke, soft = styles[k, RADIUS], styles[k, STROKE], styles[k, SOFTNESS]
@@ -126,25 +127,27 @@ def paint_shapes(image, points, starts, styles):  # type: ignore[no-untyped-def]
             continue  # out of the picture, or not a number
         for row in range(max(0, int(top - reach)), min(height, int(bottom + reach) + 1)):
             for column in range(max(0, int(left - reach)), min(width, int(right + reach) + 1)):
-                d = _distance(np.float32(column) + half, np.float32(row) + half, points, first, last) - radius
+                d = _distance(float32(column) + half, float32(row) + half, points, first, last) - radius
                 if stroke > 0:
                     d = abs(d) - stroke * half
-                cover = min(max(half - d / soft, np.float32(0.0)), np.float32(1.0))
+                cover = min(max(half - d / soft, float32(0.0)), float32(1.0))
                 if soft > 2:
                     cover = cover * cover * (3 - 2 * cover)
                 if cover > 0:
                     style = styles[k]
-                    _blend(image, row, column, style[RED], style[GREEN], style[BLUE], np.float32(cover * style[ALPHA]))
+                    _blend(image, row, column, style[RED], style[GREEN], style[BLUE], float32(cover * style[ALPHA]))
 
 
 @inlined
-def _box(ax, ay, bx, by, reach):  # type: ignore[no-untyped-def]
+def _box(ax: float, ay: float, bx: float, by: float, reach: float) -> tuple[float, float, float, float]:
     """Left, right, top and bottom of what lies within ``reach`` of the line from a to b."""
     return min(ax, bx) - reach, max(ax, bx) + reach, min(ay, by) - reach, max(ay, by) + reach
 
 
 @kernel
-def paint_trails(image, points, strength, colours, width, scratch):  # type: ignore[no-untyped-def]
+def paint_trails(
+    image: Picture, points: FloatArray, strength: FloatArray, colours: FloatArray, width: float, scratch: FloatArray
+) -> None:
     """Paint N polylines ``points (K, N, 2)`` (float32, px; NaN breaks), of opacity ``strength (K,)``.
 
     ``colours`` is (K, N, 3). Where pieces of one polyline overlap the stronger one counts, so that joints do
@@ -159,14 +162,14 @@ def paint_trails(image, points, strength, colours, width, scratch):  # type: ign
             if not (right > 0 and left < columns and bottom > 0 and top < height):
                 continue
             ex, ey = bx - ax, by - ay
-            length2 = max(ex * ex + ey * ey, np.float32(1e-9))
+            length2 = max(ex * ex + ey * ey, float32(1e-9))
             for row in range(max(0, int(top)), min(height, int(bottom) + 1)):
                 for column in range(max(0, int(left)), min(columns, int(right) + 1)):
-                    wx, wy = np.float32(column + 0.5) - ax, np.float32(row + 0.5) - ay
-                    t = min(max((wx * ex + wy * ey) / length2, np.float32(0.0)), np.float32(1.0))
+                    wx, wy = float32(column + 0.5) - ax, float32(row + 0.5) - ay
+                    t = min(max((wx * ex + wy * ey) / length2, float32(0.0)), float32(1.0))
                     dx, dy = wx - ex * t, wy - ey * t
                     cover = min(max(width / 2 + 0.5 - math.sqrt(dx * dx + dy * dy), 0.0), 1.0)
-                    wanted = np.float32(cover * (strength[k - 1] * (1 - t) + strength[k] * t))
+                    wanted = float32(cover * (strength[k - 1] * (1 - t) + strength[k] * t))
                     had = scratch[row, column]
                     if wanted > had:
                         scratch[row, column] = wanted
@@ -176,7 +179,7 @@ def paint_trails(image, points, strength, colours, width, scratch):  # type: ign
 
 
 @inlined
-def _clear(scratch, points, n, reach):  # type: ignore[no-untyped-def]
+def _clear(scratch: FloatArray, points: FloatArray, n: int, reach: float) -> None:
     height, columns = scratch.shape
     for k in range(1, points.shape[0]):
         ax, ay, bx, by = points[k - 1, n, 0], points[k - 1, n, 1], points[k, n, 0], points[k, n, 1]
@@ -239,7 +242,7 @@ def paint_trail(
         np.ascontiguousarray(points, dtype=np.float32),
         np.ascontiguousarray(strength, dtype=np.float32),
         np.ascontiguousarray(np.broadcast_to(colours, shape), dtype=np.float32),
-        np.float32(width),
+        float32(width),
         scratch,
     )
 

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
+from functools import cached_property
 from math import isfinite
 from queue import SimpleQueue
 from typing import Any
@@ -16,16 +17,8 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput
-from sidestep.kernels.environment import (
-    AGENT_FEATURES,
-    COUNTERS,
-    ROBOT_FEATURES,
-    TAKEN,
-    observe_environments,
-    open_step,
-    restart_environments,
-    step_environments,
-)
+from sidestep.kernels import environment
+from sidestep.kernels.jit import compile_for
 from sidestep.kernels.referee import TIMEOUT_NEWS
 from sidestep.robots import native_bounds
 from sidestep.simulation.build import World
@@ -171,47 +164,38 @@ class EnvironmentBatch:
         """Which of the pool's worlds each environment has."""
         self._order = np.tile(np.arange(self._pool.size), 2)
         self._next = self.size % self._pool.size
-        self._weights = weights.as_array()
-        self._allocate(rows, max(self.worlds.robots - 1, 1))
-        bounds = np.array([native_bounds(robot) for robot in worlds[0].robots])  # (R, 2, 2), the same in all worlds
-        self._centre = np.tile(bounds.mean(axis=1), (self.size, 1, 1))
-        self._half = np.tile((bounds[:, 1] - bounds[:, 0]) / 2, (self.size, 1, 1))
+        self._allocate(worlds[0], weights, rows)
         self._workers = workers or HelperThreads(0)
-        self._counters = np.zeros(COUNTERS, np.int64)
-        self._counters[TAKEN] = self.size  # no step is open
-        self._bind()
+        self._counters = np.zeros(environment.COUNTERS, np.int64)
+        self._counters[environment.TAKEN] = self.size  # no step is open
+        self._scratch = [self.worlds.new_scratch() for _ in range(1 + self._workers.count)]
+        self._arguments = (self._counters, self.worlds.batch, self._actions, self._views)
+        self._step = compile_for(environment.step_environments, True, *self._arguments, self._scratch[0])
+        self._initial = (self.worlds.batch, self._pool.batch.worlds, self._views)
         self.observe(np.arange(self.size))
 
-    def _allocate(self, rows: int, others: int) -> None:
-        b, r = self.size, self.worlds.robots
+    def _allocate(self, world: World, weights: RewardWeights, rows: int) -> None:
+        """The arrays that are no part of the worlds."""
+        b, r, others = self.size, self.worlds.robots, max(self.worlds.robots - 1, 1)
         self.action = np.zeros((b, r, 2), np.float32)
         self.reward = np.zeros((b, r))
-        self.robot_view = np.zeros((b, r, ROBOT_FEATURES), np.float32)
-        self.people_view = np.zeros((b, r, rows, AGENT_FEATURES), np.float32)
+        bounds = np.array([native_bounds(robot) for robot in world.robots])  # (R, 2, 2), the same in all worlds
+        centre = np.tile(bounds.mean(axis=1), (b, 1, 1))
+        half = np.tile((bounds[:, 1] - bounds[:, 0]) / 2, (b, 1, 1))
+        every = world.scenario.rules.control_every
+        self._actions = environment.ActionArrays(every, self.action, centre, half, weights.as_array(), self.reward)
+        self.robot_view = np.zeros((b, r, environment.ROBOT_FEATURES), np.float32)
+        self.people_view = np.zeros((b, r, rows, environment.AGENT_FEATURES), np.float32)
         self.mask = np.zeros((b, r, rows), np.int8)
-        self.robots_view = np.zeros((b, r, others, AGENT_FEATURES), np.float32)
+        self.robots_view = np.zeros((b, r, others, environment.AGENT_FEATURES), np.float32)
         self.robots_mask = np.zeros((b, r, others), np.int8)
-
-    def _bind(self) -> None:
-        """Gather what the kernels are called with."""
-        w = self.worlds
-        views = (self.robot_view, self.people_view, self.mask, self.robots_view, self.robots_mask)
-        self._arguments = (
-            self._counters, w.worlds[0].scenario.rules.control_every, self.action, self._centre, self._half,
-            self._weights, self.reward, views, w.clock, w.agents, w.flags, w.people, w.routes,
-            w.route_length, w.robot_state, w.body, w.limits, w.dynamics, w.goals, w.command, w.applied, w.contact,
-            w.status, w.measures, w.rules, w.index, w.bank, w.replays, w.parameters,
-            tuple(w.judging),
-        )  # fmt: skip
-        self._observing = (
-            views, w.clock, w.agents, w.flags, w.people, w.robot_state, w.dynamics, w.goals, w.rules
-        )  # fmt: skip
-        self._copying = (w.marks, w.notes, w.initial, self._pool.initial)
-        self._scratch = [w.new_scratch() for _ in range(1 + self._workers.count)]
+        self._views = environment.Views(
+            self.robot_view, self.people_view, self.mask, self.robots_view, self.robots_mask
+        )
 
     def step(self) -> None:
         """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
-        if not open_step(self._counters, self.action):
+        if not environment.open_step(self._counters, self.action):
             b, r = np.argwhere(~np.isfinite(self.action).all(axis=2))[0]
             raise BadInput(
                 f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
@@ -219,7 +203,11 @@ class EnvironmentBatch:
             )
         self.worlds.direct()
         self._workers.call(self._help)
-        step_environments(True, *self._arguments, self._scratch[0])
+        self._step(True, *self._arguments, self._scratch[0])
+
+    @cached_property
+    def _restart(self) -> Callable[..., None]:
+        return compile_for(environment.restart_environments, self.source, self.source, *self._initial)
 
     @property
     def ending(self) -> IntArray:
@@ -232,26 +220,26 @@ class EnvironmentBatch:
         return late
 
     def _help(self, worker: int) -> None:
-        step_environments(False, *self._arguments, self._scratch[worker])
+        self._step(False, *self._arguments, self._scratch[worker])
 
     def reset(self, which: IntArray) -> None:
-        """Put the next worlds of the pool in the places ``which`` (K,) int64 and observe them."""
+        """Put the next worlds of the pool into the environments ``which`` (K,) int64 and observe them."""
         sources = self._order[self._next : self._next + len(which)]
         self._next = (self._next + len(which)) % self._pool.size
         self.source[which] = sources
-        restart_environments(which, sources, *self._copying, *self._observing)
+        self._restart(np.ascontiguousarray(which, np.int64), sources, *self._initial)
         if self._is_directed:
             for b, source in zip(which.tolist(), sources.tolist(), strict=True):
                 self.worlds.redirect(b, self._pool.worlds[source])
 
     def load(self, world: World) -> None:
-        """Put ``world`` in place 0 and observe it (for a single environment)."""
+        """Put ``world`` into environment 0 and observe it (for a single environment)."""
         self.worlds.load(0, world)
         self.observe(_FIRST)
 
     def observe(self, which: IntArray) -> None:
         """Refresh the views of the environments ``which`` (K,) int64 without stepping."""
-        observe_environments(which, *self._observing)
+        environment.observe_environments(which, self.worlds.batch, self._views)
 
     def observation(self, b: int, r: int = 0) -> dict[str, Any]:
         """A copy of what robot ``r`` of environment ``b`` observes, without the other robots."""

@@ -5,7 +5,7 @@ systems and stop LLVM from vectorising a loop. The functions here use ``+ - * /`
 patterns only, all of which IEEE 754 defines to the bit, and contain no branches, so that a loop over them
 runs in vector registers.
 
-Names end in the width of their argument: ``sin32`` takes and returns float32, ``sin64`` float64. Pass exactly
+Names end in the width of their argument: ``exp32`` takes and returns float32, ``cos64`` float64. Pass exactly
 that type: numba compiles another, slower version for any other.
 
 ====================  =====================================  ===============================================
@@ -13,11 +13,8 @@ function              largest error                          holds for
 ====================  =====================================  ===============================================
 ``exp32``             1 ulp                                  all x; 0 below -87.3 instead of a subnormal
 ``exp32_bounded``     1 ulp                                  -87.3 <= x <= 88.7, undefined elsewhere
-``sin32``, ``cos32``  1.0e-7 absolute                        abs(x) <= 1e4 rad
-``tan32``             2e-7 relative to 1 + tan²              abs(x) <= 1e4 rad
 ``atan2_32``          3e-7 absolute, 2 ulp for abs(y) < x    all x, y; signed zeros as in C99
-``wrap_angle32``      3e-7 absolute                          abs(x) <= 1e4 rad
-``sin64``, ``cos64``  2.3e-16 absolute                       abs(x) <= 1e6 rad
+``sincos64``, ``cos64``  2.3e-16 absolute                      abs(x) <= 1e6 rad
 ``tan64``             3e-16 relative to 1 + tan²             abs(x) <= 1e6 rad
 ``atan2_64``          6e-16 absolute                         all x, y; signed zeros as in C99
 ``wrap_angle``        6e-16 absolute                         abs(x) <= 1e6 rad
@@ -34,20 +31,22 @@ and cosine are Taylor polynomials and ``exp`` and ``atan`` minimax polynomials, 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from sidestep.kernels.jit import inlined
+from sidestep.kernels.layout import FloatArray, float32, float64, int32, int64, uint64
 
-_f = np.float32
+_f = float32
 
 # Adding 1.5 · 2^(mantissa bits) rounds to the nearest integer and leaves it in the low bits of the sum.
 _ROUND32 = _f(1.5 * 2**23)
 _ROUND64 = 1.5 * 2**52
 
-_ZERO32, _HALF32, _ONE32 = _f(0.0), _f(0.5), _f(1.0)
-_SIGN32, _MAGNITUDE32 = np.int32(-(2**31)), np.int32(2**31 - 1)
-_SIGN64, _MAGNITUDE64 = np.int64(-(2**63)), np.int64(2**63 - 1)
+_ZERO32, _ONE32 = _f(0.0), _f(1.0)
+_SIGN32, _MAGNITUDE32 = int32(-(2**31)), int32(2**31 - 1)
+_SIGN64, _MAGNITUDE64 = int64(-(2**63)), int64(2**63 - 1)
 
 # π in parts: the float nearest to it and the rest
 PI = math.pi
@@ -57,11 +56,9 @@ _PI_REST32 = _f(math.pi - float(PI32))
 _HALF_PI32 = _f(math.pi / 2)
 _HALF_PI_REST32 = _f(math.pi / 2 - float(_HALF_PI32))
 
-# π/2 in parts of 33 + 33 + 53 bits (exact times an integer below 2^20) and of 11 + 11 + 24 bits (below 2^13)
+# π/2 in parts of 33 + 33 + 53 bits, exact times an integer below 2^20
 _QUARTER_A, _QUARTER_B, _QUARTER_C = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
-_QUARTER_A32, _QUARTER_B32, _QUARTER_C32 = _f(1.5703125), _f(0.0004837512969970703), _f(7.549789415861596e-08)
 _PER_QUARTER = 2.0 / math.pi
-_PER_QUARTER32 = _f(2.0 / math.pi)
 
 # ln 2 in parts of 15 + 24 bits
 _LN2_A32, _LN2_B32 = _f(0.693145751953125), _f(1.428606765330187e-06)
@@ -72,8 +69,6 @@ _S3, _S5, _S7, _S9 = -1 / 6, 1 / 120, -1 / 5040, 1 / math.factorial(9)
 _S11, _S13, _S15, _S17 = (sign / math.factorial(n) for sign, n in ((-1, 11), (1, 13), (-1, 15), (1, 17)))
 _C4, _C6, _C8, _C10 = 1 / 24, -1 / 720, 1 / math.factorial(8), -1 / math.factorial(10)
 _C12, _C14, _C16 = 1 / math.factorial(12), -1 / math.factorial(14), 1 / math.factorial(16)
-_S3_32, _S5_32, _S7_32, _S9_32 = _f(_S3), _f(_S5), _f(_S7), _f(_S9)
-_C4_32, _C6_32, _C8_32, _C10_32 = _f(_C4), _f(_C6), _f(_C8), _f(_C10)
 
 # exp(r) = 1 + r + r² (E2 + E3 r + …) on abs(r) <= ln(2)/2, relative error 3.1e-9
 _E2, _E3, _E4 = _f(0.49999993413223169), _f(0.16666520114668775), _f(0.041668394117234199)
@@ -104,19 +99,29 @@ SUM_LIMIT = float(2**24)
 
 
 @inlined
-def bits32(x):
+def bits32(x: float) -> Any:
     """The bit pattern of a float32 as int32."""
     return np.float32(x).view(np.int32)
 
 
 @inlined
-def bits64(x):
+def bits64(x: float) -> Any:
     """The bit pattern of a float64 as int64."""
     return np.float64(x).view(np.int64)
 
 
 @inlined
-def exp32_bounded(x):
+def _from_bits32(bits: int) -> Any:
+    return np.int32(bits).view(np.float32)
+
+
+@inlined
+def _from_bits64(bits: int) -> Any:
+    return np.int64(bits).view(np.float64)
+
+
+@inlined
+def exp32_bounded(x: float) -> float:
     """``exp(x)`` = 2^n exp(r) with n = round(x / ln 2), for callers who know that -87.3 <= x <= 88.7."""
     shifted = x * _PER_LN2_32 + _ROUND32
     n = shifted - _ROUND32
@@ -124,11 +129,12 @@ def exp32_bounded(x):
     square = r * r
     q = ((_E6 * square) + (_E5 * r + _E4)) * square + (_E3 * r + _E2)  # pairs: a shorter chain than Horner's rule
     p = (q * square + r) + _ONE32
-    return np.int32(bits32(p) + np.int32(bits32(shifted) << np.int32(23))).view(np.float32)
+    power: float = _from_bits32(bits32(p) + int32(bits32(shifted) << int32(23)))
+    return power
 
 
 @inlined
-def exp32(x):
+def exp32(x: float) -> float:
     """``exp(x)``; 0 below the smallest normal float32, infinity above the largest."""
     inside = x if x > _EXP_LOW32 else _EXP_LOW32
     inside = inside if inside < _EXP_HIGH32 else _EXP_HIGH32
@@ -139,48 +145,10 @@ def exp32(x):
 
 
 @inlined
-def sincos32(x):
-    """``(sin x, cos x)``, float32."""
-    shifted = x * _PER_QUARTER32 + _ROUND32
-    k = shifted - _ROUND32
-    r = ((x - k * _QUARTER_A32) - k * _QUARTER_B32) - k * _QUARTER_C32
-    z = r * r
-    s = r + r * (z * (((_S9_32 * z + _S7_32) * z + _S5_32) * z + _S3_32))
-    c = (_ONE32 - _HALF32 * z) + (z * z) * (((_C10_32 * z + _C8_32) * z + _C6_32) * z + _C4_32)
-    quarter = bits32(shifted)
-    swap = (quarter & np.int32(1)) != np.int32(0)
-    sine = c if swap else s
-    cosine = s if swap else c
-    sine = -sine if (quarter & np.int32(2)) != np.int32(0) else sine
-    cosine = -cosine if ((quarter + np.int32(1)) & np.int32(2)) != np.int32(0) else cosine
-    return sine, cosine
-
-
-@inlined
-def sin32(x):
-    """``sin x``, float32."""
-    return sincos32(x)[0]
-
-
-@inlined
-def cos32(x):
-    """``cos x``, float32."""
-    return sincos32(x)[1]
-
-
-@inlined
-def tan32(x):
-    """``tan x``, float32."""
-    sine, cosine = sincos32(x)
-    return sine / cosine
-
-
-@inlined
-def atan2_32(y, x):
+def atan2_32(y: float, x: float) -> float:
     """Angle of (x, y) in [-π, π], float32; for the null vector 0 or ±π, by the signs of its zeros."""
     x_bits, y_bits = bits32(x), bits32(y)
-    ax = np.int32(x_bits & _MAGNITUDE32).view(np.float32)
-    ay = np.int32(y_bits & _MAGNITUDE32).view(np.float32)
+    ax, ay = _from_bits32(x_bits & _MAGNITUDE32), _from_bits32(y_bits & _MAGNITUDE32)
     flat = ay < ax
     low = ay if flat else ax
     high = ax if flat else ay
@@ -193,22 +161,13 @@ def atan2_32(y, x):
     a = t + (t * z) * (q_high * (square * square) + q_low)
     steep = (_HALF_PI32 - a) + _HALF_PI_REST32
     a = steep if ay > ax else a
-    a = (PI32 - a) + _PI_REST32 if x_bits < np.int32(0) else a
-    return np.int32(bits32(a) | (y_bits & _SIGN32)).view(np.float32)
+    a = (PI32 - a) + _PI_REST32 if x_bits < int32(0) else a
+    angle: float = _from_bits32(bits32(a) | (y_bits & _SIGN32))
+    return angle
 
 
 @inlined
-def wrap_angle32(x):
-    """``x`` modulo 2π in (-π, π], float32; an angle in that range is returned as it is."""
-    turns = (x * (_PER_QUARTER32 * _f(0.25)) + _ROUND32) - _ROUND32
-    k = turns * _f(4.0)
-    r = ((x - k * _QUARTER_A32) - k * _QUARTER_B32) - k * _QUARTER_C32
-    r = r + _f(2.0) * PI32 if r <= -PI32 else r
-    return r - _f(2.0) * PI32 if r > PI32 else r
-
-
-@inlined
-def sincos64(x):
+def sincos64(x: float) -> tuple[float, float]:
     """``(sin x, cos x)``, float64."""
     shifted = x * _PER_QUARTER + _ROUND64
     k = shifted - _ROUND64
@@ -228,37 +187,30 @@ def sincos64(x):
 
 
 @inlined
-def sin64(x):
-    """``sin x``, float64."""
-    return sincos64(x)[0]
-
-
-@inlined
-def cos64(x):
+def cos64(x: float) -> float:
     """``cos x``, float64."""
     return sincos64(x)[1]
 
 
 @inlined
-def tan64(x):
+def tan64(x: float) -> float:
     """``tan x``, float64."""
     sine, cosine = sincos64(x)
     return sine / cosine
 
 
 @inlined
-def atan2_64(y, x):
+def atan2_64(y: float, x: float) -> float:
     """Angle of (x, y) in [-π, π], float64; for the null vector 0 or ±π, by the signs of its zeros.
 
     Above tan(π/8) the identity atan(t) = π/4 + atan((t - 1) / (t + 1)) keeps the polynomial short.
     """
     x_bits, y_bits = bits64(x), bits64(y)
-    ax = np.int64(x_bits & _MAGNITUDE64).view(np.float64)
-    ay = np.int64(y_bits & _MAGNITUDE64).view(np.float64)
+    ax, ay = _from_bits64(x_bits & _MAGNITUDE64), _from_bits64(y_bits & _MAGNITUDE64)
     low = ay if ay < ax else ax
     high = ax if ay < ax else ay
     t = low / (high if high != 0.0 else 1.0)
-    t = np.float64(1.0) if low == high and high != 0.0 else t  # inf / inf
+    t = float64(1.0) if low == high and high != 0.0 else t  # inf / inf
     upper = t > _TAN_EIGHTH
     u = (t - 1.0) / (t + 1.0) if upper else t
     z = u * u
@@ -268,11 +220,12 @@ def atan2_64(y, x):
     a = PI / 4 + (a + _PI_REST / 4) if upper else a
     a = PI / 2 - (a - _PI_REST / 2) if ay > ax else a
     a = PI - (a - _PI_REST) if x_bits < 0 else a
-    return np.int64(bits64(a) | (y_bits & _SIGN64)).view(np.float64)
+    angle: float = _from_bits64(bits64(a) | (y_bits & _SIGN64))
+    return angle
 
 
 @inlined
-def wrap_angle(x):
+def wrap_angle(x: float) -> float:
     """``x`` modulo 2π in (-π, π], float64; an angle in that range is returned as it is."""
     turns = (x * (_PER_QUARTER * 0.25) + _ROUND64) - _ROUND64
     k = turns * 4.0
@@ -282,20 +235,20 @@ def wrap_angle(x):
 
 
 @inlined
-def order_free_steps(values, first, count):
+def order_free_steps(values: FloatArray, first: int, count: int) -> int:
     """Sum of ``count`` float32 ``values`` from index ``first`` (uint64) on, in steps of 2^-26 (1.5e-8).
 
     The rounded values are counted as integers, and integer addition has no order: the result (int64, in
     steps) is the same for any vector width, for any order of the values, and with any number of zeros among
     them. Every value has to be below ``SUM_LIMIT`` in magnitude.
     """
-    steps = np.int64(0)
-    for k in range(np.uint64(count)):
-        steps += bits64(np.float64(values[first + k]) + _SUM_ROUND) - _SUM_BITS
+    steps = int64(0)
+    for k in range(uint64(count)):
+        steps += bits64(float64(values[first + k]) + _SUM_ROUND) - _SUM_BITS
     return steps
 
 
 @inlined
-def from_steps(steps):
+def from_steps(steps: int) -> float:
     """The float32 nearest to a sum of ``order_free_steps``."""
-    return np.float32(np.float64(steps) * _SUM_STEP)
+    return float32(float64(steps) * _SUM_STEP)

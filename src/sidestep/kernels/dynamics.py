@@ -34,14 +34,11 @@ import math
 
 from sidestep.kernels.approx import atan2_64, sincos64, tan64, wrap_angle
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import FloatArray
 
 # a robot's state, float64
 ROBOT_X, ROBOT_Y, ROBOT_HEADING = 0, 1, 2  # m, m, rad in (-π, π]
-ROBOT_VX, ROBOT_VY, ROBOT_OMEGA = (
-    3,
-    4,
-    5,
-)  # velocity over ground at the end of the step, world frame, and turn rate
+ROBOT_VX, ROBOT_VY, ROBOT_OMEGA = 3, 4, 5  # velocity over ground at the end of the step, world frame; turn rate
 ROBOT_V = 6  # signed speed along the heading
 ROBOT_STEER = 7  # front wheel angle of a bicycle, rad, positive left; 0 for the others
 ROBOT_ROWS = 8
@@ -58,13 +55,8 @@ LIMIT_ROWS = 9
 HOLONOMIC, UNICYCLE, BICYCLE = 0, 1, 2
 
 # bits of what advance_robot returns, as in sidestep.types.record.LIMIT_NAMES
-LIMITED_SPEED, LIMITED_TURN_RATE, LIMITED_ACCELERATION, LIMITED_TURN_ACCELERATION, LIMITED_STEER = (
-    1,
-    2,
-    4,
-    8,
-    16,
-)
+LIMITED_SPEED, LIMITED_TURN_RATE, LIMITED_ACCELERATION = 1, 2, 4
+LIMITED_TURN_ACCELERATION, LIMITED_STEER = 8, 16
 
 MOVING_SPEED = 0.01  # m/s, above which a holonomic robot faces where it goes
 SLACK = 1e-9  # a limit counts as applied when it changes a command by more than this
@@ -74,12 +66,12 @@ SERIES_ANGLE = 0.01  # rad, below which sin(h) / h is a series: its first term l
 
 
 @inlined
-def _clip(value, low, high):
+def _clip(value: float, low: float, high: float) -> float:
     return low if value < low else (high if value > high else value)
 
 
 @inlined
-def _sinc(h):
+def _sinc(h: float) -> float:
     """sin(h) / h."""
     if abs(h) < SERIES_ANGLE:
         square = h * h
@@ -88,7 +80,7 @@ def _sinc(h):
 
 
 @inlined
-def _approach_from_rest_or_ahead(v, wish, acceleration, deceleration, dt):
+def _approach_from_rest_or_ahead(v: float, wish: float, acceleration: float, deceleration: float, dt: float) -> float:
     """``approach_speed`` for v >= 0."""
     if wish >= v:
         fastest = v + acceleration * dt
@@ -103,7 +95,7 @@ def _approach_from_rest_or_ahead(v, wish, acceleration, deceleration, dt):
 
 
 @inlined
-def approach_speed(v, wish, acceleration, deceleration, dt):
+def approach_speed(v: float, wish: float, acceleration: float, deceleration: float, dt: float) -> float:
     """The speed nearest to ``wish`` that can be reached from ``v`` in ``dt``: brake first, then speed up."""
     if v < 0.0:
         return -_approach_from_rest_or_ahead(-v, -wish, acceleration, deceleration, dt)
@@ -111,7 +103,7 @@ def approach_speed(v, wish, acceleration, deceleration, dt):
 
 
 @inlined
-def _move_on_arc(state, v, omega, dt):
+def _move_on_arc(state: FloatArray, v: float, omega: float, dt: float) -> None:
     """Drive the arc of speed v and turn rate ω: chord v dt sin(h)/h in direction θ + h, with h = ω dt / 2."""
     half = 0.5 * omega * dt
     chord = v * dt * _sinc(half)
@@ -128,7 +120,7 @@ def _move_on_arc(state, v, omega, dt):
 
 
 @inlined
-def _limited_speed(v, wish, limits, dt):
+def _limited_speed(v: float, wish: float, limits: FloatArray, dt: float) -> tuple[float, int]:
     """(speed of this step, bits) of a robot that drives along its heading."""
     fastest = limits[LIMIT_MAX_SPEED]
     slowest = limits[LIMIT_MIN_SPEED]
@@ -143,7 +135,9 @@ def _limited_speed(v, wish, limits, dt):
 
 
 @inlined
-def _advance_unicycle(state, v, omega, limits, dt, applied):
+def _advance_unicycle(
+    state: FloatArray, v: float, omega: float, limits: FloatArray, dt: float, applied: FloatArray
+) -> int:
     speed, bits = _limited_speed(state[ROBOT_V], v, limits, dt)
     fastest = limits[LIMIT_MAX_TURN_RATE]
     allowed = _clip(omega, -fastest, fastest)
@@ -160,7 +154,9 @@ def _advance_unicycle(state, v, omega, limits, dt, applied):
 
 
 @inlined
-def _advance_bicycle(state, v, steer, limits, dt, applied):
+def _advance_bicycle(
+    state: FloatArray, v: float, steer: float, limits: FloatArray, dt: float, applied: FloatArray
+) -> int:
     speed, bits = _limited_speed(state[ROBOT_V], v, limits, dt)
     lock = limits[LIMIT_MAX_STEER]
     lock = STEEPEST_STEER if lock > STEEPEST_STEER else lock
@@ -181,7 +177,7 @@ def _advance_bicycle(state, v, steer, limits, dt, applied):
 
 
 @inlined
-def _shortened(x, y, longest):
+def _shortened(x: float, y: float, longest: float) -> tuple[float, float, bool]:
     """(vector cut to the length ``longest``, whether that changed it)."""
     length = math.sqrt(x * x + y * y)
     if length <= longest:
@@ -191,7 +187,7 @@ def _shortened(x, y, longest):
 
 
 @inlined
-def _face_motion(state, vx, vy, limits, dt):
+def _face_motion(state: FloatArray, vx: float, vy: float, limits: FloatArray, dt: float) -> int:
     """Turn the heading of a holonomic robot towards its motion; returns bits."""
     bits = 0
     turn = 0.0
@@ -209,7 +205,9 @@ def _face_motion(state, vx, vy, limits, dt):
 
 
 @inlined
-def _advance_holonomic(state, vx, vy, limits, dt, applied):
+def _advance_holonomic(
+    state: FloatArray, vx: float, vy: float, limits: FloatArray, dt: float, applied: FloatArray
+) -> int:
     old_x, old_y = state[ROBOT_VX], state[ROBOT_VY]
     vx, vy, cut = _shortened(vx, vy, limits[LIMIT_MAX_SPEED])
     bits = LIMITED_SPEED if cut else 0
@@ -229,7 +227,9 @@ def _advance_holonomic(state, vx, vy, limits, dt, applied):
 
 
 @kernel
-def advance_robot(dynamics, state, a, b, limits, dt, applied):
+def advance_robot(
+    dynamics: int, state: FloatArray, a: float, b: float, limits: FloatArray, dt: float, applied: FloatArray
+) -> int:
     """Move one robot by one step, in place; returns the limits that were applied as bits.
 
     ``state (ROBOT_ROWS,)``, ``limits (LIMIT_ROWS,)`` and ``applied (2,)`` (out: the command as executed)
@@ -252,19 +252,19 @@ def advance_robot(dynamics, state, a, b, limits, dt, applied):
 
 
 @kernel
-def heading_to(dx, dy):
+def heading_to(dx: float, dy: float) -> float:
     """Direction of the vector (dx, dy), rad in (-π, π], the same bits on every machine."""
     return atan2_64(dy, dx)
 
 
 @kernel
-def turn_to(dx, dy, heading):
+def turn_to(dx: float, dy: float, heading: float) -> float:
     """How far to turn (rad, counter-clockwise) to face along (dx, dy)."""
     return wrap_angle(atan2_64(dy, dx) - heading)
 
 
 @kernel
-def unit_vector(heading):
+def unit_vector(heading: float) -> tuple[float, float]:
     """(cos, sin) of a heading."""
     sine, cosine = sincos64(heading)
     return cosine, sine

@@ -12,13 +12,14 @@ import math
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import FloatArray, IntArray
 
 DIAGONAL = math.sqrt(2.0)
 UNSEEN, CLOSED = -1, -2  # in ``place``, besides a position in the heap
 
 
 @inlined
-def _octile(cell, goal, nx):
+def _octile(cell: int, goal: int, nx: int) -> float:
     """Least cost from ``cell`` to ``goal`` on an empty grid, in cells."""
     dx = abs(cell % nx - goal % nx)
     dy = abs(cell // nx - goal // nx)
@@ -26,28 +27,28 @@ def _octile(cell, goal, nx):
 
 
 @inlined
-def _before(key, heap, a, b):
+def _before(key: FloatArray, heap: IntArray, a: int, b: int) -> bool:
     """Whether heap entry ``a`` comes before ``b``."""
     ca, cb = heap[a], heap[b]
-    return key[ca] < key[cb] or (key[ca] == key[cb] and ca < cb)
+    return bool(key[ca] < key[cb] or (key[ca] == key[cb] and ca < cb))
 
 
 @inlined
-def _swap(heap, place, a, b):
+def _swap(heap: IntArray, place: IntArray, a: int, b: int) -> None:
     heap[a], heap[b] = heap[b], heap[a]
     place[heap[a]] = a
     place[heap[b]] = b
 
 
 @inlined
-def _rise(key, heap, place, i):
+def _rise(key: FloatArray, heap: IntArray, place: IntArray, i: int) -> None:
     while i > 0 and _before(key, heap, i, (i - 1) // 2):
         _swap(heap, place, i, (i - 1) // 2)
         i = (i - 1) // 2
 
 
 @inlined
-def _sink(key, heap, place, size):
+def _sink(key: FloatArray, heap: IntArray, place: IntArray, size: int) -> None:
     i = 0
     while True:
         child = 2 * i + 1
@@ -62,7 +63,7 @@ def _sink(key, heap, place, size):
 
 
 @kernel(allocates=True)
-def find_grid_path(distance, clearance, start, goal):
+def find_grid_path(distance: FloatArray, clearance: float, start: int, goal: int) -> IntArray:
     """Cells (row * nx + column) of a shortest way from ``start`` to ``goal``; empty if there is none.
 
     A cell of ``distance (ny, nx)`` may be entered when its value is at least ``clearance``; both ends are
@@ -105,7 +106,7 @@ def find_grid_path(distance, clearance, start, goal):
 
 
 @kernel(allocates=True)
-def _trace_back(came, start, goal):
+def _trace_back(came: IntArray, start: int, goal: int) -> IntArray:
     length = 1
     cell = goal
     while cell != start:
@@ -120,7 +121,7 @@ def _trace_back(came, start, goal):
 
 
 @inlined
-def _point_segment2(px, py, ax, ay, dx, dy):
+def _point_segment2(px: float, py: float, ax: float, ay: float, dx: float, dy: float) -> float:
     """Squared distance from a point to the segment from ``a`` along ``d``."""
     qx, qy = px - ax, py - ay
     length2 = dx * dx + dy * dy
@@ -131,7 +132,7 @@ def _point_segment2(px, py, ax, ay, dx, dy):
 
 
 @kernel
-def is_segment_clear(walls, x0, y0, x1, y1, radius):
+def is_segment_clear(walls: FloatArray, x0: float, y0: float, x1: float, y1: float, radius: float) -> bool:
     """Whether a disc of ``radius`` slides from (x0, y0) to (x1, y1) without overlapping ``walls (W, 4)``."""
     dx, dy = x1 - x0, y1 - y0
     left, right = min(x0, x1) - radius, max(x0, x1) + radius
@@ -154,7 +155,7 @@ def is_segment_clear(walls, x0, y0, x1, y1, radius):
 
 
 @kernel(allocates=True)
-def pull_string(points, walls, radius):
+def pull_string(points: FloatArray, walls: FloatArray, radius: float) -> IntArray:
     """Numbers of the ``points (n, 2)`` that remain when each reaches for the last one it has a clear way to.
 
     The search stops at the first point that is hidden; the next point always remains reachable.

@@ -1,10 +1,11 @@
-"""How a kernel is compiled and where its machine code is cached; numba's internals are used here only. ``@kernel`` is
-``numba.njit`` with the options that every kernel shares. Three traps of numba's cache are closed here: a caller is
-not recompiled when a callee in another file changes, so the cache folder is named after a hash of all kernel
-sources; with no writable cache folder numba raises at import, so the user's cache folder is tried, then a private
-temporary folder, then compilation without a cache; two processes that save different signatures of one kernel at
-once can give both the same file name, so saving is locked. The intrinsics at the end are atomic counters for
-kernels that share work among threads.
+"""How a kernel is compiled and where its machine code is cached. ``@kernel`` is ``numba.njit`` with the options that
+every kernel shares. Three traps of numba's cache are closed here: a caller is not recompiled when a callee in another
+file changes, so the cache folder is named after a hash of all kernel sources; with no writable cache folder numba
+raises at import, so the user's cache folder is tried, then a private temporary folder, then compilation without a
+cache; two processes that save different signatures of one kernel at once can give both the same file name, so saving
+is locked. The intrinsics at the end are atomic counters for kernels that share work among threads.
+
+Numba's internals are used in this file only; ``tests/kernels/test_numba.py`` checks each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numba
 import platformdirs
@@ -29,21 +30,33 @@ from numba.core import config as _numba_config
 from numba.extending import intrinsic
 
 numba_config: Any = _numba_config
+njit: Any = numba.njit
+typeof: Any = numba.typeof
+insert_function: Any = cgutils.get_or_insert_function
 
 OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
 """Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
 set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one with it."""
 
 
+PACKAGE = Path(__file__).resolve().parents[1]
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel_sources() -> list[Path]:
+    """Every file whose text may be frozen into machine code: all of the folders that hold kernels, for the constants
+    beside them, and ``exact``, whose results are such constants."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    folders = {path.parent for path in files if b"kernels.jit import" in path.read_bytes()}
+    return [path for path in files if path.parent in folders or path == PACKAGE / "exact.py"]
+
+
 def source_hash() -> str:
-    """Hash of every source file with kernels, wherever it lies in the package, and of numba's version."""
+    """Hash of the kernels' sources and of numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
-    package = Path(__file__).parents[1]
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        if b"kernels" in source:
-            digest.update(path.relative_to(package).as_posix().encode())
-            digest.update(source)
+    for path in kernel_sources():
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -84,21 +97,28 @@ def is_compiled(name: str) -> bool:
     return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob(f"{name}-*.nbi"))
 
 
-def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
+@overload
+def kernel(function: Kernel) -> Kernel: ...
+@overload
+def kernel(*, allocates: bool = False, **options: Any) -> Callable[[Kernel], Kernel]: ...
+def kernel(function: Any = None, *, allocates: bool = False, **options: Any) -> Any:
     """Compile ``function`` on first call, cached on disk where a cache folder can be written.
 
     Kernels make no arrays and so count no references, which takes longer than a step among few people. One that has to
     make arrays says ``allocates=True``; it must not call kernels that return views.
     """
     if function is None:
-        return lambda inner: kernel(inner, allocates=allocates, **options)
-    options = {**OPTIONS, "_nrt": allocates, **options}
+        return lambda inner: _compile(inner, {**OPTIONS, "_nrt": allocates, **options})
+    return _compile(function, {**OPTIONS, "_nrt": allocates, **options})
+
+
+def _compile(function: Any, options: dict[str, Any]) -> Any:
     if CACHE_FOLDER is None:
-        return numba.njit(**options)(function)
+        return njit(**options)(function)
     previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        dispatcher = numba.njit(cache=True, **options)(function)
+        dispatcher = njit(cache=True, **options)(function)
     finally:
         numba_config.CACHE_DIR = previous
     _save_one_at_a_time(dispatcher._cache, CACHE_FOLDER / "saving.lock")
@@ -116,10 +136,19 @@ def _save_one_at_a_time(cache: Any, lock: Path) -> None:
     cache.save_overload = save_overload
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Kernel) -> Kernel:
     """A small function that LLVM shall inline into the kernels that call it."""
-    options = {**OPTIONS, "_nrt": False, "forceinline": True}
-    return numba.njit(**options)(function)
+    options: dict[str, Any] = {**OPTIONS, "_nrt": False, "forceinline": True}
+    compiled: Kernel = njit(**options)(function)
+    return compiled
+
+
+def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The machine code of a kernel for arguments of these types. A call of it does not look at types again, which for
+    named tuples of many arrays takes longer than a step among few people: later arguments must have the same types."""
+    dispatcher: Any = function
+    code: Callable[..., Any] = dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+    return code
 
 
 def _make_atomic(operation: str) -> Any:
@@ -127,8 +156,8 @@ def _make_atomic(operation: str) -> Any:
     return what it was."""
 
     @intrinsic
-    def change(typing_context, counters, place, value):
-        def generate(context, builder, signature, arguments):
+    def change(typing_context: Any, counters: Any, place: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, arguments[0])
             return builder.atomic_rmw(operation, builder.gep(array.data, [arguments[1]]), arguments[2], "seq_cst")
 
@@ -137,30 +166,33 @@ def _make_atomic(operation: str) -> Any:
     return change
 
 
-atomic_add, atomic_exchange = _make_atomic("add"), _make_atomic("xchg")
+atomic_add: Any = _make_atomic("add")
+atomic_exchange: Any = _make_atomic("xchg")
 
 
-def _read(typing_context, counters, place):
+@intrinsic
+def _read(typing_context: Any, counters: Any, place: Any) -> Any:
     """``counters[place]`` as other threads left it."""
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         return builder.load_atomic(builder.gep(array.data, [arguments[1]]), "acquire", 8)
 
     return types.int64(counters, types.int64), generate
 
 
-def _pause(typing_context):
+@intrinsic
+def _pause(typing_context: Any) -> Any:
     """Tell the processor that this thread waits, where there is an instruction for it."""
 
-    def generate(context, builder, signature, arguments):
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if platform.machine().lower() in ("x86_64", "amd64"):
             wait = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, wait, "llvm.x86.sse2.pause"), [])
+            builder.call(insert_function(builder.module, wait, "llvm.x86.sse2.pause"), [])
         return context.get_dummy_value()
 
     return types.void(), generate
 
 
-atomic_read: Any = intrinsic(_read)
-pause: Any = intrinsic(_pause)
+atomic_read: Any = _read
+pause: Any = _pause

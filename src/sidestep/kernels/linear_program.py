@@ -16,28 +16,30 @@ import math
 import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import FloatArray, float32, uint64
 
 LINE_CAPACITY = 128
 LINE_FLOATS = 4 * LINE_CAPACITY
 # Numbers of lines are unsigned throughout: a signed index costs a test for Python's negative indices at every
 # access, which keeps loops from being vectorised.
-POINT_X, POINT_Y, DIR_X, DIR_Y = (np.uint64(row * LINE_CAPACITY) for row in range(4))
-NEXT = np.uint64(1)
+POINT_X, POINT_Y, DIR_X, DIR_Y = (uint64(row * LINE_CAPACITY) for row in range(4))
+NEXT = uint64(1)
 
-ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-INFINITY = np.float32(np.inf)
-OVER_SPEED = np.float32(1.001)
-PARALLEL = np.float32(1e-5)  # sine of the angle under which two lines count as parallel
+ZERO, HALF, ONE = float32(0.0), float32(0.5), float32(1.0)
+INFINITY = float32(np.inf)
+OVER_SPEED = float32(1.001)
+PARALLEL = float32(1e-5)  # sine of the angle under which two lines count as parallel
 
 
 @inlined
-def _violation(lines, i, vx, vy):
+def _violation(lines: FloatArray, i: int, vx: float, vy: float) -> float:
     """How far (m/s) ``v`` lies on the forbidden side of line ``i``; negative where it is permitted."""
-    return lines[DIR_X + i] * (lines[POINT_Y + i] - vy) - lines[DIR_Y + i] * (lines[POINT_X + i] - vx)
+    depth: float = lines[DIR_X + i] * (lines[POINT_Y + i] - vy) - lines[DIR_Y + i] * (lines[POINT_X + i] - vx)
+    return depth
 
 
 @inlined
-def _permitted_interval(lines, begin, i, radius):
+def _permitted_interval(lines: FloatArray, begin: int, i: int, radius: float) -> tuple[float, float]:
     """Where line ``i`` is in the disc and permitted by ``begin … i-1``: left … right; none: left > right."""
     px, py = lines[POINT_X + i], lines[POINT_Y + i]
     dx, dy = lines[DIR_X + i], lines[DIR_Y + i]
@@ -62,7 +64,9 @@ def _permitted_interval(lines, begin, i, radius):
 
 
 @inlined
-def nearest_velocity(lines, begin, end, radius, wish_x, wish_y):
+def nearest_velocity(
+    lines: FloatArray, begin: int, end: int, radius: float, wish_x: float, wish_y: float
+) -> tuple[int, float, float]:
     """The velocity nearest to the wish (linear program 2): ``(failed, vx, vy)``, found iff ``failed == end``.
 
     Otherwise ``failed`` is the first line that cannot be kept together with those before it, which ``v``
@@ -87,7 +91,9 @@ def nearest_velocity(lines, begin, end, radius, wish_x, wish_y):
 
 
 @inlined
-def _farthest_velocity(lines, begin, end, radius, toward_x, toward_y, old_x, old_y):
+def _farthest_velocity(
+    lines: FloatArray, begin: int, end: int, radius: float, toward_x: float, toward_y: float, old_x: float, old_y: float
+) -> tuple[float, float]:
     """The permitted velocity farthest along a unit vector; the old one where rounding leaves none."""
     vx, vy = toward_x * radius, toward_y * radius
     for i in range(begin, end):
@@ -102,7 +108,7 @@ def _farthest_velocity(lines, begin, end, radius, toward_x, toward_y, old_x, old
 
 
 @inlined
-def _bisectors(lines, begin, fixed, i, bisectors):
+def _bisectors(lines: FloatArray, begin: int, fixed: int, i: int, bisectors: FloatArray) -> int:
     """Write lines ``begin … fixed-1``, then the bisectors of ``i`` with ``fixed … i-1``; returns the end.
 
     On the permitted side of a bisector line ``j`` is violated less than line ``i``.
@@ -125,12 +131,15 @@ def _bisectors(lines, begin, fixed, i, bisectors):
         length = ONE / math.sqrt(ex * ex + ey * ey)
         bisectors[DIR_X + n], bisectors[DIR_Y + n] = ex * length, ey * length
         same_direction = parallel and dx * jx + dy * jy > ZERO
-        n += np.uint64(not same_direction)
+        n += uint64(not same_direction)
     return n
 
 
 @kernel
-def least_violation(lines, begin, fixed, end, failed, radius, vx, vy, bisectors):
+def least_violation(
+    lines: FloatArray, begin: int, fixed: int, end: int, failed: int, radius: float, vx: float, vy: float,
+    bisectors: FloatArray,
+) -> tuple[float, float]:  # fmt: skip
     """The velocity whose largest violation of the lines ``fixed … end-1`` is least (linear program 3).
 
     The lines before ``fixed``, those of walls, are kept whatever the rest; ``failed`` is the line where

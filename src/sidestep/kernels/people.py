@@ -6,133 +6,109 @@ from math import sqrt
 
 import numpy as np
 
+from sidestep.kernels import layout as at
 from sidestep.kernels.approx import atan2_32
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import (
-    ACTIVE,
-    AT_END,
-    END_LEAVE,
-    END_LOOP,
-    ENTER_TIME,
-    GOAL_X,
-    GOAL_Y,
-    HEADING,
-    LAG,
-    MODEL,
-    MODEL_NONE,
-    MODEL_REPLAY,
-    NEW_VX,
-    NEW_VY,
-    PACE,
-    PREF_SPEED,
-    PX,
-    PY,
-    RADIUS,
-    VX,
-    VY,
-    WAYPOINT,
-    WISH_X,
-    WISH_Y,
-)
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, float64
 from sidestep.kernels.reactive_replay import recorded_state
 from sidestep.kernels.sweep import clear_of_walls, move_with_walls
 
-ARRIVED = np.float32(0.3)  # m: a waypoint is reached within this
-SIDE_BIAS = np.float32(0.01)  # rad: people tend so much to their right, which settles exact symmetry
-STUCK_BELOW = np.float32(0.3)  # of the preferred speed: who gets on less than this looks for a way round
-STUCK_BIAS = np.float32(1.0)  # tangent of how far a person who does not get on at all turns to the right
-TURN_SPEED = np.float32(0.05)  # m/s: the body turns to where it walks when faster than this
+ARRIVED = float32(0.3)  # m: a waypoint is reached within this
+SIDE_BIAS = float32(0.01)  # rad: people tend so much to their right, which settles exact symmetry
+STUCK_BELOW = float32(0.3)  # of the preferred speed: who gets on less than this looks for a way round
+STUCK_BIAS = float32(1.0)  # tangent of how far a person who does not get on at all turns to the right
+TURN_SPEED = float32(0.05)  # m/s: the body turns to where it walks when faster than this
 
 
 @kernel(forceinline=True)
-def enter_people(agents, flags, people, now):
+def enter_people(agents: FloatArray, flags: IntArray, people: int, now: float) -> None:
     """Activate people whose time has come and whose place is free; the others wait outside."""
     columns = agents.shape[1]
     for i in range(people):
-        if flags[ACTIVE, i] == 1 or flags[MODEL, i] == MODEL_REPLAY or agents[ENTER_TIME, i] > now:
+        if flags[at.ACTIVE, i] == 1 or flags[at.MODEL, i] == at.MODEL_REPLAY or agents[at.ENTER_TIME, i] > now:
             continue
         free = True
         for j in range(columns):
-            if flags[ACTIVE, j] == 1:
-                dx, dy = agents[PX, j] - agents[PX, i], agents[PY, j] - agents[PY, i]
-                reach = agents[RADIUS, i] + agents[RADIUS, j]
+            if flags[at.ACTIVE, j] == 1:
+                dx, dy = agents[at.PX, j] - agents[at.PX, i], agents[at.PY, j] - agents[at.PY, i]
+                reach = agents[at.RADIUS, i] + agents[at.RADIUS, j]
                 if dx * dx + dy * dy < reach * reach:
                     free = False
                     break
         if free:
-            flags[ACTIVE, i] = 1
+            flags[at.ACTIVE, i] = 1
 
 
 @kernel(forceinline=True)
-def wish_velocities(agents, flags, people, routes, route_length, dt):
+def wish_velocities(
+    agents: FloatArray, flags: IntArray, people: int, routes: FloatArray, route_length: IntArray, dt: float
+) -> None:
     """Preferred velocity: toward the waypoint at the preferred speed, with the side bias; next waypoint on arrival.
 
     Hard bodies can jam like an arch. Who hardly gets on tends to the right, up to 45° when standing: jams begin to turn
     like a roundabout, and dissolve.
     """
     for i in range(people):
-        agents[WISH_X, i] = np.float32(0.0)
-        agents[WISH_Y, i] = np.float32(0.0)
-        if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or route_length[i] == 0:
+        agents[at.WISH_X, i] = float32(0.0)
+        agents[at.WISH_Y, i] = float32(0.0)
+        if flags[at.ACTIVE, i] != 1 or flags[at.MODEL, i] == at.MODEL_REPLAY or route_length[i] == 0:
             continue
-        dx, dy = agents[GOAL_X, i] - agents[PX, i], agents[GOAL_Y, i] - agents[PY, i]
+        dx, dy = agents[at.GOAL_X, i] - agents[at.PX, i], agents[at.GOAL_Y, i] - agents[at.PY, i]
         distance = sqrt(dx * dx + dy * dy)
-        last = flags[WAYPOINT, i] == route_length[i] - 1
-        stays = last and flags[AT_END, i] != END_LOOP and flags[AT_END, i] != END_LEAVE
+        last = flags[at.WAYPOINT, i] == route_length[i] - 1
+        stays = last and flags[at.AT_END, i] != at.END_LOOP and flags[at.AT_END, i] != at.END_LEAVE
         if distance < ARRIVED and not stays:
-            if last and flags[AT_END, i] == END_LEAVE:
-                flags[ACTIVE, i] = 0
-                agents[ENTER_TIME, i] = np.float32(np.inf)
-                agents[VX, i] = np.float32(0.0)
-                agents[VY, i] = np.float32(0.0)
+            if last and flags[at.AT_END, i] == at.END_LEAVE:
+                flags[at.ACTIVE, i] = 0
+                agents[at.ENTER_TIME, i] = float32(np.inf)
+                agents[at.VX, i] = float32(0.0)
+                agents[at.VY, i] = float32(0.0)
                 continue
-            following = 0 if last else flags[WAYPOINT, i] + 1
-            flags[WAYPOINT, i] = following
-            agents[GOAL_X, i] = routes[i, following, 0]
-            agents[GOAL_Y, i] = routes[i, following, 1]
-            dx, dy = agents[GOAL_X, i] - agents[PX, i], agents[GOAL_Y, i] - agents[PY, i]
+            following = 0 if last else flags[at.WAYPOINT, i] + 1
+            flags[at.WAYPOINT, i] = following
+            agents[at.GOAL_X, i] = routes[i, following, 0]
+            agents[at.GOAL_Y, i] = routes[i, following, 1]
+            dx, dy = agents[at.GOAL_X, i] - agents[at.PX, i], agents[at.GOAL_Y, i] - agents[at.PY, i]
             distance = sqrt(dx * dx + dy * dy)
-        if distance > np.float32(1e-6):
-            speed = agents[PREF_SPEED, i]
+        if distance > float32(1e-6):
+            speed = agents[at.PREF_SPEED, i]
             if stays:
-                speed = min(speed, distance / max(dt, np.float32(0.25)))
+                speed = min(speed, distance / max(dt, float32(0.25)))
             ux, uy = dx / distance * speed, dy / distance * speed
             bias = SIDE_BIAS
-            if speed == agents[PREF_SPEED, i] and speed > np.float32(0.0):
-                pace = agents[VX, i] * ux + agents[VY, i] * uy
-                stuck = np.float32(1.0) - pace / (STUCK_BELOW * speed * speed)
-                if stuck > np.float32(0.0):
-                    bias += STUCK_BIAS * min(stuck, np.float32(1.0))
-            agents[WISH_X, i] = ux + bias * uy
-            agents[WISH_Y, i] = uy - bias * ux
+            if speed == agents[at.PREF_SPEED, i] and speed > float32(0.0):
+                pace = agents[at.VX, i] * ux + agents[at.VY, i] * uy
+                stuck = float32(1.0) - pace / (STUCK_BELOW * speed * speed)
+                if stuck > float32(0.0):
+                    bias += STUCK_BIAS * min(stuck, float32(1.0))
+            agents[at.WISH_X, i] = ux + bias * uy
+            agents[at.WISH_Y, i] = uy - bias * ux
 
 
 @kernel(forceinline=True)
-def move_people(agents, flags, people, walls, dt):
+def move_people(agents: FloatArray, flags: IntArray, people: int, walls: Walls, dt: float) -> None:
     """Carry out the new velocities. Walls are hard: a body stops or slides along. Velocity is what was moved."""
-    walled = walls[0].shape[0] > 0
+    walled = walls.points.shape[0] > 0
     for i in range(people):
-        if flags[ACTIVE, i] != 1 or flags[MODEL, i] == MODEL_REPLAY or flags[MODEL, i] == MODEL_NONE:
+        if flags[at.ACTIVE, i] != 1 or flags[at.MODEL, i] == at.MODEL_REPLAY or flags[at.MODEL, i] == at.MODEL_NONE:
             continue
-        dx, dy = agents[NEW_VX, i] * dt, agents[NEW_VY, i] * dt
-        x, y = agents[PX, i], agents[PY, i]
-        radius = np.float64(agents[RADIUS, i])
-        if walled and not clear_of_walls(np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), radius, walls):
-            new_x, new_y, touched, _ = move_with_walls(
-                np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), radius, walls
-            )
-            agents[PX, i], agents[PY, i] = np.float32(new_x), np.float32(new_y)
+        dx, dy = agents[at.NEW_VX, i] * dt, agents[at.NEW_VY, i] * dt
+        x, y = agents[at.PX, i], agents[at.PY, i]
+        radius = float64(agents[at.RADIUS, i])
+        if walled and not clear_of_walls(float64(x), float64(y), float64(dx), float64(dy), radius, walls):
+            new_x, new_y, touched, _ = move_with_walls(float64(x), float64(y), float64(dx), float64(dy), radius, walls)
+            agents[at.PX, i], agents[at.PY, i] = float32(new_x), float32(new_y)
             if touched:
-                agents[VX, i], agents[VY, i] = (agents[PX, i] - x) / dt, (agents[PY, i] - y) / dt
+                agents[at.VX, i], agents[at.VY, i] = (agents[at.PX, i] - x) / dt, (agents[at.PY, i] - y) / dt
             else:
-                agents[VX, i], agents[VY, i] = agents[NEW_VX, i], agents[NEW_VY, i]
+                agents[at.VX, i], agents[at.VY, i] = agents[at.NEW_VX, i], agents[at.NEW_VY, i]
         else:
-            agents[PX, i], agents[PY, i] = x + dx, y + dy
-            agents[VX, i], agents[VY, i] = agents[NEW_VX, i], agents[NEW_VY, i]
+            agents[at.PX, i], agents[at.PY, i] = x + dx, y + dy
+            agents[at.VX, i], agents[at.VY, i] = agents[at.NEW_VX, i], agents[at.NEW_VY, i]
 
 
 @kernel(forceinline=True)
-def replay_people(agents, flags, people, replay, step):
+def replay_people(agents: FloatArray, flags: IntArray, people: int, replay: FloatArray, step: int) -> None:
     """Put replayed people where the recording has them at ``step``; (T, N, 4) x, y, vx, vy, NaN when absent.
 
     Who is behind the recording (``LAG``) is where the recording was so much earlier, between two samples on the
@@ -140,25 +116,25 @@ def replay_people(agents, flags, people, replay, step):
     """
     step = min(step, replay.shape[0] - 1)
     for i in range(people):
-        if flags[MODEL, i] != MODEL_REPLAY:
+        if flags[at.MODEL, i] != at.MODEL_REPLAY:
             continue
-        if agents[LAG, i] > np.float32(0.0):
-            x, y, vx, vy = recorded_state(replay, i, np.float64(step) - np.float64(agents[LAG, i]))
-            vx, vy = vx * agents[PACE, i], vy * agents[PACE, i]
+        if agents[at.LAG, i] > float32(0.0):
+            x, y, vx, vy = recorded_state(replay, i, float64(step) - float64(agents[at.LAG, i]))
+            vx, vy = vx * agents[at.PACE, i], vy * agents[at.PACE, i]
         else:
             x, y, vx, vy = replay[step, i, 0], replay[step, i, 1], replay[step, i, 2], replay[step, i, 3]
         if x != x:
-            flags[ACTIVE, i] = 0
+            flags[at.ACTIVE, i] = 0
             continue
-        flags[ACTIVE, i] = 1
-        agents[PX, i], agents[PY, i] = x, y
-        agents[VX, i], agents[VY, i] = vx, vy
+        flags[at.ACTIVE, i] = 1
+        agents[at.PX, i], agents[at.PY, i] = x, y
+        agents[at.VX, i], agents[at.VY, i] = vx, vy
 
 
 @kernel(forceinline=True)
-def face_people(agents, flags, people):
+def face_people(agents: FloatArray, flags: IntArray, people: int) -> None:
     """Bodies face where they walk; who stands keeps facing the same way."""
     for i in range(people):
-        vx, vy = agents[VX, i], agents[VY, i]
-        if flags[ACTIVE, i] == 1 and vx * vx + vy * vy > TURN_SPEED * TURN_SPEED:
-            agents[HEADING, i] = atan2_32(vy, vx)
+        vx, vy = agents[at.VX, i], agents[at.VY, i]
+        if flags[at.ACTIVE, i] == 1 and vx * vx + vy * vy > TURN_SPEED * TURN_SPEED:
+            agents[at.HEADING, i] = atan2_32(vy, vx)

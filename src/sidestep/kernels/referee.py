@@ -9,14 +9,14 @@ arrays for each robot, ``marks`` (int32) and ``notes`` (float64), with the rows 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
 
 import numpy as np
 
+from sidestep.kernels import layout as at
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.layout import ACTIVE, GESTURE, GROUP, GROUP_GAP_M, MODEL, MODEL_VEHICLE, PX, PY, RADIUS
-from sidestep.kernels.world import AT_GOAL, AT_WALL, RULE_DT, RULE_TIME_LIMIT, TOUCHED, WALL_FRACTION, mirror_robot
+from sidestep.kernels.layout import FloatArray, Grounds, IntArray, WorldArrays, WorldBatch, float32, float64
+from sidestep.kernels.world import mirror_robot, world_of
 
 # outcomes, in the order of ``types.Outcome``
 (
@@ -26,7 +26,7 @@ from sidestep.kernels.world import AT_GOAL, AT_WALL, RULE_DT, RULE_TIME_LIMIT, T
 ALWAYS_END = (1 << SUCCESS) | (1 << TIMEOUT) | (1 << POLICY_ERROR)  # nobody is put back on the route after these
 
 # rules, float64, beyond those of ``kernels.world``
-RULE_MAX_STEPS = RULE_TIME_LIMIT + 1
+RULE_MAX_STEPS = at.RULE_TIME_LIMIT + 1
 RULE_KINDS = RULE_MAX_STEPS + 1  # which of the rules below there are, bits
 RULE_ENDS_ON = RULE_KINDS + 1  # outcomes that end the episode, bits
 RULE_FROZEN_STEPS = RULE_ENDS_ON + 1
@@ -81,17 +81,8 @@ TIME_TOLERANCE_S = 1e-9
 MILLIMETRES = 1000.0
 
 
-class RefereeState(NamedTuple):
-    """What the referee knows of B worlds besides the worlds themselves."""
-
-    marks: Any  # (B, R, …) int32
-    notes: Any  # (B, R, …) float64
-    waypoints: Any  # (B, R, W, 4) float64
-    grounds: Any  # edges, bands and frames, see on_ground
-
-
 @kernel
-def begin_judging(marks, notes, robots):
+def begin_judging(marks: IntArray, notes: FloatArray, robots: FloatArray) -> None:
     """A new episode of the robots of one world."""
     for r in range(marks.shape[0]):
         for k in range(marks.shape[1]):
@@ -103,34 +94,29 @@ def begin_judging(marks, notes, robots):
 
 
 @kernel(forceinline=True)
-def judge_world(
-    b, step, agents, flags, people, robots, body, contact, status, measures, rules, ground, judging, judged
-):  # fmt: skip
-    """Judge the first ``judged`` robots that are in world ``b``, after ``step`` steps. Where the rules say so, a robot
-    that failed stands on a waypoint afterwards."""
+def judge_world(b: int, world: WorldArrays, batch: WorldBatch, judged: int) -> None:
+    """Judge the first ``judged`` robots of ``world``, number ``b`` of the batch, after a step. Where the rules say so,
+    a robot that failed stands on a waypoint afterwards."""
+    people = world.routes.shape[0]
     for r in range(judged):
-        if flags[ACTIVE, people + r] == 1:
-            _judge_robot(
-                step, agents, flags, people, people + r, robots[r], body[r, 0, 1], contact[r], status[r], measures[r],
-                rules, judging.waypoints[b, r], judging.grounds, ground, judging.marks[b, r], judging.notes[b, r],
-            )  # fmt: skip
+        if world.flags[at.ACTIVE, people + r] == 1:
+            _judge_robot(batch.clock[b], world, people, r, batch.bank.grounds)
 
 
 @kernel(forceinline=True)
-def _judge_robot(
-    step, agents, flags, people, own, robot, radius, contact, status, measures, rules, waypoints, grounds, ground, mark,
-    note,
-):  # fmt: skip
+def _judge_robot(step: int, world: WorldArrays, people: int, r: int, grounds: Grounds) -> None:
+    rules, robot, status, mark, note = world.rules, world.robots[r], world.status[r], world.marks[r], world.notes[r]
     kinds = int(rules[RULE_KINDS])
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
     news, happened, counted = 0, 0, 0
-    if status[TOUCHED] == 1 or status[AT_WALL] == 1 or mark[CONTACTS] > 0:
+    if status[at.TOUCHED] == 1 or status[at.AT_WALL] == 1 or mark[CONTACTS] > 0:
         news, happened, counted = _note_contacts(
-            (step - 1) * rules[RULE_DT], contact, people, status[AT_WALL], measures[WALL_FRACTION], rules, mark, note
-        )
-    at_goal = status[AT_GOAL] == 1
+            (step - 1) * rules[at.RULE_DT], world.contact[r], people, status[at.AT_WALL],
+            world.measures[r, at.WALL_FRACTION], rules, mark, note,
+        )  # fmt: skip
+    at_goal = status[at.AT_GOAL] == 1
     if kinds & (HAS_GROUND | AVOIDS_GROUPS | MUST_STOP | FREEZES):
-        conduct = _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, ground, mark, note)
+        conduct = _note_conduct(kinds, at_goal, world, people, r, grounds)
         news |= conduct
         happened |= _outcomes_of(conduct)
         counted |= _outcomes_of(conduct)
@@ -146,7 +132,9 @@ def _judge_robot(
     note[FROM_X], note[FROM_Y] = x, y
     if failed and not over:
         news |= RESET_NEWS
-        put_down(agents, flags, people, own, robot, radius, waypoints, mark, note)
+        put_down(
+            world.agents, world.flags, people, people + r, robot, world.body[r, 0, 1], world.waypoints[r], mark, note
+        )
     mark[NEWS] = news
     mark[HAPPENED] |= happened
     if over:
@@ -154,7 +142,7 @@ def _judge_robot(
 
 
 @kernel(forceinline=True)
-def _outcomes_of(news):
+def _outcomes_of(news: int) -> int:
     """The outcomes that conduct gives."""
     outcomes = 0
     if news & OFF_NEWS:
@@ -169,7 +157,7 @@ def _outcomes_of(news):
 
 
 @kernel
-def _outcome(happened, rules):
+def _outcome(happened: int, rules: FloatArray) -> int:
     """Of all that happened, the first in the order of precedence."""
     for k in range(OUTCOMES):
         outcome = int(rules[RULE_PRECEDENCE + k])
@@ -179,7 +167,10 @@ def _outcome(happened, rules):
 
 
 @kernel
-def _note_contacts(start, contact, people, at_wall, wall_fraction, rules, mark, note):
+def _note_contacts(
+    start: float, contact: FloatArray, people: int, at_wall: int, wall_fraction: float, rules: FloatArray,
+    mark: IntArray, note: FloatArray,
+) -> tuple[int, int, int]:  # fmt: skip
     """News of contacts that began or ended in the step that began at ``start`` (s); the outcomes of those that began;
     and of those of them that are not a contact which returns within the cool-down."""
     columns = contact.shape[0]
@@ -189,14 +180,14 @@ def _note_contacts(start, contact, people, at_wall, wall_fraction, rules, mark, 
     news, begun, counted, contacts = 0, 0, 0, 0
     for j in range(columns + 1):
         is_wall = j == columns
-        now = at_wall == 1 if is_wall else contact[j] <= np.float32(1.0)
+        now = at_wall == 1 if is_wall else contact[j] <= float32(1.0)
         before = touch[j] in (BEGINS, GOES_ON)
         if now and not before:
             touch[j] = BEGINS
             outcome = ENVIRONMENT_COLLISION if is_wall else (PEDESTRIAN_COLLISION if j < people else VEHICLE_COLLISION)
             begun |= 1 << outcome
-            fraction = wall_fraction if is_wall else np.float64(contact[j])
-            time = start + fraction * rules[RULE_DT]
+            fraction = wall_fraction if is_wall else float64(contact[j])
+            time = start + fraction * rules[at.RULE_DT]
             if not remembers or time - last[j] >= rules[RULE_COOLDOWN] - TIME_TOLERANCE_S:
                 counted |= 1 << outcome
             if remembers:
@@ -216,12 +207,14 @@ def _note_contacts(start, contact, people, at_wall, wall_fraction, rules, mark, 
     return news, begun, counted
 
 
-@kernel
-def _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, ground, mark, note):
+@kernel(forceinline=True)
+def _note_conduct(kinds: int, at_goal: bool, world: WorldArrays, people: int, r: int, grounds: Grounds) -> int:
     """News of the ground, of groups and, unless the robot is at its goal, of raised hands and of standing still."""
+    agents, flags, rules = world.agents, world.flags, world.rules
+    robot, mark, note = world.robots[r], world.marks[r], world.notes[r]
     x, y, news = robot[ROBOT_X], robot[ROBOT_Y], 0
     if kinds & HAS_GROUND:
-        is_off = 0 if on_ground(grounds, ground, x, y) else 1
+        is_off = 0 if on_ground(grounds, world.scene_index[2], x, y) else 1
         if is_off and not mark[IS_OFF]:
             news |= OFF_NEWS
         mark[IS_OFF] = is_off
@@ -248,13 +241,9 @@ def _note_conduct(kinds, at_goal, agents, flags, people, robot, rules, grounds, 
 
 
 @kernel
-def on_ground(grounds, ground, x, y):
-    """Whether a point is inside or on the border of ground number ``ground``, by the even-odd rule.
-
-    ``grounds``: edges (E, 4), whole millimetres, each once for every horizontal band that it reaches; where in them a
-    band begins; and for each ground its lowest y and the height of a band (mm), its first band, the number of bands.
-    """
-    edges, bands, frames = grounds
+def on_ground(grounds: Grounds, ground: int, x: float, y: float) -> bool:
+    """Whether a point is inside or on the border of ground number ``ground``, by the even-odd rule."""
+    edges, bands, frames = grounds.edges, grounds.bands, grounds.frames
     low, height, first, count = frames[ground, 0], frames[ground, 1], frames[ground, 2], frames[ground, 3]
     px, py = x * MILLIMETRES, y * MILLIMETRES
     if not (py >= low and py < low + height * count and abs(px) < np.inf):
@@ -272,27 +261,29 @@ def on_ground(grounds, ground, x, y):
 
 
 @kernel(forceinline=True)
-def _side(ox, oy, ex, ey, x, y):
+def _side(ox: float, oy: float, ex: float, ey: float, x: float, y: float) -> float:
     """Positive to the left of the line from o to e."""
     return (ex - ox) * (y - oy) - (ey - oy) * (x - ox)
 
 
 @kernel
-def cross_groups(agents, flags, people, from_x, from_y, x, y, mark):
+def cross_groups(
+    agents: FloatArray, flags: IntArray, people: int, from_x: float, from_y: float, x: float, y: float, mark: IntArray
+) -> None:
     """Note the groups between two of whose members the piece just driven leads. Touching its beginning does not count,
     so that a crossing counts once; nor does a group that was crossed before."""
     crossed = mark[mark.shape[0] - people :]
-    reach = GROUP_GAP_M + abs(x - from_x) + abs(y - from_y) + 0.01
+    reach = at.GROUP_GAP_M + abs(x - from_x) + abs(y - from_y) + 0.01
     for i in range(people):
-        group = flags[GROUP, i]
-        ax, ay = np.float64(agents[PX, i]), np.float64(agents[PY, i])
-        if group < 0 or flags[ACTIVE, i] != 1 or abs(ax - x) > reach or abs(ay - y) > reach:
+        group = flags[at.GROUP, i]
+        ax, ay = float64(agents[at.PX, i]), float64(agents[at.PY, i])
+        if group < 0 or flags[at.ACTIVE, i] != 1 or abs(ax - x) > reach or abs(ay - y) > reach:
             continue
         for j in range(i + 1, people):
-            if flags[GROUP, j] != group or flags[ACTIVE, j] != 1:
+            if flags[at.GROUP, j] != group or flags[at.ACTIVE, j] != 1:
                 continue
-            bx, by = np.float64(agents[PX, j]), np.float64(agents[PY, j])
-            if (ax - bx) * (ax - bx) + (ay - by) * (ay - by) > GROUP_GAP_M * GROUP_GAP_M:
+            bx, by = float64(agents[at.PX, j]), float64(agents[at.PY, j])
+            if (ax - bx) * (ax - bx) + (ay - by) * (ay - by) > at.GROUP_GAP_M * at.GROUP_GAP_M:
                 continue
             before, after = _side(ax, ay, bx, by, from_x, from_y), _side(ax, ay, bx, by, x, y)
             if before == 0.0 or before * after > 0.0:
@@ -308,7 +299,10 @@ def cross_groups(agents, flags, people, from_x, from_y, x, y, mark):
 
 
 @kernel
-def watch_hands(agents, flags, people, x, y, stands, rules, mark, note):
+def watch_hands(
+    agents: FloatArray, flags: IntArray, people: int, x: float, y: float, stands: bool, rules: FloatArray,
+    mark: IntArray, note: FloatArray,
+) -> int:  # fmt: skip
     """Column of somebody with a raised hand for whom the robot at (x, y) has stood long enough; -1: nobody.
 
     When a hand rises, the place of the person and the direction from there to the robot are kept. The robot is in front
@@ -322,15 +316,15 @@ def watch_hands(agents, flags, people, x, y, stands, rules, mark, note):
     within = rules[RULE_STOP_WITHIN]
     for j in range(people):
         hand = note[NOTES + HAND_ROWS * j : NOTES + HAND_ROWS * (j + 1)]
-        if flags[GESTURE, j] != STOP_GESTURE or flags[ACTIVE, j] != 1:
+        if flags[at.GESTURE, j] != STOP_GESTURE or flags[at.ACTIVE, j] != 1:
             hand[HAND] = -np.inf
             continue
         mark[HANDS_UP] += 1
-        px, py = np.float64(agents[PX, j]), np.float64(agents[PY, j])
+        px, py = float64(agents[at.PX, j]), float64(agents[at.PY, j])
         dx, dy = x - px, y - py
         square = dx * dx + dy * dy
         if hand[HAND] < HAND_UP:
-            hand[HAND_NEEDED] = max(rules[RULE_STOP_FOR], LONGER_THAN_BEFORE * mark[LONGEST_STAND] * rules[RULE_DT])
+            hand[HAND_NEEDED] = max(rules[RULE_STOP_FOR], LONGER_THAN_BEFORE * mark[LONGEST_STAND] * rules[at.RULE_DT])
             away = sqrt(square)
             hand[HAND], hand[HAND_X], hand[HAND_Y], hand[HAND_STEPS] = HAND_UP, px, py, -1.0
             hand[HAND_UX], hand[HAND_UY] = (dx / away, dy / away) if away > 0.0 else (0.0, 0.0)
@@ -339,13 +333,16 @@ def watch_hands(agents, flags, people, x, y, stands, rules, mark, note):
         holds = hand[HAND] == HAND_UP and stands and square <= within * within
         # the state in which the hand rises begins the first step of standing, it does not end one
         hand[HAND_STEPS] = hand[HAND_STEPS] + 1.0 if holds or hand[HAND_STEPS] < 0.0 else 0.0
-        if found < 0 and holds and hand[HAND_STEPS] * rules[RULE_DT] >= hand[HAND_NEEDED] - TIME_TOLERANCE_S:
+        if found < 0 and holds and hand[HAND_STEPS] * rules[at.RULE_DT] >= hand[HAND_NEEDED] - TIME_TOLERANCE_S:
             found = j
     return found
 
 
 @kernel
-def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
+def put_down(
+    agents: FloatArray, flags: IntArray, people: int, own: int, robot: FloatArray, radius: float, waypoints: FloatArray,
+    mark: IntArray, note: FloatArray,
+) -> None:  # fmt: skip
     """Put a robot that failed on the nearest waypoint, looking to the next one. Not on one where it was put before, nor
     on one before that, nor on people or vehicles, and never within the goal's circle."""
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
@@ -370,19 +367,20 @@ def put_down(agents, flags, people, own, robot, radius, waypoints, mark, note):
 
 
 @kernel
-def _is_free(point, agents, flags, people, radius):
+def _is_free(point: FloatArray, agents: FloatArray, flags: IntArray, people: int, radius: float) -> bool:
     for j in range(agents.shape[1]):
-        if flags[ACTIVE, j] == 1 and (j < people or flags[MODEL, j] == MODEL_VEHICLE):
-            dx, dy = np.float64(agents[PX, j]) - point[POINT_X], np.float64(agents[PY, j]) - point[POINT_Y]
-            if sqrt(dx * dx + dy * dy) < np.float64(agents[RADIUS, j]) + radius + ROOM_M:
+        if flags[at.ACTIVE, j] == 1 and (j < people or flags[at.MODEL, j] == at.MODEL_VEHICLE):
+            dx, dy = float64(agents[at.PX, j]) - point[POINT_X], float64(agents[at.PY, j]) - point[POINT_Y]
+            if sqrt(dx * dx + dy * dy) < float64(agents[at.RADIUS, j]) + radius + ROOM_M:
                 return False
     return True
 
 
 @kernel
-def along_route(waypoints, first, x, y):
+def along_route(waypoints: FloatArray, first: int, x: float, y: float) -> float:
     """Metres of route up to the point of it that is nearest to (x, y), searched from waypoint ``first`` on."""
-    along, least = waypoints[1 + first, POINT_ALONG], np.inf
+    along: float = waypoints[1 + first, POINT_ALONG]
+    least = np.inf
     for k in range(1 + first, int(waypoints[0, 0])):
         here, ahead = waypoints[k], waypoints[k + 1]
         dx, dy = ahead[POINT_X] - here[POINT_X], ahead[POINT_Y] - here[POINT_Y]
@@ -400,13 +398,8 @@ def along_route(waypoints, first, x, y):
 
 
 @kernel
-def judge_worlds(
-    running, clock, agents, flags, people, robots, body, contact, status, measures, rules, index, judging, judged
-):  # fmt: skip
+def judge_worlds(batch: WorldBatch, judged: int) -> None:
     """Judge the first ``judged`` robots of every running world after a step."""
-    for b in range(running.shape[0]):
-        if running[b] == 1:
-            judge_world(
-                b, clock[b], agents[b], flags[b], people, robots[b], body[b], contact[b], status[b], measures[b],
-                rules[b], index[b, 2], judging, judged,
-            )  # fmt: skip
+    for b in range(batch.running.shape[0]):
+        if batch.running[b] == 1:
+            judge_world(b, world_of(batch.worlds, b), batch, judged)

@@ -20,18 +20,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sidestep.kernels import layout as at
 from sidestep.kernels.approx import atan2_32, exp32_bounded
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import ACTIVE, GROUP, MAX_SPEED, NEW_VX, NEW_VY, PX, PY, RADIUS, VX, VY, WALL_REACH
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
 
 # Scratch is one float32 array: lists of int32, then tiles. A tile holds up to TILE candidates in rows of a
 # fixed stride, so that LLVM knows at compile time that the rows do not overlap; the stride is no divisor of a
 # memory page, because rows that start at the same place of their pages slow each other down.
 TILE, STRIDE, TILE_ROWS = 256, 264, 11
-ROW_X, ROW_Y, ROW_VX, ROW_VY, ROW_RADIUS, ROW_FX, ROW_FY = (np.uint64(STRIDE * row) for row in range(7))
-WORK_A, WORK_B, WORK_C, WORK_D = (np.uint64(STRIDE * row) for row in range(7, TILE_ROWS))
+ROW_X, ROW_Y, ROW_VX, ROW_VY, ROW_RADIUS, ROW_FX, ROW_FY = (uint64(STRIDE * row) for row in range(7))
+WORK_A, WORK_B, WORK_C, WORK_D = (uint64(STRIDE * row) for row in range(7, TILE_ROWS))
 TILE_SIZE = STRIDE * TILE_ROWS
-_TILE, _TILE_SIZE = np.uint64(TILE), np.uint64(TILE_SIZE)
+_TILE, _TILE_SIZE = uint64(TILE), uint64(TILE_SIZE)
 LANES = 8  # candidates are padded to a multiple of the vector width
 LIST_PADDING = 16
 CELLS_PER_PERSON = 4
@@ -39,15 +40,20 @@ LISTS = 4 + CELLS_PER_PERSON
 
 GRID_FROM = 24  # with fewer people one cell holds everybody
 CELLS_PER_REACH = 1
-_CELL_MARGIN = np.float32(1.01)  # rounding in cell indices must not lose a neighbour at the cut-off distance
-_FAR = np.float32(1e6)  # metres: where padding stands
+_CELL_MARGIN = float32(1.01)  # rounding in cell indices must not lose a neighbour at the cut-off distance
+_FAR = float32(1e6)  # metres: where padding stands
 
-LOWEST_EXPONENT, HIGHEST_EXPONENT = np.float32(-60.0), np.float32(8.0)
-TINY = np.float32(1e-12)  # m²: below this a distance counts as zero and gives no direction
+LOWEST_EXPONENT, HIGHEST_EXPONENT = float32(-60.0), float32(8.0)
+TINY = float32(1e-12)  # m²: below this a distance counts as zero and gives no direction
 STRENGTH_LIMIT = 4000.0  # m/s²: times exp(HIGHEST_EXPONENT) it stays below the limit of order_free_steps
-_ZERO, _HALF, _ONE, _TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
-_GROW = np.float32(1.25)
-_REACH = np.float32(WALL_REACH)
+_ZERO, _HALF, _ONE, _TWO = float32(0.0), float32(0.5), float32(1.0), float32(2.0)
+_GROW = float32(1.25)
+_REACH = float32(at.WALL_REACH)
+
+
+Lists = tuple[IntArray, IntArray, IntArray, IntArray, IntArray]  # order, cell of, group head, group next, cell first
+Cells = tuple[float, float, float, int, int, int]  # x0, y0, cells per metre, nx, ny, span
+WallLaw = tuple[float, float, float, float, float]  # strength, 1 / range, body, friction, its limit
 
 
 def require_positive(parameters: object, names: tuple[str, ...], *, or_zero: bool = False) -> None:
@@ -60,13 +66,13 @@ def require_positive(parameters: object, names: tuple[str, ...], *, or_zero: boo
 
 
 @kernel(allocates=True)
-def make_social_force_scratch(m):
+def make_social_force_scratch(m: int) -> FloatArray:
     """Working memory of one thread, for worlds of at most ``m`` columns (float32, one-dimensional)."""
     return np.zeros(LISTS * (m + LIST_PADDING) + ((m + LANES) // TILE + 1) * TILE_SIZE, dtype=np.float32)
 
 
 @inlined
-def split_scratch(scratch, m):
+def split_scratch(scratch: FloatArray, m: int) -> tuple[Lists, FloatArray]:
     """``(order, cell_of, group_head, group_next, cell_first)`` as int32, and the tiles."""
     width = m + LIST_PADDING
     lists = scratch[: LISTS * width].view(np.int32)
@@ -76,16 +82,16 @@ def split_scratch(scratch, m):
 
 
 @inlined
-def cell_index(offset, per_cell, count):
+def cell_index(offset: float, per_cell: float, count: int) -> int:
     """Index of the cell at ``offset`` from the first one's edge, clamped to 0 … count - 1; 0 for NaN."""
     position = offset * per_cell
-    last = np.float32(count - 1)
+    last = float32(count - 1)
     position = position if position > _ZERO else _ZERO
-    return np.int64(position if position < last else last)
+    return int64(position if position < last else last)
 
 
 @kernel
-def choose_cells(agents, flags, people, reach, span):
+def choose_cells(agents: FloatArray, flags: IntArray, people: int, reach: float, span: int) -> Cells:
     """Cells for the people, so that neighbours within ``reach`` (m) are at most ``span`` cells away.
 
     Returns ``(x0, y0, cells per metre, nx, ny, span)``. There is a single cell when people are few, and there
@@ -94,43 +100,43 @@ def choose_cells(agents, flags, people, reach, span):
     x0, y0, x1, y1 = _FAR, _FAR, -_FAR, -_FAR
     active = 0
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            x, y = agents[PX, i], agents[PY, i]
+        if flags[at.ACTIVE, i] != 0:
+            x, y = agents[at.PX, i], agents[at.PY, i]
             x0, y0 = (x if x < x0 else x0), (y if y < y0 else y0)
             x1, y1 = (x if x > x1 else x1), (y if y > y1 else y1)
             active += 1
-    size = _CELL_MARGIN * reach / np.float32(span)
+    size = _CELL_MARGIN * reach / float32(span)
     width, height = x1 - x0, y1 - y0
     if active < GRID_FROM or not (width < _FAR and height < _FAR):
         return x0, y0, _ONE / size, 1, 1, span
-    while (width / size + _ONE) * (height / size + _ONE) > np.float32(CELLS_PER_PERSON * people):
+    while (width / size + _ONE) * (height / size + _ONE) > float32(CELLS_PER_PERSON * people):
         size *= _GROW
-    return x0, y0, _ONE / size, np.int64(width / size) + 1, np.int64(height / size) + 1, span
+    return x0, y0, _ONE / size, int64(width / size) + 1, int64(height / size) + 1, span
 
 
 @kernel
-def sort_into_cells(agents, flags, people, cells, lists):
+def sort_into_cells(agents: FloatArray, flags: IntArray, people: int, cells: Cells, lists: Lists) -> None:
     """Counting sort of the active people; cell c has ``order[cell_first[c] : cell_first[c + 1]]``."""
     x0, y0, per_cell, nx, ny, _ = cells
     order, cell_of, _, _, cell_first = lists
     for c in range(nx * ny + 2):
         cell_first[c] = 0
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            c = cell_index(agents[PY, i] - y0, per_cell, ny) * nx + cell_index(agents[PX, i] - x0, per_cell, nx)
+        if flags[at.ACTIVE, i] != 0:
+            c = cell_index(agents[at.PY, i] - y0, per_cell, ny) * nx + cell_index(agents[at.PX, i] - x0, per_cell, nx)
             cell_of[i] = c
             cell_first[c + 2] += 1
     for c in range(nx * ny):
         cell_first[c + 2] += cell_first[c + 1]
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
+        if flags[at.ACTIVE, i] != 0:
             slot = cell_of[i] + 1
             order[cell_first[slot]] = i
             cell_first[slot] += 1
 
 
 @inlined
-def _place(tiles, k, x, y, vx, vy, radius):
+def _place(tiles: FloatArray, k: int, x: float, y: float, vx: float, vy: float, radius: float) -> None:
     place = k // _TILE * _TILE_SIZE + k % _TILE
     tiles[place + ROW_X] = x
     tiles[place + ROW_Y] = y
@@ -140,12 +146,14 @@ def _place(tiles, k, x, y, vx, vy, radius):
 
 
 @inlined
-def _place_agent(tiles, k, agents, j):
-    _place(tiles, k, agents[PX, j], agents[PY, j], agents[VX, j], agents[VY, j], agents[RADIUS, j])
+def _place_agent(tiles: FloatArray, k: int, agents: FloatArray, j: int) -> None:
+    _place(tiles, k, agents[at.PX, j], agents[at.PY, j], agents[at.VX, j], agents[at.VY, j], agents[at.RADIUS, j])
 
 
 @kernel
-def gather_candidates(agents, flags, people, cells, cell, lists, tiles):
+def gather_candidates(
+    agents: FloatArray, flags: IntArray, people: int, cells: Cells, cell: int, lists: Lists, tiles: FloatArray
+) -> tuple[int, int, int]:
     """Copy everybody whom a person in ``cell`` may react to into the tiles: people, robots, padding.
 
     Returns the number of people, of people and robots, and the padded number.
@@ -157,21 +165,21 @@ def gather_candidates(agents, flags, people, cells, cell, lists, tiles):
     count = 0
     for row in range(max(cy - span, 0), min(cy + span, ny - 1) + 1):
         for k in range(cell_first[row * nx + left], cell_first[row * nx + right + 1]):
-            _place_agent(tiles, np.uint64(count), agents, order[k])
+            _place_agent(tiles, uint64(count), agents, order[k])
             count += 1
     count_people = count
     for j in range(people, agents.shape[1]):
-        if flags[ACTIVE, j] != 0:
-            _place_agent(tiles, np.uint64(count), agents, j)
+        if flags[at.ACTIVE, j] != 0:
+            _place_agent(tiles, uint64(count), agents, j)
             count += 1
     padded = (count + LANES - 1) // LANES * LANES
     for k in range(count, padded):
-        _place(tiles, np.uint64(k), _FAR, _FAR, _ZERO, _ZERO, _ZERO)
+        _place(tiles, uint64(k), _FAR, _FAR, _ZERO, _ZERO, _ZERO)
     return count_people, count, padded
 
 
 @inlined
-def exponential_repulsion(gap, per_range):
+def exponential_repulsion(gap: float, per_range: float) -> float:
     """``exp(-gap / range)``, the exponent kept between LOWEST_EXPONENT and HIGHEST_EXPONENT."""
     exponent = -gap * per_range
     exponent = exponent if exponent > LOWEST_EXPONENT else LOWEST_EXPONENT
@@ -179,7 +187,7 @@ def exponential_repulsion(gap, per_range):
 
 
 @inlined
-def _wall_point_force(nx, ny, gap, vx, vy, law):
+def _wall_point_force(nx: int, ny: float, gap: float, vx: float, vy: float, law: WallLaw) -> tuple[float, float]:
     """Force of one wall point along (nx, ny); ``law``: strength, 1/range, body, friction, its limit."""
     strength, per_range, body, friction, friction_limit = law
     overlap = -gap if gap < _ZERO else _ZERO
@@ -189,17 +197,17 @@ def _wall_point_force(nx, ny, gap, vx, vy, law):
 
 
 @kernel
-def wall_acceleration(agents, i, walls, law):
+def wall_acceleration(agents: FloatArray, i: int, walls: Walls, law: WallLaw) -> tuple[float, float]:
     """Sum of the forces of the locally nearest wall points within WALL_REACH of person ``i`` (m/s²)."""
-    points, dirs, following, cell_start, cell_items, grid, grid_shape = walls
-    x, y, vx, vy, radius = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i], agents[RADIUS, i]
+    points, dirs, grid, grid_shape = walls.points, walls.dirs, walls.grid, walls.grid_shape
+    x, y, vx, vy, radius = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i], agents[at.RADIUS, i]
     per_cell = _ONE / grid[2]
     column = cell_index(x - grid[0], per_cell, grid_shape[0])
     cell = cell_index(y - grid[1], per_cell, grid_shape[1]) * grid_shape[0] + column
     ax, ay = _ZERO, _ZERO
-    for k in range(cell_start[cell], cell_start[cell + 1]):
-        w = cell_items[k]
-        end = following[w]
+    for k in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        w = walls.cell_items[k]
+        end = walls.next[w]
         dir_x, dir_y = dirs[w, 0], dirs[w, 1]
         to_x, to_y = x - points[w, 0], y - points[w, 1]
         past_x, past_y = x - points[end, 0], y - points[end, 1]
@@ -221,36 +229,25 @@ def wall_acceleration(agents, i, walls, law):
 
 
 @inlined
-def write_velocity(agents, i, ax, ay, dt):
-    """NEW_V = v + a dt, shortened to MAX_SPEED."""
-    vx, vy = agents[VX, i] + ax * dt, agents[VY, i] + ay * dt
-    speed, most = np.sqrt(vx * vx + vy * vy), agents[MAX_SPEED, i]
-    scale = most / speed if speed > most else _ONE
-    agents[NEW_VX, i], agents[NEW_VY, i] = vx * scale, vy * scale
-
-
-@inlined
-def forget_robots(tile, start, count_people, count):
+def forget_robots(tile: FloatArray, start: int, count_people: int, count: int) -> None:
     """Set the forces of the robots in a tile, whose first candidate is number ``start``, to zero."""
     for k in range(max(count_people - start, 0), min(count - start, TILE)):
-        tile[ROW_FX + np.uint64(k)] = _ZERO
-        tile[ROW_FY + np.uint64(k)] = _ZERO
+        tile[ROW_FX + uint64(k)] = _ZERO
+        tile[ROW_FY + uint64(k)] = _ZERO
 
 
 @kernel
-def widest_reach(agents, flags, people, cutoff):
+def widest_reach(agents: FloatArray, flags: IntArray, people: int, cutoff: float) -> float:
     """The largest centre distance (m) at which the surfaces of two active people are within ``cutoff``."""
     radius = _ZERO
     for i in range(people):
-        if flags[ACTIVE, i] != 0:
-            radius = max(radius, agents[RADIUS, i])
+        if flags[at.ACTIVE, i] != 0:
+            radius = max(radius, agents[at.RADIUS, i])
     return cutoff + _TWO * radius
 
 
 GROUP_PARAMETERS = 5
 _GAZE, _VISION, _COHERENCE, _REPULSION, _REPULSION_DISTANCE = range(GROUP_PARAMETERS)
-
-_GROUP_ZERO, _GROUP_HALF, _GROUP_ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +278,7 @@ class GroupParameters:
 
 
 @kernel
-def link_groups(flags, people, head, following):
+def link_groups(flags: IntArray, people: int, head: IntArray, following: IntArray) -> int:
     """Chain the active members of each group in ascending order; returns how many people are in a group.
 
     ``head[g % people]`` is the first person of a chain, ``following[i]`` the next one, -1 the end. Groups
@@ -292,8 +289,8 @@ def link_groups(flags, people, head, following):
         head[bucket] = -1
     for back in range(people):
         i = people - 1 - back
-        group = flags[GROUP, i]
-        if flags[ACTIVE, i] == 0 or group < 0:
+        group = flags[at.GROUP, i]
+        if flags[at.ACTIVE, i] == 0 or group < 0:
             continue
         bucket = group % people
         following[i] = head[bucket]
@@ -303,37 +300,61 @@ def link_groups(flags, people, head, following):
 
 
 @kernel
-def group_acceleration(agents, flags, people, head, following, i, params, offset):
+def group_acceleration(
+    agents: FloatArray, flags: IntArray, people: int, head: IntArray, following: IntArray, i: int, params: FloatArray,
+    offset: int,
+) -> tuple[float, float]:  # fmt: skip
     """Sum of the three group forces on person ``i`` (m/s²); ``params[offset:]`` are the group parameters."""
-    group = flags[GROUP, i]
-    x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
+    group = flags[at.GROUP, i]
+    x, y, vx, vy = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i]
     near = params[offset + _REPULSION_DISTANCE]
-    sum_x, sum_y, push_x, push_y = _GROUP_ZERO, _GROUP_ZERO, _GROUP_ZERO, _GROUP_ZERO
+    sum_x, sum_y, push_x, push_y = _ZERO, _ZERO, _ZERO, _ZERO
     others = 0
     k = head[group % people]
     while k >= 0:
-        if k != i and flags[GROUP, k] == group:
-            dx, dy = agents[PX, k] - x, agents[PY, k] - y
+        if k != i and flags[at.GROUP, k] == group:
+            dx, dy = agents[at.PX, k] - x, agents[at.PY, k] - y
             sum_x += dx
             sum_y += dy
             others += 1
             distance = np.sqrt(dx * dx + dy * dy)
-            if _GROUP_ZERO < distance < near:
+            if _ZERO < distance < near:
                 push_x -= dx / distance
                 push_y -= dy / distance
         k = following[k]
     if others == 0:
-        return _GROUP_ZERO, _GROUP_ZERO
+        return _ZERO, _ZERO
     ax, ay = params[offset + _REPULSION] * push_x, params[offset + _REPULSION] * push_y
-    size = np.float32(others + 1)
+    size = float32(others + 1)
     distance = np.sqrt(sum_x * sum_x + sum_y * sum_y) / size  # to C; the direction to c is the same
-    if distance > (size - _GROUP_ONE) * _GROUP_HALF:
+    if distance > (size - _ONE) * _HALF:
         pull = params[offset + _COHERENCE] / (distance * size)
         ax += pull * sum_x
         ay += pull * sum_y
     turn = abs(atan2_32(vx * sum_y - vy * sum_x, vx * sum_x + vy * sum_y)) - params[offset + _VISION]
-    if turn > _GROUP_ZERO:
+    if turn > _ZERO:
         brake = params[offset + _GAZE] * turn
         ax -= brake * vx
         ay -= brake * vy
     return ax, ay
+
+
+@inlined
+def write_velocity(
+    agents: FloatArray, flags: IntArray, people: int, i: int, force_x: float, force_y: float, per_tau: float,
+    walls: Walls, law: WallLaw, lists: Lists, params: FloatArray, offset: int, dt: float,
+) -> None:  # fmt: skip
+    """NEW_V = v + a dt, shortened to MAX_SPEED, where a is the force of the neighbours, (wish - v) / τ, the walls' and
+    the group's."""
+    ax = force_x + (agents[at.WISH_X, i] - agents[at.VX, i]) * per_tau
+    ay = force_y + (agents[at.WISH_Y, i] - agents[at.VY, i]) * per_tau
+    if walls.points.shape[0] > 0:
+        wall_x, wall_y = wall_acceleration(agents, i, walls, law)
+        ax, ay = ax + wall_x, ay + wall_y
+    if flags[at.GROUP, i] >= 0:
+        group_x, group_y = group_acceleration(agents, flags, people, lists[2], lists[3], i, params, offset)
+        ax, ay = ax + group_x, ay + group_y
+    vx, vy = agents[at.VX, i] + ax * dt, agents[at.VY, i] + ay * dt
+    speed, most = np.sqrt(vx * vx + vy * vy), agents[at.MAX_SPEED, i]
+    scale = most / speed if speed > most else _ONE
+    agents[at.NEW_VX, i], agents[at.NEW_VY, i] = vx * scale, vy * scale

@@ -22,43 +22,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sidestep.kernels import layout as at
+from sidestep.kernels import social_force as force
 from sidestep.kernels.approx import from_steps, order_free_steps
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import GROUP, MODEL, MODEL_HELBING, PX, PY, RADIUS, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
-from sidestep.kernels.social_force import (
-    CELLS_PER_REACH,
-    ROW_FX,
-    ROW_FY,
-    ROW_RADIUS,
-    ROW_VX,
-    ROW_VY,
-    ROW_X,
-    ROW_Y,
-    STRENGTH_LIMIT,
-    TILE,
-    TILE_SIZE,
-    TINY,
-    WORK_A,
-    WORK_B,
-    WORK_C,
-    GroupParameters,
-    choose_cells,
-    exponential_repulsion,
-    forget_robots,
-    gather_candidates,
-    group_acceleration,
-    link_groups,
-    require_positive,
-    sort_into_cells,
-    split_scratch,
-    wall_acceleration,
-    widest_reach,
-    write_velocity,
-)
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
+from sidestep.kernels.social_force import GroupParameters
 
-_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+_ZERO, _HALF, _ONE = float32(0.0), float32(0.5), float32(1.0)
 
 PER_TAU, STRENGTH, PER_RANGE, BODY, FRICTION, BEHIND, CUTOFF, GROUP_OFFSET = range(8)
 
@@ -86,14 +58,14 @@ class HelbingParameters:
     group: GroupParameters = field(default_factory=GroupParameters)
 
     def __post_init__(self) -> None:
-        require_positive(self, ("relaxation_time", "mass", "range", "cutoff"))
-        require_positive(self, ("strength", "body_stiffness", "friction"), or_zero=True)
+        force.require_positive(self, ("relaxation_time", "mass", "range", "cutoff"))
+        force.require_positive(self, ("strength", "body_stiffness", "friction"), or_zero=True)
         if not 0.0 <= self.behind <= 1.0:
             raise ValueError(f"HelbingParameters.behind has to be in [0, 1], not {self.behind!r}")
-        if self.strength / self.mass > STRENGTH_LIMIT:
-            raise ValueError(f"strength / mass has to be at most {STRENGTH_LIMIT} m/s²")
+        if self.strength / self.mass > force.STRENGTH_LIMIT:
+            raise ValueError(f"strength / mass has to be at most {force.STRENGTH_LIMIT} m/s²")
 
-    def as_array(self) -> NDArray[np.float32]:
+    def as_array(self) -> FloatArray:
         """The parameters, forces divided by the mass, in the order that the kernel reads them."""
         forces = (self.strength / self.mass, 1.0 / self.range, self.body_stiffness / self.mass)
         own = (1.0 / self.relaxation_time, *forces, self.friction / self.mass, self.behind, self.cutoff)
@@ -101,50 +73,53 @@ class HelbingParameters:
 
 
 @inlined
-def _fill_forces(agents, i, tile, count, params, dt):
+def _fill_forces(agents: FloatArray, i: int, tile: FloatArray, count: int, params: FloatArray, dt: float) -> None:
     """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
     The person's own entry gives no force because its direction n is (0, 0).
     """
-    x, y, vx, vy, radius = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i], agents[RADIUS, i]
-    wish_x, wish_y = agents[WISH_X, i], agents[WISH_Y, i]
+    x, y, vx, vy, radius = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i], agents[at.RADIUS, i]
+    wish_x, wish_y = agents[at.WISH_X, i], agents[at.WISH_Y, i]
     side = (_ONE - params[BEHIND]) * _HALF
     level = params[BEHIND] + side
-    side = side / np.sqrt(max(wish_x * wish_x + wish_y * wish_y, TINY))
+    side = side / np.sqrt(max(wish_x * wish_x + wish_y * wish_y, force.TINY))
     ahead_x, ahead_y = side * wish_x, side * wish_y
     strength, per_range, cutoff = params[STRENGTH], params[PER_RANGE], params[CUTOFF]
     body = min(params[BODY], _HALF / (dt * dt))
     friction, friction_limit = params[FRICTION], _HALF / dt
-    for k in range(np.uint64(count)):
-        dx, dy = x - tile[ROW_X + k], y - tile[ROW_Y + k]
+    for k in range(uint64(count)):
+        dx, dy = x - tile[force.ROW_X + k], y - tile[force.ROW_Y + k]
         square = dx * dx + dy * dy
-        distance = np.sqrt(square if square > TINY else TINY)
+        distance = np.sqrt(square if square > force.TINY else force.TINY)
         inverse = _ONE / distance
-        tile[WORK_A + k] = dx * inverse
-        tile[WORK_B + k] = dy * inverse
-        tile[WORK_C + k] = distance - (radius + tile[ROW_RADIUS + k])
-    for k in range(np.uint64(count)):
-        nx, ny, gap = tile[WORK_A + k], tile[WORK_B + k], tile[WORK_C + k]
+        tile[force.WORK_A + k] = dx * inverse
+        tile[force.WORK_B + k] = dy * inverse
+        tile[force.WORK_C + k] = distance - (radius + tile[force.ROW_RADIUS + k])
+    for k in range(uint64(count)):
+        nx, ny, gap = tile[force.WORK_A + k], tile[force.WORK_B + k], tile[force.WORK_C + k]
         overlap = -gap if gap < _ZERO else _ZERO
         weight = level - (nx * ahead_x + ny * ahead_y)
-        normal = strength * weight * exponential_repulsion(gap, per_range) + body * overlap
+        normal = strength * weight * force.exponential_repulsion(gap, per_range) + body * overlap
         grip = friction * overlap
         grip = grip if grip < friction_limit else friction_limit
-        sliding = grip * ((tile[ROW_VY + k] - vy) * nx - (tile[ROW_VX + k] - vx) * ny)
-        tile[ROW_FX + k] = normal * nx - sliding * ny if gap <= cutoff else _ZERO
-        tile[ROW_FY + k] = normal * ny + sliding * nx if gap <= cutoff else _ZERO
+        sliding = grip * ((tile[force.ROW_VY + k] - vy) * nx - (tile[force.ROW_VX + k] - vx) * ny)
+        tile[force.ROW_FX + k] = normal * nx - sliding * ny if gap <= cutoff else _ZERO
+        tile[force.ROW_FY + k] = normal * ny + sliding * nx if gap <= cutoff else _ZERO
 
 
 @kernel
-def helbing_world_range(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-    params, dt, scratch, first, last,
-):  # fmt: skip
-    """``helbing_world`` for people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
-    dt = np.float32(dt)
-    lists, tiles = split_scratch(scratch, agents.shape[1])
-    order, _, group_head, group_next, cell_first = lists
-    walls = (wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape)
+def helbing_world(
+    agents: FloatArray, flags: IntArray, people: int, walls: Walls, params: FloatArray, dt: float, scratch: FloatArray,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """Write NEW_VX, NEW_VY of every active person ``first … last - 1`` whose MODEL is MODEL_HELBING, in one world.
+
+    Columns from ``people`` on are robots; ``params`` from ``HelbingParameters.as_array``; ``dt`` in seconds;
+    ``scratch`` from ``make_social_force_scratch``, one for each thread.
+    """
+    dt = float32(dt)
+    lists, tiles = force.split_scratch(scratch, agents.shape[1])
+    order, cell_first = lists[0], lists[4]
     law = (
         params[STRENGTH],
         params[PER_RANGE],
@@ -152,52 +127,28 @@ def helbing_world_range(
         params[FRICTION],
         _ONE / dt,
     )
-    reach = widest_reach(agents, flags, people, params[CUTOFF])
-    cells = choose_cells(agents, flags, people, reach, CELLS_PER_REACH)
-    sort_into_cells(agents, flags, people, cells, lists)
-    link_groups(flags, people, group_head, group_next)
+    reach = force.widest_reach(agents, flags, people, params[CUTOFF])
+    cells = force.choose_cells(agents, flags, people, reach, force.CELLS_PER_REACH)
+    force.sort_into_cells(agents, flags, people, cells, lists)
+    force.link_groups(flags, people, lists[2], lists[3])
     for cell in range(cells[3] * cells[4]):
         count_people, count, padded = 0, 0, 0
         for k in range(cell_first[cell], cell_first[cell + 1]):
             i = order[k]
-            if i < first or i >= last or flags[MODEL, i] != MODEL_HELBING:
+            if i < first or i >= last or flags[at.MODEL, i] != at.MODEL_HELBING:
                 continue
             if count == 0:
-                count_people, count, padded = gather_candidates(agents, flags, people, cells, cell, lists, tiles)
-            steps_x, steps_y = np.int64(0), np.int64(0)
-            for start in range(0, padded, TILE):
-                tile = tiles[start // TILE * TILE_SIZE :]
-                held = min(padded - start, TILE)
+                count_people, count, padded = force.gather_candidates(agents, flags, people, cells, cell, lists, tiles)
+            steps_x, steps_y = int64(0), int64(0)
+            for start in range(0, padded, force.TILE):
+                tile = tiles[start // force.TILE * force.TILE_SIZE :]
+                held = min(padded - start, force.TILE)
                 _fill_forces(agents, i, tile, held, params, dt)
-                if flags[SEES_ROBOT, i] == 0:
-                    forget_robots(tile, start, count_people, count)
-                steps_x += order_free_steps(tile, ROW_FX, held)
-                steps_y += order_free_steps(tile, ROW_FY, held)
-            ax = from_steps(steps_x) + (agents[WISH_X, i] - agents[VX, i]) * params[PER_TAU]
-            ay = from_steps(steps_y) + (agents[WISH_Y, i] - agents[VY, i]) * params[PER_TAU]
-            if wall_points.shape[0] > 0:
-                wall_x, wall_y = wall_acceleration(agents, i, walls, law)
-                ax, ay = ax + wall_x, ay + wall_y
-            if flags[GROUP, i] >= 0:
-                group_x, group_y = group_acceleration(
-                    agents, flags, people, group_head, group_next, i, params, GROUP_OFFSET
-                )
-                ax, ay = ax + group_x, ay + group_y
-            write_velocity(agents, i, ax, ay, dt)
-
-
-@kernel
-def helbing_world(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-    params, dt, scratch,
-):  # fmt: skip
-    """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_HELBING, in one world.
-
-    ``agents`` and ``flags`` as in ``kernels.layout``, columns from ``people`` on are robots; walls and their
-    grid as in ``kernels.layout``; ``params`` from ``HelbingParameters.as_array``; ``dt`` in seconds;
-    ``scratch`` from ``make_social_force_scratch``. Nothing is allocated.
-    """
-    helbing_world_range(
-        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-        params, dt, scratch, 0, people,
-    )  # fmt: skip
+                if flags[at.SEES_ROBOT, i] == 0:
+                    force.forget_robots(tile, start, count_people, count)
+                steps_x += order_free_steps(tile, force.ROW_FX, held)
+                steps_y += order_free_steps(tile, force.ROW_FY, held)
+            force_x, force_y = from_steps(steps_x), from_steps(steps_y)
+            force.write_velocity(
+                agents, flags, people, i, force_x, force_y, params[PER_TAU], walls, law, lists, params, GROUP_OFFSET, dt
+            )

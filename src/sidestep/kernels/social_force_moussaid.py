@@ -22,43 +22,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sidestep.kernels import layout as at
+from sidestep.kernels import social_force as force
 from sidestep.kernels.approx import atan2_32, exp32, exp32_bounded, from_steps, order_free_steps
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import GROUP, MODEL, MODEL_MOUSSAID, PX, PY, RADIUS, SEES_ROBOT, VX, VY, WISH_X, WISH_Y
-from sidestep.kernels.social_force import (
-    LOWEST_EXPONENT,
-    ROW_FX,
-    ROW_FY,
-    ROW_VX,
-    ROW_VY,
-    ROW_X,
-    ROW_Y,
-    STRENGTH_LIMIT,
-    TILE,
-    TILE_SIZE,
-    TINY,
-    WORK_A,
-    WORK_B,
-    WORK_C,
-    WORK_D,
-    GroupParameters,
-    choose_cells,
-    forget_robots,
-    gather_candidates,
-    group_acceleration,
-    link_groups,
-    require_positive,
-    sort_into_cells,
-    split_scratch,
-    wall_acceleration,
-    write_velocity,
-)
+from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, int64, uint64
+from sidestep.kernels.social_force import GroupParameters
 
-_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-_NEAREST = np.float32(1e-6)  # m
-_NEVER = np.float32(-1000.0)  # exponent of a force beyond the cut-off
+_ZERO, _ONE = float32(0.0), float32(1.0)
+_NEAREST = float32(1e-6)  # m
+_NEVER = float32(-1000.0)  # exponent of a force beyond the cut-off
 
 PER_TAU, STRENGTH, GAMMA, LAMBDA, N_SPEED, N_ANGLE, SIDE_BIAS, WALL_STRENGTH, WALL_PER_RANGE, CUTOFF = range(10)
 GROUP_OFFSET = 10
@@ -93,15 +67,15 @@ class MoussaidParameters:
     group: GroupParameters = field(default_factory=GroupParameters)
 
     def __post_init__(self) -> None:
-        require_positive(self, ("relaxation_time", "gamma", "wall_range", "cutoff"))
-        require_positive(self, ("strength", "relative_velocity_weight", "n_speed", "n_angle"), or_zero=True)
-        require_positive(self, ("wall_strength",), or_zero=True)
+        force.require_positive(self, ("relaxation_time", "gamma", "wall_range", "cutoff"))
+        force.require_positive(self, ("strength", "relative_velocity_weight", "n_speed", "n_angle"), or_zero=True)
+        force.require_positive(self, ("wall_strength",), or_zero=True)
         if not abs(self.side_bias) <= 1.0:
             raise ValueError(f"MoussaidParameters.side_bias has to be in [-1, 1] rad/m, not {self.side_bias!r}")
-        if max(self.strength, self.wall_strength) > STRENGTH_LIMIT:
-            raise ValueError(f"strength and wall_strength have to be at most {STRENGTH_LIMIT} m/s²")
+        if max(self.strength, self.wall_strength) > force.STRENGTH_LIMIT:
+            raise ValueError(f"strength and wall_strength have to be at most {force.STRENGTH_LIMIT} m/s²")
 
-    def as_array(self) -> NDArray[np.float32]:
+    def as_array(self) -> FloatArray:
         """The parameters in the order that the kernel reads them."""
         pair = (
             self.strength,
@@ -116,126 +90,105 @@ class MoussaidParameters:
 
 
 @inlined
-def _faded(exponent):
+def _faded(exponent: float) -> float:
     """``exp`` of a number <= 0; what is too small to matter in the sum is kept from becoming subnormal."""
-    return exp32_bounded(exponent if exponent > LOWEST_EXPONENT else LOWEST_EXPONENT)
+    return exp32_bounded(exponent if exponent > force.LOWEST_EXPONENT else force.LOWEST_EXPONENT)
 
 
 @inlined
-def _fill_forces(agents, i, tile, count, params):
+def _fill_forces(agents: FloatArray, i: int, tile: FloatArray, count: int, params: FloatArray) -> None:
     """Force of every candidate in ``tile`` on person ``i``: elementwise loops, run in vector registers.
 
     Three loops, because the processor overlaps the iterations of a short chain of operations better than
     those of a long one. They work with D' = d D, whose length is L, so that one division gives both 1/d and
     1/L. The person's own entry gives no force because its D' is (0, 0).
     """
-    x, y, vx, vy = agents[PX, i], agents[PY, i], agents[VX, i], agents[VY, i]
+    x, y, vx, vy = agents[at.PX, i], agents[at.PY, i], agents[at.VX, i], agents[at.VY, i]
     strength, gamma, weight, bias = params[STRENGTH], params[GAMMA], params[LAMBDA], params[SIDE_BIAS]
     fade_speed, fade_angle = params[N_SPEED] * params[N_SPEED], params[N_ANGLE] * params[N_ANGLE]
     per_gamma = _ONE / gamma
     reach = params[CUTOFF] * params[CUTOFF]
-    for k in range(np.uint64(count)):
-        dx, dy = tile[ROW_X + k] - x, tile[ROW_Y + k] - y
+    for k in range(uint64(count)):
+        dx, dy = tile[force.ROW_X + k] - x, tile[force.ROW_Y + k] - y
         square = dx * dx + dy * dy
-        distance = np.sqrt(square if square > TINY else TINY)
+        distance = np.sqrt(square if square > force.TINY else force.TINY)
         scale = weight * distance
-        big_x, big_y = scale * (vx - tile[ROW_VX + k]) + dx, scale * (vy - tile[ROW_VY + k]) + dy
+        big_x, big_y = scale * (vx - tile[force.ROW_VX + k]) + dx, scale * (vy - tile[force.ROW_VY + k]) + dy
         square_big = big_x * big_x + big_y * big_y
-        length = np.sqrt(square_big if square_big > TINY else TINY)
+        length = np.sqrt(square_big if square_big > force.TINY else force.TINY)
         inverse = _ONE / (distance * length)
         inverse_length = inverse * distance
-        tile[WORK_A + k] = big_x * inverse_length
-        tile[WORK_B + k] = big_y * inverse_length
-        tile[WORK_C + k] = gamma * (length * (inverse * length))
+        tile[force.WORK_A + k] = big_x * inverse_length
+        tile[force.WORK_B + k] = big_y * inverse_length
+        tile[force.WORK_C + k] = gamma * (length * (inverse * length))
         decay = -(distance * distance) * (inverse_length * per_gamma)
-        tile[WORK_D + k] = decay if square <= reach else _NEVER
-        tile[ROW_FX + k] = big_x * dy - big_y * dx
-        tile[ROW_FY + k] = big_x * dx + big_y * dy
-    for k in range(np.uint64(count)):
-        tile[ROW_FX + k] = atan2_32(tile[ROW_FX + k], tile[ROW_FY + k]) + tile[WORK_C + k] * bias
-    for k in range(np.uint64(count)):
-        tx, ty, b = tile[WORK_A + k], tile[WORK_B + k], tile[WORK_C + k]
-        decay, theta = tile[WORK_D + k], tile[ROW_FX + k]
+        tile[force.WORK_D + k] = decay if square <= reach else _NEVER
+        tile[force.ROW_FX + k] = big_x * dy - big_y * dx
+        tile[force.ROW_FY + k] = big_x * dx + big_y * dy
+    for k in range(uint64(count)):
+        angle = atan2_32(tile[force.ROW_FX + k], tile[force.ROW_FY + k])
+        tile[force.ROW_FX + k] = angle + tile[force.WORK_C + k] * bias
+    for k in range(uint64(count)):
+        tx, ty, b = tile[force.WORK_A + k], tile[force.WORK_B + k], tile[force.WORK_C + k]
+        decay, theta = tile[force.WORK_D + k], tile[force.ROW_FX + k]
         fade = (b * theta) * (b * theta)
         along = _faded(decay - fade_speed * fade)
         across = _faded(decay - fade_angle * fade)
         across = -across if theta < _ZERO else across
         across = _ZERO if theta == _ZERO else across
-        tile[ROW_FX + k] = strength * (across * ty - along * tx)
-        tile[ROW_FY + k] = -strength * (across * tx + along * ty)
+        tile[force.ROW_FX + k] = strength * (across * ty - along * tx)
+        tile[force.ROW_FY + k] = -strength * (across * tx + along * ty)
 
 
 @kernel
-def push_apart(agents, strength, distance_range, deepest, relaxation_time):
+def push_apart(
+    agents: FloatArray, strength: float, distance_range: float, deepest: float, relaxation_time: float
+) -> None:
     """Add the near force of everybody else on person 0, strength · exp(-gap / range) from surface to surface, to the
     wish, of which the model makes (wish - v) / τ. Deeper than ``deepest`` the force grows no more. All float32."""
     push_x, push_y = _ZERO, _ZERO
     for j in range(1, agents.shape[1]):
-        dx, dy = agents[PX, 0] - agents[PX, j], agents[PY, 0] - agents[PY, j]
+        dx, dy = agents[at.PX, 0] - agents[at.PX, j], agents[at.PY, 0] - agents[at.PY, j]
         distance = max(np.sqrt(dx * dx + dy * dy), _NEAREST)
-        gap = max(distance - agents[RADIUS, 0] - agents[RADIUS, j], -deepest)
+        gap = max(distance - agents[at.RADIUS, 0] - agents[at.RADIUS, j], -deepest)
         force = strength * exp32(-gap / distance_range) / distance
         push_x += dx * force
         push_y += dy * force
-    agents[WISH_X, 0] += relaxation_time * push_x
-    agents[WISH_Y, 0] += relaxation_time * push_y
-
-
-@kernel
-def moussaid_world_range(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-    params, dt, scratch, first, last,
-):  # fmt: skip
-    """``moussaid_world`` for people ``first`` … ``last - 1`` only; each thread needs its own ``scratch``."""
-    dt = np.float32(dt)
-    lists, tiles = split_scratch(scratch, agents.shape[1])
-    order, _, group_head, group_next, cell_first = lists
-    walls = (wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape)
-    law = (params[WALL_STRENGTH], params[WALL_PER_RANGE], _ZERO, _ZERO, _ZERO)
-    cells = choose_cells(agents, flags, people, params[CUTOFF], CELLS_PER_REACH)
-    sort_into_cells(agents, flags, people, cells, lists)
-    link_groups(flags, people, group_head, group_next)
-    for cell in range(cells[3] * cells[4]):
-        count_people, count, padded = 0, 0, 0
-        for k in range(cell_first[cell], cell_first[cell + 1]):
-            i = order[k]
-            if i < first or i >= last or flags[MODEL, i] != MODEL_MOUSSAID:
-                continue
-            if count == 0:
-                count_people, count, padded = gather_candidates(agents, flags, people, cells, cell, lists, tiles)
-            steps_x, steps_y = np.int64(0), np.int64(0)
-            for start in range(0, padded, TILE):
-                tile = tiles[start // TILE * TILE_SIZE :]
-                held = min(padded - start, TILE)
-                _fill_forces(agents, i, tile, held, params)
-                if flags[SEES_ROBOT, i] == 0:
-                    forget_robots(tile, start, count_people, count)
-                steps_x += order_free_steps(tile, ROW_FX, held)
-                steps_y += order_free_steps(tile, ROW_FY, held)
-            ax = from_steps(steps_x) + (agents[WISH_X, i] - agents[VX, i]) * params[PER_TAU]
-            ay = from_steps(steps_y) + (agents[WISH_Y, i] - agents[VY, i]) * params[PER_TAU]
-            if wall_points.shape[0] > 0:
-                wall_x, wall_y = wall_acceleration(agents, i, walls, law)
-                ax, ay = ax + wall_x, ay + wall_y
-            if flags[GROUP, i] >= 0:
-                group_x, group_y = group_acceleration(
-                    agents, flags, people, group_head, group_next, i, params, GROUP_OFFSET
-                )
-                ax, ay = ax + group_x, ay + group_y
-            write_velocity(agents, i, ax, ay, dt)
+    agents[at.WISH_X, 0] += relaxation_time * push_x
+    agents[at.WISH_Y, 0] += relaxation_time * push_y
 
 
 @kernel
 def moussaid_world(
-    agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-    params, dt, scratch,
-):  # fmt: skip
-    """Write NEW_VX, NEW_VY of every active person whose MODEL is MODEL_MOUSSAID, in one world.
-
-    Arguments as for ``helbing_world``; ``params`` from ``MoussaidParameters.as_array``; ``scratch`` from
-    ``make_social_force_scratch``.
-    """
-    moussaid_world_range(
-        agents, flags, people, wall_points, wall_dirs, wall_next, cell_start, cell_items, grid, grid_shape,
-        params, dt, scratch, 0, people,
-    )  # fmt: skip
+    agents: FloatArray, flags: IntArray, people: int, walls: Walls, params: FloatArray, dt: float, scratch: FloatArray,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """As ``helbing_world`` for MODEL_MOUSSAID; ``params`` from ``MoussaidParameters.as_array``."""
+    dt = float32(dt)
+    lists, tiles = force.split_scratch(scratch, agents.shape[1])
+    order, cell_first = lists[0], lists[4]
+    law = (params[WALL_STRENGTH], params[WALL_PER_RANGE], _ZERO, _ZERO, _ZERO)
+    cells = force.choose_cells(agents, flags, people, params[CUTOFF], CELLS_PER_REACH)
+    force.sort_into_cells(agents, flags, people, cells, lists)
+    force.link_groups(flags, people, lists[2], lists[3])
+    for cell in range(cells[3] * cells[4]):
+        count_people, count, padded = 0, 0, 0
+        for k in range(cell_first[cell], cell_first[cell + 1]):
+            i = order[k]
+            if i < first or i >= last or flags[at.MODEL, i] != at.MODEL_MOUSSAID:
+                continue
+            if count == 0:
+                count_people, count, padded = force.gather_candidates(agents, flags, people, cells, cell, lists, tiles)
+            steps_x, steps_y = int64(0), int64(0)
+            for start in range(0, padded, force.TILE):
+                tile = tiles[start // force.TILE * force.TILE_SIZE :]
+                held = min(padded - start, force.TILE)
+                _fill_forces(agents, i, tile, held, params)
+                if flags[at.SEES_ROBOT, i] == 0:
+                    force.forget_robots(tile, start, count_people, count)
+                steps_x += order_free_steps(tile, force.ROW_FX, held)
+                steps_y += order_free_steps(tile, force.ROW_FY, held)
+            force_x, force_y = from_steps(steps_x), from_steps(steps_y)
+            force.write_velocity(
+                agents, flags, people, i, force_x, force_y, params[PER_TAU], walls, law, lists, params, GROUP_OFFSET, dt
+            )

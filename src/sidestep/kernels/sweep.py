@@ -13,9 +13,8 @@ they do not meet. Float64 throughout; float32 arguments are widened.
 * :func:`move_with_walls` stops a disc ``SKIN`` before a wall and lets it slide along with the rest of its
   motion.
 
-``walls`` is the tuple ``(points, dirs, next, prev, convex, cell_start, cell_items, grid, grid_shape)`` of
-:mod:`sidestep.kernels.layout`. Outside the grid the nearest cell serves, which is right as long as the grid
-covers all walls: going to that cell brings a body closer to every wall.
+Outside the walls' grid the nearest cell serves, which is right as long as the grid covers all walls: going to
+that cell brings a body closer to every wall.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numpy as np
 
 from sidestep.kernels.approx import sincos64
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.kernels.layout import WALL_REACH
+from sidestep.kernels.layout import WALL_REACH, FloatArray, Walls, float64
 
 NO_CONTACT = 2.0
 TOLERANCE = 1e-4  # m: a polygon this near touches
@@ -39,7 +38,7 @@ SHORTEST_PIECE = 0.25  # m: into no smaller pieces is a motion cut
 
 
 @inlined
-def _nearest_point(px, py, ax, ay, bx, by):
+def _nearest_point(px: float, py: float, ax: float, ay: float, bx: float, by: float) -> tuple[float, float, float]:
     """Parameter in [0, 1] and coordinates of the point of segment ab nearest to p."""
     ex, ey = bx - ax, by - ay
     along, length2 = (px - ax) * ex + (py - ay) * ey, ex * ex + ey * ey
@@ -52,14 +51,14 @@ def _nearest_point(px, py, ax, ay, bx, by):
 
 
 @inlined
-def _distance2(px, py, ax, ay, bx, by):
+def _distance2(px: float, py: float, ax: float, ay: float, bx: float, by: float) -> float:
     """Squared distance of point p from segment ab."""
     _, cx, cy = _nearest_point(px, py, ax, ay, bx, by)
     return (px - cx) * (px - cx) + (py - cy) * (py - cy)
 
 
 @inlined
-def _is_beyond(px, py, far, ax, ay, bx, by):
+def _is_beyond(px: float, py: float, far: float, ax: float, ay: float, bx: float, by: float) -> bool:
     """Whether segment ab is outside the square of half side ``far`` around p, and so out of reach."""
     right, left = min(ax, bx) > px + far, max(ax, bx) < px - far
     above, below = min(ay, by) > py + far, max(ay, by) < py - far
@@ -67,7 +66,7 @@ def _is_beyond(px, py, far, ax, ay, bx, by):
 
 
 @inlined
-def _cross_each_other(px, py, qx, qy, ax, ay, bx, by):
+def _cross_each_other(px: float, py: float, qx: float, qy: float, ax: float, ay: float, bx: float, by: float) -> bool:
     """Whether segments pq and ab cross properly, each with its ends strictly on both sides of the other."""
     ux, uy, ex, ey = qx - px, qy - py, bx - ax, by - ay
     a_side, b_side = ux * (ay - py) - uy * (ax - px), ux * (by - py) - uy * (bx - px)
@@ -76,7 +75,7 @@ def _cross_each_other(px, py, qx, qy, ax, ay, bx, by):
 
 
 @inlined
-def _sweep_point(dx, dy, ux, uy, reach, graze):
+def _sweep_point(dx: float, dy: float, ux: float, uy: float, reach: float, graze: float) -> tuple[float, float]:
     """When the point d, moving by u, enters the disc of radius ``reach`` at the origin, and its least
     distance to it.
 
@@ -98,20 +97,25 @@ def _sweep_point(dx, dy, ux, uy, reach, graze):
 
 
 @kernel
-def sweep_circles(px, py, vx, vy, r, qx, qy, wx, wy, s, dt):
+def sweep_circles(
+    px: float, py: float, vx: float, vy: float, r: float, qx: float, qy: float, wx: float, wy: float, s: float,
+    dt: float,
+) -> tuple[float, float]:  # fmt: skip
     """First contact, as a fraction of ``dt``, and least surface distance (m) over the step of two moving
     discs.
 
     Disc p has radius r and velocity v, disc q radius s and velocity w. The distance is negative where they
     overlap.
     """
-    dx, dy = np.float64(qx) - np.float64(px), np.float64(qy) - np.float64(py)
-    ux, uy = (np.float64(wx) - np.float64(vx)) * dt, (np.float64(wy) - np.float64(vy)) * dt
-    return _sweep_point(dx, dy, ux, uy, np.float64(r) + np.float64(s), 0.0)
+    dx, dy = float64(qx) - float64(px), float64(qy) - float64(py)
+    ux, uy = (float64(wx) - float64(vx)) * dt, (float64(wy) - float64(vy)) * dt
+    return _sweep_point(dx, dy, ux, uy, float64(r) + float64(s), 0.0)
 
 
 @inlined
-def _sweep_capsule(px, py, ux, uy, reach, ax, ay, bx, by, graze):
+def _sweep_capsule(
+    px: float, py: float, ux: float, uy: float, reach: float, ax: float, ay: float, bx: float, by: float, graze: float
+) -> float:
     """When the point p, moving by u, comes within ``reach`` of segment ab: long sides, then round ends."""
     if _distance2(px, py, ax, ay, bx, by) <= reach * reach:
         return 0.0
@@ -133,28 +137,8 @@ def _sweep_capsule(px, py, ux, uy, reach, ax, ay, bx, by, graze):
     return min(first, second)
 
 
-@kernel
-def sweep_circle_segment(px, py, vx, vy, r, ax, ay, bx, by, dt):
-    """First contact, as a fraction of ``dt``, of a moving disc with the still segment ab, and the least
-    clearance (m).
-
-    The clearance is that of the centre's path to the segment less the radius: ``-r`` where the centre passes
-    through.
-    """
-    px, py, r = np.float64(px), np.float64(py), np.float64(r)
-    ax, ay, bx, by = np.float64(ax), np.float64(ay), np.float64(bx), np.float64(by)
-    ux, uy = np.float64(vx) * dt, np.float64(vy) * dt
-    fraction = _sweep_capsule(px, py, ux, uy, r, ax, ay, bx, by, 0.0)
-    qx, qy = px + ux, py + uy
-    if _cross_each_other(px, py, qx, qy, ax, ay, bx, by):
-        return fraction, -r
-    ends = min(_distance2(px, py, ax, ay, bx, by), _distance2(qx, qy, ax, ay, bx, by))
-    corners = min(_distance2(ax, ay, px, py, qx, qy), _distance2(bx, by, px, py, qx, qy))
-    return fraction, sqrt(min(ends, corners)) - r
-
-
 @inlined
-def _corner_radius(corners):
+def _corner_radius(corners: FloatArray) -> float:
     """Distance of the farthest corner from the origin of the body's frame."""
     largest = 0.0
     for i in range(corners.shape[0]):
@@ -163,7 +147,7 @@ def _corner_radius(corners):
 
 
 @kernel
-def polygon_to_point(corners, px, py):
+def polygon_to_point(corners: FloatArray, px: float, py: float) -> tuple[float, float, float]:
     """Distance (m) from a convex polygon to p, 0 inside, and the polygon's point nearest to p; body frame."""
     best, best_x, best_y = np.inf, px, py
     left, right = False, False
@@ -183,7 +167,9 @@ def polygon_to_point(corners, px, py):
 
 
 @kernel
-def polygon_to_segment(corners, ax, ay, bx, by):
+def polygon_to_segment(
+    corners: FloatArray, ax: float, ay: float, bx: float, by: float
+) -> tuple[float, float, float, float, float]:
     """Distance (m) from a convex polygon to segment ab, 0 where they overlap, and the nearest points of the
     two.
 
@@ -207,12 +193,15 @@ def polygon_to_segment(corners, ax, ay, bx, by):
 
 
 @inlined
-def _to_body(px, py, sine, cosine):
+def _to_body(px: float, py: float, sine: float, cosine: float) -> tuple[float, float]:
     return cosine * px + sine * py, cosine * py - sine * px
 
 
 @kernel
-def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius):
+def _sweep_polygon(
+    x: float, y: float, heading: float, ux: float, uy: float, turn: float, corners: FloatArray, ax: float, ay: float,
+    bx: float, by: float, radius: float,
+) -> float:  # fmt: skip
     """Conservative advancement of a polygon moving by u and ``turn`` to segment ab widened by ``radius``.
 
     It aims at half the tolerance, so that a body stopped at its contact is free to leave: within
@@ -242,27 +231,25 @@ def _sweep_polygon(x, y, heading, ux, uy, turn, corners, ax, ay, bx, by, radius)
 
 
 @kernel
-def sweep_polygon_circle(x, y, heading, vx, vy, omega, corners, qx, qy, wx, wy, s, dt):
+def sweep_polygon_circle(
+    x: float, y: float, heading: float, vx: float, vy: float, omega: float, corners: FloatArray, qx: float, qy: float,
+    wx: float, wy: float, s: float, dt: float,
+) -> float:  # fmt: skip
     """First contact, as a fraction of ``dt``, of a convex polygon with a disc of radius s at q with velocity
     w.
 
     ``corners (V, 2)`` float64 in the body's frame, 3 to 8 of them, in either sense. The origin of that frame
     starts at ``(x, y)`` and moves evenly with velocity v while the body turns evenly with ``omega`` (rad/s).
     """
-    ux, uy = (np.float64(vx) - np.float64(wx)) * dt, (np.float64(vy) - np.float64(wy)) * dt
-    qx, qy = np.float64(qx), np.float64(qy)
-    return _sweep_polygon(x, y, heading, ux, uy, omega * dt, corners, qx, qy, qx, qy, np.float64(s))
+    ux, uy = (float64(vx) - float64(wx)) * dt, (float64(vy) - float64(wy)) * dt
+    qx, qy = float64(qx), float64(qy)
+    return _sweep_polygon(x, y, heading, ux, uy, omega * dt, corners, qx, qy, qx, qy, float64(s))
 
 
 @kernel
-def sweep_polygon_segment(x, y, heading, vx, vy, omega, corners, ax, ay, bx, by, dt):
-    """As :func:`sweep_polygon_circle` against the still segment ab; one inside the polygon is in contact."""
-    ax, ay, bx, by = np.float64(ax), np.float64(ay), np.float64(bx), np.float64(by)
-    return _sweep_polygon(x, y, heading, vx * dt, vy * dt, omega * dt, corners, ax, ay, bx, by, 0.0)
-
-
-@kernel
-def polygon_to_polygon(corners, others, px, py, sine, cosine):
+def polygon_to_polygon(
+    corners: FloatArray, others: FloatArray, px: float, py: float, sine: float, cosine: float
+) -> tuple[float, float, float, float, float]:
     """Distance (m) between two convex polygons, 0 where they overlap, and the nearest points of the two.
 
     ``others`` is in the frame of a body at p, turned by the angle of ``sine`` and ``cosine``; results are in the frame
@@ -286,7 +273,10 @@ def polygon_to_polygon(corners, others, px, py, sine, cosine):
 
 
 @kernel
-def sweep_polygons(x, y, heading, vx, vy, omega, corners, qx, qy, other_heading, wx, wy, other_omega, others, dt):
+def sweep_polygons(
+    x: float, y: float, heading: float, vx: float, vy: float, omega: float, corners: FloatArray, qx: float, qy: float,
+    other_heading: float, wx: float, wy: float, other_omega: float, others: FloatArray, dt: float,
+) -> float:  # fmt: skip
     """First contact, as a fraction of ``dt``, of two convex polygons that move and turn evenly: the body at (x, y) as
     in :func:`sweep_polygon_circle`, the other one at q with velocity w. Conservative advancement as of
     ``_sweep_polygon``, in which both may turn."""
@@ -315,23 +305,27 @@ def sweep_polygons(x, y, heading, vx, vy, omega, corners, qx, qy, other_heading,
 
 
 @inlined
-def wall_cell(x, y, grid, grid_shape):
+def wall_cell(x: float, y: float, walls: Walls) -> int:
     """Number of the grid cell that serves position (x, y)."""
+    grid, grid_shape = walls.grid, walls.grid_shape
     column, row = (x - grid[0]) / grid[2], (y - grid[1]) / grid[2]
     i = int(min(column, grid_shape[0] - 1.0)) if column > 0.0 else 0
     j = int(min(row, grid_shape[1] - 1.0)) if row > 0.0 else 0
-    return j * grid_shape[0] + i
+    cell: int = j * grid_shape[0] + i
+    return cell
 
 
 @kernel
-def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
+def sweep_polygon_walls(
+    x: float, y: float, heading: float, dx: float, dy: float, turn: float, corners: FloatArray, walls: Walls
+) -> float:
     """First contact, as a fraction, of a convex polygon that moves by (dx, dy) and turns by ``turn`` (rad)
     with any wall.
 
     Long motions are cut so that the list of the cell where a piece starts holds every wall in reach; a body
     too large for the lists is swept against all walls.
     """
-    points, following, cell_start, cell_items = walls[0], walls[2], walls[5], walls[6]
+    points, following = walls.points, walls.next
     reach = _corner_radius(corners) + TOLERANCE
     length = sqrt(dx * dx + dy * dy)
     listed = reach <= WALL_REACH - 2.0 * SHORTEST_PIECE
@@ -341,13 +335,13 @@ def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
         ox, oy = x + piece * ux, y + piece * uy
         first, stop = 0, points.shape[0]
         if listed:
-            cell = wall_cell(ox, oy, walls[7], walls[8])
-            first, stop = cell_start[cell], cell_start[cell + 1]
+            cell = wall_cell(ox, oy, walls)
+            first, stop = walls.cell_start[cell], walls.cell_start[cell + 1]
         best = NO_CONTACT
         for item in range(first, stop):
-            edge = cell_items[item] if listed else item
-            ax, ay = np.float64(points[edge, 0]), np.float64(points[edge, 1])
-            bx, by = np.float64(points[following[edge], 0]), np.float64(points[following[edge], 1])
+            edge = walls.cell_items[item] if listed else item
+            ax, ay = float64(points[edge, 0]), float64(points[edge, 1])
+            bx, by = float64(points[following[edge], 0]), float64(points[following[edge], 1])
             if not _is_beyond(ox, oy, reach + length / pieces, ax, ay, bx, by):
                 t = _sweep_polygon(ox, oy, heading + piece * part, ux, uy, part, corners, ax, ay, bx, by, 0.0)
                 best = min(best, t)
@@ -357,7 +351,7 @@ def sweep_polygon_walls(x, y, heading, dx, dy, turn, corners, walls):
 
 
 @inlined
-def _wall_normal(px, py, ax, ay, bx, by):
+def _wall_normal(px: float, py: float, ax: float, ay: float, bx: float, by: float) -> tuple[float, float, float]:
     """Distance from wall ab to p, and the unit vector from it to p; on the wall, to its open right."""
     s, cx, cy = _nearest_point(px, py, ax, ay, bx, by)
     ox, oy = px - cx, py - cy
@@ -371,8 +365,10 @@ def _wall_normal(px, py, ax, ay, bx, by):
 
 
 @kernel
-def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
-    """Fraction of the motion u at which a wall stops it, and that wall; ``(NO_CONTACT, -1)`` if none does.
+def _first_wall(
+    px: float, py: float, ux: float, uy: float, reach: float, walls: Walls, cell: int
+) -> tuple[float, float, float, float, float]:
+    """Fraction of the motion u at which a wall of ``cell`` stops it, NO_CONTACT if none does, and that wall's ends.
 
     From a wall nearer than ``reach`` the distance grows along a straight path that starts away from it,
     because the distance to a segment is convex: such a wall stops only a motion into it.
@@ -380,10 +376,11 @@ def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
     best, best_ax, best_ay, best_bx, best_by = NO_CONTACT, 0.0, 0.0, 0.0, 0.0
     length = sqrt(ux * ux + uy * uy)
     far = reach + length
-    for item in range(start, stop):
-        edge = edges[item]
-        ax, ay = np.float64(points[edge, 0]), np.float64(points[edge, 1])
-        bx, by = np.float64(points[following[edge], 0]), np.float64(points[following[edge], 1])
+    points, following = walls.points, walls.next
+    for item in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        edge = walls.cell_items[item]
+        ax, ay = float64(points[edge, 0]), float64(points[edge, 1])
+        bx, by = float64(points[following[edge], 0]), float64(points[following[edge], 1])
         if _is_beyond(px, py, far, ax, ay, bx, by) or (ax == bx and ay == by):
             continue
         if _distance2(px, py, ax, ay, bx, by) > reach * reach:
@@ -399,7 +396,9 @@ def _first_wall(px, py, ux, uy, reach, points, following, edges, start, stop):
 
 
 @kernel
-def _deflect(x, y, ux, uy, reach, t, ax, ay, bx, by):
+def _deflect(
+    x: float, y: float, ux: float, uy: float, reach: float, t: float, ax: float, ay: float, bx: float, by: float
+) -> tuple[float, float, float, float]:
     """Position where wall ab stops the motion u at fraction t, and the rest of the motion along the wall."""
     x, y, ux, uy = x + t * ux, y + t * uy, (1.0 - t) * ux, (1.0 - t) * uy
     distance, nx, ny = _wall_normal(x, y, ax, ay, bx, by)
@@ -409,11 +408,11 @@ def _deflect(x, y, ux, uy, reach, t, ax, ay, bx, by):
 
 
 @kernel
-def _slide(x, y, ux, uy, r, points, following, edges, start, stop):
-    """Move by u, stopping at and sliding along ``edges``; the position, and the fraction at first contact."""
+def _slide(x: float, y: float, ux: float, uy: float, r: float, walls: Walls, cell: int) -> tuple[float, float, float]:
+    """Move by u, stopping at and sliding along the walls of ``cell``; position and fraction at first contact."""
     first = NO_CONTACT
     for attempt in range(MAX_SLIDES + 1):
-        t, ax, ay, bx, by = _first_wall(x, y, ux, uy, r + SKIN, points, following, edges, start, stop)
+        t, ax, ay, bx, by = _first_wall(x, y, ux, uy, r + SKIN, walls, cell)
         if t > 1.0:
             return x + ux, y + uy, first
         if attempt == 0:
@@ -423,24 +422,27 @@ def _slide(x, y, ux, uy, r, points, following, edges, start, stop):
 
 
 @kernel
-def clear_of_walls(x, y, dx, dy, r, walls):
+def clear_of_walls(x: float, y: float, dx: float, dy: float, r: float, walls: Walls) -> bool:
     """Whether no wall is near enough for :func:`move_with_walls` to change this motion; false when in doubt.
 
     For loops over many bodies: in the open it costs a tenth of the move, because numba counts no references
     in a function that hands no array on. There has to be at least one cell.
     """
-    points, _, following, _, _, cell_start, cell_items, grid, grid_shape = walls
+    points = walls.points
     far = abs(dx) + abs(dy) + r + SKIN
-    cell = wall_cell(x, y, grid, grid_shape)
+    cell = wall_cell(x, y, walls)
     clear = far < WALL_REACH
-    for item in range(cell_start[cell], cell_start[cell + 1]):
-        edge, end = cell_items[item], following[cell_items[item]]
+    for item in range(walls.cell_start[cell], walls.cell_start[cell + 1]):
+        edge = walls.cell_items[item]
+        end = walls.next[edge]
         clear &= _is_beyond(x, y, far, points[edge, 0], points[edge, 1], points[end, 0], points[end, 1])
     return clear
 
 
 @kernel
-def move_with_walls(x, y, dx, dy, r, walls):
+def move_with_walls(
+    x: float, y: float, dx: float, dy: float, r: float, walls: Walls
+) -> tuple[float, float, bool, float]:
     """Move a disc of radius r by (dx, dy); returns ``(x, y, touched, fraction of the motion at first
     contact)``.
 
@@ -449,26 +451,13 @@ def move_with_walls(x, y, dx, dy, r, walls):
     go no deeper. Long motions are cut so that the list of the cell where a piece starts holds every wall in
     reach, for radii up to 3.5 m.
     """
-    x, y, dx, dy, r = np.float64(x), np.float64(y), np.float64(dx), np.float64(dy), np.float64(r)
-    points, following, cell_start, cell_items = walls[0], walls[2], walls[5], walls[6]
+    x, y, dx, dy, r = float64(x), float64(y), float64(dx), float64(dy), float64(r)
     length = sqrt(dx * dx + dy * dy)
-    if points.shape[0] == 0 or not length < np.inf:
+    if walls.points.shape[0] == 0 or not length < np.inf:
         return x + dx, y + dy, False, NO_CONTACT
     pieces = int(length / max(0.5 * WALL_REACH - r, SHORTEST_PIECE)) + 1
     first = NO_CONTACT
     for piece in range(pieces):
-        cell = wall_cell(x, y, walls[7], walls[8])
-        x, y, t = _slide(
-            x,
-            y,
-            dx / pieces,
-            dy / pieces,
-            r,
-            points,
-            following,
-            cell_items,
-            cell_start[cell],
-            cell_start[cell + 1],
-        )
+        x, y, t = _slide(x, y, dx / pieces, dy / pieces, r, walls, wall_cell(x, y, walls))
         first = (piece + t) / pieces if t <= 1.0 and first > 1.0 else first
     return x, y, first <= 1.0, first

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sidestep.kernels.approx import cos64, sincos64
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.kernels.layout import FloatArray, IntArray, float64
+from sidestep.kernels.rays import Discs
 
 ROUNDING = 1e-12  # of a cosine: a person exactly at the edge of the field of view is in it
 
 
 @inlined
-def _meets_wall(tx, ty, ax, ay, bx, by):
+def _meets_wall(tx: float, ty: float, ax: float, ay: float, bx: float, by: float) -> bool:
     """Whether the line from the origin to t meets segment ab, touching included.
 
     Segments meet when the ends of each are not strictly on one side of the other; in one line, when their
@@ -39,7 +39,7 @@ def _meets_wall(tx, ty, ax, ay, bx, by):
 
 
 @inlined
-def _passes_through(tx, ty, cx, cy, r):
+def _passes_through(tx: float, ty: float, cx: float, cy: float, r: float) -> bool:
     """Whether the line from the origin to t passes through the inside of the disc of radius r at c."""
     length2 = tx * tx + ty * ty
     along = cx * tx + cy * ty
@@ -49,17 +49,19 @@ def _passes_through(tx, ty, cx, cy, r):
 
 
 @kernel
-def _is_free(x, y, tx, ty, target, distance2, segments, people):
+def _is_free(
+    x: float, y: float, tx: float, ty: float, target: int, distance2: float, segments: FloatArray, people: Discs,
+    own: int,
+) -> bool:  # fmt: skip
     """Whether the line from (x, y) by (tx, ty) is free of walls and of bodies nearer than ``target``."""
     for k in range(segments.shape[0]):
         ax, ay, bx, by = segments[k, 0] - x, segments[k, 1] - y, segments[k, 2] - x, segments[k, 3] - y
         if _meets_wall(tx, ty, ax, ay, bx, by):
             return False
-    people_x, people_y, people_r, active, own = people
-    for j in range(people_x.shape[0]):
-        if active[j] != 1 or j in (own, target):
+    for j in range(people.x.shape[0]):
+        if people.active[j] != 1 or j in (own, target):
             continue
-        cx, cy, r = people_x[j] - x, people_y[j] - y, np.float64(people_r[j])
+        cx, cy, r = people.x[j] - x, people.y[j] - y, float64(people.radius[j])
         d2 = cx * cx + cy * cy
         if r * r < d2 < distance2 and _passes_through(tx, ty, cx, cy, r):
             return False
@@ -67,43 +69,43 @@ def _is_free(x, y, tx, ty, target, distance2, segments, people):
 
 
 @kernel
-def _is_seen(x, y, cx, cy, r, target, segments, people):
+def _is_seen(
+    x: float, y: float, cx: float, cy: float, r: float, target: int, segments: FloatArray, people: Discs, own: int
+) -> bool:
     """Whether a line to the centre or to the silhouette of the disc at c, relative to the sensor, is free."""
     d2 = cx * cx + cy * cy
-    if d2 <= r * r or _is_free(x, y, cx, cy, target, d2, segments, people):
+    if d2 <= r * r or _is_free(x, y, cx, cy, target, d2, segments, people, own):
         return True
     tangent2 = d2 - r * r  # touching points: c turned by ∓asin(r / |c|) and shortened to sqrt(|c|² - r²)
     forward, aside = tangent2 / d2, r * math.sqrt(tangent2) / d2
     for side in (-1.0, 1.0):
         tx, ty = forward * cx - side * aside * cy, forward * cy + side * aside * cx
-        if _is_free(x, y, tx, ty, target, d2, segments, people):
+        if _is_free(x, y, tx, ty, target, d2, segments, people, own):
             return True
     return False
 
 
 @kernel
 def visible_people(
-    x, y, heading, max_range, field_of_view, occlusion,
-    segments, people_x, people_y, people_r, active, own, out,
-):  # fmt: skip
+    x: float, y: float, heading: float, max_range: float, field_of_view: float, occlusion: bool, segments: FloatArray,
+    people: Discs, own: int, out: IntArray,
+) -> None:  # fmt: skip
     """Write 1 into ``out (N,)`` uint8 for each person that a sensor at (x, y, heading) sees, else 0.
 
     ``max_range`` in m; ``field_of_view`` in rad, the whole angle, 2π or more for all round. ``occlusion``
-    false: walls and bodies are transparent. ``segments (S, 4)`` are walls x0, y0, x1, y1. Only columns whose
-    ``active`` is 1 exist; column ``own`` (-1: none) is the body that carries the sensor, neither seen nor in
-    the way.
+    false: walls and bodies are transparent. ``segments (S, 4)`` are walls x0, y0, x1, y1. Number
+    ``own`` of the people (-1: none) is the body that carries the sensor, neither seen nor in the way.
     """
-    x, y = np.float64(x), np.float64(y)
-    sine, cosine = sincos64(np.float64(heading))
+    x, y = float64(x), float64(y)
+    sine, cosine = sincos64(float64(heading))
     edge = cos64(0.5 * field_of_view) - ROUNDING if field_of_view < 2.0 * math.pi else -2.0
-    people = (people_x, people_y, people_r, active, own)
-    for i in range(people_x.shape[0]):
+    for i in range(people.x.shape[0]):
         out[i] = 0
-        if active[i] != 1 or i == own:
+        if people.active[i] != 1 or i == own:
             continue
-        cx, cy, r = people_x[i] - x, people_y[i] - y, np.float64(people_r[i])
+        cx, cy, r = people.x[i] - x, people.y[i] - y, float64(people.radius[i])
         distance = math.sqrt(cx * cx + cy * cy)
         in_view = distance <= max_range and cosine * cx + sine * cy >= edge * distance
         if in_view or distance <= r:
-            if not occlusion or _is_seen(x, y, cx, cy, r, i, segments, people):
+            if not occlusion or _is_seen(x, y, cx, cy, r, i, segments, people, own):
                 out[i] = 1

@@ -20,7 +20,18 @@ from torch import Tensor, nn
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.learn.cadrl_worlds import GOES_ON, LATE, LEARNERS, PEOPLE, REACHED, STEP_S, TOUCHED, TrainingWorlds
-from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, GAMMA, LOG_GAMMA, OTHER, OWN, SLOTS, look_around
+from sidestep.policies.cadrl.lookahead import (
+    ARRIVED,
+    FEATURES,
+    GAMMA,
+    LOG_GAMMA,
+    OTHER,
+    OWN,
+    SLOTS,
+    Fan,
+    Look,
+    look_ahead_all,
+)
 from sidestep.policies.cadrl.network import INPUT_SCALE, SHAPES
 from sidestep.policies.cadrl.policy import candidates
 from sidestep.types.base import FloatArray, IntArray
@@ -138,10 +149,8 @@ class Chooser:
         states = np.empty((k, FEATURES, a), np.float32)
         gain, factor = np.empty((k, a), np.float32), np.empty((k, a), np.float32)
         s = self._settings
-        look_around(
-            which, arena.agents, arena.flags, PEOPLE, arena.goals, self.table, np.float32(s.horizon),
-            np.float32(s.norm), arena.work, now, states, gain, factor,
-        )  # fmt: skip
+        fan = Fan(self.table, np.float32(s.horizon), np.float32(s.norm))
+        look_ahead_all(arena.learners(which), fan, arena.around, now, Look(states, gain, factor))
         value = self.values(np.ascontiguousarray(states.transpose(0, 2, 1)))
         return now, (gain + factor * value).argmax(axis=1), self._velocities(arena, which)
 
@@ -273,11 +282,8 @@ class _Run:
         now = np.empty((len(which), FEATURES), np.float32)
         none = np.zeros((0, 3), np.float32)
         states, row = np.empty((len(which), FEATURES, 0), np.float32), np.empty((len(which), 0), np.float32)
-        a = self._arena
-        look_around(
-            which, a.agents, a.flags, PEOPLE, a.goals, none, np.float32(self._s.horizon), np.float32(self._s.norm),
-            a.work, now, states, row, row,
-        )  # fmt: skip
+        fan = Fan(none, np.float32(self._s.horizon), np.float32(self._s.norm))
+        look_ahead_all(self._arena.learners(which), fan, self._arena.around, now, Look(states, row, row))
         return now
 
     def _collect(self, explore: float) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.kernels.orca import no_walls, orca_world
-from sidestep.policies.cadrl.lookahead import OTHER_FLOATS, ROBOT_FLOATS, SLOTS, step_rewards
+from sidestep.kernels.orca import orca_world
+from sidestep.policies.cadrl.lookahead import OTHER_FLOATS, ROBOT_FLOATS, SLOTS, Around, Learners, step_rewards
 from sidestep.simulation.build import build_world
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Scenario
@@ -66,12 +66,16 @@ class TrainingWorlds:
         self._pause = np.zeros((size, PEOPLE), np.float32)
         columns = PEOPLE + LEARNERS
         others = np.zeros((columns, OTHER_FLOATS), np.float32)
-        self.work = (np.zeros(ROBOT_FLOATS, np.float32), others, np.zeros(SLOTS, np.int64))
+        self.around = Around(np.zeros(ROBOT_FLOATS, np.float32), others, np.zeros(SLOTS, np.int64))
         self._fill(np.arange(size))
 
     def active(self) -> IntArray:
         """(K, 2) world and number of every learner under way."""
         return np.argwhere(self.flags[:, layout.ACTIVE, PEOPLE:] == 1)
+
+    def learners(self, which: IntArray) -> Learners:
+        """The learners ``which (K, 2)`` as kernels take them."""
+        return Learners(which, self.agents, self.flags, PEOPLE, self.goals)
 
     def step(self, which: IntArray, velocity: FloatArray) -> tuple[FloatArray, IntArray]:
         """Carry out the velocities (K, 2) of the learners ``which``; their rewards and endings."""
@@ -81,10 +85,7 @@ class TrainingWorlds:
         self._walk()
         self.worlds.step()
         reward, ending = np.zeros(len(which), np.float32), np.zeros(len(which), np.int64)
-        step_rewards(
-            which, before, self.agents, self.flags, PEOPLE, self.goals, self._norm, np.float32(STEP_S), self.work,
-            reward, ending,
-        )  # fmt: skip
+        step_rewards(self.learners(which), before, self._norm, np.float32(STEP_S), self.around, reward, ending)
         b, r = which.T
         self.steps[b, r] += 1
         ending[(ending == GOES_ON) & (self.steps[b, r] >= self.most_steps[b, r])] = LATE
@@ -105,12 +106,10 @@ class TrainingWorlds:
         wx, wy = dx / distance * speed, dy / distance * speed
         own[:, layout.WISH_X], own[:, layout.WISH_Y] = wx + 0.01 * wy, wy - 0.01 * wx
         self.flags[:, layout.MODEL, PEOPLE:] = layout.MODEL_ORCA
-        walls = no_walls()
-        scratch = self.worlds.new_scratch()[1]
+        walls, scratch = layout.no_walls(), self.worlds.new_scratch().orca
+        parameters = self.worlds.batch.worlds.parameters.orca
         for b in np.unique(which[:, 0]):
-            orca_world(
-                self.agents[b], self.flags[b], PEOPLE + LEARNERS, *walls, self.worlds.parameters[0][b], scratch
-            )  # fmt: skip
+            orca_world(self.agents[b], self.flags[b], PEOPLE + LEARNERS, walls, parameters[b], scratch)
         self.flags[:, layout.MODEL, PEOPLE:] = layout.MODEL_NONE
         columns = PEOPLE + which[:, 1]
         x, y = (self.agents[which[:, 0], row, columns] for row in (layout.NEW_VX, layout.NEW_VY))

@@ -1,14 +1,13 @@
-"""The robot as one agent of a crowd model: the arrays with which the model computes the robot's next velocity, and the
+"""The robot as one agent of a crowd model: the arrays from which the model computes the robot's next velocity, and the
 guides (sampling planner or route) that give the point to head for.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from sidestep.errors import BadInput, did_you_mean
 from sidestep.exact import hypot
 from sidestep.kernels import layout
 from sidestep.policies.sampling.planner import Checkpoints, SamplingPlanner
@@ -16,14 +15,19 @@ from sidestep.types import CompiledScene, Observation, Pedestrians, RobotState, 
 from sidestep.types.base import FloatArray, IntArray
 
 PASSED_M = 0.7
-"""A point counts as passed within this distance."""
+"""Distance within which a point of the route counts as passed."""
 
 
 class RouteFollower:
-    """Hands out the points of a route one after the other; the last one stays."""
+    """Gives the points of a route one after the other; the last one stays.
 
-    def __init__(self, points: FloatArray) -> None:
+    A point is passed within ``near_m``, or when the robot is beyond it in the direction of the next one and within
+    ``beside_m``.
+    """
+
+    def __init__(self, points: FloatArray, near_m: float = PASSED_M, beside_m: float = 2 * PASSED_M) -> None:
         self._points = [(float(x), float(y)) for x, y in points]
+        self._near_m, self._beside_m = near_m, beside_m
         self._next = 0
 
     def restart(self) -> None:
@@ -37,31 +41,15 @@ class RouteFollower:
         return self._points[self._next]
 
     def _passed(self, x: float, y: float) -> bool:
-        """Near the point, or beyond it in the direction of the next one."""
         (px, py), (qx, qy) = self._points[self._next], self._points[self._next + 1]
-        if hypot(px - x, py - y) < PASSED_M:
-            return True
+        away = hypot(px - x, py - y)
         beyond = (x - px) * (qx - px) + (y - py) * (qy - py) > 0
-        return beyond and hypot(px - x, py - y) < 2 * PASSED_M
+        return bool(away < self._near_m or (beyond and away < self._beside_m))
 
 
-_NO_WALLS = (
-    np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32), np.zeros(0, np.int32), np.zeros(0, np.int32),
-    np.zeros(0, np.uint8), np.zeros(2, np.int32), np.zeros(0, np.int32), np.array([0, 0, 1, 0], np.float32),
-    np.ones(2, np.int32),
-)  # fmt: skip
-
-
-def walls_of(scene: CompiledScene | None) -> tuple[Any, ...]:
-    """The scene's walls as the kernels take them; none without a map. Copies: numba compiles anew for what is
-    read-only."""
-    if scene is None or not len(scene.wall_points):
-        return _NO_WALLS
-    arrays = (
-        scene.wall_points, scene.wall_dirs, scene.wall_next, scene.wall_prev, scene.wall_convex, scene.cell_start,
-        scene.cell_items, scene.grid, scene.grid_shape,
-    )  # fmt: skip
-    return tuple(array.copy() for array in arrays)
+def walls_of(scene: CompiledScene | None) -> layout.Walls:
+    """The scene's walls as the kernels take them; none without a map."""
+    return layout.no_walls() if scene is None or not len(scene.wall_points) else layout.copy_walls(scene)
 
 
 def empty_observation(task: Task) -> Observation:
@@ -72,11 +60,11 @@ def empty_observation(task: Task) -> Observation:
 
 
 WALL_GAP_M = 0.02
-"""What is kept between body and wall, m: the distance field is exact to about a millimetre at its samples only."""
+"""Distance kept between body and wall, m: the distance field is exact to about a millimetre at its samples only."""
 
 
 class Guide(Protocol):
-    """Knows the way round the walls."""
+    """Leads round the walls."""
 
     def target(self, x: float, y: float) -> tuple[float, float]:
         """The point to head for from (x, y), m."""
@@ -87,16 +75,10 @@ class Guide(Protocol):
         ...
 
 
-GUIDES = ("sampling", "route")
+GuideName = Literal["sampling", "route"]
 
 
-def check_guide(policy: str, guide: str) -> None:
-    """Raise if ``guide`` is none."""
-    if guide not in GUIDES:
-        raise BadInput(f"policy {policy!r}: unknown guide {guide!r}{did_you_mean(str(guide), GUIDES)}")
-
-
-def make_guide(name: str, task: Task) -> Guide:
+def make_guide(name: GuideName, task: Task) -> Guide:
     """``sampling``: checkpoints of the sampling planner; ``route``: the points of the task's route."""
     if name == "sampling":
         return Checkpoints(SamplingPlanner(task))
@@ -105,9 +87,9 @@ def make_guide(name: str, task: Task) -> Guide:
 
 
 class RobotAgent:
-    """Column 0 is the robot, moved by ``model``; the people seen follow in the other columns."""
+    """Column 0 is the robot, moved by ``model``; the observed people follow in the other columns."""
 
-    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float, guide: str = "route") -> None:
+    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float, guide: GuideName) -> None:
         self.walls = walls_of(task.map)
         self._task = task
         self._model = model
@@ -131,7 +113,7 @@ class RobotAgent:
         robot = observation.robot
         agents[: layout.RADIUS + 1, 0] = robot.x, robot.y, robot.vx, robot.vy, self._radius
         agents[[layout.PREF_SPEED, layout.MAX_SPEED], 0] = self._speed
-        agents[[layout.WISH_X, layout.WISH_Y], 0] = self._wish(robot.x, robot.y)
+        agents[[layout.WISH_X, layout.WISH_Y], 0] = self._preferred_velocity(robot.x, robot.y)
         agents[layout.SHARE, 0] = 1.0
         agents[[layout.PX, layout.PY], 1:] = people.position.T
         agents[[layout.VX, layout.VY], 1:] = people.velocity.T
@@ -146,7 +128,7 @@ class RobotAgent:
     def stopped_at_walls(self, robot: RobotState, vx: float, vy: float) -> tuple[float, float]:
         """(vx, vy) without its part into a wall that the body would reach within the next step.
 
-        Walls stop people in the simulation in the same way; a force alone stops nobody who is pushed hard enough.
+        Walls stop simulated people in the same way; a force alone does not stop a robot that is pushed hard enough.
         """
         scene = self._task.map
         if scene is None or not len(scene.wall_points):
@@ -168,7 +150,7 @@ class RobotAgent:
             return 0.0, 0.0
         return vx, vy
 
-    def _wish(self, x: float, y: float) -> tuple[float, float]:
+    def _preferred_velocity(self, x: float, y: float) -> tuple[float, float]:
         """Full speed toward the guide's point, slower only so as not to overshoot the goal in one step."""
         tx, ty = self._guide.target(x, y)
         dx, dy = tx - x, ty - y

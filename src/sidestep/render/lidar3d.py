@@ -135,6 +135,7 @@ class DepthScanner:
             pose = _pose(eye, mounted @ turned(face.azimuth, 0.0))
             images = renderer.render(pose, instances, want)  # type: ignore[arg-type]
             found, nearest = np.empty(len(face.u)), np.empty(len(face.u), np.int64)
+            assert images.depth is not None
             read_depth(images.depth, face.u, face.v, found, nearest)
             found *= face.stretch
             hit = found < settings.max_range

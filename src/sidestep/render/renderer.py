@@ -224,7 +224,8 @@ class Renderer(AnyRenderer):
             self._mirrored = self._target(width, height)
             rgb, depth = np.zeros(3 * size, np.uint8), np.zeros(size, np.float32)
             self._mirror_pictures: dict[str, NDArray[Any]] = {"rgb": rgb, "depth": depth}
-            self._mirror_scratch = tuple(np.zeros(count, np.int32) for count in (3 * size, 3 * size, 3 * width))
+            rows = np.zeros(3 * size, np.int32), np.zeros(3 * size, np.int32)
+            self._mirror_scratch = (*rows, np.zeros(3 * width, np.int32))
             self._mirror = np.zeros(2 * size, np.uint32)
         camera = pack_camera(self.camera, pose, self.supersample, mirrored=True, mirror_z=plane)
         want, in_roots = L.WANT_RGB | L.WANT_DEPTH, lights._replace(tones=self._roots)

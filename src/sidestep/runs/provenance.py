@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sidestep import registry
 from sidestep.errors import SidestepError
@@ -79,14 +79,18 @@ def policy_version(name: str) -> str:
 def setting_files(settings: Mapping[str, Any]) -> dict[str, str]:
     """Setting → hash of the file that it names, such as a model's weights; of settings that name one that exists."""
     named = {key: _existing(value) for key, value in settings.items()}
-    return {key: hash_files([path], path.parent) for key, path in named.items() if path is not None}
+    files = {key: hash_files([path], path.parent) for key, path in named.items() if path is not None}
+    predictor = settings.get("predictor")
+    if isinstance(predictor, str) and predictor not in registry.PREDICTORS:
+        files["predictor"] = user_version(predictor, "predictors")
+    return files
 
 
-def user_version(name: str) -> str:
-    """Of somebody else's policy, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an entry point: the
-    hash of its module and of the person's own modules that it imports. Empty where no source is found, as for a policy
-    that another process serves."""
-    reference = name if ":" in name else registry.table("policies").get(name, "")
+def user_version(name: str, kind: Literal["policies", "predictors"] = "policies") -> str:
+    """Of somebody else's policy or predictor, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
+    entry point: the hash of its module and of the person's own modules that it imports. Empty where no source is found,
+    as for a policy that another process serves."""
+    reference = name if ":" in name else registry.table(kind).get(name, "")
     module, _, _ = reference.rpartition(":")
     if name.startswith(registry.REMOTE) or not module:
         return ""

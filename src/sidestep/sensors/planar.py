@@ -13,7 +13,7 @@ from sidestep.exact import cos, sin
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
-from sidestep.kernels.rays import cast_lidar, make_ray_table, make_scratch
+from sidestep.kernels.rays import Beams, Discs, cast_lidar, make_ray_table, make_scratch
 from sidestep.kernels.visibility import visible_people
 from sidestep.sensors.vehicles import outline_edges, vehicle_footprints
 from sidestep.types import LidarScan, Pedestrians
@@ -28,8 +28,9 @@ class Lidar:
     def __init__(self, settings: LidarSettings, segments: FloatArray) -> None:
         self._settings = settings
         self._segments = np.ascontiguousarray(segments, np.float32)
-        self._directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
-        self._scratch = np.zeros((0, 0))
+        directions = make_ray_table(settings.angle_min, settings.angle_increment, settings.rays)
+        self._beams = Beams(settings.angle_min, settings.angle_increment, directions, settings.max_range)
+        self._scratch: FloatArray = np.zeros((0, 0))
         self._columns = -1
 
     def sense(
@@ -54,11 +55,8 @@ class Lidar:
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
             self._scratch = make_scratch(len(segments), self._columns)
-        cast_lidar(
-            x, y, pose[2], self._settings.angle_min, self._settings.angle_increment, self._directions,
-            self._settings.max_range, segments, agents[layout.PX], agents[layout.PY], agents[layout.RADIUS],
-            active, own, self._scratch, ranges, hits,
-        )  # fmt: skip
+        discs = Discs(agents[layout.PX], agents[layout.PY], agents[layout.RADIUS], active)
+        cast_lidar(x, y, pose[2], self._beams, segments, discs, own, self._scratch, ranges, hits)
         return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
 
 
@@ -93,18 +91,14 @@ class PedestrianDetector:
     def _visible(self, agents: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> BoolArray:
         people = len(self._person_id)
         mask = np.zeros(people, np.uint8)
+        settings, places = self._settings, agents[:, :people]
         visible_people(
-            pose[0],
-            pose[1],
-            pose[2],
-            self._settings.range_m if self._settings.range_m is not None else np.inf,
-            self._settings.field_of_view if self._settings.field_of_view is not None else 2 * np.pi,
-            self._settings.occlusion,
+            *pose,
+            settings.range_m if settings.range_m is not None else np.inf,
+            settings.field_of_view if settings.field_of_view is not None else 2 * np.pi,
+            settings.occlusion,
             self._segments,
-            agents[layout.PX, :people],
-            agents[layout.PY, :people],
-            agents[layout.RADIUS, :people],
-            present.astype(np.int32),
+            Discs(places[layout.PX], places[layout.PY], places[layout.RADIUS], present.astype(np.int32)),
             -1,
             mask,
         )

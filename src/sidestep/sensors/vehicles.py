@@ -9,6 +9,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.rays import Discs
 from sidestep.kernels.visibility import visible_people
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Vehicles
@@ -71,11 +72,9 @@ class VehicleDetector:
         mask = np.zeros(len(position), np.uint8)
         reach, view = self._settings.range_m, self._settings.field_of_view
         x, y = np.ascontiguousarray(position.T, np.float32)
-        visible_people(
-            *pose, np.inf if reach is None else reach, 2 * np.pi if view is None else view, self._settings.occlusion,
-            self._segments, x, y, (self._size.min(axis=1) / 2).astype(np.float32), np.ones(len(position), np.int32), -1,
-            mask,
-        )  # fmt: skip
+        discs = Discs(x, y, (self._size.min(axis=1) / 2).astype(np.float32), np.ones(len(position), np.int32))
+        reach, view = np.inf if reach is None else reach, 2 * np.pi if view is None else view
+        visible_people(*pose, reach, view, self._settings.occlusion, self._segments, discs, -1, mask)
         return np.flatnonzero(mask)
 
 

@@ -24,7 +24,7 @@ from sidestep.errors import BadInput, plug_in_errors
 from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_OMEGA
-from sidestep.kernels.world import RULE_DT
+from sidestep.kernels.layout import RULE_DT
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, Event, Scenario

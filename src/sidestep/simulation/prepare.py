@@ -11,11 +11,10 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS
-from sidestep.kernels.dynamics import LIMIT_ROWS, ROBOT_ROWS
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
 from sidestep.kernels.people import move_people
-from sidestep.kernels.world import BODY_ROWS, MEASURE_ROWS, STATUS_ROWS, move_robot, sweep_contacts
+from sidestep.kernels.world import move_robot, new_worlds, sweep_contacts, world_of
 
 Report = Callable[[str, int, int], None]
 
@@ -44,44 +43,37 @@ def compile_kernels(report: Report = lambda what, done, of: None) -> None:
 
 def compile_orca() -> None:
     """The ORCA crowd."""
-    orca_world(_agents(), _flags(), 2, *_walls(), OrcaParameters().as_array(), make_orca_scratch(3))
+    world = _world()
+    orca_world(world.agents, world.flags, 2, _walls(), OrcaParameters().as_array(), make_orca_scratch(3))
 
 
 def compile_motion() -> None:
     """How people and robots move and touch."""
-    agents, flags, walls = _agents(), _flags(), _walls()
-    move_people(agents, flags, 2, walls, np.float32(0.1))
-    robots, body, before = (
-        np.zeros((1, ROBOT_ROWS)),
-        np.zeros((1, BODY_ROWS, 2)),
-        np.zeros((BEFORE_ROWS, 3), np.float32),
-    )
-    status, measures = np.zeros((1, STATUS_ROWS), np.int32), np.zeros((1, MEASURE_ROWS))
-    limits, pair = np.ones((1, LIMIT_ROWS)), np.zeros((1, 2))
-    sweep_contacts(agents, flags, 2, robots, body, before, np.zeros((1, 3), np.float32), status, measures, 0.1)
-    move_robot(robots[0], body[0], limits[0], np.int32(0), pair[0], pair[0], status[0], measures[0], walls, 0.1)
+    world, walls = _world(), _walls()
+    move_people(world.agents, world.flags, 2, walls, layout.float32(0.1))
+    sweep_contacts(world, np.zeros((BEFORE_ROWS, 3), np.float32), 0.1)
+    move_robot(world, 0, walls, 0.1)
 
 
-def _agents() -> Any:
-    agents = np.zeros((layout.AGENT_ROWS, 3), np.float32)
-    agents[layout.PX] = [0.0, 1.0, 2.0]
-    agents[layout.RADIUS] = 0.3
-    agents[layout.MAX_SPEED] = 1.0
-    return agents
+def _world() -> layout.WorldArrays:
+    """Two people and a robot side by side."""
+    worlds = new_worlds(1, 2, 1, route=1, waypoints=1, rules=1, parameters=(1, 1, 1), marks=1, notes=1)
+    worlds.agents[0, layout.PX] = [0.0, 1.0, 2.0]
+    worlds.agents[0, layout.RADIUS] = 0.3
+    worlds.agents[0, layout.MAX_SPEED] = 1.0
+    worlds.flags[0, layout.ACTIVE] = 1
+    worlds.limits[:] = 1.0
+    python_function: Any = world_of
+    world: layout.WorldArrays = python_function.py_func(worlds, 0)
+    return world
 
 
-def _flags() -> Any:
-    flags = np.zeros((layout.FLAG_ROWS, 3), np.int32)
-    flags[layout.ACTIVE] = 1
-    return flags
-
-
-def _walls() -> tuple[Any, ...]:
+def _walls() -> layout.Walls:
     """One square block far from everybody, in a grid of one cell."""
     points = np.array([[-9, -9], [-8, -9], [-8, -8], [-9, -8]], np.float32)
     following = np.array([1, 2, 3, 0], np.int32)
     dirs = points[following] - points
-    return (
+    return layout.Walls(
         points, dirs, following, np.array([3, 0, 1, 2], np.int32), np.ones(4, np.uint8), np.array([0, 4], np.int32),
         np.arange(4, dtype=np.int32), np.array([-50, -50, 100, 0], np.float32), np.ones(2, np.int32),
     )  # fmt: skip

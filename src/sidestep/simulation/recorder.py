@@ -8,7 +8,6 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.kernels.world import LIMITED
 from sidestep.robots import encode_command
 from sidestep.simulation.build import World
 from sidestep.simulation.intent import Intent, IntentLog
@@ -65,7 +64,7 @@ class Recorder:
         k = self._steps
         self._command[k] = encode_command(command) if command is not None else (-1.0, 0.0, 0.0, 0.0)
         self._applied[k] = worlds.applied[b, self._robot]
-        self._limited[k] = worlds.status[b, self._robot, LIMITED]
+        self._limited[k] = worlds.status[b, self._robot, layout.LIMITED]
         self._planning[k] = planning_time
         self._steps += 1
         self.note_state(worlds, b)

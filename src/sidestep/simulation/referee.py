@@ -15,7 +15,7 @@ import shapely
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import referee
-from sidestep.kernels.world import LIMITED, RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT, WALL_FRACTION
+from sidestep.kernels.layout import LIMITED, RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT, WALL_FRACTION, Grounds
 from sidestep.types import CompiledScene, Event, Outcome, RobotPlacement, Scenario
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.decide import decide_outcome
@@ -131,9 +131,8 @@ def _edges_mm(shape: Any) -> Iterator[FloatArray]:
             yield edges[(edges[:, :2] != edges[:, 2:]).any(axis=1)]
 
 
-def ground_bank(grounds: Sequence[Ground | None]) -> tuple[tuple[Any, Any, Any], list[int]]:
-    """All distinct grounds end to end, as ``kernels.referee.on_ground`` reads them; and which one each world has (0 for
-    none)."""
+def ground_bank(grounds: Sequence[Ground | None]) -> tuple[Grounds, list[int]]:
+    """All distinct grounds end to end, and which one each world has (0 for none)."""
     distinct = {id(ground): ground for ground in grounds if ground is not None}
     edges: list[FloatArray] = [np.zeros((0, 4))]
     bands: list[IntArray] = [np.zeros(1, np.int64)]
@@ -144,7 +143,7 @@ def ground_bank(grounds: Sequence[Ground | None]) -> tuple[tuple[Any, Any, Any],
         edges.append(ground.edges)
     place = {key: k for k, key in enumerate(distinct, start=1)}
     numbers = [0 if ground is None else place[id(ground)] for ground in grounds]
-    return (np.concatenate(edges), np.concatenate(bands), np.stack(frames)), numbers
+    return Grounds(np.concatenate(edges), np.concatenate(bands), np.stack(frames)), numbers
 
 
 class Referee:

@@ -19,7 +19,8 @@ from sidestep import exact, registry
 from sidestep.errors import BadInput, UnknownName, describe_error, place_of
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
-from sidestep.kernels.world import BODY_ROWS, COVER, COVER_X, RULE_DT, mirror_cover
+from sidestep.kernels.layout import BODY_ROWS, COVER, COVER_X, RULE_DT
+from sidestep.kernels.world import mirror_cover
 from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sidestep.interfaces import Policy
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane, allowed_speed
 from sidestep.policies.sidewalk.lane_kernels import fill_polygon
-from sidestep.policies.sidewalk.lane_planner import CELL_M, SPACING_M, GroundTiles, group_bars, resample, robot_numbers
+from sidestep.policies.sidewalk.lane_planner import CELL_M, SPACING_M, GroundTiles, group_bars, lane_robot, resample
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Outcome, Pedestrians, RobotState, Scenario, SceneSpec
@@ -137,8 +137,8 @@ def test_a_route_as_it_is_planned_on() -> None:
 
 def test_three_discs_cover_the_body() -> None:
     robot = load_robot("delivery_robot")
-    numbers = robot_numbers(robot)
-    discs = shapely.union_all([shapely.Point(x, 0).buffer(numbers[5], 64) for x in numbers[6:9]])
+    parameters = lane_robot(robot)
+    discs = shapely.union_all([shapely.Point(x, 0).buffer(parameters.disc_radius, 64) for x in parameters.discs])
     body = shapely.Polygon(robot.footprint.polygon)
     assert discs.buffer(1e-3).covers(body)
 
@@ -146,8 +146,8 @@ def test_three_discs_cover_the_body() -> None:
 @given(st.floats(-2, 18), st.floats(-4, 3))
 def test_fields_are_the_true_distances_to_a_cell(x: float, y: float) -> None:
     tile = GroundTiles(SceneSpec.parse(street(((5, 0.9, 0.6),)), "street")).at(5.0, 0.0)
-    column, row = round((x - tile.origin[0]) / CELL_M), round((y - tile.origin[1]) / CELL_M)
-    at = shapely.Point(tile.origin[0] + column * CELL_M, tile.origin[1] + row * CELL_M)
+    column, row = round((x - tile.x0) / CELL_M), round((y - tile.y0) / CELL_M)
+    at = shapely.Point(tile.x0 + column * CELL_M, tile.y0 + row * CELL_M)
     thing, house = shapely.box(4.7, 0.6, 5.3, 1.2), shapely.box(-5, 2, 21, 6)
     lane = shapely.box(-5, -1.5, 21, 1.5) - thing
     expected = at.distance(lane.boundary) * (1 if lane.contains(at) else -1)

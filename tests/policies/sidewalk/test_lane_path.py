@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.policies.sidewalk import lane_kernels as lane_plan
 from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
-from sidestep.policies.sidewalk.lane_planner import SPACING_M, resample, robot_numbers, transition
+from sidestep.policies.sidewalk.lane_kernels import STEP_S, STEPS, Candidates, Lane, Tile, plan_lane
+from sidestep.policies.sidewalk.lane_planner import NO_BARS, NOBODY, SPACING_M, lane_robot, resample, transition
 from sidestep.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 
@@ -16,20 +16,18 @@ from tests.policies.sidewalk.test_lane import drive
 def test_the_first_command_is_the_kernels(wish: float) -> None:
     """Driven with unlimited acceleration, the first step has the speed and turn rate that the kernel answers."""
     route = resample(np.array([[0.0, 0.0], [6.0, 0.0], [8.0, 5.0]]))
-    robot = robot_numbers(load_robot("delivery_robot"))
-    robot[[lane_plan.SPEED_UP, lane_plan.SLOW_DOWN, lane_plan.TURN_UP]] = 1e6
+    robot = lane_robot(load_robot("delivery_robot"))._replace(speed_up=1e6, slow_down=1e6, turn_up=1e6)
     state, out = np.array([0.3, 0.2, 0.1, 0.5, 0.0]), np.zeros((1, 3))
     ground = np.full((300, 300), 5.0)
-    nobody, nothing, way = lane_plan.empty_rows(6), lane_plan.empty_rows(5), np.zeros((lane_plan.STEPS, 2))
-    lane_plan.plan_lane(
-        state, robot, route, 1, SPACING_M, np.array([[wish, 1.0]]), transition(1.5)[None], 0.0, 0.3, 9.0, ground,
-        ground, np.array([-10.0, -10.0]), 0.1, nobody, nothing, out, way,
-    )  # fmt: skip
-    moved = way[0] - state[:2]
-    assert np.hypot(*moved) == pytest.approx(out[0, 1] * lane_plan.STEP_S)
-    assert np.arctan2(moved[1], moved[0]) == pytest.approx(state[2] + out[0, 2] * lane_plan.STEP_S)
-    beside = np.abs(way[20] - way[19])
-    assert beside.max() <= 1.0 * lane_plan.STEP_S + 1e-9
+    lane, path = Lane(route, SPACING_M, 0.3, robot), np.zeros((STEPS, 2))
+    candidates = Candidates(np.array([[wish, 1.0]]), transition(1.5)[None], out)
+    tile = Tile(ground, ground, -10.0, -10.0, 0.1)
+    plan_lane(state, 1, 0.0, 9.0, lane, candidates, tile, NOBODY, NO_BARS, path)
+    moved = path[0] - state[:2]
+    assert np.hypot(*moved) == pytest.approx(out[0, 1] * STEP_S)
+    assert np.arctan2(moved[1], moved[0]) == pytest.approx(state[2] + out[0, 2] * STEP_S)
+    beside = np.abs(path[20] - path[19])
+    assert beside.max() <= 1.0 * STEP_S + 1e-9
 
 
 @pytest.mark.parametrize("policy", [Expert, FollowLane])

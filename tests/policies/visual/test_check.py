@@ -13,7 +13,8 @@ pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.policies.visual import VisualPolicy, load_spec
+from sidestep.policies.visual import VisualPolicy
+from sidestep.policies.visual.model_files import load_spec
 from tests.policies.visual.nets import Shapes, net_for, save, straight_ahead, write_net
 
 INPUTS: Shapes = {"obs_img": ((1, 18, 64, 85), "float32"), "goal_img": ((1, 3, 64, 85), "float32")}

@@ -12,7 +12,8 @@ pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
 
 from sidestep.interfaces import Policy
-from sidestep.policies.visual import VisualPolicy, load_spec, model_names, model_rows
+from sidestep.policies.visual import VisualPolicy
+from sidestep.policies.visual.model_files import load_spec, model_names, model_rows
 from sidestep.robots import load_robot
 from sidestep.types import Observation, RobotState, Task, Velocity, Waypoints
 from tests.policies.visual.nets import net_for

@@ -10,47 +10,49 @@ vectorise without reordering any sum, and so give the same bits on every machine
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.approx import exp32
-from sidestep.kernels.jit import kernel
-from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, GAMMA, LOG_GAMMA, OTHER, OWN, SLOTS, look_ahead
+from sidestep.kernels.jit import inlined, kernel
+from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, Around, Fan, Look, look_ahead
+from sidestep.policies.grid import bilinear
 from sidestep.types.base import FloatArray
 
-_PIECES = 10  # how finely the way at one velocity is looked at
-_SPACING = 0.1  # m: the same for a line of sight
+_PIECES = 10  # samples of the path at one velocity
+_SPACING = 0.1  # m between samples of a line of sight
 
 
-@kernel(forceinline=True)
-def _clearance(x, y, field, field_x, field_y, cell):
-    """Bilinear distance to the nearest solid, as ``CompiledScene.clearance``."""
-    ny, nx = field.shape
-    column = min(max((x - field_x) / cell, 0.0), nx - 1.0)
-    row = min(max((y - field_y) / cell, 0.0), ny - 1.0)
-    i, j = min(int(row), max(ny - 2, 0)), min(int(column), max(nx - 2, 0))
-    fi, fj = row - i, column - j
-    i1, j1 = min(i + 1, ny - 1), min(j + 1, nx - 1)
-    low = field[i, j] * (1.0 - fj) + field[i, j1] * fj
-    high = field[i1, j] * (1.0 - fj) + field[i1, j1] * fj
-    return low * (1.0 - fi) + high * fi
+class Walls(NamedTuple):
+    """Distance to the nearest solid; value [i, j] is at (x0 + j · cell, y0 + i · cell), in m."""
+
+    distance: FloatArray  # (ny, nx) float32, m
+    x0: float
+    y0: float
+    cell: float
+
+
+class WallRule(NamedTuple):
+    """How far ahead (s; 0: walls do not matter) and how far off walls (m) the robot keeps."""
+
+    time: float
+    margin: float
 
 
 @kernel
-def lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell):
+def lowest_clearance(x: float, y: float, vx: float, vy: float, time: float, walls: Walls) -> Any:
     """Least distance to solids over the next ``time`` seconds at (vx, vy) from (x, y), m, not counting a beginning that
-    leads away from them: who is near a wall may leave it."""
-    before = _clearance(x, y, field, field_x, field_y, cell)
+    leads away from them: a robot near a wall may leave it."""
+    before = bilinear(walls.distance, walls, x, y)
     least, leaving = 1.0e3, True
     for piece in range(1, _PIECES + 1):
         at = time * piece / _PIECES
-        here = _clearance(x + vx * at, y + vy * at, field, field_x, field_y, cell)
+        here = bilinear(walls.distance, walls, x + vx * at, y + vy * at)
         leaving = leaving and here > before + 1e-6
         if not leaving:
             least = min(least, here)
@@ -59,18 +61,18 @@ def lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell):
 
 
 @kernel
-def farthest_visible(x, y, points, margin, field, field_x, field_y, cell):
-    """Number of the last of ``points (K, 2)`` whose straight line from (x, y) keeps ``margin`` from solids; -1: none.
+def farthest_visible(x: float, y: float, points: FloatArray, margin: float, walls: Walls) -> int:
+    """Index of the last of ``points (K, 2)`` whose straight line from (x, y) keeps ``margin`` from solids; -1: none.
     The first metre may be nearer to them, as long as it leads away."""
     for k in range(points.shape[0] - 1, -1, -1):
         dx, dy = points[k, 0] - x, points[k, 1] - y
         length = sqrt(dx * dx + dy * dy)
         pieces = int(length / _SPACING) + 1
-        before = _clearance(x, y, field, field_x, field_y, cell)
+        before = bilinear(walls.distance, walls, x, y)
         visible = True
         for piece in range(1, pieces + 1):
             share = piece / pieces
-            here = _clearance(x + dx * share, y + dy * share, field, field_x, field_y, cell)
+            here = bilinear(walls.distance, walls, x + dx * share, y + dy * share)
             if here < margin and (share * length > 1.0 or here <= before):
                 visible = False
                 break
@@ -82,16 +84,45 @@ def farthest_visible(x, y, points, margin, field, field_x, field_y, cell):
 
 INPUT_SCALE = np.array(
     [0.1, 1.0, 1.0, 1.0, 2.0] + 3 * [0.3, 0.3, 1.0, 1.0, 2.0, 0.3, 1.0, 1.0], np.float32
-)  # what the inputs are multiplied with, to be about 1
+)  # factors that make the inputs about 1
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _BANNED = np.float32(1.0e3)
-BESIDE_WALL = np.float32(0.02)  # what coming nearer to a wall than the margin costs
+BESIDE_WALL = np.float32(0.02)  # cost of coming nearer to a wall than the margin
 AT_WALL = 0.03  # m between body and wall: nearer is out of the question
 
 
-@kernel(forceinline=True)
-def _add_product(weights, inputs, first, out):
+class NetworkWeights(NamedTuple):
+    """The layers, all float32; shapes are in ``SHAPES``."""
+
+    own_to_code: FloatArray
+    other_to_code: FloatArray
+    code_bias: FloatArray
+    code_to_code: FloatArray
+    code_to_code_bias: FloatArray
+    own_to_third: FloatArray
+    code_to_third: FloatArray
+    third_bias: FloatArray
+    third_to_fourth: FloatArray
+    fourth_bias: FloatArray
+    fourth_to_loss: FloatArray
+    loss_bias: FloatArray
+
+
+class Activations(NamedTuple):
+    """Working memory of :func:`state_values`, float32, one column per candidate."""
+
+    inputs: FloatArray  # (FEATURES, A) scaled
+    shared: FloatArray  # (CODE, A) the own part of the first layer
+    first: FloatArray  # (CODE, A)
+    second: FloatArray  # (CODE, A)
+    pooled: FloatArray  # (CODE, A)
+    third: FloatArray  # (THIRD, A)
+    fourth: FloatArray  # (FOURTH, A)
+
+
+@inlined
+def _add_product(weights: FloatArray, inputs: FloatArray, first: int, out: FloatArray) -> None:
     """out += weights · inputs[first : first + columns of weights], four inputs at a time."""
     units, columns = weights.shape
     batch = out.shape[1]
@@ -111,28 +142,25 @@ def _add_product(weights, inputs, first, out):
             i += 1
 
 
-@kernel(forceinline=True)
-def _fill(bias, out):
+@inlined
+def _fill(bias: FloatArray, out: FloatArray) -> None:
     for u in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[u, c] = bias[u]
 
 
-@kernel(forceinline=True)
-def _rectify(out):
+@inlined
+def _rectify(out: FloatArray) -> None:
     for u in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[u, c] = max(out[u, c], _ZERO)
 
 
 @kernel
-def state_values(states, found, weights, work, values):
-    """V of each column of ``states (FEATURES, A)``, whose first ``found`` places of others are taken, in ``values``.
-
-    ``weights``: W1, P1, b1, W2, b2, W3, P3, b3, W4, b4, w5, b5. ``work``: scaled inputs (FEATURES, A), the own part of
-    the first layer, first layer, second layer, pooled (H, A), third (T, A), fourth (U, A).
-    """
-    w1, p1, b1, w2, b2, w3, p3, b3, w4, b4, w5, b5 = weights
+def state_values(
+    states: FloatArray, found: int, weights: NetworkWeights, work: Activations, values: FloatArray
+) -> None:
+    """V of each column of ``states (FEATURES, A)``, whose first ``found`` slots of others are taken, in ``values``."""
     inputs, shared, first, second, pooled, third, fourth = work
     batch = states.shape[1]
     if found == 0:
@@ -142,32 +170,32 @@ def state_values(states, found, weights, work, values):
     for i in range(FEATURES):
         for c in range(batch):
             inputs[i, c] = states[i, c] * INPUT_SCALE[i]
-    _fill(b1, shared)
-    _add_product(w1, inputs, 0, shared)
+    _fill(weights.code_bias, shared)
+    _add_product(weights.own_to_code, inputs, 0, shared)
     for k in range(found):
         for u in range(first.shape[0]):
             for c in range(batch):
                 first[u, c] = shared[u, c]
-        _add_product(p1, inputs, OWN + k * OTHER, first)
+        _add_product(weights.other_to_code, inputs, OWN + k * OTHER, first)
         _rectify(first)
-        _fill(b2, second)
-        _add_product(w2, first, 0, second)
+        _fill(weights.code_to_code_bias, second)
+        _add_product(weights.code_to_code, first, 0, second)
         _rectify(second)
         for u in range(pooled.shape[0]):
             for c in range(batch):
                 pooled[u, c] = second[u, c] if k == 0 else max(pooled[u, c], second[u, c])
-    _fill(b3, third)
-    _add_product(w3, inputs, 0, third)
-    _add_product(p3, pooled, 0, third)
+    _fill(weights.third_bias, third)
+    _add_product(weights.own_to_third, inputs, 0, third)
+    _add_product(weights.code_to_third, pooled, 0, third)
     _rectify(third)
-    _fill(b4, fourth)
-    _add_product(w4, third, 0, fourth)
+    _fill(weights.fourth_bias, fourth)
+    _add_product(weights.third_to_fourth, third, 0, fourth)
     _rectify(fourth)
     for c in range(batch):
-        values[c] = b5[0]
+        values[c] = weights.loss_bias[0]
     for u in range(fourth.shape[0]):
         for c in range(batch):
-            values[c] += w5[u] * fourth[u, c]
+            values[c] += weights.fourth_to_loss[u] * fourth[u, c]
     for c in range(batch):
         loss = values[c] if states[0, c] >= ARRIVED else _ZERO
         values[c] = exp32(LOG_GAMMA * states[0, c]) * (_ONE - loss)
@@ -175,18 +203,19 @@ def state_values(states, found, weights, work, values):
 
 @kernel
 def choose(
-    own, others, count, table, horizon, norm, x, y, wall_time, wall_margin, field, field_x, field_y, cell, nearest,
-    states, gain, factor, weights, work, values, velocity,
-):  # fmt: skip
+    around: Around, fan: Fan, look: Look, weights: NetworkWeights, work: Activations, values: FloatArray, x: float,
+    y: float, rule: WallRule, walls: Walls, velocity: FloatArray,
+) -> int:  # fmt: skip
     """The candidate of most reward and value: its velocity goes to ``velocity (2,)``, its number is returned.
 
-    Candidates whose body comes within ``AT_WALL`` of a solid in ``wall_time`` seconds are out, and those that come
-    within ``wall_margin`` cost ``BESIDE_WALL``. Standing, the last candidate, is for the sake of others only: it is out
+    Candidates whose body comes within ``AT_WALL`` of a solid in ``rule.time`` seconds are out, and those that come
+    within ``rule.margin`` cost ``BESIDE_WALL``. Standing, the last candidate, is for the sake of others only: it is out
     where nobody is in reach, or a wall in the way could hold the robot for good. ``values (A,)`` holds what each
     candidate is worth.
     """
-    found = look_ahead(own, others, count, table, horizon, norm, nearest, states, gain, factor)
-    state_values(states, found, weights, work, values)
+    own, table, gain, factor = around.own, fan.table, look.gain, look.factor
+    found = look_ahead(around, around.others.shape[0], fan, look)
+    state_values(look.states, found, weights, work, values)
     distance = np.sqrt(own[0] * own[0] + own[1] * own[1])
     ux, uy = _ONE, _ZERO
     if distance > np.float32(1e-4):
@@ -197,10 +226,10 @@ def choose(
         vx = speed * (table[c, 1] * ux - table[c, 2] * uy)
         vy = speed * (table[c, 1] * uy + table[c, 2] * ux)
         values[c] = gain[c] + factor[c] * values[c]
-        if wall_time > 0.0 and speed > _ZERO:
-            time = min(wall_time, 1.0 * distance / speed)
-            clear = lowest_clearance(x, y, vx, vy, time, field, field_x, field_y, cell) - own[5]
-            if clear < wall_margin:
+        if rule.time > 0.0 and speed > _ZERO:
+            time = min(rule.time, 1.0 * distance / speed)
+            clear = lowest_clearance(x, y, vx, vy, time, walls) - own[5]
+            if clear < rule.margin:
                 values[c] -= BESIDE_WALL if clear >= AT_WALL else _BANNED
         if speed == _ZERO and found == 0 and most > -_BANNED / np.float32(2.0):
             continue
@@ -220,7 +249,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "third_to_fourth": (FOURTH, THIRD), "fourth_bias": (FOURTH,),
     "fourth_to_loss": (FOURTH,), "loss_bias": (1,),
 }  # fmt: skip
-"""The arrays of a weights file in the order in which the kernel takes them, all float32."""
+"""The arrays of a weights file, in the order of ``NetworkWeights``, all float32."""
 
 FORMAT = 1
 ABOUT = ("format", "seed", "steps", "decisions", "norm", "horizon")
@@ -229,31 +258,17 @@ ABOUT = ("format", "seed", "steps", "decisions", "norm", "horizon")
 SHIPPED = Path(__file__).with_name("cadrl_v1.npz")
 
 
-@dataclass(frozen=True, eq=False)
-class CadrlWeights:
-    """Trained weights and how they came about."""
+class CadrlWeights(NamedTuple):
+    """Trained weights, and how they came about."""
 
-    arrays: tuple[FloatArray, ...]
+    arrays: NetworkWeights
     about: dict[str, float]
 
-    def values(self, states: FloatArray) -> FloatArray:
-        """V of ``states (n, FEATURES)``: the kernel's formula in plain NumPy."""
-        w1, p1, b1, w2, b2, w3, p3, b3, w4, b4, w5, b5 = self.arrays
-        scaled = states * INPUT_SCALE
-        own, others = scaled[:, :OWN], scaled[:, OWN:].reshape(-1, SLOTS, OTHER)
-        taken = others[..., -1] > 0
-        code = np.maximum((own @ w1.T)[:, None] + others @ p1.T + b1, 0.0)
-        code = np.maximum(code @ w2.T + b2, 0.0) * taken[..., None]
-        third = np.maximum(own @ w3.T + code.max(axis=1) @ p3.T + b3, 0.0)
-        fourth = np.maximum(third @ w4.T + b4, 0.0)
-        loss = (fourth @ w5 + b5[0]) * taken.any(axis=1) * (states[:, 0] >= ARRIVED)
-        return np.asarray(GAMMA ** states[:, 0] * (1.0 - loss))
 
-
-def empty_work(candidates: int) -> tuple[Any, ...]:
-    """Working memory of ``kernels.cadrl_value.state_values`` for so many candidates."""
+def empty_work(candidates: int) -> Activations:
+    """Working memory for that many candidates."""
     rows = (FEATURES, CODE, CODE, CODE, CODE, THIRD, FOURTH)
-    return tuple(np.zeros((n, candidates), np.float32) for n in rows)
+    return Activations(*(np.zeros((n, candidates), np.float32) for n in rows))
 
 
 def save_weights(path: Path, arrays: dict[str, FloatArray], about: dict[str, float]) -> None:
@@ -284,4 +299,4 @@ def load_weights(path: Path) -> CadrlWeights:
         if not np.isfinite(array).all():
             raise BadInput(f"{path}: {name} has numbers that are not finite{remedy}")
     about = {key: float(content[key][0]) for key in ABOUT}
-    return CadrlWeights(tuple(np.ascontiguousarray(content[name]) for name in SHAPES), about)
+    return CadrlWeights(NetworkWeights(*(np.ascontiguousarray(content[name]) for name in SHAPES)), about)

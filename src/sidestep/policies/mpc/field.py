@@ -1,39 +1,41 @@
-"""The static side of planning, on a square grid: clearance, the distance left to the goal, and the velocity wished for
+"""The static side of planning, on a square grid: clearance, the distance left to the goal, and the preferred velocity
 there. The distance left D solves the eikonal equation |∇D| = s with D = 0 at the goal, where the slowness s is 1 in
-the open and grows near walls (fast sweeping: Zhao, Mathematics of Computation 74, 2005). Cells that see the goal
-over open ground have the straight distance, so that the path there is exactly straight. The rows of the planner's
-weights are named here as well.
+the open and grows near walls. Cells that see the goal over open ground have the straight distance, so that the path
+there is exactly straight. The rows of the planner's weights are named here as well.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sidestep import exact
 from sidestep.kernels.jit import inlined, kernel
+from sidestep.policies.grid import bilinear, sweep_geodesic
 from sidestep.types import CompiledScene, Task
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 
 FAR = 1e9
-"""Way left from a cell that nothing has reached, m."""
-MOST_ROUNDS = 100
-SETTLED_M = 1e-6
+"""Distance left from a cell that nothing has reached, m."""
 
 
-@kernel
-def fill_slowness(room, radius, spare, slowness):
-    """Slowness of every cell: 1 beyond ``radius`` + ``spare``, up to 3 at ``radius``, 20 nearer than a body allows."""
-    for i in range(room.shape[0]):
-        for j in range(room.shape[1]):
-            gap = room[i, j] - radius
-            slowness[i, j] = 20.0 if gap < 0.0 else (1.0 if gap >= spare else 3.0 - 2.0 * gap / spare)
+class Ground(NamedTuple):
+    """Fields (ny, nx) on a square grid; value [i, j] is at (x0 + j · cell, y0 + i · cell), in m."""
+
+    clearance: FloatArray  # m to the nearest solid
+    to_go: FloatArray  # m left to the goal, ``FAR`` where no path leads
+    to_go_x: FloatArray  # its unit gradient
+    to_go_y: FloatArray
+    x0: float
+    y0: float
+    cell: float
 
 
 @inlined
-def _sees(room, x0, y0, cell, xa, ya, xb, yb, least):
-    """Whether the room along a segment is at least ``least`` everywhere, marching by the room there is."""
+def _sees(ground: Ground, xa: float, ya: float, xb: float, yb: float, least: float) -> bool:
+    """Whether the clearance along a segment is at least ``least`` everywhere, marching by the clearance there is."""
     dx, dy = xb - xa, yb - ya
     length = math.sqrt(dx * dx + dy * dy)
     if length < 1e-9:
@@ -41,95 +43,56 @@ def _sees(room, x0, y0, cell, xa, ya, xb, yb, least):
     dx, dy = dx / length, dy / length
     along = 0.0
     while along < length:
-        i = int((ya + along * dy - y0) / cell + 0.5)
-        j = int((xa + along * dx - x0) / cell + 0.5)
-        free = room[i, j]
+        i = int((ya + along * dy - ground.y0) / ground.cell + 0.5)
+        j = int((xa + along * dx - ground.x0) / ground.cell + 0.5)
+        free = ground.clearance[i, j]
         if free < least:
             return False
-        along += max(free - least, 0.5 * cell)
+        along += max(free - least, 0.5 * ground.cell)
     return True
 
 
 @kernel
-def distance_to_go(room, slowness, x0, y0, cell, goal_x, goal_y, least, way, seen):
-    """Fill ``way (ny, nx)`` with D, m; ``seen`` marks the cells that see the goal. The goal lies inside the grid."""
-    ny, nx = room.shape
+def fill_to_go(
+    ground: Ground, goal_x: float, goal_y: float, radius: float, spare: float, sight: float, slowness: FloatArray
+) -> None:
+    """Fill ``to_go`` and its gradient; the goal lies inside the grid. ``slowness (ny, nx)`` is scratch.
+
+    A metre costs 1 beyond ``radius`` + ``spare`` of walls, up to 3 at ``radius``, 20 where the body does not fit. Cells
+    that see the goal with a clearance of ``sight`` have the straight distance, which the sweeps do not change.
+    """
+    ny, nx = ground.clearance.shape
     for i in range(ny):
         for j in range(nx):
-            x, y = x0 + j * cell, y0 + i * cell
+            gap = ground.clearance[i, j] - radius
+            slowness[i, j] = 20.0 if gap < 0.0 else (1.0 if gap >= spare else 3.0 - 2.0 * gap / spare)
+            x, y = ground.x0 + j * ground.cell, ground.y0 + i * ground.cell
             away = math.sqrt((x - goal_x) ** 2 + (y - goal_y) ** 2)
-            near = away < 1.5 * cell
-            seen[i, j] = 1 if near or _sees(room, x0, y0, cell, x, y, goal_x, goal_y, least) else 0
-            way[i, j] = away if seen[i, j] else FAR
-    for _ in range(MOST_ROUNDS):
-        change = 0.0
-        for direction in range(4):
-            change = max(change, _sweep(way, slowness, seen, cell, direction))
-        if change < SETTLED_M:
-            break
-
-
-@inlined
-def _sweep(way, slowness, seen, cell, direction):
-    """One Gauss-Seidel pass over the grid; returns the largest change."""
-    ny, nx = way.shape
-    change = 0.0
-    for a in range(ny):
-        i = a if direction < 2 else ny - 1 - a
-        for b in range(nx):
-            j = b if direction % 2 == 0 else nx - 1 - b
-            if seen[i, j]:
-                continue
-            u = min(way[i - 1, j] if i > 0 else FAR, way[i + 1, j] if i < ny - 1 else FAR)
-            v = min(way[i, j - 1] if j > 0 else FAR, way[i, j + 1] if j < nx - 1 else FAR)
-            step = slowness[i, j] * cell
-            low = min(u, v)
-            if low >= FAR:
-                continue
-            d = low + step
-            if abs(u - v) < step:
-                d = 0.5 * (u + v + math.sqrt(2.0 * step * step - (u - v) * (u - v)))
-            if d < way[i, j]:
-                change = max(change, min(way[i, j] - d, 1.0))
-                way[i, j] = d
-    return change
-
-
-@kernel
-def fill_gradients(values, cell, along_x, along_y, unit):
-    """Central differences of ``values`` (one-sided at the border); of length 1 where ``unit``."""
-    ny, nx = values.shape
+            ground.to_go[i, j] = math.inf
+            if away < 1.5 * ground.cell or _sees(ground, x, y, goal_x, goal_y, sight):
+                ground.to_go[i, j], slowness[i, j] = away, math.inf
+    sweep_geodesic(ground.to_go, slowness, ground.cell)
+    for i in range(ny):
+        for j in range(nx):
+            ground.to_go[i, j] = min(ground.to_go[i, j], FAR)
     for i in range(ny):
         for j in range(nx):
             left, right = max(j - 1, 0), min(j + 1, nx - 1)
             low, high = max(i - 1, 0), min(i + 1, ny - 1)
-            gx = (values[i, right] - values[i, left]) / ((right - left) * cell)
-            gy = (values[high, j] - values[low, j]) / ((high - low) * cell)
+            gx = (ground.to_go[i, right] - ground.to_go[i, left]) / ((right - left) * ground.cell)
+            gy = (ground.to_go[high, j] - ground.to_go[low, j]) / ((high - low) * ground.cell)
             length = math.sqrt(gx * gx + gy * gy)
-            if unit and length > 1e-9:
+            if length > 1e-9:
                 gx, gy = gx / length, gy / length
-            along_x[i, j], along_y[i, j] = gx, gy
-
-
-@inlined
-def bilinear(values, x0, y0, cell, x, y):
-    """Value at (x, y), bilinear; outside the grid the border's."""
-    ny, nx = values.shape
-    u = min(max((x - x0) / cell, 0.0), nx - 1.0)
-    v = min(max((y - y0) / cell, 0.0), ny - 1.0)
-    j, i = min(int(u), nx - 2), min(int(v), ny - 2)
-    fu, fv = u - j, v - i
-    low = values[i, j] * (1.0 - fu) + values[i, j + 1] * fu
-    high = values[i + 1, j] * (1.0 - fu) + values[i + 1, j + 1] * fu
-    return low * (1.0 - fv) + high * fv
+            ground.to_go_x[i, j], ground.to_go_y[i, j] = gx, gy
 
 
 (
     W_JERK,  # 1 / (m²/s⁵): of jerk²; cost rates are per second throughout
     W_ACCELERATION,
     W_SPEED,  # of (speed - top speed)² above top speed
-    W_PROGRESS,  # of (velocity - wished velocity)²
-    W_END,  # per metre of way left at the end
+    W_PROGRESS,  # of (velocity - preferred velocity)²
+    W_END,  # per metre left to the goal at the end
     W_TOUCH,  # of (TOUCH_GAP - gap)² during the first TOUCH_S
     W_HARD,  # of (HARD_GAP + widening - gap)²
     W_SOFT,  # of (SOFT_GAP + widening - gap)²
@@ -146,26 +109,26 @@ def bilinear(values, x0, y0, cell, x, y):
     ROBOT_RADIUS,
     GOAL_X,
     GOAL_Y,
-    SLOW_M,  # the wished speed falls within this of the goal
+    SLOW_M,  # the preferred speed falls within this of the goal
     W_TURN,  # of (velocity across and against the heading)², falling to nothing during TURN_S; 0: goes any way at once
     TURN_S,
     HEADING_X,  # where the robot faces, unit vector
     HEADING_Y,
-) = range(26)
-WEIGHT_ROWS = 26
+    WEIGHT_ROWS,
+) = range(27)
 
 
 @inlined
-def wished_velocity(px, py, way, way_x, way_y, x0, y0, cell, weights):
-    """(vx, vy, gx, gy, d): top speed down the way left, its unit gradient, and the way left itself, m."""
+def preferred_velocity(px: float, py: float, ground: Ground, weights: FloatArray) -> Any:
+    """(vx, vy, gx, gy, d): top speed down the distance left, its unit gradient, and the distance left itself, m."""
     ex, ey = px - weights[GOAL_X], py - weights[GOAL_Y]
     d = math.sqrt(ex * ex + ey * ey)
-    if d < 2.0 * cell:
+    if d < 2.0 * ground.cell:
         gx, gy = (ex / d, ey / d) if d > 1e-9 else (0.0, 0.0)
     else:
-        d = bilinear(way, x0, y0, cell, px, py)
-        gx, gy = bilinear(way_x, x0, y0, cell, px, py), bilinear(way_y, x0, y0, cell, px, py)
-        length = max(math.sqrt(gx * gx + gy * gy), 0.3)  # short where the way forks: no preference there
+        d = bilinear(ground.to_go, ground, px, py)
+        gx, gy = bilinear(ground.to_go_x, ground, px, py), bilinear(ground.to_go_y, ground, px, py)
+        length = max(math.sqrt(gx * gx + gy * gy), 0.3)  # short where paths fork: no preference there
         gx, gy = gx / length, gy / length
     speed = weights[MAX_SPEED] * min(1.0, d / weights[SLOW_M])
     return -gx * speed, -gy * speed, gx, gy, d
@@ -176,9 +139,7 @@ MARGIN_M = 4.0
 CELL_M = 0.1
 MOST_CELLS = 400_000
 SPARE_M = 0.25
-"""Room beyond its radius that the robot's way to the goal keeps from walls where there is that much, m."""
-
-GoalDistanceArrays = tuple[FloatArray, FloatArray, FloatArray, FloatArray, float, float, float]
+"""Clearance beyond its radius that the robot's path to the goal keeps from walls where there is that much, m."""
 
 
 def grid_over(task: Task, cell: float, turn: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -213,26 +174,35 @@ def sample_clearance(
     ny, nx = values.shape
     u = np.clip((points[..., 0] - scene.distance_origin[0]) / scene.distance_cell, 0.0, nx - 1.0)
     v = np.clip((points[..., 1] - scene.distance_origin[1]) / scene.distance_cell, 0.0, ny - 1.0)
-    j, i = np.minimum(u.astype(np.int64), nx - 2), np.minimum(v.astype(np.int64), ny - 2)
+    j: IntArray = np.minimum(u.astype(np.int64), nx - 2)
+    i: IntArray = np.minimum(v.astype(np.int64), ny - 2)
     fu, fv = u - j, v - i
     low = values[i, j] * (1.0 - fu) + values[i, j + 1] * fu
     high = values[i + 1, j] * (1.0 - fu) + values[i + 1, j + 1] * fu
     return np.ascontiguousarray(low * (1.0 - fv) + high * fv)
 
 
-class GoalDistanceMap:
-    """Grids over the scene, the start and the goal. ``arrays``: room, way, its unit gradient, origin, cell size."""
+def ground_to(
+    goal: Any,
+    clearance: FloatArray,
+    origin: tuple[float, float],
+    cell: float,
+    radius: float,
+    spare: float,
+    sight: float,
+) -> Ground:
+    """Ground with the distance left to ``goal`` (x, y); see :func:`fill_to_go`."""
+    to_go, along_x, along_y = (np.empty_like(clearance) for _ in range(3))
+    ground = Ground(clearance, to_go, along_x, along_y, float(origin[0]), float(origin[1]), cell)
+    fill_to_go(ground, float(goal[0]), float(goal[1]), radius, spare, sight, np.empty_like(clearance))
+    return ground
 
-    def __init__(self, task: Task, radius: float) -> None:
-        assert task.goal is not None
-        x, y = grid_over(task, CELL_M)
-        cell = CELL_M * max(1.0, float(np.sqrt(len(x) * len(y) / MOST_CELLS)))
-        if cell > CELL_M:
-            x, y = grid_over(task, cell)
-        room = sample_clearance(task.map, x, y)
-        slowness, way, seen = np.empty_like(room), np.empty_like(room), np.empty(room.shape, np.uint8)
-        fill_slowness(room, radius, SPARE_M, slowness)
-        distance_to_go(room, slowness, x[0], y[0], cell, task.goal[0], task.goal[1], radius + SPARE_M, way, seen)
-        way_x, way_y = np.empty_like(room), np.empty_like(room)
-        fill_gradients(way, cell, way_x, way_y, True)
-        self.arrays: GoalDistanceArrays = (room, way, way_x, way_y, float(x[0]), float(y[0]), cell)
+
+def make_ground(task: Task, radius: float) -> Ground:
+    """Ground over the scene, the start and the goal of a task."""
+    assert task.goal is not None
+    x, y = grid_over(task, CELL_M)
+    cell = CELL_M * max(1.0, float(np.sqrt(len(x) * len(y) / MOST_CELLS)))
+    if cell > CELL_M:
+        x, y = grid_over(task, cell)
+    return ground_to(task.goal, sample_clearance(task.map, x, y), (x[0], y[0]), cell, radius, SPARE_M, radius + SPARE_M)

@@ -4,53 +4,66 @@ State (p, v, a), input u = jerk, constant over interval k of length h_k; the cos
 
     J = Σ h_k (w_j |u|² + w_a |a|² + w_p |v - v*(p)|² + w_v (|v| - v_max)₊² + walls(p) + people(p, t)) + w_e D(p_N)
 
-with v*(p) top speed down the way left D. The motion is linear, so that only the cost is approximated: hinges by
+with v*(p) top speed down the distance left D. The motion is linear, so that only the cost is approximated: hinges by
 Gauss-Newton, v* as if it did not depend on p. (Li and Todorov, ICINCO 2004; Tassa, Erez and Todorov, IROS 2012.)
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sidestep.kernels.jit import inlined, kernel
-from sidestep.policies.mpc.field import (
-    FADE_S,
-    GROWTH,
-    GROWTH_S,
-    HARD_GAP,
-    HEADING_X,
-    HEADING_Y,
-    MAX_SPEED,
-    ROBOT_RADIUS,
-    SOFT_GAP,
-    TOUCH_GAP,
-    TOUCH_S,
-    TURN_S,
-    W_ACCELERATION,
-    W_END,
-    W_HARD,
-    W_JERK,
-    W_PROGRESS,
-    W_SOFT,
-    W_SPEED,
-    W_TOUCH,
-    W_TURN,
-    W_WALL,
-    WALL_GAP,
-    bilinear,
-    wished_velocity,
-)
+from sidestep.policies.crowd_forecast import CrowdPaths
+from sidestep.policies.grid import bilinear
+from sidestep.policies.mpc import field as rows
+from sidestep.policies.mpc.field import Ground, preferred_velocity
+from sidestep.types.base import FloatArray
 
 TIGHT_M = 0.1
 """Nearer to a wall than this its weight is ten times as large, m."""
 SHORTENINGS, SHORTER = 4, 0.4
-"""Line search: so often, each time to this share."""
+"""Line search: number of tries, and the factor by which each is shorter."""
 ENOUGH = 1e-3
 """An iteration that gains a smaller share of the cost than this is the last."""
 
 
+TIMES = np.concatenate([[0.0], np.cumsum([0.1] * 10 + [0.2] * 10 + [0.3] * 9)])
+"""Knots of a motion, s: fine where it matters soon, 5.7 s in all."""
+INTERVALS = len(TIMES) - 1
+
+
+class Motion(NamedTuple):
+    """A motion over the N intervals between the knots."""
+
+    states: FloatArray  # (N+1, 6) x, y, vx, vy, ax, ay at the knots
+    inputs: FloatArray  # (N, 2) jerk between them, m/s³
+
+
+class Scratch(NamedTuple):
+    """Working memory of :func:`smooth` and :func:`follow`: the feedback of each interval, the value's gradient and
+    Hessian, and a motion to try."""
+
+    gains: FloatArray  # (N, 2, 6)
+    offsets: FloatArray  # (N, 2)
+    value: FloatArray  # (9, 6): a row for the gradient, six for the Hessian, two for :func:`_riccati`
+    trial: Motion
+
+
+def make_motion() -> Motion:
+    """A motion that stays at the origin."""
+    return Motion(np.zeros((INTERVALS + 1, 6)), np.zeros((INTERVALS, 2)))
+
+
+def make_scratch() -> Scratch:
+    """Working memory of the smoothing."""
+    return Scratch(np.zeros((INTERVALS, 2, 6)), np.zeros((INTERVALS, 2)), np.zeros((9, 6)), make_motion())
+
+
 @inlined
-def _step(x, u, h, out):
+def _step(x: FloatArray, u: FloatArray, h: float, out: FloatArray) -> None:
     """out = state after ``h`` seconds of jerk u."""
     for c in range(2):
         p, v, a, j = x[c], x[2 + c], x[4 + c], u[c]
@@ -59,39 +72,47 @@ def _step(x, u, h, out):
         out[4 + c] = a + h * j
 
 
+@inlined
+def _add_spring(grad: FloatArray, hess: FloatArray, c: int, push: float, stiff: float, nx: float, ny: float) -> None:
+    """Add a force ``push`` along (nx, ny), and its stiffness, to the two numbers of a state from number c on."""
+    grad[c] += push * nx
+    grad[c + 1] += push * ny
+    hess[c, c] += stiff * nx * nx
+    hess[c, c + 1] += stiff * nx * ny
+    hess[c + 1, c] += stiff * nx * ny
+    hess[c + 1, c + 1] += stiff * ny * ny
+
+
 @kernel  # not inlined: it is large and called from two places
-def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, grad, hess, derive):
+def _state_cost(
+    x: FloatArray, t: float, knot: int, people: CrowdPaths, ground: Ground, weights: FloatArray, grad: FloatArray,
+    hess: FloatArray, derive: bool,
+) -> float:  # fmt: skip
     """Cost rate at a state; with ``derive`` also its gradient (6,) and Gauss-Newton Hessian (6, 6), added."""
     px, py, vx, vy, ax, ay = x[0], x[1], x[2], x[3], x[4], x[5]
-    wx, wy, _, _, _ = wished_velocity(px, py, way, way_x, way_y, x0, y0, grid_cell, weights)
-    w = weights[W_PROGRESS]
+    wx, wy, _, _, _ = preferred_velocity(px, py, ground, weights)
+    w = weights[rows.W_PROGRESS]
     ex, ey = vx - wx, vy - wy
-    cost = weights[W_ACCELERATION] * (ax * ax + ay * ay) + w * (ex * ex + ey * ey)
+    cost: float = weights[rows.W_ACCELERATION] * (ax * ax + ay * ay) + w * (ex * ex + ey * ey)
     if derive:
         grad[2] += 2.0 * w * ex
         grad[3] += 2.0 * w * ey
-        grad[4] += 2.0 * weights[W_ACCELERATION] * ax
-        grad[5] += 2.0 * weights[W_ACCELERATION] * ay
+        grad[4] += 2.0 * weights[rows.W_ACCELERATION] * ax
+        grad[5] += 2.0 * weights[rows.W_ACCELERATION] * ay
         hess[2, 2] += 2.0 * w
         hess[3, 3] += 2.0 * w
-        hess[4, 4] += 2.0 * weights[W_ACCELERATION]
-        hess[5, 5] += 2.0 * weights[W_ACCELERATION]
+        hess[4, 4] += 2.0 * weights[rows.W_ACCELERATION]
+        hess[5, 5] += 2.0 * weights[rows.W_ACCELERATION]
     speed = math.sqrt(vx * vx + vy * vy)
-    over = speed - weights[MAX_SPEED]
+    over = speed - weights[rows.MAX_SPEED]
     if over > 0.0:
-        w = weights[W_SPEED]
+        w = weights[rows.W_SPEED]
         cost += w * over * over
         if derive:
-            nx, ny = vx / speed, vy / speed
-            grad[2] += 2.0 * w * over * nx
-            grad[3] += 2.0 * w * over * ny
-            hess[2, 2] += 2.0 * w * nx * nx
-            hess[2, 3] += 2.0 * w * nx * ny
-            hess[3, 2] += 2.0 * w * nx * ny
-            hess[3, 3] += 2.0 * w * ny * ny
-    if weights[W_TURN] > 0.0 and t < weights[TURN_S]:
-        hx, hy = weights[HEADING_X], weights[HEADING_Y]
-        w = weights[W_TURN] * (1.0 - t / weights[TURN_S])
+            _add_spring(grad, hess, 2, 2.0 * w * over, 2.0 * w, vx / speed, vy / speed)
+    if weights[rows.W_TURN] > 0.0 and t < weights[rows.TURN_S]:
+        hx, hy = weights[rows.HEADING_X], weights[rows.HEADING_Y]
+        w = weights[rows.W_TURN] * (1.0 - t / weights[rows.TURN_S])
         across, against = vy * hx - vx * hy, min(vx * hx + vy * hy, 0.0)
         cost += w * (across * across + against * against)
         if derive:
@@ -102,101 +123,85 @@ def _state_cost(x, t, people, count, room, way, way_x, way_y, x0, y0, grid_cell,
             hess[2, 3] += 2.0 * w * (back - 1.0) * hx * hy
             hess[3, 2] += 2.0 * w * (back - 1.0) * hx * hy
             hess[3, 3] += 2.0 * w * (hx * hx + back * hy * hy)
-    gap = bilinear(room, x0, y0, grid_cell, px, py) - weights[ROBOT_RADIUS]
-    short = weights[WALL_GAP] - gap
+    gap = bilinear(ground.clearance, ground, px, py) - weights[rows.ROBOT_RADIUS]
+    short = weights[rows.WALL_GAP] - gap
     if short > 0.0:
-        w = weights[W_WALL] * (1.0 if gap > TIGHT_M else 10.0)
+        w = weights[rows.W_WALL] * (1.0 if gap > TIGHT_M else 10.0)
         cost += w * short * short
         if derive:
-            e = 0.5 * grid_cell
-            nx = (bilinear(room, x0, y0, grid_cell, px + e, py) - bilinear(room, x0, y0, grid_cell, px - e, py)) / (
-                2.0 * e
-            )
-            ny = (bilinear(room, x0, y0, grid_cell, px, py + e) - bilinear(room, x0, y0, grid_cell, px, py - e)) / (
-                2.0 * e
-            )
-            grad[0] -= 2.0 * w * short * nx
-            grad[1] -= 2.0 * w * short * ny
-            hess[0, 0] += 2.0 * w * nx * nx
-            hess[0, 1] += 2.0 * w * nx * ny
-            hess[1, 0] += 2.0 * w * nx * ny
-            hess[1, 1] += 2.0 * w * ny * ny
-    widening = weights[GROWTH] * min(t, weights[GROWTH_S])
-    fade = 1.0 / (1.0 + (t / weights[FADE_S]) ** 2)
-    for k in range(count):
-        dx, dy = px - people[k, 0] - people[k, 2] * t, py - people[k, 1] - people[k, 3] * t
-        touch = weights[ROBOT_RADIUS] + people[k, 4]
-        hard, soft = touch + weights[HARD_GAP] + widening, touch + weights[SOFT_GAP] + widening
-        reach = max(max(hard, soft), touch + weights[TOUCH_GAP])
+            e, field = 0.5 * ground.cell, ground.clearance
+            nx = (bilinear(field, ground, px + e, py) - bilinear(field, ground, px - e, py)) / (2.0 * e)
+            ny = (bilinear(field, ground, px, py + e) - bilinear(field, ground, px, py - e)) / (2.0 * e)
+            _add_spring(grad, hess, 0, -2.0 * w * short, 2.0 * w, nx, ny)
+    widening = weights[rows.GROWTH] * min(t, weights[rows.GROWTH_S])
+    fade = 1.0 / (1.0 + (t / weights[rows.FADE_S]) ** 2)
+    bent = people.bends.shape[0] > 0
+    for k in range(people.lines.shape[0]):
+        line = people.lines[k]
+        dx, dy = px - line[0] - line[2] * t, py - line[1] - line[3] * t
+        if bent:
+            dx, dy = dx - people.bends[k, knot, 0], dy - people.bends[k, knot, 1]
+        touch = weights[rows.ROBOT_RADIUS] + line[4]
+        hard, soft = touch + weights[rows.HARD_GAP] + widening, touch + weights[rows.SOFT_GAP] + widening
+        reach = max(max(hard, soft), touch + weights[rows.TOUCH_GAP])
         square = dx * dx + dy * dy
         if square >= reach * reach:
             continue
         d = max(math.sqrt(square), 1e-6)
-        nx, ny = dx / d, dy / d
         push, stiff = 0.0, 0.0
         if d < hard:
-            w = weights[W_HARD] * fade
+            w = weights[rows.W_HARD] * fade
             cost += w * (hard - d) * (hard - d)
             push += 2.0 * w * (hard - d)
             stiff += 2.0 * w
-        if t < weights[TOUCH_S] and d < touch + weights[TOUCH_GAP]:
-            w, short = weights[W_TOUCH], touch + weights[TOUCH_GAP] - d
+        if t < weights[rows.TOUCH_S] and d < touch + weights[rows.TOUCH_GAP]:
+            w, short = weights[rows.W_TOUCH], touch + weights[rows.TOUCH_GAP] - d
             cost += w * short * short
             push += 2.0 * w * short
             stiff += 2.0 * w
         if d < soft:
-            w = weights[W_SOFT] * fade
+            w = weights[rows.W_SOFT] * fade
             cost += w * (soft - d) * (soft - d)
             push += 2.0 * w * (soft - d)
             stiff += 2.0 * w
         if derive:
-            grad[0] -= push * nx
-            grad[1] -= push * ny
-            hess[0, 0] += stiff * nx * nx
-            hess[0, 1] += stiff * nx * ny
-            hess[1, 0] += stiff * nx * ny
-            hess[1, 1] += stiff * ny * ny
+            _add_spring(grad, hess, 0, -push, stiff, dx / d, dy / d)
     return cost
 
 
 @kernel
-def motion_cost(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, grad, hess):
-    """J of a motion (states (N+1, 6), inputs (N, 2), times (N+1,))."""
-    n = inputs.shape[0]
+def motion_cost(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> float:
+    """J of a motion; ``scratch`` stays as it is."""
+    states, inputs = motion
+    n = INTERVALS
     total = 0.0
     for k in range(n):
-        h = times[k + 1] - times[k]
+        h = TIMES[k + 1] - TIMES[k]
         rate = _state_cost(
-            states[k + 1],
-            times[k + 1],
-            people,
-            count,
-            room,
-            way,
-            way_x,
-            way_y,
-            x0,
-            y0,
-            grid_cell,
-            weights,
-            grad,
-            hess,
-            False,
+            states[k + 1], TIMES[k + 1], k + 1, people, ground, weights, scratch.value[0], scratch.value[1:7], False
         )
-        total += h * (rate + weights[W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
-    _, _, _, _, d = wished_velocity(states[n, 0], states[n, 1], way, way_x, way_y, x0, y0, grid_cell, weights)
-    return total + weights[W_END] * d
+        total += h * (rate + weights[rows.W_JERK] * (inputs[k, 0] ** 2 + inputs[k, 1] ** 2))
+    _, _, _, _, d = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
+    whole: float = total + weights[rows.W_END] * d
+    return whole
 
 
 @inlined
-def _riccati(h, w_j, u, v, vv, mixed, gain, offset, damping):
-    """One step backward: the value's gradient ``v (6,)`` and Hessian ``vv (6, 6)`` from after an interval to before it,
-    in place, and the feedback du = gain (2, 6) dx + offset (2,). ``mixed (2, 6)`` is scratch.
+def _riccati(h: float, w_j: float, u: FloatArray, scratch: Scratch, k: int) -> None:
+    """One step backward: the value's gradient ``v`` and Hessian ``vv`` from after interval k to before it, in place,
+    and its feedback du = gain (2, 6) dx + offset (2,).
 
     A = [[1, h, h²/2], [0, 1, h], [0, 0, 1]] and B = [h³/6, h²/2, h] on each axis, so products are sums of columns.
     """
+    v, vv, mixed, gain, offset = (
+        scratch.value[0],
+        scratch.value[1:7],
+        scratch.value[7:],
+        scratch.gains[k],
+        scratch.offsets[k],
+    )
     b0, b1, b2 = h * h * h / 6.0, 0.5 * h * h, h
-    q00, q01, q11 = 2.0 * w_j * h + damping, 0.0, 2.0 * w_j * h + damping
+    q00, q01, q11 = 2.0 * w_j * h, 0.0, 2.0 * w_j * h
     for c in range(6):  # B' V, to be turned into B' V A below
         mixed[0, c] = b0 * vv[0, c] + b1 * vv[2, c] + b2 * vv[4, c]
         mixed[1, c] = b0 * vv[1, c] + b1 * vv[3, c] + b2 * vv[5, c]
@@ -232,132 +237,88 @@ def _riccati(h, w_j, u, v, vv, mixed, gain, offset, damping):
 
 
 @kernel
-def roll_out(states, inputs, times):
+def roll_out(motion: Motion) -> None:
     """States from states[0] under the inputs, in place."""
-    for k in range(inputs.shape[0]):
-        _step(states[k], inputs[k], times[k + 1] - times[k], states[k + 1])
+    for k in range(INTERVALS):
+        _step(motion.states[k], motion.inputs[k], TIMES[k + 1] - TIMES[k], motion.states[k + 1])
 
 
 @kernel
-def follow(states, inputs, times, targets, w_position, w_jerk, w_acceleration, gains, offsets, v, vv, mixed):
+def follow(
+    motion: Motion, targets: FloatArray, w_position: float, w_jerk: float, w_acceleration: float, scratch: Scratch
+) -> None:
     """The motion from states[0] that least-squares follows ``targets (N+1, 2)``: linear-quadratic, exact."""
-    n = inputs.shape[0]
+    states, inputs = motion
+    v, vv = scratch.value[0], scratch.value[1:7]
     inputs[:, :] = 0.0
-    roll_out(states, inputs, times)
-    v[:] = 0.0
-    vv[:, :] = 0.0
-    for k in range(n - 1, -1, -1):
-        h = times[k + 1] - times[k]
+    roll_out(motion)
+    scratch.value[:7] = 0.0
+    for k in range(INTERVALS - 1, -1, -1):
+        h = TIMES[k + 1] - TIMES[k]
         for c in range(2):
             v[c] += 2.0 * h * w_position * (states[k + 1, c] - targets[k + 1, c])
             vv[c, c] += 2.0 * h * w_position
             v[4 + c] += 2.0 * h * w_acceleration * states[k + 1, 4 + c]
             vv[4 + c, 4 + c] += 2.0 * h * w_acceleration
-        _riccati(h, w_jerk, inputs[k], v, vv, mixed, gains[k], offsets[k], 0.0)
-    _apply(states, inputs, times, gains, offsets, 1.0, states, inputs)
+        _riccati(h, w_jerk, inputs[k], scratch, k)
+    _apply(motion, scratch, 1.0, motion)
 
 
 @inlined
-def _apply(states, inputs, times, gains, offsets, scale, new_states, new_inputs):
-    """Roll out with feedback round ``states``; the new arrays may be the old ones."""
-    n = inputs.shape[0]
-    ox, oy, ovx, ovy, oax, oay = (states[0, 0], states[0, 1], states[0, 2], states[0, 3], states[0, 4], states[0, 5])
+def _apply(motion: Motion, scratch: Scratch, scale: float, new: Motion) -> None:
+    """Roll out with feedback round ``motion`` into ``new``, which may be the same."""
+    states, inputs = motion
+    gains, offsets = scratch.gains, scratch.offsets
+    s = states[0]
+    ox, oy, ovx, ovy, oax, oay = s[0], s[1], s[2], s[3], s[4], s[5]
     for c in range(6):
-        new_states[0, c] = states[0, c]
-    for k in range(n):
-        d0, d1, d2 = new_states[k, 0] - ox, new_states[k, 1] - oy, new_states[k, 2] - ovx
-        d3, d4, d5 = new_states[k, 3] - ovy, new_states[k, 4] - oax, new_states[k, 5] - oay
+        new.states[0, c] = s[c]
+    for k in range(INTERVALS):
+        d0, d1, d2 = new.states[k, 0] - ox, new.states[k, 1] - oy, new.states[k, 2] - ovx
+        d3, d4, d5 = new.states[k, 3] - ovy, new.states[k, 4] - oax, new.states[k, 5] - oay
         for c in range(2):
             g = gains[k, c]
-            new_inputs[k, c] = (
-                inputs[k, c]
-                + scale * offsets[k, c]
-                + g[0] * d0
-                + g[1] * d1
-                + g[2] * d2
-                + g[3] * d3
-                + g[4] * d4
-                + g[5] * d5
-            )
-        ox, oy, ovx, ovy, oax, oay = (
-            states[k + 1, 0],
-            states[k + 1, 1],
-            states[k + 1, 2],
-            states[k + 1, 3],
-            states[k + 1, 4],
-            states[k + 1, 5],
-        )
-        _step(new_states[k], new_inputs[k], times[k + 1] - times[k], new_states[k + 1])
+            first = inputs[k, c] + scale * offsets[k, c] + g[0] * d0 + g[1] * d1 + g[2] * d2
+            new.inputs[k, c] = first + g[3] * d3 + g[4] * d4 + g[5] * d5
+        s = states[k + 1]
+        ox, oy, ovx, ovy, oax, oay = s[0], s[1], s[2], s[3], s[4], s[5]
+        _step(new.states[k], new.inputs[k], TIMES[k + 1] - TIMES[k], new.states[k + 1])
+
+
+@inlined
+def _feedback(motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, scratch: Scratch) -> None:
+    """Feedback of all intervals by dynamic programming backward along ``motion``."""
+    states, inputs = motion
+    v, vv, n = scratch.value[0], scratch.value[1:7], INTERVALS
+    scratch.value[:7] = 0.0
+    _, _, gx, gy, _ = preferred_velocity(states[n, 0], states[n, 1], ground, weights)
+    v[0], v[1] = weights[rows.W_END] * gx, weights[rows.W_END] * gy
+    for k in range(n - 1, -1, -1):
+        h = TIMES[k + 1] - TIMES[k]
+        # the cost is a rate: scale value by 1/h around the addition to add h * (gradient, Hessian)
+        for r in range(7):
+            for c in range(6):
+                scratch.value[r, c] /= h
+        _state_cost(states[k + 1], TIMES[k + 1], k + 1, people, ground, weights, v, vv, True)
+        for r in range(7):
+            for c in range(6):
+                scratch.value[r, c] *= h
+        _riccati(h, weights[rows.W_JERK], inputs[k], scratch, k)
 
 
 @kernel
 def smooth(
-    states,
-    inputs,
-    times,
-    people,
-    count,
-    room,
-    way,
-    way_x,
-    way_y,
-    x0,
-    y0,
-    grid_cell,
-    weights,
-    iterations,
-    gains,
-    offsets,
-    v,
-    vv,
-    mixed,
-    new_states,
-    new_inputs,
-):
+    motion: Motion, people: CrowdPaths, ground: Ground, weights: FloatArray, iterations: int, scratch: Scratch
+) -> Any:
     """Improve a motion in place by at most ``iterations`` of iLQR; returns its cost."""
-    n = inputs.shape[0]
-    best = motion_cost(states, inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, v, vv)
-    damping = 0.0
+    trial = scratch.trial
+    best = motion_cost(motion, people, ground, weights, scratch)
     for _ in range(iterations):
-        v[:] = 0.0
-        vv[:, :] = 0.0
-        _, _, gx, gy, _ = wished_velocity(states[n, 0], states[n, 1], way, way_x, way_y, x0, y0, grid_cell, weights)
-        v[0], v[1] = weights[W_END] * gx, weights[W_END] * gy
-        for k in range(n - 1, -1, -1):
-            h = times[k + 1] - times[k]
-            # the cost is a rate: scale value by 1/h around the addition to add h * (gradient, Hessian)
-            for r in range(6):
-                v[r] /= h
-                for c in range(6):
-                    vv[r, c] /= h
-            _state_cost(
-                states[k + 1],
-                times[k + 1],
-                people,
-                count,
-                room,
-                way,
-                way_x,
-                way_y,
-                x0,
-                y0,
-                grid_cell,
-                weights,
-                v,
-                vv,
-                True,
-            )
-            for r in range(6):
-                v[r] *= h
-                for c in range(6):
-                    vv[r, c] *= h
-            _riccati(h, weights[W_JERK], inputs[k], v, vv, mixed, gains[k], offsets[k], damping)
-        scale, found = 1.0, False
+        _feedback(motion, people, ground, weights, scratch)
+        scale, found, cost = 1.0, False, best
         for _ in range(SHORTENINGS):
-            _apply(states, inputs, times, gains, offsets, scale, new_states, new_inputs)
-            cost = motion_cost(
-                new_states, new_inputs, times, people, count, room, way, way_x, way_y, x0, y0, grid_cell, weights, v, vv
-            )
+            _apply(motion, scratch, scale, trial)
+            cost = motion_cost(trial, people, ground, weights, scratch)
             if cost < best:
                 found = True
                 break
@@ -366,49 +327,66 @@ def smooth(
             break
         gained = best - cost
         best = cost
-        for k in range(n):
+        for k in range(INTERVALS):
             for c in range(6):
-                states[k + 1, c] = new_states[k + 1, c]
+                motion.states[k + 1, c] = trial.states[k + 1, c]
             for c in range(2):
-                inputs[k, c] = new_inputs[k, c]
+                motion.inputs[k, c] = trial.inputs[k, c]
         if gained < ENOUGH * best + 1e-6:
             break
     return best
 
 
 @kernel
-def shift_inputs(inputs, times, shift, out):
+def shift_inputs(inputs: FloatArray, shift: float, out: FloatArray) -> None:
     """``out`` = the inputs as they are ``shift`` seconds later, averaged over each interval; zero beyond the end."""
-    n = inputs.shape[0]
-    for k in range(n):
-        start, end = times[k] + shift, times[k + 1] + shift
+    for k in range(INTERVALS):
+        start, end = TIMES[k] + shift, TIMES[k + 1] + shift
         for c in range(2):
             total = 0.0
-            for q in range(n):
-                overlap = min(end, times[q + 1]) - max(start, times[q])
+            for q in range(INTERVALS):
+                overlap = min(end, TIMES[q + 1]) - max(start, TIMES[q])
                 if overlap > 0.0:
                     total += overlap * inputs[q, c]
             out[k, c] = total / (end - start)
 
 
 @kernel
-def least_gap(states, times, until, people, count, radius):
-    """Smallest distance between surfaces to people who go on as they do, during the first ``until`` seconds, m; knots
-    are joined by straight lines."""
-    least = 1e9
-    for k in range(states.shape[0] - 1):
-        if times[k] >= until:
+def least_gap(motion: Motion, until: float, people: CrowdPaths, radius: float) -> Any:
+    """Smallest distance between surfaces to people on their paths during the first ``until`` seconds, m; knots are
+    joined by straight lines."""
+    states, least = motion.states, 1e9
+    for k in range(INTERVALS):
+        if TIMES[k] >= until:
             break
-        h = times[k + 1] - times[k]
-        for q in range(count):
-            dx = states[k, 0] - people[q, 0] - people[q, 2] * times[k]
-            dy = states[k, 1] - people[q, 1] - people[q, 3] * times[k]
-            ex = states[k + 1, 0] - states[k, 0] - people[q, 2] * h
-            ey = states[k + 1, 1] - states[k, 1] - people[q, 3] * h
+        h = TIMES[k + 1] - TIMES[k]
+        for q in range(people.lines.shape[0]):
+            line = people.lines[q]
+            dx, dy = states[k, 0] - line[0] - line[2] * TIMES[k], states[k, 1] - line[1] - line[3] * TIMES[k]
+            ex, ey = states[k + 1, 0] - states[k, 0] - line[2] * h, states[k + 1, 1] - states[k, 1] - line[3] * h
+            if q < people.bends.shape[0]:
+                now, then = people.bends[q, k], people.bends[q, k + 1]
+                dx, dy, ex, ey = dx - now[0], dy - now[1], ex - (then[0] - now[0]), ey - (then[1] - now[1])
             length = ex * ex + ey * ey
             s = 0.0 if length < 1e-12 else min(max(-(dx * ex + dy * ey) / length, 0.0), 1.0)
             dx, dy = dx + s * ex, dy + s * ey
-            gap = math.sqrt(dx * dx + dy * dy) - people[q, 4] - radius
-            if gap < least:
-                least = gap
+            least = min(least, math.sqrt(dx * dx + dy * dy) - line[4] - radius)
     return least
+
+
+@kernel
+def replan(
+    motion: Motion, elapsed: float, start: FloatArray, people: CrowdPaths, ground: Ground, weights: FloatArray,
+    iterations: int, alarm_s: float, scratch: Scratch,
+) -> Any:  # fmt: skip
+    """The motion planned ``elapsed`` seconds ago, begun anew at ``start (6,)`` and smoothed; its cost, and the least
+    gap during the first ``alarm_s`` seconds. ``elapsed`` below 0: there was none."""
+    if elapsed >= 0.0:
+        shift_inputs(motion.inputs, elapsed, scratch.trial.inputs)
+        for k in range(INTERVALS):
+            motion.inputs[k, 0], motion.inputs[k, 1] = scratch.trial.inputs[k, 0], scratch.trial.inputs[k, 1]
+    for c in range(6):
+        motion.states[0, c] = start[c]
+    roll_out(motion)
+    cost = smooth(motion, people, ground, weights, iterations, scratch)
+    return cost, least_gap(motion, alarm_s, people, weights[rows.ROBOT_RADIUS])

@@ -1,7 +1,7 @@
 """The sampling planner: of all splines of the library, the one that leads to the goal soonest, walls considered.
 
 It knows the map, the goal and the robot, and no people. ``SamplingPlanner.plan`` serves the policy ``sampling``;
-``Checkpoints`` makes the same planner the guide of a policy that avoids people but does not know the way.
+``Checkpoints`` makes the same planner the guide of a policy that avoids people but does not plan round walls.
 """
 
 from __future__ import annotations
@@ -14,13 +14,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import hypot
-from sidestep.policies.sampling.goal_field import (
-    PARAMETERS,
-    GoalField,
-    farthest_in_sight,
-    make_goal_field,
-    spline_costs,
-)
+from sidestep.policies.sampling.goal_field import PathCosts, farthest_in_sight, make_goal_field, spline_costs
 from sidestep.policies.sampling.splines import (
     DriveLimits,
     Splines,
@@ -30,38 +24,29 @@ from sidestep.policies.sampling.splines import (
     splines_to_point,
 )
 from sidestep.types import Task
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 
 GOAL_WEIGHT = 1.05
 """A little above 1: of two plans that reach the goal at the same time, the longer one wins."""
 SIGHT_STEP = 4
-"""Every so many samples of a plan a checkpoint may lie."""
+"""Samples of a plan between two possible checkpoints."""
 
 
-@dataclass(frozen=True)
-class PlannerSettings:
+class PlannerSettings(Model):
     """Settings of the sampling planner."""
 
-    horizon: float = 6.0
+    horizon: Positive = 6.0
     """s: no trajectory is longer."""
-    margin: float = 0.4
+    margin: Positive = 0.4
     """m from the body's surface within which walls cost."""
-    wall_gap: float = 0.05
+    wall_gap: NonNegative = 0.05
     """m that the body always keeps from walls."""
-    wall_weight: float = 4.0
+    wall_weight: NonNegative = 4.0
     """Seconds that a second at the wall costs."""
-    heading_weight: float = 1.0
-    """Weight of the time to turn to the way downhill at the end of a trajectory."""
-    checkpoint_radius: float = 1.0
+    heading_weight: NonNegative = 1.0
+    """Weight of the time to turn downhill at the end of a trajectory."""
+    checkpoint_radius: Positive = 1.0
     """m: a new checkpoint is asked for within this distance of the last one."""
-
-    def __post_init__(self) -> None:
-        for name in ("horizon", "margin", "checkpoint_radius"):
-            if not 0.0 < getattr(self, name) < float("inf"):
-                raise BadInput(f"sampling planner: {name} must be above 0, not {getattr(self, name)!r}")
-        for name in ("wall_gap", "wall_weight", "heading_weight"):
-            if not 0.0 <= getattr(self, name) < float("inf"):
-                raise BadInput(f"sampling planner: {name} must be at least 0, not {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,19 +79,19 @@ class SamplingPlanner:
         self.radius = task.robot.footprint.enclosing_radius
         self.goal_radius = task.goal_radius_m
         s = self.settings
-        self.field: GoalField = make_goal_field(
-            task.map, task.goal, self.radius, margin=s.margin, wall_weight=s.wall_weight
+        self.field = make_goal_field(task.map, task.goal, self.radius, margin=s.margin, wall_weight=s.wall_weight)
+        self._costs = PathCosts(
+            radius=self.radius,
+            margin=s.margin,
+            wall_weight=s.wall_weight,
+            per_metre=GOAL_WEIGHT / self.limits.speed,
+            per_turn=s.heading_weight * 0.5 * pi / self.limits.turn_rate,
+            goal_reach=0.5 * self.goal_radius,
         )
-        per_turn = s.heading_weight * 0.5 * pi / self.limits.turn_rate
-        self._parameters = np.zeros(PARAMETERS)
-        self._parameters[:] = (
-            self.radius, s.wall_gap, s.margin, s.wall_weight, GOAL_WEIGHT / self.limits.speed, per_turn,
-            *task.goal, 0.5 * self.goal_radius,
-        )  # fmt: skip
 
     @property
     def goal(self) -> tuple[float, float]:
-        """Where to, m."""
+        """Position of the goal, m."""
         return self.field.goal
 
     def plan(self, pose: tuple[float, float, float], speed: float = 0.0) -> Trajectory | None:
@@ -123,24 +108,21 @@ class SamplingPlanner:
         return best
 
     def hard_clearance(self, x: float, y: float) -> float:
-        """What the centre keeps from walls, m: radius and gap, or what there is where it is less already."""
+        """Distance that the centre keeps from walls, m: radius and gap, or the present clearance where that is less."""
         return min(self.radius + self.settings.wall_gap, self.field.clearance_at(x, y) - 1e-3)
 
     def _class(self, speed: float) -> int:
         return speed_class(speed, self.limits)
 
     def _cheapest(self, splines: Splines, pose: tuple[float, float, float]) -> Trajectory | None:
-        if not len(splines):
+        n = len(splines.turn)
+        if not n:
             return None
         x, y, heading = pose
         s, c = exact.sincos(heading)
-        costs, ends = np.empty(len(splines)), np.empty(len(splines), np.int32)
-        f = self.field
-        hard = self.hard_clearance(x, y)
-        where = np.array([x, y, c, s])
-        arrays = (splines.x, splines.y, splines.cos, splines.sin, splines.time)
-        fields = (f.clearance, f.distance, *f.origin, f.cell)
-        best = int(spline_costs(*arrays, splines.first, where, *fields, hard, self._parameters, costs, ends))
+        costs, ends = np.empty(n), np.empty(n, np.int32)
+        where, hard = np.array([x, y, c, s]), self.hard_clearance(x, y)
+        best = int(spline_costs(splines, where, self.field, hard, self._costs, costs, ends))
         if best < 0:
             return None
         k = int(ends[best]) + 1
@@ -192,7 +174,7 @@ class Checkpoints:
 
     def _request(self, x: float, y: float) -> tuple[float, float]:
         """No kinematic limits: the plan begins in the direction in which the distance to the goal falls."""
-        _, ux, uy = self._planner.field.look(x, y)
+        _, ux, uy = self._planner.field.distance_and_direction(x, y)
         plan = self._planner.plan((x, y, float(exact.arctan2(uy, ux))), self._planner.limits.speed)
         goal = self._planner.goal
         if plan is None:
@@ -206,6 +188,4 @@ class Checkpoints:
         return float(points[k, 0]), float(points[k, 1])
 
     def _in_sight(self, points: FloatArray, x: float, y: float) -> int:
-        f = self._planner.field
-        fields = (f.clearance, *f.origin, f.cell, self._planner.hard_clearance(x, y))
-        return int(farthest_in_sight(points, len(points), *fields, x, y))
+        return int(farthest_in_sight(points, self._planner.field, self._planner.hard_clearance(x, y), x, y))

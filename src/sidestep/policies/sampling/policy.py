@@ -1,8 +1,7 @@
-"""The sampling planner as a policy of its own: finds its way among walls and sees nobody."""
+"""The sampling planner as a policy of its own: goes round walls and sees nobody."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from math import ceil, inf, sqrt
 from typing import Any, ClassVar
 
@@ -35,18 +34,10 @@ class Sampling(Policy):
     needs: ClassVar[frozenset[str]] = frozenset({"goal", "map"})
     plan_step_s = PLAN_STEP_S
 
-    def __init__(
-        self,
-        horizon: float = PlannerSettings.horizon,
-        margin: float = PlannerSettings.margin,
-        wall_gap: float = PlannerSettings.wall_gap,
-        wall_weight: float = PlannerSettings.wall_weight,
-        heading_weight: float = PlannerSettings.heading_weight,
-        checkpoint_radius: float = PlannerSettings.checkpoint_radius,
-    ) -> None:
-        """Settings of the planner, see ``PlannerSettings``."""
-        self._settings = PlannerSettings(horizon, margin, wall_gap, wall_weight, heading_weight, checkpoint_radius)
-        self.settings: dict[str, Any] = asdict(self._settings)
+    def __init__(self, **settings: Any) -> None:
+        """Settings: the fields of :class:`PlannerSettings`."""
+        self._settings = PlannerSettings.parse(settings, "policy sampling")
+        self.settings: dict[str, Any] = self._settings.model_dump()
 
     def reset(self, task: Task) -> None:
         """Compute the distance to the goal, load the library, make the first plan."""
@@ -82,8 +73,8 @@ class Sampling(Policy):
             return None
         time = self._plan.time - self._plan.time[self._next]
         at = PLAN_STEP_S * np.arange(1, max(ceil(time[-1] / PLAN_STEP_S), 1))
-        at = np.append(at, max(time[-1], 0.0))
-        return np.stack([exact.interp(at, time, self._plan.position[:, c]) for c in (0, 1)], axis=1)
+        path: FloatArray = exact.interp(np.append(at, max(time[-1], 0.0)), time, self._plan.position)
+        return path
 
     def _is_due(self, plan: Trajectory, robot: RobotState) -> bool:
         left = hypot(plan.end[0] - robot.x, plan.end[1] - robot.y)
@@ -135,7 +126,7 @@ class Sampling(Policy):
 
     def _creep(self, robot: RobotState) -> Velocity:
         """No plan fits: turn to where the distance to the goal falls, and go there slowly."""
-        _, ux, uy = self._planner.field.look(robot.x, robot.y)
+        _, ux, uy = self._planner.field.distance_and_direction(robot.x, robot.y)
         error = wrapped(float(exact.arctan2(uy, ux)) - robot.heading)
         v = 0.2 * self._planner.limits.speed if abs(error) < 0.3 else 0.0
         return Velocity(v, self._turn_on_spot(error))

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf, pi, radians
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from sidestep.types.base import FloatArray, IntArray
 
 SAMPLES = 41
 TURN_SHARE = 0.9
-"""Share of ω_max that the splines use; the rest is for following them."""
+"""Share of ω_max that the splines use; the rest is left for following them."""
 DEFAULT_TURN_RATE = 3.0
 """rad/s, of a robot without a limit."""
 TIGHTEST_M = 0.25
@@ -34,7 +35,7 @@ TIGHTEST_M = 0.25
 MOST_REACH_M = 12.0
 """The grid is no wider than this, m, so that samples stay close together for fast robots too."""
 LEAST_LENGTH_M = 1.0
-"""A plan is at least so long, m, unless the goal is nearer."""
+"""Least length of a plan, m, unless the goal is nearer."""
 SPEED_CLASSES = 5
 
 _RADII = np.array([0.12, 0.2, 0.3, 0.42, 0.56, 0.7, 0.84, 0.98])  # of the reach
@@ -76,9 +77,8 @@ class DriveLimits:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Splines:
-    """n trajectories of ``SAMPLES`` samples each, in the robot's frame at the start."""
+class Splines(NamedTuple):
+    """n trajectories of ``SAMPLES`` samples each, in the robot's frame at the start. n is ``len(splines.turn)``."""
 
     x: FloatArray  # (n, K) float32, m
     y: FloatArray  # (n, K) float32, m
@@ -89,9 +89,6 @@ class Splines:
     curvature: FloatArray  # (n, K) float32, 1/m
     turn: FloatArray  # (n,) float32, rad on the spot before the rest
     first: IntArray  # (n,) int32, the first sample at which a plan may end
-
-    def __len__(self) -> int:
-        return len(self.turn)
 
 
 def make_splines(ends: FloatArray, turns: FloatArray, speed: float, limits: DriveLimits, horizon: float) -> Splines:

@@ -1,6 +1,5 @@
-"""The two policies of the sidewalk suites and their settings: ``follow_lane`` keeps to the sidewalk round what stands
-on it and sees nobody; ``expert`` (privileged) also knows everybody's state, groups and gestures, and shows what can
-be done.
+"""The two policies of the sidewalk suites: ``follow_lane`` keeps to the sidewalk round what stands on it and sees
+nobody; ``expert`` (privileged) also knows everybody's state, groups and gestures, and shows what can be done.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sidestep import registry
 from sidestep.exact import cos, hypot, sin
-from sidestep.interfaces import Policy
+from sidestep.interfaces import Policy, Predictor
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.policies.sidewalk.lane_planner import PATH_STEP_S, LanePlanner
 from sidestep.types import Command, Observation, Pedestrians, RobotState, Task, Velocity
@@ -20,15 +20,22 @@ from sidestep.types.events import GESTURES
 
 
 class LaneSettings(Model):
-    """Of the lane follower and of the expert."""
+    """Settings of the lane follower."""
 
     cruise_mps: Positive = 1.5
     think_s: NonNegative = 0.1
     """Time between two plans; in between, the command stays."""
 
 
+class ExpertSettings(LaneSettings):
+    """Settings of the expert."""
+
+    predictor: str = "constant_velocity"
+    """Who says where people will be: a name of ``sidestep list predictors``, ``module:Class`` or ``file.py:Class``."""
+
+
 class FollowLane(Policy):
-    """The route along the sidewalk, round what stands on it, as if there were no people."""
+    """Drives the route along the sidewalk, round what stands on it, as if there were no people."""
 
     name = "follow_lane"
     summary = "keeps to the sidewalk along its route, round static things; does not see people"
@@ -36,26 +43,26 @@ class FollowLane(Policy):
     dynamics: ClassVar[str] = "unicycle"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal"})
     plan_step_s = PATH_STEP_S
+    settings_model: ClassVar[type[LaneSettings]] = LaneSettings
+    _predictor: Predictor | None = None
 
     def __init__(self, **settings: Any) -> None:
         """Settings: the fields of :class:`LaneSettings`."""
-        self._settings = LaneSettings.parse(settings, f"policy {self.name}")
+        self._settings = self.settings_model.parse(settings, f"policy {self.name}")
         self.settings: dict[str, Any] = self._settings.model_dump()
 
     def reset(self, task: Task) -> None:
         """Prepare the map and compile."""
         self._begin(task)
-        self.act(
-            empty_observation(task)
-        )  # compiles or loads the kernels now, not within the time limit of the first answer
+        self.act(empty_observation(task))  # compiles now, not within the time limit of the first answer
         self._begin(task)
 
     def _begin(self, task: Task) -> None:
-        self._planner = LanePlanner(task, self._settings.cruise_mps)
+        self._planner = LanePlanner(task, self._settings.cruise_mps, self._predictor)
         self._command, self._until = Velocity(0.0, 0.0), -1.0
 
     def act(self, observation: Observation) -> Command:
-        """The best way to go on, thought over every ``think_s``."""
+        """The cheapest way to go on, planned every ``think_s``."""
         if observation.time >= self._until - 1e-9:
             self._command = self._drive(observation)
             self._until = observation.time + self._settings.think_s
@@ -63,36 +70,42 @@ class FollowLane(Policy):
 
     @property
     def plan(self) -> FloatArray | None:
-        """(H, 2) the way chosen last, every ``plan_step_s``, m."""
+        """(H, 2) the path chosen last, every ``plan_step_s``, m."""
         return self._planner.path()
 
     def _drive(self, observation: Observation) -> Velocity:
-        return self._planner.drive(observation.robot, None)
+        return self._planner.drive(observation.time, observation.robot, None)
 
 
 STOP_BEFORE_M = 2.2
-"""It stands so far, from centre to centre, before somebody who raises a hand."""
+"""Distance between centres at which it stands before a person who raises a hand."""
 CALM_MPS2 = 0.8
 HEEDED_M = 12.0
-"""Nearer than this, a raised hand is heeded."""
+"""A raised hand counts within this distance."""
 
 
 class Expert(FollowLane):
-    """The best way along the route round everything and everybody, as they go on walking; stops when told to."""
+    """Drives along the route round everything and everybody, where they are predicted; stops when told to."""
 
     name = "expert"
     summary = "privileged: map, everybody's state, groups and gestures; keeps off all and stops when told to"
     needs: ClassVar[frozenset[str]] = frozenset({"map", "route", "goal", "pedestrians"})
     privileged: ClassVar[bool] = True
+    settings_model: ClassVar[type[LaneSettings]] = ExpertSettings
+
+    def __init__(self, **settings: Any) -> None:
+        """Settings: the fields of :class:`ExpertSettings`."""
+        super().__init__(**settings)
+        self._predictor = registry.make_predictor(self.settings["predictor"])
 
     def _drive(self, observation: Observation) -> Velocity:
         people = observation.pedestrians
         cap = inf if people is None else allowed_speed(observation.robot, people)
-        return self._planner.drive(observation.robot, people, cap)
+        return self._planner.drive(observation.time, observation.robot, people, cap)
 
 
 def allowed_speed(robot: RobotState, people: Pedestrians) -> float:
-    """How fast those who raise a hand to the robot let it go: it is to stand before the nearest of them."""
+    """Top speed (m/s) with which the robot can still stop before everybody who raises a hand to it."""
     if people.gesture is None:
         return inf
     slowest = inf

@@ -1,10 +1,9 @@
-"""Drives along a route on a sidewalk: of many ways to go on, the cheapest one, chosen ten times a second. Distance to
-the edge of the sidewalk and to the next solid thing comes from tiles that are drawn where the robot is.
+"""Drives along a route on a sidewalk: simulates many ways to go on and takes the cheapest, ten times a second. The
+distances to the edge of the sidewalk and to the next solid come from tiles that are drawn where the robot is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -13,11 +12,23 @@ from scipy.ndimage import distance_transform_edt
 
 from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.interfaces import Predictor
 from sidestep.kernels.layout import GROUP_GAP_M
-from sidestep.policies.sidewalk import lane_kernels as lane_plan
-from sidestep.policies.sidewalk.lane_kernels import fill_polygon
+from sidestep.policies.crowd_forecast import CrowdPaths, CrowdPredictor
+from sidestep.policies.sidewalk.lane_kernels import (
+    LOOK_TIMES,
+    STEP_S,
+    STEPS,
+    Candidates,
+    Lane,
+    LaneRobot,
+    Tile,
+    fill_polygon,
+    nearest_on_route,
+    plan_lane,
+)
 from sidestep.types import Pedestrians, RobotState, Task, Velocity
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scene import OPEN, SOLID, Region, SceneSpec
 
@@ -26,23 +37,8 @@ LANES = frozenset({"sidewalk", "crosswalk", "ramp", "walkable"})
 CELL_M = 0.1
 TILE_M = 30.0
 REACH_M = 9.0
-"""A tile is used while the robot is so far from its border."""
+"""A tile is used while the robot is at least this far from its border."""
 FAR_M = 5.0
-
-
-@dataclass(frozen=True, eq=False)
-class Tile:
-    """Two distance fields about one place, first value at ``origin``."""
-
-    origin: FloatArray  # (2,) m
-    ground: FloatArray  # (n, n) distance to the edge of the ground, negative off it, m
-    free: FloatArray  # (n, n) distance to the next solid, 0 inside, m
-
-    def holds(self, x: float, y: float) -> bool:
-        """Whether (x, y) is far enough from the border."""
-        low = min(x - self.origin[0], y - self.origin[1])
-        high = max(x - self.origin[0], y - self.origin[1])
-        return bool(low >= REACH_M and high <= TILE_M - REACH_M)
 
 
 class GroundTiles:
@@ -58,10 +54,11 @@ class GroundTiles:
         self._tile: Tile | None = None
 
     def at(self, x: float, y: float) -> Tile:
-        """The tile to use at (x, y)."""
-        if self._tile is None or not self._tile.holds(x, y):
-            self._tile = self._draw(x, y)
-        return self._tile
+        """The tile to use at (x, y), which is not near its border."""
+        tile = self._tile
+        if tile is None or not all(REACH_M <= d <= TILE_M - REACH_M for d in (x - tile.x0, y - tile.y0)):
+            tile = self._tile = self._draw(x, y)
+        return tile
 
     def _draw(self, x: float, y: float) -> Tile:
         origin = np.array([x - TILE_M / 2, y - TILE_M / 2])
@@ -69,7 +66,8 @@ class GroundTiles:
         if self._scene.enclosed:
             solid |= ~self._inside.mask(origin)
         lane = ~solid if self._everywhere else self._lanes.mask(origin) & ~solid
-        return Tile(origin, _inside_distance(lane) - _inside_distance(~lane), _inside_distance(~solid))
+        ground = _inside_distance(lane) - _inside_distance(~lane)
+        return Tile(ground, _inside_distance(~solid), float(origin[0]), float(origin[1]), CELL_M)
 
 
 def _inside_distance(mask: BoolArray) -> FloatArray:
@@ -111,9 +109,10 @@ def _fill(mask: BoolArray, ring: tuple[tuple[float, float], ...], origin: FloatA
 
 SPACING_M = 0.25
 """Between the points of the route as it is planned on."""
-NO_PATH = np.zeros((0, 2))
+NO_PATH, NO_BARS = np.zeros((0, 2)), np.zeros((0, 5))
+NOBODY = CrowdPaths(np.zeros((0, 6)), np.zeros((0, len(LOOK_TIMES), 2)))
 PATH_STEP_S = 0.3
-"""Between the points of the way that is shown."""
+"""Between the points of the path that is published."""
 OFFSETS_M = np.linspace(-1.8, 1.8, 19)
 TRANSITIONS_M = (1.5, 4.0)
 SPEEDS = (0.0, 0.2, 0.45, 0.75, 1.0)
@@ -125,14 +124,14 @@ GOAL_SHARE = 0.7
 STANDING_MPS = 0.3
 BAR_RADIUS_M = 0.3
 WALKER_SPARE_M, STANDING_SPARE_M = 0.22, 0.12
-"""Room kept between the bodies: who walks may turn."""
+"""Distance kept between bodies, m: a person who walks may turn."""
 FASTEST_TURN, HARDEST = 2.0, 3.0
 
 
 class LanePlanner:
-    """The planner of one episode."""
+    """The planner of one episode. Without a predictor it knows nobody."""
 
-    def __init__(self, task: Task, cruise_mps: float) -> None:
+    def __init__(self, task: Task, cruise_mps: float, predictor: Predictor | None = None) -> None:
         if task.map is None or task.route is None:
             raise BadInput("a lane planner needs the map and the route")
         if task.robot.dynamics != "unicycle":
@@ -141,72 +140,73 @@ class LanePlanner:
                 "choose delivery_robot, robot_dog or humanoid, or set dynamics: unicycle"
             )
         self._tiles = GroundTiles(task.map.spec)
-        self._route = resample(np.vstack([[task.start[:2]], task.route]))
-        self._robot = robot_numbers(task.robot)
+        route = resample(np.vstack([[task.start[:2]], task.route]))
+        self._lane = Lane(route, SPACING_M, GOAL_SHARE * task.goal_radius_m, lane_robot(task.robot))
+        self._people = None if predictor is None else CrowdPredictor(predictor, LOOK_TIMES, task)
         self._cruise = min(cruise_mps, task.robot.limits.max_speed)
         choices = [(d, over, part * self._cruise) for d in OFFSETS_M for over in TRANSITIONS_M for part in SPEEDS]
-        self._candidates = np.array([(offset, speed) for offset, _, speed in choices])
-        self._blends = np.array([transition(over) for _, over, _ in choices])
-        self._out = np.zeros((len(self._candidates), 3))
-        self._goal_reach = GOAL_SHARE * task.goal_radius_m
+        self._candidates = Candidates(
+            targets=np.array([(offset, speed) for offset, _, speed in choices]),
+            blends=np.array([transition(over) for _, over, _ in choices]),
+            out=np.zeros((len(choices), 3)),
+        )
         self._index, self._before = 0, 0.0
         self._state: FloatArray | None = None
         self._best, self._cap = 0, 0.0
 
-    def drive(self, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
-        """The best way to go on from here."""
+    def drive(self, time: float, robot: RobotState, people: Pedestrians | None, speed_cap: float = np.inf) -> Velocity:
+        """The cheapest way to go on from here, among ``people``."""
         sine, cosine = exact.sincos(robot.heading)
         speed = robot.vx * cosine + robot.vy * sine
-        state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
-        tile = self._tiles.at(robot.x, robot.y)
+        self._state = np.array([robot.x, robot.y, robot.heading, speed, robot.omega])
         self._index = self._locate(robot.x, robot.y)
-        walkers, bars = self._crowd(robot, people)
-        self._state, self._cap = state, min(speed_cap, self._cruise)
-        self._plan(slice(None), tile, walkers, bars, self._out, NO_PATH)
-        self._best = int(self._out[:, 0].argmin())
-        self._before = float(self._candidates[self._best, 0])
-        return Velocity(float(self._out[self._best, 1]), float(self._out[self._best, 2]))
+        self._cap = min(speed_cap, self._cruise)
+        self._plan(self._candidates, *self._crowd(time, robot, people), NO_PATH)
+        out = self._candidates.out
+        self._best = int(out[:, 0].argmin())
+        self._before = float(self._candidates.targets[self._best, 0])
+        return Velocity(float(out[self._best, 1]), float(out[self._best, 2]))
 
     def path(self) -> FloatArray | None:
-        """(H, 2) the chosen way, every ``PATH_STEP_S``; None before there is one."""
+        """(H, 2) the chosen path, every ``PATH_STEP_S``; None before there is one."""
         if self._state is None:
             return None
-        steps, tile = np.full((lane_plan.STEPS, 2), np.nan), self._tiles.at(*self._state[:2].tolist())
-        nobody, nothing = lane_plan.empty_rows(6), lane_plan.empty_rows(5)
-        self._plan(slice(self._best, self._best + 1), tile, nobody, nothing, np.zeros((1, 3)), steps)
-        every = round(PATH_STEP_S / lane_plan.STEP_S)
+        steps, only = np.full((STEPS, 2), np.nan), slice(self._best, self._best + 1)
+        chosen = Candidates(self._candidates.targets[only], self._candidates.blends[only], np.zeros((1, 3)))
+        self._plan(chosen, NOBODY, NO_BARS, steps)
+        every = round(PATH_STEP_S / STEP_S)
         return steps[every - 1 :: every]
 
-    def _plan(
-        self, which: slice, tile: Tile, people: FloatArray, bars: FloatArray, out: FloatArray, path: FloatArray
-    ) -> None:
-        lane_plan.plan_lane(
-            self._state, self._robot, self._route, self._index, SPACING_M, self._candidates[which],
-            self._blends[which], self._before, self._goal_reach, self._cap, tile.ground, tile.free, tile.origin, CELL_M,
-            people, bars, out, path,
-        )  # fmt: skip
+    def _plan(self, candidates: Candidates, people: CrowdPaths, bars: FloatArray, path: FloatArray) -> None:
+        assert self._state is not None
+        tile = self._tiles.at(*self._state[:2].tolist())
+        here = self._index, self._before, self._cap
+        plan_lane(self._state, *here, self._lane, candidates, tile, people, bars, path)
 
     def _locate(self, x: float, y: float) -> int:
         """Where on the route the robot is: near where it was, or anywhere if it was carried off."""
-        near = lane_plan.nearest_on_route(self._route, x, y, self._index - 8, self._index + 16)
-        if exact.hypot(*(self._route[near, :2] - (x, y))) > 3.0:
-            near = lane_plan.nearest_on_route(self._route, x, y, 0, len(self._route) - 1)
+        route = self._lane.route
+        near = nearest_on_route(route, x, y, self._index - 8, self._index + 16)
+        if exact.hypot(*(route[near, :2] - (x, y))) > 3.0:
+            near = nearest_on_route(route, x, y, 0, len(route) - 1)
         return int(near)
 
-    def _crowd(self, robot: RobotState, people: Pedestrians | None) -> tuple[FloatArray, FloatArray]:
-        """(P, 6) the nearest people, (G, 5) bars between those who stand together."""
-        if people is None or not len(people):
-            return lane_plan.empty_rows(6), lane_plan.empty_rows(5)
+    def _crowd(self, time: float, robot: RobotState, people: Pedestrians | None) -> tuple[CrowdPaths, FloatArray]:
+        """Paths of the nearest people, and (G, 5) bars between those who stand together."""
+        if people is None or self._people is None or not len(people):
+            return NOBODY, NO_BARS
         away = exact.hypot(people.position[:, 0] - robot.x, people.position[:, 1] - robot.y)
         near = np.argsort(away, kind="stable")[:MOST_PEOPLE]
         near = near[away[near] < SEEN_M]
         walks = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) > STANDING_MPS
         spare = np.where(walks, WALKER_SPARE_M, STANDING_SPARE_M)
-        walkers = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
-        return np.ascontiguousarray(walkers, np.float64), group_bars(people, near)
+        rows = np.column_stack([people.position[near], people.velocity[near], people.radius[near], spare])
+        rows, ids = np.ascontiguousarray(rows, np.float64), people.id[near]
+        self._people.remember(time, ids, rows)
+        return self._people.paths(time, ids, rows, robot, None)[0], group_bars(people, near)
 
 
-def group_bars(people: Pedestrians, near: np.ndarray) -> FloatArray:
+def group_bars(people: Pedestrians, near: IntArray) -> FloatArray:
     """(G, 5) x0, y0, x1, y1, radius between every two of a group who stand near each other: nobody passes there."""
     standing = exact.hypot(people.velocity[near, 0], people.velocity[near, 1]) < STANDING_MPS
     grouped = near[standing & (people.group[near] >= 0)]
@@ -226,7 +226,7 @@ def resample(points: FloatArray) -> FloatArray:
         points = np.vstack([points, points[-1] + (SPACING_M, 0.0)])
     lengths = np.concatenate([[0.0], np.cumsum(exact.hypot(*np.diff(points, axis=0).T))])
     at = np.linspace(0.0, lengths[-1], max(2, round(lengths[-1] / SPACING_M) + 1))
-    line = np.column_stack([exact.interp(at, lengths, points[:, k]) for k in (0, 1)])
+    line: FloatArray = exact.interp(at, lengths, points)
     for _ in range(4):
         line[1:-1] = 0.25 * line[:-2] + 0.5 * line[1:-1] + 0.25 * line[2:]
     tangent = np.gradient(line, axis=0)
@@ -241,8 +241,8 @@ def transition(over_m: float) -> FloatArray:
     return left
 
 
-def robot_numbers(spec: RobotSpec) -> FloatArray:
-    """What the kernel knows of the robot: its limits, and three discs that cover its body."""
+def lane_robot(spec: RobotSpec) -> LaneRobot:
+    """Limits of a robot, and three discs that cover its body."""
     limits, polygon = spec.limits, spec.footprint.polygon
     if polygon is None:
         radius, front, back = spec.footprint.enclosing_radius, 0.0, 0.0
@@ -250,13 +250,12 @@ def robot_numbers(spec: RobotSpec) -> FloatArray:
         corners = np.array(polygon)
         side, low, high = np.abs(corners[:, 1]).max(), corners[:, 0].min(), corners[:, 0].max()
         piece = (high - low) / 6
-        radius, front, back = float(exact.hypot(side, piece)), high - piece, low + piece
-    numbers = np.zeros(lane_plan.ROBOT_NUMBERS)
-    numbers[lane_plan.MAX_SPEED] = limits.max_speed
-    numbers[lane_plan.MAX_TURN] = limits.max_turn_rate or FASTEST_TURN
-    numbers[lane_plan.SPEED_UP] = limits.max_acceleration or HARDEST
-    numbers[lane_plan.SLOW_DOWN] = limits.max_deceleration or limits.max_acceleration or HARDEST
-    numbers[lane_plan.TURN_UP] = limits.max_turn_acceleration or HARDEST
-    numbers[lane_plan.DISC_RADIUS] = radius
-    numbers[[lane_plan.DISC_1, lane_plan.DISC_2, lane_plan.DISC_3]] = back, 0.5 * (back + front), front
-    return numbers
+        radius, front, back = float(exact.hypot(side, piece)), float(high - piece), float(low + piece)
+    return LaneRobot(
+        max_turn=limits.max_turn_rate or FASTEST_TURN,
+        speed_up=limits.max_acceleration or HARDEST,
+        slow_down=limits.max_deceleration or limits.max_acceleration or HARDEST,
+        turn_up=limits.max_turn_acceleration or HARDEST,
+        disc_radius=radius,
+        discs=(back, 0.5 * (back + front), front),
+    )

@@ -1,13 +1,10 @@
 """Policies that are networks of pictures: any ONNX or TorchScript file with a declared interface.
 
-``spec`` says what an interface is, ``catalogue`` has those of published models (``models/*.yaml``), ``network`` runs a
-file, ``check`` compares both before anything runs; ``picture``, ``memory``, ``goals`` and ``inputs`` make what goes in,
-``decode`` and ``diffusion`` read what comes out, ``runner`` joins them, ``policy`` drives. No weights are here: whoever
-has them names the file.
+``spec`` defines an interface, ``model_files`` loads interfaces of published models (``models/*.yaml``) and networks;
+``picture``, ``memory`` and ``inputs`` make what goes in, ``outputs`` reads what comes out, ``runner`` joins them and
+compares interface and file before anything runs, ``policy`` drives. Weights are not included: name your own file.
 """
 
-from sidestep.policies.visual.model_files import load_spec, model_names, model_rows
 from sidestep.policies.visual.policy import VisualPolicy
-from sidestep.policies.visual.spec import VisualSpec
 
-__all__ = ["VisualPolicy", "VisualSpec", "load_spec", "model_names", "model_rows"]
+__all__ = ["VisualPolicy"]

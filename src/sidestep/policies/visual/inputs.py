@@ -63,7 +63,7 @@ class PointGoals:
         return drawn
 
 
-def noise_picture(seed: int, width: int, height: int) -> IntArray:
+def random_picture(seed: int, width: int, height: int) -> IntArray:
     """(height, width, 3) uint8: every channel of every pixel uniform."""
     return np.random.default_rng([seed, 2]).integers(0, 256, (height, width, 3), dtype=np.uint8)
 
@@ -100,11 +100,6 @@ def goal_image_spec(spec: VisualSpec) -> ImageSpec:
     width, height = spec.goal.width or spec.image.width, spec.goal.height or spec.image.height
     changes: dict[str, Any] = {"input": spec.goal.input, "copies": (), "width": width, "height": height}
     return spec.image.model_copy(update=changes | {"history": History(), "crop": None, "camera": None})
-
-
-def image_tensor(picture: IntArray, spec: VisualSpec) -> Any:
-    """The tensor of an image goal."""
-    return picture_tensors([picture], goal_image_spec(spec))[spec.goal.input]
 
 
 def text_tensor(spec: GoalSpec) -> Any:
@@ -172,7 +167,8 @@ class InputMaker:
         }
         if spec.goal.kind == "image":
             size = goal_image_spec(spec)
-            self._fixed[spec.goal.input] = image_tensor(noise_picture(seed, size.width, size.height), spec)
+            picture = random_picture(seed, size.width, size.height)
+            self._fixed[spec.goal.input] = picture_tensors([picture], size)[spec.goal.input]
         elif spec.goal.kind == "language":
             self._fixed[spec.goal.input] = text_tensor(spec.goal)
         self._states: dict[str, Any] = {
@@ -182,10 +178,10 @@ class InputMaker:
     def make(self, memory: Memory, observation: Observation) -> dict[str, Any]:
         """The inputs of a decision now."""
         image, spec = self._spec.image, self._spec
-        moments = memory.back(image.history.frames, image.spacing_s)
+        frames = memory.history(image.history.frames, image.spacing_s)
         repeat = image.history.before_start == "repeat"
         pictures = [
-            moment.picture if moment is not None else memory.first.picture if repeat else None for moment in moments
+            frame.picture if frame is not None else memory.first.picture if repeat else None for frame in frames
         ]
         inputs = picture_tensors(pictures, image) | self._fixed | self._states
         point = self._point(observation) if spec.goal.kind == "point" else np.zeros(2)
@@ -226,7 +222,7 @@ class InputMaker:
         return self._goals.current(observation.robot, observation.time)
 
     def _positions(self, extra: PastPositions, memory: Memory, goal: FloatArray) -> Any:
-        robots = [(moment or memory.first).robot for moment in memory.back(extra.count, extra.spacing_s)]
+        robots = [(frame or memory.first).robot for frame in memory.history(extra.count, extra.spacing_s)]
         points = into_frame(np.array([[robot.x, robot.y] for robot in robots]), memory.now.robot)
         if extra.append_goal:
             points = np.vstack([points, shortened(goal, self._spec.goal)])
@@ -235,9 +231,6 @@ class InputMaker:
 
 
 def _velocities(extra: PastVelocities, memory: Memory) -> Any:
-    robots = [(moment or memory.first).robot for moment in memory.back(extra.count, extra.spacing_s)]
-    return np.array([[_forward_speed(robot), robot.omega] for robot in robots], np.float32)[None]
-
-
-def _forward_speed(robot: RobotState) -> float:
-    return float(robot.vx * cos(robot.heading) + robot.vy * sin(robot.heading))
+    robots = [(frame or memory.first).robot for frame in memory.history(extra.count, extra.spacing_s)]
+    ahead = [robot.vx * cos(robot.heading) + robot.vy * sin(robot.heading) for robot in robots]
+    return np.array([[v, robot.omega] for v, robot in zip(ahead, robots, strict=True)], np.float32)[None]

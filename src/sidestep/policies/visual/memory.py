@@ -18,8 +18,8 @@ SAME_S = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """One look."""
+class Frame:
+    """One picture, and the state of the robot when it was taken."""
 
     time: float
     picture: IntArray  # (H, W, 3) uint8, as the network sees it
@@ -31,37 +31,37 @@ class Memory:
 
     def __init__(self, span_s: float) -> None:
         self._span_s = span_s
-        self._moments: deque[Moment] = deque()
+        self._frames: deque[Frame] = deque()
 
-    def add(self, moment: Moment) -> None:
+    def add(self, frame: Frame) -> None:
         """Remember; forget what no history reaches any more. Two looks at one time: the later counts."""
-        if self._moments and moment.time <= self._moments[-1].time:
-            self._moments.pop()
-        self._moments.append(moment)
-        while len(self._moments) > 1 and self._moments[1].time <= moment.time - self._span_s:
-            self._moments.popleft()
+        if self._frames and frame.time <= self._frames[-1].time:
+            self._frames.pop()
+        self._frames.append(frame)
+        while len(self._frames) > 1 and self._frames[1].time <= frame.time - self._span_s:
+            self._frames.popleft()
 
     @property
-    def now(self) -> Moment:
+    def now(self) -> Frame:
         """The latest."""
-        return self._moments[-1]
+        return self._frames[-1]
 
-    def back(self, count: int, spacing_s: float) -> list[Moment | None]:
-        """The moments nearest to 0, ``spacing_s``, 2 ``spacing_s``, … ago: ``count`` of them, oldest first; None where
+    def history(self, count: int, spacing_s: float) -> list[Frame | None]:
+        """The frames nearest to 0, ``spacing_s``, 2 ``spacing_s``, … ago: ``count`` of them, oldest first; None where
         that was before the first by more than half a spacing."""
-        found: list[Moment | None] = []
+        found: list[Frame | None] = []
         for k in range(count - 1, -1, -1):
             wanted = self.now.time - k * spacing_s
-            if wanted < self._moments[0].time - 0.5 * spacing_s + SAME_S:
+            if wanted < self._frames[0].time - 0.5 * spacing_s + SAME_S:
                 found.append(None)
             else:
-                found.append(min(self._moments, key=lambda moment: abs(moment.time - wanted)))
+                found.append(min(self._frames, key=lambda frame: abs(frame.time - wanted)))
         return found
 
     @property
-    def first(self) -> Moment:
+    def first(self) -> Frame:
         """The oldest that is still known."""
-        return self._moments[0]
+        return self._frames[0]
 
 
 def into_frame(points: FloatArray, robot: RobotState) -> FloatArray:

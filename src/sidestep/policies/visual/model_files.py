@@ -117,9 +117,7 @@ def load_network(file: str, format_name: str, returns: tuple[str, ...], threads:
     if format_name == "torchscript" and head[:2] != b"PK":
         raise BadInput(f"{file}: is not a TorchScript archive (torch.jit.save writes one)")
     key = (str(path.resolve()), status.st_mtime_ns, status.st_size)
-    if format_name == "onnx":
-        return _load_onnx(file, *key, threads, device)
-    return _load_torchscript(file, *key, returns, threads, device)
+    return _load(format_name, file, *key, returns if format_name == "torchscript" else (), threads, device)
 
 
 def _hash(path: str) -> str:
@@ -209,14 +207,12 @@ class TorchScriptNetwork:
 
 
 @lru_cache(maxsize=4)
-def _load_onnx(file: str, path: str, changed: int, size: int, threads: int, device: Device) -> Network:
-    return OnnxNetwork(file, path, threads, device)
-
-
-@lru_cache(maxsize=4)
-def _load_torchscript(
-    file: str, path: str, changed: int, size: int, returns: tuple[str, ...], threads: int, device: Device
-) -> Network:
+def _load(
+    format_name: str, file: str, path: str, changed: int, size: int, returns: tuple[str, ...], threads: int,
+    device: Device,
+) -> Network:  # fmt: skip
+    if format_name == "onnx":
+        return OnnxNetwork(file, path, threads, device)
     return TorchScriptNetwork(file, path, returns, threads, device)
 
 

@@ -14,10 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.exact import cos
-from sidestep.policies.visual.spec import ClassOutput, DiffusionOutput, Points, VelocityOutput, WaypointOutput
+from sidestep.policies.visual.spec import (
+    ClassOutput,
+    DiffusionOutput,
+    Points,
+    VelocityOutput,
+    WaypointOutput,
+    from_axes,
+)
 from sidestep.types.base import FloatArray
 
 
@@ -33,7 +39,7 @@ def in_metres(numbers: FloatArray, spec: Points, unit_m: float) -> FloatArray:
     points = np.asarray(numbers, np.float64)[:, list(spec.columns)]
     if spec.deltas:
         points = np.cumsum(points, axis=0)
-    return exact.matmul(points * unit_m, spec.to_ahead_left())
+    return from_axes(points * unit_m, spec.axes)
 
 
 def read_points(
@@ -41,7 +47,9 @@ def read_points(
 ) -> FloatArray:
     """The trajectory that the network has chosen, (K, 2)."""
     if isinstance(output, WaypointOutput):
-        numbers = shaped(outputs[output.output], (output.points, _width(output)), f"{where}: output {output.output!r}")
+        numbers = without_batch_axes(
+            outputs[output.output], (output.points, _width(output)), f"{where}: output {output.output!r}"
+        )
         return in_metres(numbers, output, unit_m)
     scores = np.asarray(outputs[output.scores], np.float64).reshape(-1)
     classes = len(scores)
@@ -53,7 +61,7 @@ def read_points(
         return in_metres(np.array(output.anchors[int(np.argmax(scores))]), output, unit_m)
     assert output.output is not None
     size = (classes, output.points, _width(output))
-    numbers = shaped(outputs[output.output], size, f"{where}: output {output.output!r}")
+    numbers = without_batch_axes(outputs[output.output], size, f"{where}: output {output.output!r}")
     return in_metres(numbers[int(np.argmax(scores))], output, unit_m)
 
 
@@ -83,7 +91,7 @@ def _width(output: Points) -> int:
     return max(output.columns) + 1
 
 
-def shaped(values: Any, size: tuple[int, ...], where: str) -> FloatArray:
+def without_batch_axes(values: Any, size: tuple[int, ...], where: str) -> FloatArray:
     """``values`` without leading axes of length 1, or an error unless it is of ``size`` (the last: at least)."""
     array = np.asarray(values, np.float64)
     trimmed = array
@@ -121,8 +129,8 @@ def denoised(noise: FloatArray, predict: Predict, spec: DiffusionOutput, rng: np
     x = noise
     for t in range(spec.steps - 1, -1, -1):
         before = float(kept[t - 1]) if t > 0 else 1.0
-        said = predict(x, float(t))
-        x0 = said if spec.predicts == "sample" else (x - np.sqrt(1.0 - kept[t]) * said) / np.sqrt(kept[t])
+        answer = predict(x, float(t))
+        x0 = answer if spec.predicts == "sample" else (x - np.sqrt(1.0 - kept[t]) * answer) / np.sqrt(kept[t])
         if spec.clip is not None:
             x0 = np.clip(x0, -spec.clip, spec.clip)
         mean = (np.sqrt(before) * betas[t] * x0 + np.sqrt(1.0 - betas[t]) * (1.0 - before) * x) / (1.0 - kept[t])

@@ -14,11 +14,11 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.exact import arctan2, hypot
 from sidestep.interfaces import Policy
 from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, InputMaker, reach_s
-from sidestep.policies.visual.memory import Memory, Moment, Odometry, from_frame, into_frame
+from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame
 from sidestep.policies.visual.model_files import load_network, load_spec, model_names
 from sidestep.policies.visual.picture import fitted
 from sidestep.policies.visual.runner import Decision, Runner, check_interface
-from sidestep.policies.visual.spec import Points, VisualSpec
+from sidestep.policies.visual.spec import GoalMask, Points, VisualSpec
 from sidestep.types import Observation, RobotState, Task, Velocity, Waypoints
 from sidestep.types.base import FloatArray
 
@@ -30,16 +30,16 @@ class Track:
     """Points fixed in the world where they were given; hands out those ahead in the frame of the robot now."""
 
     def __init__(self, points: FloatArray, robot: RobotState) -> None:
-        self._way = np.vstack([[robot.x, robot.y], from_frame(points, robot)])
+        self._path = np.vstack([[robot.x, robot.y], from_frame(points, robot)])
         self._segment = 0
 
     def left(self, robot: RobotState) -> FloatArray | None:
         """Points (K, 2) yet to pass, in the robot's frame; None when the last one is passed.
 
-        The robot is where the way comes nearest to it, never before where it was.
+        The robot is where the path comes nearest to it, never before where it was.
         """
         here = np.array([robot.x, robot.y])
-        start, leg = self._way[:-1], np.diff(self._way, axis=0)
+        start, leg = self._path[:-1], np.diff(self._path, axis=0)
         square = (leg * leg).sum(axis=1)
         along = ((here - start) * leg).sum(axis=1) / np.where(square > 0.0, square, 1.0)
         nearest = start + np.clip(along, 0.0, 1.0)[:, None] * leg
@@ -48,7 +48,7 @@ class Track:
         last = len(leg) - 1
         if self._segment == last and along[last] >= 1.0:
             return None
-        return into_frame(self._way[self._segment + 1 :], robot)
+        return into_frame(self._path[self._segment + 1 :], robot)
 
 
 def arc_velocity(x: float, y: float, seconds: float) -> tuple[float, float]:
@@ -65,7 +65,7 @@ def arc_velocity(x: float, y: float, seconds: float) -> tuple[float, float]:
 
 CONTROLLERS = ("robot", "timed")
 SOON_S = 1e-6
-STAND = Velocity(0.0, 0.0)
+ZERO_VELOCITY = Velocity(0.0, 0.0)
 
 
 class VisualPolicy(Policy):
@@ -156,7 +156,7 @@ class VisualPolicy(Policy):
         self._unit_m = 1.0 if length is None else length.in_metres(speed, image.rate_hz)
         self._due = 0.0
         self._track: Track | None = None
-        self._velocity = STAND
+        self._velocity = ZERO_VELOCITY
 
     def act(self, observation: Observation) -> Velocity | Waypoints:
         """A new decision when it is time for one; else on along the last."""
@@ -164,11 +164,11 @@ class VisualPolicy(Policy):
         if observation.rgb is not None and observation.time >= self._due - SOON_S:
             period = 1.0 / self.spec.image.rate_hz
             self._due = max(self._due + period, observation.time + SOON_S)
-            taken = getattr(observation, "picture_time", None)  # of cameras that have a clock of their own
+            taken = observation.picture_time  # of cameras that have a clock of their own
             time_s = observation.time if taken is None else float(taken)
             robot = self._odometry.at(time_s)
             picture = fitted(np.asarray(observation.rgb, np.uint8), self.spec.image)
-            self._memory.add(Moment(time_s, picture, robot))
+            self._memory.add(Frame(time_s, picture, robot))
             inputs = self._inputs.make(self._memory, replace(observation, time=time_s, robot=robot))
             decision = self._runner.decide(inputs, self._rng, self._unit_m)
             self._inputs.keep(decision.outputs)
@@ -176,7 +176,7 @@ class VisualPolicy(Policy):
         if self._track is None:
             return self._velocity
         left = self._track.left(observation.robot)
-        return STAND if left is None else Waypoints(left)
+        return ZERO_VELOCITY if left is None else Waypoints(left)
 
     def _take(self, decision: Decision, robot: RobotState) -> None:
         self._track = None
@@ -228,7 +228,7 @@ def _check_protocol(spec: VisualSpec, protocol: str) -> None:
             "language": "it takes an instruction; give one with text=…",
         }[spec.goal.kind]
         raise BadInput(f"visual: goal_protocol=true does not fit interface {spec.name!r}: {why}")
-    if protocol == "hidden" and not spec.has_goal_mask:
+    if protocol == "hidden" and not any(isinstance(extra, GoalMask) for extra in spec.extra.values()):
         raise BadInput(f"visual: goal_protocol=hidden needs a goal mask, which interface {spec.name!r} does not have")
 
 

@@ -4,7 +4,7 @@ the interface that it is said to have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,14 @@ import numpy as np
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.policies.visual.inputs import TEXT, declared_inputs
 from sidestep.policies.visual.model_files import Network, TensorInfo
-from sidestep.policies.visual.outputs import denoised, read_points, read_sample, read_velocity, shaped, wanted_outputs
+from sidestep.policies.visual.outputs import (
+    denoised,
+    read_points,
+    read_sample,
+    read_velocity,
+    wanted_outputs,
+    without_batch_axes,
+)
 from sidestep.policies.visual.spec import DiffusionOutput, State, VelocityOutput, VisualSpec
 from sidestep.types.base import FloatArray
 
@@ -65,8 +72,8 @@ class Runner:
         return Decision(read_points(spec.output, outputs, unit_m, where), None, outputs)
 
     def _run(self, network: Network, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        said = network.run({name: feeds[self.spec_name(name)] for name in network.inputs})
-        return {self.spec_name(name): value for name, value in said.items()}
+        outputs = network.run({name: feeds[self.spec_name(name)] for name in network.inputs})
+        return {self.spec_name(name): value for name, value in outputs.items()}
 
     def _denoise(self, output: DiffusionOutput, feeds: dict[str, Any], rng: np.random.Generator) -> FloatArray:
         """(samples, points, 2)."""
@@ -80,8 +87,8 @@ class Runner:
         def predict(sample: FloatArray, step: float) -> FloatArray:
             feeds[output.sample] = sample.astype(dtype)
             feeds[output.timestep] = timestep(output, step)
-            said = self._run(self.main, feeds)[output.output]
-            return shaped(said, size, f"{self.main.file}: output {output.output!r}")[..., :2]
+            found = self._run(self.main, feeds)[output.output]
+            return without_batch_axes(found, size, f"{self.main.file}: output {output.output!r}")[..., :2]
 
         return denoised(rng.standard_normal(size), predict, output, rng)
 
@@ -119,15 +126,16 @@ def check_interface(runner: Runner) -> None:
     for name in for_main:
         if name not in used:
             files = " and ".join(network.file for network, _ in networks)
-            raise BadInput(
-                f"{files}: no input {runner.file_name(name)!r}, which interface {spec.name!r} feeds"
-                f"{did_you_mean(runner.file_name(name), used)}{_RENAME}"
-            )
+            raise _missing(files, "input", runner.file_name(name), f"interface {spec.name!r} feeds", used)
     _check_outputs(runner)
     _try_once(runner, declared)
 
 
-_RENAME = "; if it is only called otherwise, say names={name in the interface: name in the file}"
+_RENAME = "; if it only has another name, set names={name in the interface: name in the file}"
+
+
+def _missing(file: str, kind: str, name: str, use: str, known: Iterable[str]) -> BadInput:
+    return BadInput(f"{file}: no {kind} {name!r}, which {use}{did_you_mean(name, known)}{_RENAME}")
 
 
 def _check_names(runner: Runner, inputs: set[str]) -> None:
@@ -191,16 +199,12 @@ def _check_outputs(runner: Runner) -> None:
         wanted += [(name, of_encoder, runner.encoder) for name in spec.encoder.feeds]
         for name in spec.encoder.feeds.values():
             if runner.file_name(name) not in runner.main.inputs:
-                raise BadInput(
-                    f"{runner.main.file}: no input {runner.file_name(name)!r}, which the encoder feeds"
-                    f"{did_you_mean(runner.file_name(name), runner.main.inputs)}{_RENAME}"
+                raise _missing(
+                    runner.main.file, "input", runner.file_name(name), "the encoder feeds", runner.main.inputs
                 )
     for name, known, network in wanted:
         if name not in known:
-            raise BadInput(
-                f"{network.file}: no output {runner.file_name(name)!r}, which interface {spec.name!r} reads"
-                f"{did_you_mean(runner.file_name(name), known)}{_RENAME}"
-            )
+            raise _missing(network.file, "output", runner.file_name(name), f"interface {spec.name!r} reads", known)
 
 
 def _try_once(runner: Runner, declared: Declared) -> None:
@@ -214,7 +218,7 @@ def _try_once(runner: Runner, declared: Declared) -> None:
         for name, (shape, dtype) in declared.items()
     }
     try:
-        said = runner.decide(zeros, np.random.default_rng(0), 1.0).outputs
+        outputs = runner.decide(zeros, np.random.default_rng(0), 1.0).outputs
     except BadInput:
         raise
     except Exception as error:  # whatever the runtime raises: the file and the interface do not fit
@@ -223,7 +227,7 @@ def _try_once(runner: Runner, declared: Declared) -> None:
     for name, extra in spec.extra.items():
         if isinstance(extra, State):
             size = int(np.prod(extra.shape[2:] if extra.shift else extra.shape))
-            found = np.asarray(said[extra.output])
+            found = np.asarray(outputs[extra.output])
             if found.size != size:
                 raise BadInput(
                     f"{runner.main.file}: output {extra.output!r} has shape {found.shape}; state {name!r} takes {size} "

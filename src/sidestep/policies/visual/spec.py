@@ -255,10 +255,6 @@ class Points(Model):
             raise ValueError("columns are counted from 0")
         return self
 
-    def to_ahead_left(self) -> FloatArray:
-        """(2, 2): row vectors in the network's axes times this are in the robot's frame."""
-        return _TO_AHEAD_LEFT[self.axes].T
-
 
 class WaypointOutput(Points):
     """One trajectory, (1, points, numbers)."""
@@ -366,12 +362,12 @@ class VisualSpec(Model):
             raise ValueError("append_goal needs a goal of kind point")
         return self
 
-    @property
-    def has_goal_mask(self) -> bool:
-        """Whether the network can be told not to mind the goal."""
-        return any(isinstance(extra, GoalMask) for extra in self.extra.values())
-
 
 def to_axes(points: FloatArray, axes: Axes) -> FloatArray:
     """Points (K, 2) of the robot's frame in another order and sense."""
     return exact.matmul(points, _TO_AHEAD_LEFT[axes])
+
+
+def from_axes(points: FloatArray, axes: Axes) -> FloatArray:
+    """Points (K, 2) of another order and sense in the robot's frame."""
+    return exact.matmul(points, _TO_AHEAD_LEFT[axes].T)

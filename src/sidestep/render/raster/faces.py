@@ -64,7 +64,13 @@ def _gradient(cross: Array) -> Corners:
 
 @inlined
 def _put_surface(
-    camera: Array, light: Array, cross: Array, frame: L.FrameArrays, face: int, finish: tuple[float, float], soak: float
+    camera: Array,
+    light: Array,
+    cross: Array,
+    frame: L.FrameArrays,
+    face: int,
+    finish: tuple[float, float],
+    soak: float | np.float32,
 ) -> None:
     """What a face does besides being lit (``finish``: gloss and glow), and its normal if that matters: on the face
     ``c · p = 1`` in the camera's frame, where c is the gradient of the inverse depth."""

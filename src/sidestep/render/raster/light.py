@@ -99,7 +99,7 @@ def _shadow_rays(line: L.Line, shadow: L.ShadowArrays) -> Any:
 
 
 @inlined
-def _shadow_texel(rays: Any, eye: Any, x: np.uint64, depth: np.float32, most: np.float32) -> Any:
+def _shadow_texel(rays: Any, eye: Any, x: int, depth: np.float32, most: np.float32) -> Any:
     """Texel, share of the next one and height of pixel ``x`` at ``depth``; the first texel where it is not inside."""
     k = np.float32(np.int32(x))
     sx0, sy0, sh0, sx1, sy1, sh1 = rays
@@ -116,7 +116,7 @@ def _texel_size(rays: Array) -> np.float32:
     return np.float32(1.0 / np.sqrt(rays[0] * rays[0] + rays[1] * rays[1] + rays[2] * rays[2]))
 
 
-@kernel
+@inlined
 def shade_sun(line: L.Line, light: Array, shadow: L.ShadowArrays, far: Array, sun: Array, shaded: Array) -> None:
     """``shaded``: what is left of ``sun`` after taking away what the shadow map says does not arrive: four comparisons
     a pixel, blended. A pixel is lit where the map is not higher; outside the map everything is. The more a surface

@@ -74,7 +74,7 @@ def choose_picture_level(picture: Array, ux: np.float32, vx: np.float32, uy: np.
 
 @inlined
 def lay_texels(
-    texels: Array, offset: int, edge: np.int32, u: Along, v: Along, far: Array, begin: int, count: int, colour: L.Rgb
+    texels: Array, offset: int, edge: np.int32, u: Along, v: Along, far: Array, begin: Any, count: int, colour: L.Rgb
 ) -> None:
     """Bilinear linear RGB along a stretch of a row from the level that begins at ``offset`` and is 2^edge texels wide;
     u and v, divided by depth, are linear along it."""
@@ -121,7 +121,7 @@ def prepare_sky_face(ints: Array, floats: Array) -> None:
 
 
 @kernel
-def write_ids(begin: int, width: int, want: int, seen: Array, ints: Array, pictures: L.Pictures) -> None:
+def write_ids(begin: Any, width: int, want: int, seen: Array, ints: Array, pictures: L.Pictures) -> None:
     """Depth, class and number of a row that starts at ``begin``, straight from the visibility buffer."""
     columns = np.uint64(L.INT_COLUMNS)
     if want & L.WANT_DEPTH:

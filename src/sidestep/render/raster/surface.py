@@ -102,7 +102,7 @@ def _add_lamp(line: L.Line, lamp: Array, far: Array, normal: L.Rgb, old: L.Rgb, 
         poke(new.blue, x, peek(old.blue, x) + power * blue)
 
 
-@kernel
+@inlined
 def light_by_lamps(line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, thread: L.ThreadArrays) -> None:
     """Add the light of lamps to the light that leaves a row."""
     old, new, lit = thread.lamp, thread.spare, False
@@ -129,7 +129,7 @@ def _add_product(width: int, first: Array, second: Array, total: Array) -> None:
         total[x] += first[x] * second[x]
 
 
-@kernel
+@inlined
 def glow_and_mirror(
     line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, thread: L.ThreadArrays, count: int, out: L.Rgb
 ) -> None:
@@ -178,7 +178,7 @@ def _limited(value: np.float32, most: np.float32) -> np.float32:
     return value if value < most else most
 
 
-@kernel
+@inlined
 def wet_row(line: L.Line, lights: L.LightArrays, frame: L.FrameArrays, far: Array, colour: L.Rgb, out: L.Rgb) -> None:
     """What leaves a row when the ground is wet. The mirror holds two mirrored pictures: a blurred one for rough wet
     ground, a clear one for puddles. Without any (width 0) water shows the horizon."""

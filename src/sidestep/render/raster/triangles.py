@@ -185,7 +185,7 @@ def clip_triangle(
 
 
 @inlined
-def first_centre(coordinate: int) -> int:
+def first_centre(coordinate: Any) -> Any:
     """The first pixel whose centre is not before a fixed-point coordinate."""
     return (coordinate - L.FIXED_HALF + L.FIXED_ONE - 1) >> L.SHIFT
 
