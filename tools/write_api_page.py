@@ -60,8 +60,11 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),
     },
-    "Sensors and crowd models": {
-        "sidestep.interfaces": ("Sensor", "SensorContext", "SensorView", "CrowdModel", "CrowdView"),
+    "Sensors, predictors and crowd models": {
+        "sidestep.interfaces": (
+            "Sensor", "SensorContext", "SensorView", "Predictor", "CrowdModel", "CrowdView", "Metric",
+        ),
+        "sidestep.types.forecast": ("TrackHistory", "Ego", "Forecast", "SampleForecast", "MixtureForecast"),
     },
     "Records and results": {
         "sidestep.types.record": ("EpisodeRecord", "Event", "PolicyInfo", "Plans"),
@@ -80,6 +83,13 @@ UNSTATED: dict[str, str] = {
     "RobotState.omega": "Turn rate, rad/s",
     "Session.world": "World as arrays",
     "Session.worlds": "The batch that holds this one world",
+    "Predictor.needs": "`map`, `ego`, both or none",
+    "Predictor.history_s": "Length of the history, s",
+    "Ego.state": "State of the robot",
+    "Metric.name": "Name",
+    "Metric.unit": "Unit of the value",
+    "Metric.direction": "Which values are better",
+    "Metric.function": "Computes the value",
     "SensorContext.scene": "Compiled scene",
     "SensorContext.robot": "Robot that carries the sensor",
     "SensorContext.scenario": "Scenario of the episode",
@@ -188,6 +198,7 @@ PLAIN_TYPES = {
     "Source": "recorded, generated, mixed",
     "Mode": "sync, async, latency",
     "EventKind": "str",
+    "Direction": "higher, lower, none",
 }
 """Names of types inside Sidestep → what they are."""
 
