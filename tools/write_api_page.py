@@ -35,7 +35,7 @@ See also [Scenarios](scenarios.md) for the keys of scenario files, [Robots](robo
 
 FUNCTIONS = {
     "sidestep.suites.files": ("load_suite",),
-    "sidestep.simulation": ("run_episode", "build_world", "check_policy"),
+    "sidestep.simulation": ("run_episode", "build_world"),
     "sidestep.metrics.score": ("score",),
     "sidestep.records": ("load_record", "save_record"),
     "sidestep.datasets": ("load_tracks", "load_dataset"),
@@ -60,6 +60,12 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),
     },
+    "Sensors, predictors and crowd models": {
+        "sidestep.interfaces": (
+            "Sensor", "SensorContext", "SensorView", "Predictor", "CrowdModel", "CrowdView", "Metric",
+        ),
+        "sidestep.types.forecast": ("TrackHistory", "Ego", "Forecast", "SampleForecast", "MixtureForecast"),
+    },
     "Records and results": {
         "sidestep.types.record": ("EpisodeRecord", "Event", "PolicyInfo", "Plans"),
         "sidestep.types.outcome": ("Outcome",),
@@ -77,7 +83,22 @@ UNSTATED: dict[str, str] = {
     "RobotState.omega": "Turn rate, rad/s",
     "Session.world": "World as arrays",
     "Session.worlds": "The batch that holds this one world",
-    "Policy.needs": "Inputs that the policy gets, by name",
+    "Predictor.needs": "`map`, `ego`, both or none",
+    "Predictor.history_s": "Length of the history, s",
+    "Ego.state": "State of the robot",
+    "Metric.name": "Name",
+    "Metric.unit": "Unit of the value",
+    "Metric.direction": "Which values are better",
+    "Metric.function": "Computes the value",
+    "SensorContext.scene": "Compiled scene",
+    "SensorContext.robot": "Robot that carries the sensor",
+    "SensorContext.scenario": "Scenario of the episode",
+    "SensorView.step": "Number of the simulation step",
+    "SensorView.time_s": "Time of the state, s",
+    "SensorView.robot": "State of the robot that carries the sensor",
+    "SensorView.look": "Function behind `everybody`",
+    "CrowdView.time_s": "Time of the state, s",
+    "CrowdView.step_s": "Length of a step, s",
     "LidarScan.angle_min": "Angle of the first ray, rad",
     "LidarScan.angle_increment": "Angle between two rays, rad",
     "LidarScan.max_range": "Largest range, m",
@@ -177,6 +198,7 @@ PLAIN_TYPES = {
     "Source": "recorded, generated, mixed",
     "Mode": "sync, async, latency",
     "EventKind": "str",
+    "Direction": "higher, lower, none",
 }
 """Names of types inside Sidestep → what they are."""
 

@@ -22,7 +22,8 @@ from tools.draw_places import draw_lantern_court, draw_long_route
 from tools.lantern_court_mesh import model_place, write_glb
 
 RUNNABLE = ("choose_sidewalk_hand_made", "choose_sidewalk_towns", "choose_socnav_windows", "compare_synthetic",
-            "draw_places", "fit_synthetic", "results", "scenario_schema", "write_metrics_page")  # fmt: skip
+            "draw_places", "film_to_webp", "fit_synthetic", "results", "scenario_schema", "write_api_page",
+            "write_metrics_page")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RUNNABLE)

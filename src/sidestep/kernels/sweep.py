@@ -1,20 +1,16 @@
 """Continuous collision: bodies are swept along their motion, so that nothing tunnels at any step size.
 
-Contact times are fractions of the step: 0 when the bodies overlap at its start, ``NO_CONTACT`` (2.0) when
-they do not meet. Float64 throughout; float32 arguments are widened.
+Contact times are fractions of the step: 0 when the bodies overlap at its start, ``NO_CONTACT`` (2.0) when they do not
+meet. Float64 throughout; float32 arguments are widened.
 
-* Discs against discs and against segments have closed forms (the path of a point against a disc or a
-  capsule).
-* A convex polygon that moves and turns evenly uses conservative advancement (B. Mirtich, *Impulse-based
-  dynamic simulation of rigid body systems*, PhD thesis, Berkeley 1996, ch. 2): with the bodies ``gap`` apart
-  along the unit vector ``n``, nothing can touch before ``gap / (u · n + |turn| ρ)``, where ``u`` is the
-  relative motion and ``ρ`` the distance of the farthest corner from the turning centre. Touching means nearer
-  than ``TOLERANCE``.
-* :func:`move_with_walls` stops a disc ``SKIN`` before a wall and lets it slide along with the rest of its
-  motion.
+* Discs against discs and segments have closed forms (the path of a point against a disc or a capsule).
+* Convex polygons that move and turn evenly use conservative advancement (B. Mirtich, *Impulse-based dynamic simulation
+  of rigid body systems*, PhD thesis, Berkeley 1996, ch. 2): with the bodies ``gap`` apart along the unit vector ``n``,
+  nothing can touch before ``gap / (u · n + |turn| ρ)``, where ``u`` is the relative motion and ``ρ`` the distance of the
+  farthest corner from the turning centre. Touching means nearer than ``TOLERANCE``.
+* :func:`move_with_walls` stops a disc ``SKIN`` before a wall and lets it slide along with the rest of its motion.
 
-Outside the walls' grid the nearest cell serves, which is right as long as the grid covers all walls: going to
-that cell brings a body closer to every wall.
+Outside the walls' grid the nearest cell serves: going to that cell brings a body closer to every wall.
 """
 
 from __future__ import annotations
@@ -76,12 +72,8 @@ def _cross_each_other(px: float, py: float, qx: float, qy: float, ax: float, ay:
 
 @inlined
 def _sweep_point(dx: float, dy: float, ux: float, uy: float, reach: float, graze: float) -> tuple[float, float]:
-    """When the point d, moving by u, enters the disc of radius ``reach`` at the origin, and its least
-    distance to it.
-
-    With ``c = |d|² - reach²`` the first root of ``|d + t u| = reach`` is ``c / (sqrt(|u|² reach² - (d × u)²)
-    - d · u)``.
-    """
+    """When the point d, moving by u, enters the disc of radius ``reach`` at the origin, and its least distance to it.
+    With ``c = |d|² - reach²``, ``|d + t u| = reach`` first at ``c / (sqrt(|u|² reach² - (d × u)²) - d · u)``."""
     u2, b = ux * ux + uy * uy, dx * ux + dy * uy
     nearest = min(-b / u2, 1.0) if b < 0.0 else 0.0
     mx, my = dx + nearest * ux, dy + nearest * uy
@@ -319,12 +311,9 @@ def wall_cell(x: float, y: float, walls: Walls) -> int:
 def sweep_polygon_walls(
     x: float, y: float, heading: float, dx: float, dy: float, turn: float, corners: FloatArray, walls: Walls
 ) -> float:
-    """First contact, as a fraction, of a convex polygon that moves by (dx, dy) and turns by ``turn`` (rad)
-    with any wall.
-
-    Long motions are cut so that the list of the cell where a piece starts holds every wall in reach; a body
-    too large for the lists is swept against all walls.
-    """
+    """First contact, as a fraction, of a convex polygon that moves by (dx, dy) and turns by ``turn`` (rad) with any
+    wall. Long motions are cut so that the list of the cell where a piece starts holds every wall in reach; a body too
+    large for the lists is swept against all walls."""
     points, following = walls.points, walls.next
     reach = _corner_radius(corners) + TOLERANCE
     length = sqrt(dx * dx + dy * dy)
@@ -425,9 +414,7 @@ def _slide(x: float, y: float, ux: float, uy: float, r: float, walls: Walls, cel
 def clear_of_walls(x: float, y: float, dx: float, dy: float, r: float, walls: Walls) -> bool:
     """Whether no wall is near enough for :func:`move_with_walls` to change this motion; false when in doubt.
 
-    For loops over many bodies: in the open it costs a tenth of the move, because numba counts no references
-    in a function that hands no array on. There has to be at least one cell.
-    """
+    In the open it costs a tenth of the move. There has to be at least one cell."""
     points = walls.points
     far = abs(dx) + abs(dy) + r + SKIN
     cell = wall_cell(x, y, walls)
@@ -443,8 +430,7 @@ def clear_of_walls(x: float, y: float, dx: float, dy: float, r: float, walls: Wa
 def move_with_walls(
     x: float, y: float, dx: float, dy: float, r: float, walls: Walls
 ) -> tuple[float, float, bool, float]:
-    """Move a disc of radius r by (dx, dy); returns ``(x, y, touched, fraction of the motion at first
-    contact)``.
+    """Move a disc of radius r by (dx, dy); returns ``(x, y, touched, fraction of the motion at first contact)``.
 
     It stops ``SKIN`` before a wall and slides along with the rest, at most ``MAX_SLIDES`` times per piece.
     Walls are barriers from both sides. A disc that overlaps a wall at the start may leave it and slide, but
