@@ -297,11 +297,11 @@ def test_the_file_of_fake_policies_is_hashed(tmp_path: Path) -> None:
 def test_the_version_of_the_simulator_covers_whatever_an_episode_is_made_of() -> None:
     """All packages that the loop and guests import, but for those that only name or read things."""
     start = identity.PACKAGE / "simulation" / "loop.py"
-    reached = {start, *(identity.PACKAGE / "guests").glob("*.py"), *(identity.PACKAGE / "simulation").glob("*.py")}
+    reached = {start, *(identity.PACKAGE / "remote").glob("*.py"), *(identity.PACKAGE / "simulation").glob("*.py")}
     named = {
         name.split(".")[1]
         for file in reached
         for name in re.findall(r"^\s*from (sidestep\.\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     covered = {part.removesuffix(".py") for part in identity.SIMULATOR}
-    assert named - covered <= {"errors", "interfaces", "registry", "reading", "version", "policies"}
+    assert named - covered <= {"errors", "interfaces", "progress", "registry", "reading", "version", "policies"}

@@ -28,9 +28,8 @@ from sidestep.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]
 SIMULATOR = (
-    "crowd", "datasets", "exact.py", "kernels", "prediction", "remote/guest_child.py", "remote/guest_messages.py",
-    "remote/guests.py", "remote/messages.py", "remote/wire.py", "render", "robots", "scenes", "sensors", "simulation",
-    "traffic", "types",
+    "crowd", "datasets", "exact.py", "kernels", "prediction", "remote", "render", "robots", "scenes", "sensors",
+    "simulation", "traffic", "types",
 )  # fmt: skip
 """Parts of the package that make what happens in an episode, whoever drives: people, robots, what sensors and cameras
 see, how recordings are read, what a guest is told and how it answers."""
@@ -115,7 +114,8 @@ def _own_folders() -> list[Path]:
 
 def imported_files(start: Path, roots: list[Path], only: str | None = None) -> set[Path]:
     """``start`` and every source file below ``roots`` that it imports, directly or by way of another. ``only``: modules
-    of this package. The simulator's own modules are not searched further: their hash covers all of them."""
+    of this package. The simulator's own modules are not searched further, since their hash covers all of them, nor is
+    the list of this package's public names."""
     found: set[Path] = set()
     waiting = [start]
     while waiting:
@@ -123,7 +123,7 @@ def imported_files(start: Path, roots: list[Path], only: str | None = None) -> s
         if file in found or not file.is_file():
             continue
         found.add(file)
-        if any(file.is_relative_to(PACKAGE / part) for part in SIMULATOR):
+        if file == PACKAGE / "__init__.py" or any(file.is_relative_to(PACKAGE / part) for part in SIMULATOR):
             continue
         for module, folders in _imports(file, roots):
             top = module.partition(".")[0]
