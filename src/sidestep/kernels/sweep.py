@@ -6,8 +6,8 @@ meet. Float64 throughout; float32 arguments are widened.
 * Discs against discs and segments have closed forms (the path of a point against a disc or a capsule).
 * Convex polygons that move and turn evenly use conservative advancement (B. Mirtich, *Impulse-based dynamic simulation
   of rigid body systems*, PhD thesis, Berkeley 1996, ch. 2): with the bodies ``gap`` apart along the unit vector ``n``,
-  nothing can touch before ``gap / (u · n + |turn| ρ)``, where ``u`` is the relative motion and ``ρ`` the distance of the
-  farthest corner from the turning centre. Touching means nearer than ``TOLERANCE``.
+  nothing can touch before ``gap / (u · n + |turn| ρ)``, where ``u`` is the relative motion and ``ρ`` the distance of
+  the farthest corner from the turning centre. Touching means nearer than ``TOLERANCE``.
 * :func:`move_with_walls` stops a disc ``SKIN`` before a wall and lets it slide along with the rest of its motion.
 
 Outside the walls' grid the nearest cell serves: going to that cell brings a body closer to every wall.
