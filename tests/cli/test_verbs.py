@@ -230,6 +230,7 @@ def test_every_verb_has_help(call: Call) -> None:
         "replay",
         "render",
         "verify",
+        "validate",
         "serve",
         "bench",
         "doctor",
