@@ -91,7 +91,7 @@ def test_render(worse: str, call: Call) -> None:
     assert document(result)["source"] == "generated"
     assert Image.open("s.png").size == (96, 32)
     for arguments, message in (
-        ([worse], "Missing argument"),
+        ([], "Missing argument"),
         ([worse, "near"], "Missing option '--out'"),
         ([worse, "nera", "--out", "s.png"], "did you mean 'near'"),
         ([worse, "near", "--out", "x.gif"], ".png or .jpg"),
