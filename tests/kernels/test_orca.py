@@ -410,7 +410,7 @@ def test_a_used_scratch_and_a_split_world_change_nothing() -> None:
         np.testing.assert_array_equal(fresh.decide(), expected)
 
         fresh.decided[:] = 0.0
-        args = (fresh.agents, fresh.flags, n, *fresh.walls, fresh.settings.as_array(), used)
+        args = (fresh.agents, fresh.flags, n, fresh.walls, fresh.settings.as_array(), used)
         places = orca.orca_build(fresh.agents, fresh.flags, fresh.settings.as_array(), used)
         orca.orca_range(*args, used, 0, places // 3)
         orca.orca_range(*args, make_orca_scratch(n), places // 3, places)

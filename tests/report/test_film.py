@@ -73,7 +73,7 @@ def test_a_folder_in_the_place_of_a_film(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     pytest.importorskip("av")
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(BadInput, match=r"cannot be written: .*choose another place"):
+    with pytest.raises(BadInput, match=r"cannot be written: .*choose another folder"):
         film.write_film(pictures(), tmp_path / "file" / name, 20, SIZE)
 
 
