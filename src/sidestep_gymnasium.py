@@ -64,7 +64,7 @@ def watch() -> None:
     if MODULE in sys.modules:
         announce()
     elif not any(isinstance(finder, _Watcher) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Watcher())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Watcher())
 
 
 watch()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from sidestep.errors import BadInput
 from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.kernels import layout
 from sidestep.policies.trivial import Stop
@@ -27,9 +25,3 @@ def test_directed_people_walk_as_in_an_episode_and_begin_again_after_a_reset() -
             np.testing.assert_array_equal(at, np.tile(record.person_position[step, 0], (2, 1)), f"{again} {step}")
             environments.step()
         environments.reset(np.arange(2))
-
-
-def test_control_at_every_second_step_is_refused() -> None:
-    world = build_world(make(events=[EVENT], rules={"step_s": 0.1, "time_limit_s": 20, "control_every": 2}), 0)
-    with pytest.raises(BadInput, match="need control_every: 1"):
-        EnvironmentBatch([world], RewardWeights(), 4)

@@ -87,8 +87,11 @@ def setting_files(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def user_version(name: str, kind: Literal["policies", "predictors"] = "policies") -> str:
     """Of somebody else's policy or predictor, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
-    entry point: the hash of its module and of the person's own modules that it imports. Empty where no source is found,
-    as for a policy that another process serves."""
+    entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
+    file. Empty where no source is found, as for a policy that another process serves."""
+    if name.startswith(registry.SB3):
+        path = Path(name.removeprefix(registry.SB3))
+        return f"sha256:{hash_files([path], path.parent)}" if path.is_file() else ""
     reference = name if ":" in name else registry.table(kind).get(name, "")
     module, _, _ = reference.rpartition(":")
     if name.startswith(registry.REMOTE) or not module:

@@ -18,6 +18,7 @@ TASK_NEEDS: frozenset[str] = frozenset({"map", "route", "goal", "future"})
 
 NEEDS: frozenset[str] = TASK_NEEDS | {
     "pedestrians", "history", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "signals",
+    "learning",
 }  # fmt: skip
 """What a policy may declare in ``needs`` without plug-ins (``registry.known_needs`` has theirs too). The robot's own
 state and the time are always there."""
