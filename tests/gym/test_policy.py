@@ -20,8 +20,8 @@ from tests.gym.scenes import by_hand, stander
 from tests.gym.test_judging import CASES, WALKERS, case
 
 LIMITED = {"range_m": 3.0, "field_of_view": 4.0, "occlusion": True}
-CAR = {"kind": "car", "pose": [4.5, -3.2, 0.0], "speed": 1.0, "driver": "follow_path", "path": [[4.5, -3.2], [30, -3.2]]}
-VAN = {"kind": "van", "pose": [6.0, 4.0, 0.3], "driver": "parked"}
+CAR = {"kind": "car", "path": [[6.0, -8.0], [6.0, 20.0]], "speed": 1.0, "driver": "follow_path"}
+VAN = {"kind": "van", "start": [3.0, 4.0, 0.3], "driver": "parked"}
 
 
 def changed(scenario: Scenario, **changes: Any) -> Scenario:
@@ -35,6 +35,7 @@ SCENARIOS: dict[str, Scenario] = {
     "directed, held": case(
         "point", [WALKERS], events=[{"kind": "frontal", "at": [6, 0]}], control_every=3, on_failure="end"
     ),
+    "traffic": changed(case("pioneer_3dx", [WALKERS], scene="open", control_every=2), traffic=[CAR, VAN]),
 }
 
 
@@ -103,7 +104,7 @@ def test_fewer_rows_than_people_and_a_batch_of_episodes() -> None:
     from sidestep.simulation.build import build_world
     from sidestep.simulation.loop import Episode, for_policy, run_episodes
 
-    crowded = by_hand([stander(k, 3.0 + k) for k in range(9)], robot="pioneer_3dx", goal=(6.0, 1.0), walled=True)
+    crowded = by_hand([stander(k - 4.0, 3.0) for k in range(9)], robot="pioneer_3dx", goal=(4.0, 1.0), walled=True)
     coming = {"start": [2.0, 2.0], "waypoints": [[2.0, -2.8]], "speed": 1.0, "enter_s": 0.5}
     small = by_hand(crowd=[{"people": [coming, stander(4.0, -2.0)]}], robot="pioneer_3dx", goal=(4.0, 1.0), walled=True)
     env = CrowdEnv("Scenario", scenario=small)
@@ -122,9 +123,7 @@ def test_fewer_rows_than_people_and_a_batch_of_episodes() -> None:
     assert all(np.array_equal(one["people"], other["people"]) for one, other in zip(alone, model.seen, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("robot", "kind"), [("point", HolonomicVelocity), ("pioneer_3dx", Velocity), ("car", Native)]
-)
+@pytest.mark.parametrize(("robot", "kind"), [("point", HolonomicVelocity), ("pioneer_3dx", Velocity), ("car", Native)])
 def test_actions_become_native_commands(robot: str, kind: type) -> None:
     scenario = by_hand(robot=robot, goal=(8.0, 0.0))
     env = CrowdEnv("Scenario", scenario=scenario)
@@ -146,7 +145,9 @@ def test_pictures() -> None:
     model = Linear(env.observation_space, 1)
     check_same(env, scenario, model, 0, camera=camera)
     half = len(model.seen) // 2
-    assert all(np.array_equal(a["depth"], b["depth"]) for a, b in zip(model.seen[:half], model.seen[half:], strict=True))
+    assert all(
+        np.array_equal(a["depth"], b["depth"]) for a, b in zip(model.seen[:half], model.seen[half:], strict=True)
+    )
     record = run_episode(scenario, as_policy(model))
     assert "give it its camera" in record.error
 

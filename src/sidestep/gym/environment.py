@@ -124,7 +124,7 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
         self._source = make_source(task, camera, **options)
-        self._rows = room_for_people(self._source.builders(), max_people)
+        self._rows = room_for_people(self._source.peopled(), max_people)
         self.scenario = self._source.builder().scenario
         """The scenario of the present episode."""
         self._choice = choose_sensors(self._source.scenarios(sensors), sensors, lidar, grid)

@@ -39,7 +39,7 @@ def room_for_people(builders: Iterable[WorldBuilder], max_people: int | None) ->
         if max_people < 1:
             raise BadInput(f"max_people must be at least 1, got {max_people}")
         return max_people
-    return max(1, *(_most_people(builder) for builder in builders))
+    return max([1, *(_most_people(builder) for builder in builders)])
 
 
 def _most_people(builder: WorldBuilder) -> int:

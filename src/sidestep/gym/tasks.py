@@ -53,15 +53,15 @@ class WorldSource:
             self._builders[name] = WorldBuilder(self._scenarios[name], self._base)
         return self._builders[name]
 
-    def builders(self) -> Iterator[WorldBuilder]:
-        """Of all scenarios."""
-        return (self.builder(name) for name in self.names)
+    def peopled(self) -> Iterator[WorldBuilder]:
+        """What builds the worlds of each scenario that has people."""
+        return (self.builder(name) for name, one in self._scenarios.items() if one.crowd or one.events)
 
     def scenarios(self, sensors: Sequence[str] = ()) -> tuple[Scenario, ...]:
         """All scenarios; where ``sensors`` has pictures, with the cameras of their robots, for which they are built."""
         if PICTURES.isdisjoint(sensors):
             return tuple(self._scenarios.values())
-        return tuple(builder.scenario for builder in self.builders())
+        return tuple(self.builder(name).scenario for name in self.names)
 
     def draw(self, rng: np.random.Generator, name: str | None = None, seed: int | None = None) -> tuple[str, int]:
         """Scenario and seed of the next world; what is not given is drawn."""

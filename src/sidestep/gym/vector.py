@@ -77,7 +77,7 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         self._worlds: list[World] = []
         self._weights = weights or RewardWeights()
         self._copy = copy
-        self._rows = room_for_people(self._source.builders(), max_people)
+        self._rows = room_for_people(self._source.peopled(), max_people)
         self.scenario = self._source.builder().scenario
         """The scenario, or the first of the suite."""
         self._pool_scenarios: Any = np.empty(0, object)
