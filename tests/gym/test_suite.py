@@ -121,7 +121,8 @@ def test_the_development_split_is_the_default() -> None:
 
 
 def test_a_town_is_trained_in() -> None:
-    env = gymnasium.make("sidestep/Suite-v0", suite="sidewalk-unit", scenarios=["straight-alderwick"], sensors=("lidar",))
+    chosen: dict[str, Any] = {"suite": "sidewalk-unit", "scenarios": ["straight-alderwick"], "sensors": ("lidar",)}
+    env = gymnasium.make("sidestep/Suite-v0", **chosen)
     observation, info = env.reset(seed=0)
     assert info["scenario"] == "straight-alderwick"
     assert observation["lidar"].shape == (180,)
