@@ -55,7 +55,7 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
         "sidestep.types.result": ("EpisodeEnd",),
     },
     "Commands": {
-        "sidestep.types.command": ("Velocity", "HolonomicVelocity", "Position", "Waypoints", "Drive"),
+        "sidestep.types.command": ("Velocity", "HolonomicVelocity", "Position", "Waypoints", "Drive", "Native"),
     },
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),
@@ -125,6 +125,8 @@ UNSTATED: dict[str, str] = {
     "EpisodeEnd.outcome": "Outcome of the episode",
     "EpisodeEnd.error": "Error message, or empty",
     "EpisodeEnd.metrics": "Metric name → result",
+    "Native.first": "vx or v, m/s",
+    "Native.second": "vy, m/s; ω, rad/s; or the steering angle, rad",
     "Velocity.v": "Forward speed, m/s",
     "Velocity.omega": "Turn rate, rad/s",
     "HolonomicVelocity.vx": "Velocity along x, m/s",

@@ -20,8 +20,6 @@ from tests.gym.scenes import by_hand, stander
 from tests.gym.test_judging import CASES, WALKERS, case
 
 LIMITED = {"range_m": 3.0, "field_of_view": 4.0, "occlusion": True}
-CAR = {"kind": "car", "path": [[6.0, -8.0], [6.0, 20.0]], "speed": 1.0, "driver": "follow_path"}
-VAN = {"kind": "van", "start": [3.0, 4.0, 0.3], "driver": "parked"}
 
 
 def changed(scenario: Scenario, **changes: Any) -> Scenario:
@@ -30,12 +28,7 @@ def changed(scenario: Scenario, **changes: Any) -> Scenario:
 
 SCENARIOS: dict[str, Scenario] = {
     **CASES,
-    "bicycle": case("car", [WALKERS], scene="open", goal_radius_m=3.0),
     "limited sight": changed(case("pioneer_3dx", [WALKERS]), sensors={"pedestrians": LIMITED}),
-    "directed, held": case(
-        "point", [WALKERS], events=[{"kind": "frontal", "at": [6, 0]}], control_every=3, on_failure="end"
-    ),
-    "traffic": changed(case("pioneer_3dx", [WALKERS], scene="open", control_every=2), traffic=[CAR, VAN]),
 }
 
 

@@ -217,7 +217,8 @@ def _introduce(policy: Any) -> Message:
         "settings": getattr(policy, "settings", {}),
         "arrays": "list" if numpy is None else "binary",
     }
-    own = {name: getattr(policy, name, None) for name in ("dynamics", "camera", "sensor_settings")}
+    own = {name: getattr(policy, name, None) for name in ("dynamics", "camera")}
+    own["sensor_settings"] = {need: dict(said) for need, said in getattr(policy, "sensor_settings", {}).items()} or None
     return hello | {name: value for name, value in own.items() if value is not None}
 
 
