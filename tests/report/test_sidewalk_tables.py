@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.metrics.sidewalk import driven_m
+from sidestep.metrics.series import driven_m
 from sidestep.metrics.statistics import poisson_limits, wilson
 from sidestep.report.papers.sidewalkbench.episodes import (
     LONG,

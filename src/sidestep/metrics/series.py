@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from sidestep.metrics.definition import Value
 from sidestep.metrics.footprint_distance import (
     distance_to_points,
     distance_to_segments,
@@ -20,43 +21,38 @@ from sidestep.metrics.footprint_distance import (
 )
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord, others
-from sidestep.types.result import MetricResult
 
 INDICATOR_UNIT = "0/1"
 """Unit of metrics that are 0 or 1 in each episode: their mean is a proportion."""
 
 NO_STEPS = "the episode has no steps"
 NOBODY = "nobody was present"
+STARTS_AT_GOAL = "the robot starts at its goal"
 
 
-def indicator(holds: bool) -> MetricResult:
-    """1 if it holds, else 0."""
-    return MetricResult(float(holds), INDICATOR_UNIT)
-
-
-def smallest(series: FloatArray, unit: str, reason: str) -> MetricResult:
+def smallest(series: FloatArray, reason: str) -> Value:
     """The minimum of the values that are not NaN; ``reason`` if there is none."""
     known = series[~np.isnan(series)]
-    return MetricResult(float(known.min()), unit) if known.size else MetricResult.invalid(unit, reason)
+    return float(known.min()) if known.size else reason
 
 
-def largest(series: FloatArray, unit: str, reason: str) -> MetricResult:
+def largest(series: FloatArray, reason: str) -> Value:
     """The maximum of the values that are not NaN; ``reason`` if there is none."""
     known = series[~np.isnan(series)]
-    return MetricResult(float(known.max()), unit) if known.size else MetricResult.invalid(unit, reason)
+    return float(known.max()) if known.size else reason
 
 
-def average(series: FloatArray, unit: str, reason: str, weights: FloatArray | None = None) -> MetricResult:
+def average(series: FloatArray, reason: str, weights: FloatArray | None = None) -> Value:
     """The (weighted) mean of the values that are not NaN; ``reason`` if there is none.
 
     Clipped to the values' range, which rounding could leave by one part in 10¹⁶.
     """
     known = ~np.isnan(series)
     if not known.any():
-        return MetricResult.invalid(unit, reason)
+        return reason
     values = series[known]
     mean = np.average(values, weights=None if weights is None else weights[known])
-    return MetricResult(float(np.clip(mean, values.min(), values.max())), unit)
+    return float(np.clip(mean, values.min(), values.max()))
 
 
 MAX_DISTANCE_M = 10.0
@@ -186,6 +182,11 @@ def step_lengths(record: EpisodeRecord) -> FloatArray:
     carried = carried_steps(record)
     length[carried] = speed(record)[carried + 1] * np.diff(record.time)[carried]
     return length
+
+
+def driven_m(record: EpisodeRecord) -> float:
+    """Length of the path that the robot drove itself, m."""
+    return float(step_lengths(record).sum())
 
 
 def carried_steps(record: EpisodeRecord) -> IntArray:

@@ -12,7 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from sidestep.metrics.score import score
-from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures, driven_m
+from sidestep.metrics.series import driven_m
+from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
 from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.runs.folder import RUN_FILE, load_run
