@@ -1,9 +1,10 @@
-"""How a metric is written: a function from a record to a number, under a decorator that says the rest.
+"""How a metric is written: a function from a record to a number, or to the reason why there is none, under a decorator
+that says the rest.
 
     @metric("m", "lower", source=f"{FRANCIS}, PL", validity="Episodes that reached the goal.")
     def path_length(record: EpisodeRecord) -> Value:
-        \"\"\"Σ_k |p_k - p_(k-1)|, the distance travelled. Slower than {STANDING_MPS:g} m/s …\"\"\"
-        return why_not_driven(record) or float(step_lengths(record).sum())
+        \"\"\"Σ_k |p_k - p_(k-1)|; slower than {STANDING_MPS:g} m/s the robot stands.\"\"\"
+        return why_not_driven(record) or driven_m(record)
 
 The function's name is that of the metric, and its docstring the definition that the page of metrics shows. Names in
 braces are constants of the module.
@@ -16,10 +17,17 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Literal
 
+import numpy as np
+
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.sources import SIDESTEP
+from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
+
+NO_STEPS = "the episode has no steps"
+NOBODY = "nobody was present"
+STARTS_AT_GOAL = "the robot starts at its goal"
 
 Value = float | str
 """A number in the metric's unit, or the reason why there is none."""
@@ -68,3 +76,28 @@ def _with_unit(function: Function, unit: str) -> Callable[[EpisodeRecord], Metri
         return MetricResult.invalid(unit, found) if isinstance(found, str) else MetricResult(float(found), unit)
 
     return scored
+
+
+def smallest(series: FloatArray, reason: str) -> Value:
+    """The minimum of the values that are not NaN; ``reason`` if there is none."""
+    known = series[~np.isnan(series)]
+    return float(known.min()) if known.size else reason
+
+
+def largest(series: FloatArray, reason: str) -> Value:
+    """The maximum of the values that are not NaN; ``reason`` if there is none."""
+    known = series[~np.isnan(series)]
+    return float(known.max()) if known.size else reason
+
+
+def average(series: FloatArray, reason: str, weights: FloatArray | None = None) -> Value:
+    """The (weighted) mean of the values that are not NaN; ``reason`` if there is none.
+
+    Clipped to the values' range, which rounding could leave by one part in 10¹⁶.
+    """
+    known = ~np.isnan(series)
+    if not known.any():
+        return reason
+    values = series[known]
+    mean = np.average(values, weights=None if weights is None else weights[known])
+    return float(np.clip(mean, values.min(), values.max()))

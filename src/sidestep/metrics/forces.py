@@ -18,18 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import (
-    NO_STEPS,
-    NOBODY,
-    average,
-    largest,
-    obstacle_clearance,
-    once_per_record,
-    pedestrian_centre_distance,
-    present,
-    smallest,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, largest, metric, smallest
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -40,14 +30,14 @@ WALL_REACH_M = 4.0
 _NO_WALLS = "there are no walls"
 
 
-@once_per_record
+@series.once_per_record
 def social_forces(record: EpisodeRecord) -> FloatArray:
     """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 from the absent."""
-    there = present(record)
+    there = series.present(record)
     offset = np.where(there[..., None], record.person_position.astype(np.float64) - record.robot_pose[:, None, :2], 0.0)
     motion = record.robot_velocity[:, None, :2] - record.person_velocity.astype(np.float64)
     motion = np.where(there[..., None], motion, 0.0)
-    distance = np.where(there, pedestrian_centre_distance(record), 1.0)
+    distance = np.where(there, series.pedestrian_centre_distance(record), 1.0)
     towards = offset / np.where(distance > 0, distance, 1.0)[..., None]
     interaction = LAMBDA * motion + towards
     length = np.hypot(interaction[..., 0], interaction[..., 1])
@@ -69,16 +59,16 @@ def _norm(vectors: FloatArray) -> FloatArray:
 
 def wall_force(record: EpisodeRecord) -> FloatArray:
     """(T+1,) force of the nearest wall on the robot, m/s²; 0 without walls."""
-    clearance = obstacle_clearance(record)
+    clearance = series.obstacle_clearance(record)
     known = ~np.isnan(clearance)
     return np.where(known, WALL_STRENGTH * np.exp(-np.where(known, clearance, 0.0) / WALL_RANGE_M), 0.0)
 
 
-@once_per_record
+@series.once_per_record
 def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
     """(T+1, N) force of the nearest wall on each person, m/s²; NaN of the absent. Beyond ``WALL_REACH_M`` of a wall it
     is 0: less than 10⁻⁶ m/s² anyway."""
-    there = present(record)
+    there = series.present(record)
     force = np.where(there, 0.0, np.nan)
     state, person = np.nonzero(there)
     if not len(state) or not len(record.walls):
@@ -117,7 +107,7 @@ _PEOPLE = "Episodes with at least one step and one person."
 @metric("m/s", source=f"{HUNAVSIM}, social force on agents", validity=_PEOPLE, distance="centre")
 def social_force_on_people(record: EpisodeRecord) -> Value:
     """{_FORMULA} ∫ Σ_j |f_j| dt over the forces of the robot on each person present. {_STEP}"""
-    if not present(record).any():
+    if not series.present(record).any():
         return NOBODY
     return _over_time(_norm(social_forces(record)).sum(axis=1), record)
 
@@ -126,7 +116,7 @@ def social_force_on_people(record: EpisodeRecord) -> Value:
 def social_force_on_robot(record: EpisodeRecord) -> Value:
     """{_FORMULA} ∫ |Σ_j f_j| dt, the resultant of the people's forces on the robot. (The sum of their moduli would
     equal social_force_on_people, because the model is symmetric.) {_STEP}"""
-    if not present(record).any():
+    if not series.present(record).any():
         return NOBODY
     return _over_time(_norm(social_forces(record).sum(axis=1)), record)
 
@@ -146,7 +136,7 @@ def obstacle_force_on_robot(record: EpisodeRecord) -> Value:
 @metric("m/s", source=f"{HUNAVSIM}, social work", validity=_PEOPLE, distance="centre")
 def social_work(record: EpisodeRecord) -> Value:
     """Sum of social_force_on_robot, obstacle_force_on_robot (0 without walls) and social_force_on_people. {_STEP}"""
-    if not present(record).any():
+    if not series.present(record).any():
         return NOBODY
     forces = social_forces(record)
     return _over_time(_norm(forces.sum(axis=1)) + wall_force(record) + _norm(forces).sum(axis=1), record)
@@ -187,10 +177,10 @@ _CLEARANCE = (
 @metric("m", "higher", source=f"{FRANCIS}, CD min", validity="Scenes with walls.", distance="surface")
 def obstacle_clearance_min(record: EpisodeRecord) -> Value:
     """Minimum over the states of the {_CLEARANCE}."""
-    return smallest(obstacle_clearance(record), _NO_WALLS)
+    return smallest(series.obstacle_clearance(record), _NO_WALLS)
 
 
 @metric("m", "higher", source=f"{FRANCIS}, CD avg", validity="Scenes with walls.", distance="surface")
 def obstacle_clearance_avg(record: EpisodeRecord) -> Value:
     """Mean over the states of the {_CLEARANCE}."""
-    return average(obstacle_clearance(record), _NO_WALLS)
+    return average(series.obstacle_clearance(record), _NO_WALLS)

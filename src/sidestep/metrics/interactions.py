@@ -12,17 +12,8 @@ from typing import Literal
 import numpy as np
 
 from sidestep import exact
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import (
-    INDICATOR_UNIT,
-    STANDING_MPS,
-    THRESHOLD_TOLERANCE_M,
-    average,
-    pedestrian_centre_distance,
-    pedestrian_distance,
-    speed,
-    step_lengths,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import Value, average, metric
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.decide import in_front_of_hand, stop_needed_s
@@ -38,7 +29,7 @@ def _periods(record: EpisodeRecord, gesture: str) -> Iterator[tuple[int, int, in
     """(person's column, first state, last state) of every unbroken gesture that began or came within 10 m."""
     if not record.person_gesture.size:
         return
-    near = pedestrian_centre_distance(record) <= GESTURE_SEEN_WITHIN_M
+    near = series.pedestrian_centre_distance(record) <= GESTURE_SEEN_WITHIN_M
     making = (record.person_gesture == GESTURES[gesture]) & near
     for person in range(making.shape[1]):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], making[:, person], [False]]).astype(np.int8)))
@@ -71,13 +62,13 @@ def _longest_run_s(record: EpisodeRecord, holds: BoolArray, first: int, last: in
 )
 def wait_obedience(record: EpisodeRecord) -> Value:
     """Of all unbroken stop gestures that a person made to a robot in front of them and at most
-    {GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) in
-    front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long as its
-    longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against the
-    direction of approach: the robot must never have passed the place of the person, seen from where the robot was when
-    the hand rose."""
+    {GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {series.STANDING_MPS:g}
+    m/s) in front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long
+    as its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against
+    the direction of approach: the robot must never have passed the place of the person, seen from where the robot was
+    when the hand rose."""
     rules, answers = record.scenario.rules, []
-    distance, standing = pedestrian_centre_distance(record), speed(record) < STANDING_MPS
+    distance, standing = series.pedestrian_centre_distance(record), series.speed(record) < series.STANDING_MPS
     hands_are_up = (record.person_gesture == GESTURES["stop"]).any(axis=1) if record.person_gesture.size else standing
     for person, first, last in _periods(record, "stop"):
         if not _is_faced(record, person, first):
@@ -96,7 +87,7 @@ def wait_obedience(record: EpisodeRecord) -> Value:
 def proceed_obedience(record: EpisodeRecord) -> Value:
     """Of all unbroken go-on gestures that a person made at most {GESTURE_SEEN_WITHIN_M:g} m from the robot (centres),
     the share after whose beginning the robot drove at least {PROCEED_M:g} m within {PROCEED_WITHIN_S:g} s."""
-    way = np.concatenate([[0.0], np.cumsum(step_lengths(record))])
+    way = np.concatenate([[0.0], np.cumsum(series.step_lengths(record))])
     answers = []
     for _, first, _ in _periods(record, "go_on"):
         until = int(np.searchsorted(record.time, record.time[first] + PROCEED_WITHIN_S + 1e-9)) - 1
@@ -133,11 +124,11 @@ def _event_happened_at(record: EpisodeRecord, trigger: Event) -> bool:
     group = record.person_group[state]  # as it is when the event is triggered
     together = group[first]
     people = first | np.isin(group, together[together >= 0])
-    distance = pedestrian_centre_distance(record)[record.time >= trigger.time - 1e-9][:, people]
-    return bool((distance <= MET_WITHIN_M + THRESHOLD_TOLERANCE_M).any())
+    distance = series.pedestrian_centre_distance(record)[record.time >= trigger.time - 1e-9][:, people]
+    return bool((distance <= MET_WITHIN_M + series.THRESHOLD_TOLERANCE_M).any())
 
 
-@metric(INDICATOR_UNIT, validity="Episodes whose scenario stages an event.", distance="centre")
+@metric(series.INDICATOR_UNIT, validity="Episodes whose scenario stages an event.", distance="centre")
 def event_happened(record: EpisodeRecord) -> Value:
     """1 if an event that the scenario stages was triggered, so that its people set off or raised a hand; people who
     only stand (obstructing, conversing, queuing) must also have been met: the robot's centre came within
@@ -157,7 +148,7 @@ def companion_distances(record: EpisodeRecord) -> FloatArray:
     """(K,) surface distances (m) to the companion in the states after the trigger, while the companion is there; of
     several companions one after the other."""
     names = [f"person:{number}" for number in record.person_id]
-    distance, parts = pedestrian_distance(record), [np.zeros(0)]
+    distance, parts = series.pedestrian_distance(record), [np.zeros(0)]
     for event in record.events:
         if event.kind == "trigger" and event.text in COMPANION_EVENTS and event.subject in names:
             with_robot = distance[record.time >= event.time - 1e-9, names.index(event.subject)]

@@ -7,21 +7,10 @@ from typing import Literal
 import numpy as np
 
 from sidestep.interfaces import Direction, Metric
+from sidestep.metrics import series
 from sidestep.metrics import socnavbench_code as code
-from sidestep.metrics.definition import Value, metric
+from sidestep.metrics.definition import NO_STEPS, Value, average, largest, metric, smallest
 from sidestep.metrics.outcome import DRIVEN, why_not_driven
-from sidestep.metrics.series import (
-    NO_STEPS,
-    Series,
-    acceleration,
-    average,
-    forward_speed,
-    jerk,
-    largest,
-    smallest,
-    speed,
-    turn_rate,
-)
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -40,10 +29,11 @@ _TURN = (
 
 
 def _statistic(
-    series: Series, which: Literal["min", "avg", "max"], unit: str, direction: Direction, formula: str, enough: str
-) -> Metric:
+    motion: series.Series, which: Literal["min", "avg", "max"], unit: str, direction: Direction, formula: str,
+    enough: str,
+) -> Metric:  # fmt: skip
     """Minimum, time-weighted mean or maximum of a series of motion over the steps k = 1 … T."""
-    quantity, reason = series.__name__, f"the episode has less than {enough}"
+    quantity, reason = motion.__name__, f"the episode has less than {enough}"
     symbol = {"speed": "V", "acceleration": "A", "jerk": "J"}[quantity]
     word = {"min": "Smallest", "avg": "Mean", "max": "Largest"}[which]
     published = f"{SOCNAVBENCH}, average {quantity}; " if which == "avg" else ""
@@ -58,7 +48,7 @@ def _statistic(
         definition=f"{word} {quantity} over the steps: {formula}{', weighted by time' if which == 'avg' else ''}.",
     )
     def statistic(record: EpisodeRecord) -> Value:
-        values = series(record)[1:]
+        values = motion(record)[1:]
         if which == "avg":
             return average(values, reason, np.diff(record.time))
         return (smallest if which == "min" else largest)(values, reason)
@@ -70,15 +60,15 @@ _SPEED = "|v_k|, k = 1 … T, where v_k is the recorded velocity at which step k
 _ACCELERATION = "|v_k - v_(k-1)| / (t_k - t_(k-1)), k = 1 … T, of the recorded velocity vectors"
 _JERK = "|a_k - a_(k-1)| over the time between the middles of the two steps, k = 2 … T, of the acceleration vectors"
 
-speed_min = _statistic(speed, "min", "m/s", "none", _SPEED, "one step")
-speed_avg = _statistic(speed, "avg", "m/s", "none", _SPEED, "one step")
-speed_max = _statistic(speed, "max", "m/s", "none", _SPEED, "one step")
-acceleration_min = _statistic(acceleration, "min", "m/s²", "lower", _ACCELERATION, "one step")
-acceleration_avg = _statistic(acceleration, "avg", "m/s²", "lower", _ACCELERATION, "one step")
-acceleration_max = _statistic(acceleration, "max", "m/s²", "lower", _ACCELERATION, "one step")
-jerk_min = _statistic(jerk, "min", "m/s³", "lower", _JERK, "two steps")
-jerk_avg = _statistic(jerk, "avg", "m/s³", "lower", _JERK, "two steps")
-jerk_max = _statistic(jerk, "max", "m/s³", "lower", _JERK, "two steps")
+speed_min = _statistic(series.speed, "min", "m/s", "none", _SPEED, "one step")
+speed_avg = _statistic(series.speed, "avg", "m/s", "none", _SPEED, "one step")
+speed_max = _statistic(series.speed, "max", "m/s", "none", _SPEED, "one step")
+acceleration_min = _statistic(series.acceleration, "min", "m/s²", "lower", _ACCELERATION, "one step")
+acceleration_avg = _statistic(series.acceleration, "avg", "m/s²", "lower", _ACCELERATION, "one step")
+acceleration_max = _statistic(series.acceleration, "max", "m/s²", "lower", _ACCELERATION, "one step")
+jerk_min = _statistic(series.jerk, "min", "m/s³", "lower", _JERK, "two steps")
+jerk_avg = _statistic(series.jerk, "avg", "m/s³", "lower", _JERK, "two steps")
+jerk_max = _statistic(series.jerk, "max", "m/s³", "lower", _JERK, "two steps")
 
 
 @metric(
@@ -91,7 +81,7 @@ jerk_max = _statistic(jerk, "max", "m/s³", "lower", _JERK, "two steps")
 def energy(record: EpisodeRecord) -> Value:
     """Σ_k |v_k|² (t_k - t_(k-1)) = ∫ v² dt for unit mass (1 kg), summed over the episode. The integral's unit is J·s,
     which the paper calls joule."""
-    return why_not_driven(record) or float(np.square(speed(record)[1:]) @ np.diff(record.time))
+    return why_not_driven(record) or float(np.square(series.speed(record)[1:]) @ np.diff(record.time))
 
 
 def sign_changes(values: FloatArray, dead_band: float) -> int:
@@ -104,7 +94,7 @@ def sign_changes(values: FloatArray, dead_band: float) -> int:
 def oscillations(record: EpisodeRecord) -> Value:
     """How often the turn rate goes from beyond {TURN_DEAD_BAND_RADPS} rad/s on one side to beyond it on the other;
     slower turning in between does not matter. {_TURN}"""
-    return why_not_driven(record) or sign_changes(turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)
+    return why_not_driven(record) or sign_changes(series.turn_rate(record)[1:], TURN_DEAD_BAND_RADPS)
 
 
 @metric(
@@ -115,7 +105,7 @@ def oscillations(record: EpisodeRecord) -> Value:
 )
 def angular_speed_avg(record: EpisodeRecord) -> Value:
     """Mean of |turn rate| over the steps k = 1 … T, weighted by time. {_TURN}"""
-    return average(np.abs(turn_rate(record)[1:]), NO_STEPS, np.diff(record.time))
+    return average(np.abs(series.turn_rate(record)[1:]), NO_STEPS, np.diff(record.time))
 
 
 @metric("count", "lower", validity=f"{DRIVEN}; not those of holonomic robots.")
@@ -124,7 +114,7 @@ def direction_reversals(record: EpisodeRecord) -> Value:
     backwards or the other way round."""
     if record.robot.dynamics == "holonomic":
         return _NO_FRONT
-    return why_not_driven(record) or sign_changes(forward_speed(record)[1:], TRAVEL_DEAD_BAND_MPS)
+    return why_not_driven(record) or sign_changes(series.forward_speed(record)[1:], TRAVEL_DEAD_BAND_MPS)
 
 
 @metric("ratio", "lower", validity="Episodes with one step of a robot that is not holonomic.")
@@ -132,5 +122,5 @@ def backward_motion(record: EpisodeRecord) -> Value:
     """Share of time in which the velocity along the heading is below -{TRAVEL_DEAD_BAND_MPS} m/s."""
     if record.robot.dynamics == "holonomic":
         return _NO_FRONT
-    backwards = (forward_speed(record)[1:] < -TRAVEL_DEAD_BAND_MPS).astype(np.float64)
+    backwards = (series.forward_speed(record)[1:] < -TRAVEL_DEAD_BAND_MPS).astype(np.float64)
     return average(backwards, NO_STEPS, np.diff(record.time))

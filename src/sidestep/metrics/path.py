@@ -6,20 +6,10 @@ from math import isfinite
 
 import numpy as np
 
+from sidestep.metrics import series
 from sidestep.metrics import socnavbench_code as code
-from sidestep.metrics.definition import Value, metric
+from sidestep.metrics.definition import NO_STEPS, STARTS_AT_GOAL, Value, average, metric
 from sidestep.metrics.outcome import DRIVEN, STOP_TASK, is_completed, why_not_driven
-from sidestep.metrics.series import (
-    NO_STEPS,
-    STANDING_MPS,
-    STARTS_AT_GOAL,
-    average,
-    driven_m,
-    goal_bearing_error,
-    goal_distance,
-    travel_direction,
-    wrap_angle,
-)
 from sidestep.metrics.sources import ANDERSON, FRANCIS, HUNAVSIM, SEAN, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
@@ -28,21 +18,21 @@ _NEVER_MOVES = "the robot is at its goal all the time, or is holonomic and never
 _COMPLETED = f"{DRIVEN}: another path is short, but no better."
 _TRAVEL = (
     "direction of travel (the heading; of a holonomic robot, whose heading is free, the direction of its velocity, "
-    f"kept while it is slower than {STANDING_MPS:g} m/s)"
+    f"kept while it is slower than {series.STANDING_MPS:g} m/s)"
 )
 
 
 @metric("m", "lower", source=f"{SOCNAVBENCH}, path length; {FRANCIS}, PL; {HUNAVSIM}", validity=_COMPLETED)
 def path_length(record: EpisodeRecord) -> Value:
     """L = Σ_k |p_k - p_(k-1)|, the distance travelled by the robot's reference point."""
-    return why_not_driven(record) or driven_m(record)
+    return why_not_driven(record) or series.driven_m(record)
 
 
 @metric("m")
 def distance_driven(record: EpisodeRecord) -> Value:
     """Σ_k |p_k - p_(k-1)| over the whole episode, however it ended. Where the robot was carried back to its route, it
     did not drive. The way over which failures per 100 m are counted."""
-    return driven_m(record)
+    return series.driven_m(record)
 
 
 @metric(
@@ -57,8 +47,8 @@ def path_length_ratio(record: EpisodeRecord) -> Value:
     inverse: path_efficiency.) Can be a little below 1, because the goal is reached at the goal radius."""
     if reason := why_not_driven(record):
         return reason
-    straight = float(goal_distance(record)[0])
-    return driven_m(record) / straight if straight > 0 else STARTS_AT_GOAL
+    straight = float(series.goal_distance(record)[0])
+    return series.driven_m(record) / straight if straight > 0 else STARTS_AT_GOAL
 
 
 @metric(
@@ -73,8 +63,8 @@ def path_efficiency(record: EpisodeRecord) -> Value:
     radius."""
     if reason := why_not_driven(record):
         return reason
-    length = driven_m(record)
-    return float(goal_distance(record)[0]) / length if length > 0 else "the robot did not move"
+    length = series.driven_m(record)
+    return float(series.goal_distance(record)[0]) / length if length > 0 else "the robot did not move"
 
 
 def shortest_to_goal_circle(record: EpisodeRecord) -> float:
@@ -86,7 +76,7 @@ def shortest_to_goal_circle(record: EpisodeRecord) -> float:
     """
     rules, ego = record.scenario.rules, record.scenario.ego
     known = isfinite(record.shortest_path_m)
-    length = record.shortest_path_m if known else float(goal_distance(record)[0])
+    length = record.shortest_path_m if known else float(series.goal_distance(record)[0])
     if known and record.format_version < 2 and rules.stay_on and ego.route:
         return length
     return max(length - rules.goal_radius_m, 0.0)
@@ -112,7 +102,7 @@ def spl(record: EpisodeRecord) -> Value:
         return STARTS_AT_GOAL
     if record.outcome is not Outcome.SUCCESS or not is_completed(record):
         return 0.0
-    return shortest / max(shortest, driven_m(record))
+    return shortest / max(shortest, series.driven_m(record))
 
 
 @metric(
@@ -125,12 +115,12 @@ def spl(record: EpisodeRecord) -> Value:
 def path_irregularity(record: EpisodeRecord) -> Value:
     """Mean over the T+1 states of the angle (0 … π) between the robot's {_TRAVEL} and the vector to the goal. States
     exactly at the goal are left out."""
-    return average(goal_bearing_error(record), _NEVER_MOVES)
+    return average(series.goal_bearing_error(record), _NEVER_MOVES)
 
 
 def _turned(record: EpisodeRecord) -> float:
     """Σ |wrap(θ_k - θ_(k-1))|, rad; 0 of a robot that never moves."""
-    return float(np.nansum(np.abs(wrap_angle(np.diff(travel_direction(record))))))
+    return float(np.nansum(np.abs(series.wrap_angle(np.diff(series.travel_direction(record))))))
 
 
 @metric(

@@ -8,19 +8,7 @@ import numpy as np
 
 from sidestep.metrics import series
 from sidestep.metrics import socnavbench_code as code
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import (
-    MAX_DISTANCE_M,
-    MAX_TIME_TO_COLLISION_S,
-    NOBODY,
-    average,
-    closest_vehicle_distance,
-    largest,
-    pedestrian_distance,
-    present,
-    smallest,
-    time_to_collision,
-)
+from sidestep.metrics.definition import NOBODY, Value, average, largest, metric, smallest
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM, KATYAL, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -28,12 +16,12 @@ from sidestep.types.record import EpisodeRecord
 _SOMEBODY = "Episodes with at least one person in at least one state."
 _CLOSEST = (
     "distance from the robot's surface to the closest person's, negative when they overlap, "
-    f"capped at {MAX_DISTANCE_M:g} m"
+    f"capped at {series.MAX_DISTANCE_M:g} m"
 )
 _TTC = (
     "time until the robot's body touches anybody's if all keep their instantaneous velocity and the robot "
     "its heading (exact "
-    f"for circles and convex polygons, 0 while touching), capped at {MAX_TIME_TO_COLLISION_S:g} s, also when "
+    f"for circles and convex polygons, 0 while touching), capped at {series.MAX_TIME_TO_COLLISION_S:g} s, also when "
     "no courses meet"
 )
 
@@ -41,7 +29,7 @@ _about_people = partial(metric, validity=_SOMEBODY, distance="surface")
 
 
 def _capped_distance(record: EpisodeRecord) -> FloatArray:
-    return np.minimum(series.closest_pedestrian_distance(record), MAX_DISTANCE_M)
+    return np.minimum(series.closest_pedestrian_distance(record), series.MAX_DISTANCE_M)
 
 
 @_about_people(
@@ -69,19 +57,19 @@ def average_closest_pedestrian_distance(record: EpisodeRecord) -> Value:
 @_about_people("m", "higher", source=f"{SIDESTEP}, after {HUNAVSIM}")
 def average_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Mean over all states and all people present in them of the surface distance, not capped."""
-    return average(pedestrian_distance(record), NOBODY)
+    return average(series.pedestrian_distance(record), NOBODY)
 
 
 @_about_people("m", "higher", source=f"{HUNAVSIM}, minimum distance to people; {FRANCIS}, DH min; {SEAN}")
 def minimum_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Minimum over all states and people of the surface distance, not capped."""
-    return smallest(pedestrian_distance(record), NOBODY)
+    return smallest(series.pedestrian_distance(record), NOBODY)
 
 
 @_about_people("m", source=f"{HUNAVSIM}, maximum distance to people")
 def maximum_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Maximum over all states and people of the surface distance, not capped."""
-    return largest(pedestrian_distance(record), NOBODY)
+    return largest(series.pedestrian_distance(record), NOBODY)
 
 
 @_about_people(
@@ -92,7 +80,7 @@ def maximum_pedestrian_distance(record: EpisodeRecord) -> Value:
 )
 def time_to_collision_min(record: EpisodeRecord) -> Value:
     """Minimum over the states of the {_TTC}."""
-    return smallest(time_to_collision(record), NOBODY)
+    return smallest(series.time_to_collision(record), NOBODY)
 
 
 @_about_people(
@@ -100,18 +88,18 @@ def time_to_collision_min(record: EpisodeRecord) -> Value:
 )
 def time_to_collision_avg(record: EpisodeRecord) -> Value:
     """Mean over the states with people of the {_TTC}."""
-    return average(time_to_collision(record), NOBODY)
+    return average(series.time_to_collision(record), NOBODY)
 
 
 @metric("m/s", "higher", source=f"{KATYAL}; {HUNAVSIM}", validity=_SOMEBODY)
 def average_pedestrian_speed(record: EpisodeRecord) -> Value:
     """Mean over all states and people present of their speed: how much the crowd is slowed down."""
     speeds = np.hypot(record.person_velocity[..., 0], record.person_velocity[..., 1]).astype(np.float64)
-    return average(np.where(present(record), speeds, np.nan), NOBODY)
+    return average(np.where(series.present(record), speeds, np.nan), NOBODY)
 
 
 @metric("m", "higher", validity="Episodes with vehicles or other robots.", distance="surface")
 def minimum_vehicle_distance(record: EpisodeRecord) -> Value:
     """Minimum over all states of the distance from the robot's surface to the outline of the nearest vehicle or the
     enclosing circle of the nearest other robot."""
-    return smallest(closest_vehicle_distance(record), "there are no vehicles or other robots")
+    return smallest(series.closest_vehicle_distance(record), "there are no vehicles or other robots")

@@ -7,17 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from sidestep.interfaces import Direction, Metric
-from sidestep.metrics.definition import Value, metric
+from sidestep.metrics import series
+from sidestep.metrics.definition import NOBODY, Value, metric
 from sidestep.metrics.footprint_distance import distance_to_segments
-from sidestep.metrics.series import (
-    NOBODY,
-    THRESHOLD_TOLERANCE_M,
-    closest_pedestrian_distance,
-    once_per_record,
-    pedestrian_distance,
-    present,
-    smallest_per_state,
-)
 from sidestep.metrics.sources import FRANCIS, HALL, HUNAVSIM, SEAN, SIDESTEP
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -36,7 +28,7 @@ _SOMEBODY = "Episodes with at least one person in at least one state."
 
 def closer_than(distance: FloatArray, limit: float) -> BoolArray:
     """Whether distances are below ``limit``; exactly at it is not, nor is NaN."""
-    return distance < limit - THRESHOLD_TOLERANCE_M
+    return distance < limit - series.THRESHOLD_TOLERANCE_M
 
 
 def in_zone(distance: FloatArray, zone: str) -> BoolArray:
@@ -50,7 +42,7 @@ def _share(holds: BoolArray, distance: FloatArray, reason: str = NOBODY) -> Valu
     return reason if np.isnan(distance).all() else float(holds.mean())
 
 
-@once_per_record
+@series.once_per_record
 def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     """(T+1,) distance from the robot's surface to the nearest group's space, m, 0 inside; NaN without a
     group.
@@ -58,7 +50,7 @@ def closest_group_distance(record: EpisodeRecord) -> FloatArray:
     A group's space is the convex hull of its present members' centres (at least two), grown by the largest of
     their radii.
     """
-    there = present(record)
+    there = series.present(record)
     distances = []
     for group in np.unique(record.person_group[record.person_group >= 0]):
         belongs = there & (record.person_group == group)  # people join and leave
@@ -73,7 +65,7 @@ def closest_group_distance(record: EpisodeRecord) -> FloatArray:
             distances.append(np.maximum(distance, 0.0))
     if not distances:
         return np.full(len(record.time), np.nan)
-    return smallest_per_state(np.stack(distances, axis=1))
+    return series.smallest_per_state(np.stack(distances, axis=1))
 
 
 def _hull_distance(record: EpisodeRecord, points: FloatArray, states: BoolArray) -> FloatArray:
@@ -122,7 +114,7 @@ def _intrusion(zone: str) -> Metric:
         definition=f"Share of the T+1 states in which the surface distance to the closest person is {limits}.{note}",
     )
     def intrusion(record: EpisodeRecord) -> Value:
-        distance = closest_pedestrian_distance(record)
+        distance = series.closest_pedestrian_distance(record)
         return _share(in_zone(distance, zone), distance)
 
     return intrusion
@@ -163,9 +155,9 @@ def _violations(zone: str) -> Metric:
         "not better where episodes fail early.",
     )
     def violations(record: EpisodeRecord) -> Value:
-        inside = closer_than(pedestrian_distance(record), ZONES_M[zone][1])
+        inside = closer_than(series.pedestrian_distance(record), ZONES_M[zone][1])
         entries = np.count_nonzero(inside[0]) + np.count_nonzero(inside[1:] & ~inside[:-1])
-        return float(entries) if present(record).any() else NOBODY
+        return float(entries) if series.present(record).any() else NOBODY
 
     return violations
 
@@ -184,8 +176,8 @@ def _violations_by_robot(zone: str) -> Metric:
         "Whoever is that near when they first appear was approached by nobody and is left out.",
     )
     def violations_by_robot(record: EpisodeRecord) -> Value:
-        inside = closer_than(pedestrian_distance(record), ZONES_M[zone][1])
-        state, person = np.nonzero(inside[1:] & ~inside[:-1] & present(record)[:-1])
+        inside = closer_than(series.pedestrian_distance(record), ZONES_M[zone][1])
+        state, person = np.nonzero(inside[1:] & ~inside[:-1] & series.present(record)[:-1])
         if not len(state):
             return f"nobody and the robot came within {ZONES_M[zone][1]:g} m of each other"
         offset = record.person_position[state, person].astype(np.float64) - record.robot_pose[state, :2]
@@ -218,7 +210,7 @@ personal_violations_by_robot = _violations_by_robot("personal")
 def time_within_1_2m(record: EpisodeRecord) -> Value:
     """Share of the T+1 states in which the surface distance to the closest person is below {ZONES_M[personal][1]:g} m:
     the intimate and the personal zone together, so that coming closer never improves it."""
-    distance = closest_pedestrian_distance(record)
+    distance = series.closest_pedestrian_distance(record)
     return _share(closer_than(distance, ZONES_M["personal"][1]), distance)
 
 
@@ -232,5 +224,5 @@ def time_within_1_2m(record: EpisodeRecord) -> Value:
 def space_compliance(record: EpisodeRecord) -> Value:
     """Share of the T+1 states in which nobody's surface is closer than {COMPLIANT_FROM_M:g} m to the robot's; states
     without people comply. Some programs give the share below the threshold instead."""
-    distance = closest_pedestrian_distance(record)
+    distance = series.closest_pedestrian_distance(record)
     return _share(~closer_than(distance, COMPLIANT_FROM_M), distance)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import NO_STEPS, average, largest
+from sidestep.metrics.definition import NO_STEPS, Value, average, largest, metric
 from sidestep.metrics.sources import SOCNAVBENCH
 from sidestep.types.record import EpisodeRecord
 

@@ -6,18 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sidestep.metrics import series
 from sidestep.metrics import socnavbench_code as code
-from sidestep.metrics.definition import Value, metric
+from sidestep.metrics.definition import NO_STEPS, STARTS_AT_GOAL, Value, metric
 from sidestep.metrics.outcome import DRIVEN, is_completed, why_not_driven
-from sidestep.metrics.series import (
-    NO_STEPS,
-    STANDING_MPS,
-    STARTS_AT_GOAL,
-    carried_steps,
-    goal_distance,
-    present,
-    speed,
-)
 from sidestep.metrics.sources import CARLA, FRANCIS, HUNAVSIM, SEAN, SIDESTEP, SOCNAVBENCH
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
@@ -64,13 +56,13 @@ def path_traversal_time(record: EpisodeRecord) -> Value:
 )
 def aggregated_time(record: EpisodeRecord) -> Value:
     """The robot's time to its goal plus, for every person who walks in the episode, the time from the person's first
-    state to the last one in which the person walks (at least {STANDING_MPS:g} m/s). People still on their way when the
-    episode ends count up to then. Comparable only over the same episodes, with the same people."""
+    state to the last one in which the person walks (at least {series.STANDING_MPS:g} m/s). People still on their way
+    when the episode ends count up to then. Comparable only over the same episodes, with the same people."""
     if reason := why_not_driven(record):
         return reason
-    there = present(record)
+    there = series.present(record)
     velocity = record.person_velocity.astype(np.float64)
-    walking = there & (np.hypot(velocity[..., 0], velocity[..., 1]) >= STANDING_MPS)
+    walking = there & (np.hypot(velocity[..., 0], velocity[..., 1]) >= series.STANDING_MPS)
     total = _time_of_goal(record)
     for person in np.flatnonzero(walking.any(axis=0)):
         begins = record.time[int(np.argmax(there[:, person]))]
@@ -129,7 +121,7 @@ def own_share_of_route(record: EpisodeRecord, route: FloatArray) -> float:
     """Metres of ``route`` (K, 2) that the robot covered itself over its length, 0 … 1. Metres over which it was carried
     (the event ``reset``) count for nothing, nor does driving over a stretch again."""
     progress, own = _Progress(route), 0.0
-    carried = set(carried_steps(record).tolist())
+    carried = set(series.carried_steps(record).tolist())
     velocity, step = record.robot_velocity[:, :2], np.diff(record.time)
     for k, position in enumerate(record.robot_pose[:, :2]):
         if k - 1 in carried:
@@ -152,11 +144,11 @@ def route_completion(record: EpisodeRecord) -> Value:
     most {ROUTE_REACH_M:g} m beside the route and {ROUTE_REACH_M:g} m ahead of the point reached. Metres over which a
     robot was carried after a failure (event reset) count for nothing, nor does driving over a stretch again. Without a
     route: 1 - min_k |p_k - goal| / |p_0 - goal|. 1 when the goal was reached without being carried."""
-    distance = goal_distance(record)
+    distance = series.goal_distance(record)
     if distance[0] == 0:
         return STARTS_AT_GOAL
     ego = record.scenario.ego
-    if len(carried_steps(record)) or (ego.route and not is_completed(record)):
+    if len(series.carried_steps(record)) or (ego.route and not is_completed(record)):
         return own_share_of_route(record, np.array([record.robot_pose[0, :2], *ego.route, ego.goal]))
     return 1.0 if is_completed(record) else float(np.clip(1 - distance.min() / distance[0], 0, 1))
 
@@ -172,20 +164,20 @@ def goal_traversal_ratio(record: EpisodeRecord) -> Value:
     """|p_T - goal| / |p_0 - goal|, the share of the straight way that was left at the end."""
     if is_completed(record):
         return "the goal was reached"
-    distance = goal_distance(record)
+    distance = series.goal_distance(record)
     return float(distance[-1] / distance[0]) if distance[0] > 0 else STARTS_AT_GOAL
 
 
 @metric("m", "lower", source=f"{SEAN}, minimum distance to target", distance="centre")
 def minimum_goal_distance(record: EpisodeRecord) -> Value:
     """min_k |p_k - goal|, from the robot's reference point."""
-    return float(goal_distance(record).min())
+    return float(series.goal_distance(record).min())
 
 
 @metric("m", "lower", source=f"{SEAN}, final distance to target", distance="centre")
 def final_goal_distance(record: EpisodeRecord) -> Value:
     """|p_T - goal|, from the robot's reference point."""
-    return float(goal_distance(record)[-1])
+    return float(series.goal_distance(record)[-1])
 
 
 @metric("count", source=f"{FRANCIS}, FP, which leaves the two parameters open", validity=_ONE_STEP)
@@ -197,7 +189,7 @@ def failure_to_progress(record: EpisodeRecord) -> Value:
     tolerance = 1e-9
     earlier = np.searchsorted(record.time, record.time - PROGRESS_WINDOW_S + tolerance, side="right") - 1
     whole = earlier >= 0
-    distance = goal_distance(record)
+    distance = series.goal_distance(record)
     failing = whole & (distance[np.maximum(earlier, 0)] - distance < PROGRESS_M - tolerance)
     return float(np.count_nonzero(failing & ~np.concatenate([[False], failing[:-1]])))
 
@@ -208,14 +200,15 @@ def failure_to_progress(record: EpisodeRecord) -> Value:
     validity=_ONE_STEP,
 )
 def stalled_time(record: EpisodeRecord) -> Value:
-    """Time in which the speed is below {STANDING_MPS:g} m/s, turning on the spot or not. {_LESS}"""
-    return float(np.diff(record.time)[speed(record)[1:] < STANDING_MPS].sum()) if record.steps else NO_STEPS
+    """Time in which the speed is below {series.STANDING_MPS:g} m/s, turning on the spot or not. {_LESS}"""
+    stalled = series.speed(record)[1:] < series.STANDING_MPS
+    return float(np.diff(record.time)[stalled].sum()) if record.steps else NO_STEPS
 
 
 @metric("s", source=f"{SEAN}, time not moving, with the thresholds of {HUNAVSIM}", validity=_ONE_STEP)
 def time_not_moving(record: EpisodeRecord) -> Value:
     """Time in which the speed is below {NOT_MOVING_BELOW_MPS:g} m/s and the turn rate below
     {NOT_TURNING_BELOW_RADPS:g} rad/s. {_LESS}"""
-    still = speed(record)[1:] < NOT_MOVING_BELOW_MPS
+    still = series.speed(record)[1:] < NOT_MOVING_BELOW_MPS
     still &= np.abs(record.robot_velocity[1:, 2]) < NOT_TURNING_BELOW_RADPS
     return float(np.diff(record.time)[still].sum()) if record.steps else NO_STEPS

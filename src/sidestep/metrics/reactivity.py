@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import average, largest
+from sidestep.metrics.definition import Value, average, largest, metric
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
 

@@ -1,8 +1,8 @@
-"""Time series derived from a record, computed once per record, and how a series becomes the value of a metric.
+"""Time series derived from a record, computed once per record.
 
 Every series has one value per state, aligned with ``record.time`` (T+1 values), and NaN where there is none.
 The velocity of state k is the one at which the step from k-1 to k was executed, so quantities of motion exist
-for k = 1 … T. A series without any value gives a result that is not valid and says why.
+for k = 1 … T.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sidestep.metrics.definition import Value
 from sidestep.metrics.footprint_distance import (
     distance_to_points,
     distance_to_segments,
@@ -24,37 +23,6 @@ from sidestep.types.record import EpisodeRecord, others
 
 INDICATOR_UNIT = "0/1"
 """Unit of metrics that are 0 or 1 in each episode: their mean is a proportion."""
-
-NO_STEPS = "the episode has no steps"
-NOBODY = "nobody was present"
-STARTS_AT_GOAL = "the robot starts at its goal"
-
-
-def smallest(series: FloatArray, reason: str) -> Value:
-    """The minimum of the values that are not NaN; ``reason`` if there is none."""
-    known = series[~np.isnan(series)]
-    return float(known.min()) if known.size else reason
-
-
-def largest(series: FloatArray, reason: str) -> Value:
-    """The maximum of the values that are not NaN; ``reason`` if there is none."""
-    known = series[~np.isnan(series)]
-    return float(known.max()) if known.size else reason
-
-
-def average(series: FloatArray, reason: str, weights: FloatArray | None = None) -> Value:
-    """The (weighted) mean of the values that are not NaN; ``reason`` if there is none.
-
-    Clipped to the values' range, which rounding could leave by one part in 10¹⁶.
-    """
-    known = ~np.isnan(series)
-    if not known.any():
-        return reason
-    values = series[known]
-    mean = np.average(values, weights=None if weights is None else weights[known])
-    return float(np.clip(mean, values.min(), values.max()))
-
-
 MAX_DISTANCE_M = 10.0
 """Pedestrian distances saturate here (SocNavBench)."""
 MAX_TIME_TO_COLLISION_S = 10.0

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep.interfaces import Metric
-from sidestep.metrics.definition import Value, metric
-from sidestep.metrics.series import (
-    INDICATOR_UNIT,
-    NOBODY,
-    THRESHOLD_TOLERANCE_M,
-    driven_m,
-    pedestrian_centre_distance,
-    pedestrian_distance,
-    smallest,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import NOBODY, Value, metric, smallest
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH
 from sidestep.types.decide import counted_failures
 from sidestep.types.outcome import Outcome
@@ -73,7 +65,7 @@ def _rate(name: str, what: str, kinds: frozenset[Outcome], short: str) -> Metric
         f"{LEAST_TOTAL_M:g} m in all, a bound is given with the count (docs/statistics.md).",
     )
     def rate(record: EpisodeRecord) -> Value:
-        if (way := driven_m(record)) < LEAST_WAY_M:
+        if (way := series.driven_m(record)) < LEAST_WAY_M:
             return f"the robot drove less than {LEAST_WAY_M:g} m"
         return 100.0 * count_failures(record, kinds) / way
 
@@ -86,7 +78,7 @@ off_route_per_100m = _rate("off_route_per_100m", "times the robot left its groun
 freezes_per_100m = _rate("freezes_per_100m", "times the robot froze", FREEZES, "F")
 
 
-@metric(INDICATOR_UNIT, "lower", source=f"{SIDEWALKBENCH}, pedestrian collision rate", distance="surface")
+@metric(series.INDICATOR_UNIT, "lower", source=f"{SIDEWALKBENCH}, pedestrian collision rate", distance="surface")
 def pedestrian_contact(record: EpisodeRecord) -> Value:
     """1 if the robot touched anybody in the episode, whatever its outcome, else 0. The mean over episodes is the
     pedestrian collision rate."""
@@ -104,16 +96,16 @@ def success_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Least distance from the robot's reference point to the centre of any person at any time."""
     if record.outcome is not Outcome.SUCCESS:
         return "the episode did not succeed"
-    return smallest(pedestrian_centre_distance(record), NOBODY)
+    return smallest(series.pedestrian_centre_distance(record), NOBODY)
 
 
 @metric(
-    INDICATOR_UNIT,
+    series.INDICATOR_UNIT,
     "higher",
     source=f"{SIDESTEP}, after {SIDEWALKBENCH}, which names the aim, and {HALL}, who names the distance",
     distance="surface",
 )
 def social_compliance(record: EpisodeRecord) -> Value:
     """1 if the episode succeeded and nobody was ever nearer than {INTIMATE_M:g} m to the robot, else 0."""
-    least = np.nanmin(pedestrian_distance(record), initial=np.inf)
-    return bool(record.outcome is Outcome.SUCCESS and least >= INTIMATE_M - THRESHOLD_TOLERANCE_M)
+    least = np.nanmin(series.pedestrian_distance(record), initial=np.inf)
+    return bool(record.outcome is Outcome.SUCCESS and least >= INTIMATE_M - series.THRESHOLD_TOLERANCE_M)

@@ -9,20 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.metrics.definition import Function, Value
-from sidestep.metrics.series import (
-    NO_STEPS,
-    NOBODY,
-    STARTS_AT_GOAL,
-    average,
-    driven_m,
-    goal_distance,
-    largest,
-    pedestrian_centre_distance,
-    present,
-    smallest,
-    smallest_per_state,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import NO_STEPS, NOBODY, STARTS_AT_GOAL, Function, Value, average, largest, smallest
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.decide import decide_outcome, outcome_of_event
 from sidestep.types.outcome import Outcome
@@ -39,7 +27,7 @@ ROBOT_RADIUS_M = 0.2
 
 def contacts(record: EpisodeRecord) -> list[Event]:
     """Collisions found again in the tracks: centres nearer than 0.40 m, a person at most once per second."""
-    close = pedestrian_centre_distance(record) < COLLISION_DISTANCE_M
+    close = series.pedestrian_centre_distance(record) < COLLISION_DISTANCE_M
     found = []
     for person in range(len(record.person_id)):
         free_from = -np.inf
@@ -80,8 +68,8 @@ def make_outcome_indicator(wanted: Outcome) -> Function:
 
 def path_length_ratio(record: EpisodeRecord) -> Value:
     """(L + 10⁻⁵ m) / straight line, for every episode, whether it reached the goal or not."""
-    straight = float(goal_distance(record)[0])
-    return (driven_m(record) + 1e-5) / straight if straight > 0 else STARTS_AT_GOAL
+    straight = float(series.goal_distance(record)[0])
+    return (series.driven_m(record) + 1e-5) / straight if straight > 0 else STARTS_AT_GOAL
 
 
 def path_irregularity(record: EpisodeRecord) -> Value:
@@ -97,7 +85,7 @@ def path_irregularity(record: EpisodeRecord) -> Value:
 
 def goal_traversal_ratio(record: EpisodeRecord) -> Value:
     """|p_T - goal| / |p_0 - goal| for every episode, also those that reached the goal."""
-    distance = goal_distance(record)
+    distance = series.goal_distance(record)
     return float(distance[-1] / distance[0]) if distance[0] > 0 else STARTS_AT_GOAL
 
 
@@ -132,12 +120,12 @@ def energy(record: EpisodeRecord) -> MetricResult:
 
 def nobody(record: EpisodeRecord) -> BoolArray:
     """(T+1,) frames without people."""
-    return np.logical_not(present(record).any(axis=1))
+    return np.logical_not(series.present(record).any(axis=1))
 
 
 def closest_distances(record: EpisodeRecord) -> FloatArray:
     """(T+1,) centre distance to the closest person, the last value again in frames without people."""
-    return _repeat_last(smallest_per_state(pedestrian_centre_distance(record)), nobody(record))
+    return _repeat_last(series.smallest_per_state(series.pedestrian_centre_distance(record)), nobody(record))
 
 
 def lowest_closest_distance(record: EpisodeRecord) -> Value:
@@ -159,7 +147,7 @@ def times_to_collision(record: EpisodeRecord) -> FloatArray:
     positions (0 in the first frame), the robot's the one before, as in the program; it begins with state 2,
     where the program's indices stop wrapping.
     """
-    there = present(record)
+    there = series.present(record)
     people = record.person_position.astype(np.float64)
     times = np.full(len(record.time), np.nan)
     for state in range(2, len(record.time)):

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from sidestep import registry
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
+from sidestep.metrics.score import common_source
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
 from sidestep.report.chapters import policy_colours, write_chapter
 from sidestep.report.papers import SectionContent, make_sections
@@ -103,10 +104,11 @@ def write_report(
     page = _render(summaries, colours, labelled, runs, sections, out)
     with whole_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    _write_summaries(summaries, out, _people(runs))
+    people = common_source(run.source for run in runs)
+    _write_summaries(summaries, out, people)
     if tables is None:
         return []
-    written = _write_summaries(summaries, tables / "summary", _people(runs), with_markdown=True)
+    written = _write_summaries(summaries, tables / "summary", people, with_markdown=True)
     return [*written, *(path for section in sections for path in section.write(tables))]
 
 
@@ -153,17 +155,7 @@ def _render(
         beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
         sections=sections,
         runs=[_provenance(run) for run in runs],
-        errors=[
-            {
-                "policy": label,
-                "scenario": record.scenario.name,
-                "seed": record.seed,
-                "text": record.error,
-                "traceback": record.traceback,
-            }
-            for label, record in chosen
-            if record.error
-        ],
+        errors=[(label, record) for label, record in chosen if record.error],
     )
 
 
@@ -179,15 +171,10 @@ def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[ScoredRun]) -> li
         ("Episodes", len(labelled)),
         ("Policies", len({item.label for item in labelled})),
         ("Scenarios", len({(item.scores.suite, item.scores.scenario) for item in labelled})),
-        ("People", _people(runs)),
+        ("People", common_source(run.source for run in runs)),
         ("Seeds" if len(seeds) > 1 else "Seed", shown),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d")),
     ]
-
-
-def _people(runs: Sequence[ScoredRun]) -> str:
-    sources = {run.source for run in runs}
-    return sources.pop() if len(sources) == 1 else "mixed"
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:

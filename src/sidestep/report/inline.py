@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from sidestep.errors import BadInput
+from sidestep.metrics.series import pedestrian_centre_distance
 from sidestep.report.episode_log import step_at
 from sidestep.report.topview import EpisodeView
 from sidestep.report.viewer.page import viewer_page, write_viewer
@@ -96,5 +97,4 @@ def record_html(record: EpisodeRecord) -> str:
 def _closest(record: EpisodeRecord) -> str:
     if not record.person_present.any():
         return "nobody there"
-    away = record.person_position - record.robot_pose[:, None, :2]
-    return f"{np.nanmin(np.hypot(away[..., 0], away[..., 1])):.2f} m between centres"
+    return f"{np.nanmin(pedestrian_centre_distance(record)):.2f} m between centres"

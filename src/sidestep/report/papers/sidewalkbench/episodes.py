@@ -47,21 +47,10 @@ class PublishedModel(Averages):
     """One model's rows in Tables 2, 5, 6 and 7."""
 
     name: str
-    unit_town: dict[str, Three]
-    """Kind of sidewalk → SR, SPL, RC in procedurally generated scenes."""
-    unit_real: dict[str, Three]
-    """The same in scanned places."""
-    long_town: Five
-    """FC, C, OL, F per 100 m and V in m/s in procedurally generated scenes."""
-    long_real: Five
-
-    def unit(self, setting: str) -> dict[str, Three]:
-        """Of towns or of real places."""
-        return self.unit_town if setting == "town" else self.unit_real
-
-    def long(self, setting: str) -> Five:
-        """Of towns or of real places."""
-        return self.long_town if setting == "town" else self.long_real
+    unit: dict[str, dict[str, Three]]
+    """Setting → kind of sidewalk → SR, SPL, RC."""
+    long: dict[str, Five]
+    """Setting → FC, C, OL, F per 100 m and V in m/s."""
 
 
 class Published(Model):
@@ -83,7 +72,7 @@ UNIT, REACTIVE, LONG = SUITES = ("sidewalk-unit", "sidewalk-reactive", "sidewalk
 BEHAVIOURS = (STATIC, *REACTIVE_BEHAVIOURS)
 TAGS = {UNIT: UNIT_KINDS, REACTIVE: BEHAVIOURS, LONG: ("long",)}
 SETTINGS = ("town", "real")
-"""Generated towns and real places: tags of scenarios."""
+"""Generated towns and real places (of the paper: procedurally generated scenes, scanned places); tags of scenarios."""
 METRICS = (
     "success", "spl", "route_completion", "pedestrian_contact", "success_pedestrian_distance", "social_compliance",
     "wait_obedience", "proceed_obedience",

@@ -74,7 +74,7 @@ def draw_completion(run: SidewalkRun, colours: Colours) -> Figure:
         tidy(axes)
         for at, kind in enumerate(UNIT_KINDS):
             _draw_bars(axes, at, [(run.choose(UNIT, label, kind, setting), colours[label]) for label in labels])
-            theirs = [model.unit(setting)[kind] for model in published().models]
+            theirs = [model.unit[setting][kind] for model in published().models]
             _draw_published(axes, at, [numbers[2] for numbers in theirs], 0.78 / (len(labels) + 1), len(labels))
         axes.set_xticks(range(len(UNIT_KINDS)), [kind.capitalize() for kind in UNIT_KINDS])
         axes.set_xlim(-0.5, len(UNIT_KINDS) - 0.4)
@@ -121,7 +121,7 @@ def draw_long(run: SidewalkRun, colours: Colours) -> Figure:
 
 
 def _printed_long(setting: str) -> dict[str, Sequence[float]]:
-    rows = {model.name: model.long(setting) for model in published().models}
+    rows = {model.name: model.long[setting] for model in published().models}
     return {name: [number or 0.0 for number in numbers] for name, numbers in rows.items()}
 
 

@@ -150,7 +150,7 @@ def unit_table(run: SidewalkRun) -> Table:
             rows.append(_row(run, label, columns, estimates))
         rows = mark_best(rows, columns)
         theirs = [
-            printed_row(model.name, [number for kind in UNIT_KINDS for number in model.unit(setting)[kind]], columns)
+            printed_row(model.name, [number for kind in UNIT_KINDS for number in model.unit[setting][kind]], columns)
             for model in published().models
         ]
         sections.append(Section(setting, SETTING_TITLES[setting], (*rows, *mark_best(theirs, columns))))
@@ -215,7 +215,7 @@ def long_table(run: SidewalkRun) -> Table:
         rows = [
             _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, setting=setting))) for label in labels
         ]
-        theirs = [printed_row(model.name, model.long(setting), LONG_COLUMNS) for model in published().models]
+        theirs = [printed_row(model.name, model.long[setting], LONG_COLUMNS) for model in published().models]
         own = mark_arriving(rows)
         sections.append(Section(setting, SETTING_TITLES[setting], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.metrics import socnavbench_code
-from sidestep.metrics.score import score
+from sidestep.metrics.score import common_source, score
 from sidestep.metrics.series import (
     MAX_DISTANCE_M,
     MAX_TIME_TO_COLLISION_S,
@@ -165,8 +165,7 @@ class SocnavRun:
     @property
     def people(self) -> str:
         """``recorded``, ``generated`` or ``mixed``."""
-        sources = {each.source for each in self.episodes}
-        return sources.pop() if len(sources) == 1 else "mixed"
+        return common_source(each.source for each in self.episodes)
 
     @property
     def conditions(self) -> str:
