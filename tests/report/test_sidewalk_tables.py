@@ -110,7 +110,7 @@ def test_published_numbers_agree_with_each_other() -> None:
     models = {model.name: model for model in published().models}
     assert len(models) == 9
     assert models["OpenPilot"].long["town"] == (1.34, 1.01, 0.33, 0.01, 1.34)
-    assert models["MIMIC"].minimum_pedestrian_distance[7] == 2.01
+    assert models["MIMIC"].people["minimum_pedestrian_distance"][7] == 2.01
     assert models["FlowPilot"].success == (0.70, 0.42, 0.39, 0.45, 0.45, 0.08, 0.60, 0.11, 0.12)
     for model in models.values():
         assert model.success[0] == model.unit["town"]["straight"][0]  # static is the straight block

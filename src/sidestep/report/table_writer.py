@@ -33,11 +33,6 @@ _LATEX = {
 }  # fmt: skip
 
 
-def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv`` into ``folder``; returns the paths."""
-    return write_tables([table], folder / table.name, (".md", ".tex", ".csv"))
-
-
 def write_tables(tables: Sequence[Table], stem: Path, forms: Sequence[str] = (".csv", ".tex")) -> list[Path]:
     """Write all tables into one file for each form; returns the paths. ``comma_separated`` takes tables of one kind."""
     paths = []

@@ -39,8 +39,8 @@ class Averages(Model):
     """The rows called Avg, as printed."""
 
     success: Nine
-    pedestrian_collision_rate: Eight
-    minimum_pedestrian_distance: Eight
+    people: dict[str, Eight]
+    """``pedestrian_collision_rate`` and ``minimum_pedestrian_distance``."""
 
 
 class PublishedModel(Averages):

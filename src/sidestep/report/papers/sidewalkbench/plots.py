@@ -137,16 +137,8 @@ def _draw_scatter(axes: Any, setting: str, found: Mapping[str, Sequence[Estimate
         if failures.value is None or velocity.value is None:
             continue
         point = (velocity.value, failures.value)
-        axes.errorbar(
-            *point,
-            _whisker(failures),
-            _whisker(velocity),
-            fmt="o",
-            color=colours[label],
-            markersize=7,
-            linewidth=1.2,
-            zorder=4,
-        )
+        look: dict[str, Any] = {"color": colours[label], "markersize": 7, "linewidth": 1.2, "zorder": 4}
+        axes.errorbar(*point, _whisker(failures), _whisker(velocity), fmt="o", **look)
         axes.annotate(label, point, (-7, 6), textcoords="offset points", fontsize=9, color=colours[label], ha="right")
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.9)
     axes.set_yticks(_TICKS, [f"{tick:g}" for tick in _TICKS])

@@ -12,7 +12,6 @@ from sidestep.report.papers.sidewalkbench.episodes import (
     REACTIVE,
     SETTINGS,
     UNIT,
-    Averages,
     Drive,
     SidewalkEpisode,
     SidewalkRun,
@@ -167,7 +166,7 @@ def unit_table(run: SidewalkRun) -> Table:
 def people_table(run: SidewalkRun) -> Table:
     """Table 6: how people were treated, and what we measure beyond it."""
     columns = tuple(_column(kind, kind.capitalize(), better="none") for kind in REACTIVE_BEHAVIOURS)
-    average = published().average
+    average = published().average.people
     parts: list[tuple[str, str, Direction, Estimator]] = [
         ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact", rate)),
         ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
@@ -180,8 +179,8 @@ def people_table(run: SidewalkRun) -> Table:
     for name, title, better, estimate in parts:
         judged = tuple(replace(column, better=better) for column in columns)
         rows = _own_rows(run, REACTIVE, judged, estimate)
-        if name in Averages.model_fields:
-            rows += [*_printed_people(name, judged), printed_row("Average, as printed", getattr(average, name), judged)]
+        if name in average:
+            rows += [*_printed_people(name, judged), printed_row("Average, as printed", average[name], judged)]
         elif not any(cell.estimate.n for row in rows for cell in row.cells):
             continue
         sections.append(Section(name, title, tuple(rows)))
@@ -263,7 +262,7 @@ def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
     never: list[Row] = []
     others: list[Row] = []
     for model in published().models:
-        row = printed_row(model.name, getattr(model, name), columns)
+        row = printed_row(model.name, model.people[name], columns)
         (others if any(model.success) else never).append(row)
     return [*never, *mark_best(others, columns)]
 

@@ -171,7 +171,7 @@ def _published(algorithm: Algorithm, column: Column) -> Cell:
         return counted(f"({'/'.join(counts)})", None, of)
     if column.name == "pedestrian_collisions":
         return counted(str(algorithm.pedestrian_collisions), float(algorithm.pedestrian_collisions), compared)
-    spread = algorithm.spread(column.name)
+    spread = algorithm.spreads.get(column.name)
     if spread is None:
         return Cell()
     n = 0 if column.mark == INCOMPLETE else compared
