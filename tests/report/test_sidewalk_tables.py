@@ -97,7 +97,7 @@ def reactive(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def long(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Long ways: two failures of different kinds, and none, over ways of different length."""
+    """Long routes: two failures of different kinds, and none, over routes of different length."""
     events = (Event(0.5, "collision_start", "wall"), Event(0.6, "collision_end", "wall"), Event(1.0, "frozen"))
     records = [
         sidewalk_record(build, "expert", LONG, "long-a", events=events),
@@ -222,7 +222,7 @@ def test_unit_table_by_kind_and_place(unit: Path) -> None:
     assert cell(table, 0, "expert", "crosswalk_sr") == Estimate()
     assert cell(table, 1, "expert", "straight_sr").n == 1
     assert cell(table, 1, "S2E", "crosswalk_rc").value == 0.80
-    assert "2 in generated towns, 1 in drawn places" in table.notes[1]
+    assert "2 in generated towns, 1 in hand-made places" in table.notes[1]
 
 
 def test_behaviour_and_people_tables(reactive: Path) -> None:

@@ -231,8 +231,8 @@ def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -
 def _intentions(record: EpisodeRecord, step: int, time: float) -> Iterator[tuple[float, str, Message]]:
     """The plan and the forecasts as published at ``step``; the marker of a forecast is numbered by its place."""
     plan = record.plans.plan_at(step).astype(np.float64)
-    way = np.vstack([record.robot_pose[step, :2], plan])
-    turned = [atan2(dy, dx) for dx, dy in np.diff(way, axis=0).tolist()]
+    path = np.vstack([record.robot_pose[step, :2], plan])
+    turned = [atan2(dy, dx) for dx, dy in np.diff(path, axis=0).tolist()]
     poses = [_pose((x, y, heading)) for (x, y), heading in zip(plan.tolist(), turned, strict=True)]
     stamped = [
         {"header": _header(time + (k + 1) * record.plans.step_s, "map"), "pose": pose} for k, pose in enumerate(poses)

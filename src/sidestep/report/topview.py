@@ -26,7 +26,7 @@ Size = tuple[int, int]
 class EpisodeView:
     """A record, ready to be painted at any step.
 
-    ``bounds`` (m) defaults to a view of the whole way and the goal. ``ring_touched`` puts a red ring about everybody
+    ``bounds`` (m) defaults to a view of the whole path and the goal. ``ring_touched`` puts a red ring about everybody
     whom the robot touches at any time of the episode. ``label`` defaults to policy and scenario.
     """
 
@@ -103,7 +103,7 @@ class EpisodeView:
 
 
 def view_of(record: EpisodeRecord) -> Bounds:
-    """The robot's way, start and goal with a margin, m."""
+    """The robot's path, start and goal with a margin, m."""
     return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
 
 

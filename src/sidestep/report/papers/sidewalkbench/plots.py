@@ -31,7 +31,7 @@ from sidestep.report.plots import INK, QUIET, STYLE, Colours, Illustration, jitt
 from sidestep.report.table_model import Estimate
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
-SETTING_NAMES = {"town": "towns", "real": "drawn places"}
+SETTING_NAMES = {"town": "towns", "real": "hand-made places"}
 PUBLISHED_NOTE = "○ published elsewhere: nine models, other simulator and scenes"
 GREY = "#9aa1ad"
 FAILURES = (
@@ -116,7 +116,7 @@ def draw_long(run: SidewalkRun, colours: Colours) -> Figure:
         }
         _draw_scatter(grid[0][k], setting, found, colours)
         _draw_split(grid[1][k], setting, found)
-    figure.suptitle(f"Long ways: failures per 100 m and mean velocity\n{PUBLISHED_NOTE}", fontsize=10)
+    figure.suptitle(f"Long routes: failures per 100 m and mean velocity\n{PUBLISHED_NOTE}", fontsize=10)
     return figure
 
 
@@ -203,7 +203,7 @@ def draw_behaviours(run: SidewalkRun, _colours: Colours) -> Figure:
 PLOTS = (
     Plot("sidewalk_fig4", "Route completion by kind of sidewalk (Fig. 4)", UNIT, draw_completion),
     Plot("sidewalk_behaviours", "Success by policy and behaviour", REACTIVE, draw_behaviours),
-    Plot("sidewalk_fig6", "Failures and velocity on long ways (Fig. 6)", LONG, draw_long),
+    Plot("sidewalk_fig6", "Failures and velocity on long routes (Fig. 6)", LONG, draw_long),
 )
 
 
