@@ -24,15 +24,14 @@ _TTC = (
     f"for circles and convex polygons, 0 while touching), capped at {series.MAX_TIME_TO_COLLISION_S:g} s, also when "
     "no courses meet"
 )
-
-_about_people = partial(metric, validity=_SOMEBODY, distance="surface")
+_people_metric = partial(metric, validity=_SOMEBODY, distance="surface")
 
 
 def _capped_distance(record: EpisodeRecord) -> FloatArray:
     return np.minimum(series.closest_pedestrian_distance(record), series.MAX_DISTANCE_M)
 
 
-@_about_people(
+@_people_metric(
     "m",
     "higher",
     source=f"{SOCNAVBENCH}, closest pedestrian distance, worst moment",
@@ -43,7 +42,7 @@ def closest_pedestrian_distance(record: EpisodeRecord) -> Value:
     return smallest(_capped_distance(record), NOBODY)
 
 
-@_about_people(
+@_people_metric(
     "m",
     "higher",
     source=f"{SOCNAVBENCH}, closest pedestrian distance; {HUNAVSIM}, average distance to closest person",
@@ -54,25 +53,25 @@ def average_closest_pedestrian_distance(record: EpisodeRecord) -> Value:
     return average(_capped_distance(record), NOBODY)
 
 
-@_about_people("m", "higher", source=f"{SIDESTEP}, after {HUNAVSIM}")
+@_people_metric("m", "higher", source=f"{SIDESTEP}, after {HUNAVSIM}")
 def average_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Mean over all states and all people present in them of the surface distance, not capped."""
     return average(series.pedestrian_distance(record), NOBODY)
 
 
-@_about_people("m", "higher", source=f"{HUNAVSIM}, minimum distance to people; {FRANCIS}, DH min; {SEAN}")
+@_people_metric("m", "higher", source=f"{HUNAVSIM}, minimum distance to people; {FRANCIS}, DH min; {SEAN}")
 def minimum_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Minimum over all states and people of the surface distance, not capped."""
     return smallest(series.pedestrian_distance(record), NOBODY)
 
 
-@_about_people("m", source=f"{HUNAVSIM}, maximum distance to people")
+@_people_metric("m", source=f"{HUNAVSIM}, maximum distance to people")
 def maximum_pedestrian_distance(record: EpisodeRecord) -> Value:
     """Maximum over all states and people of the surface distance, not capped."""
     return largest(series.pedestrian_distance(record), NOBODY)
 
 
-@_about_people(
+@_people_metric(
     "s",
     "higher",
     source=f"{SOCNAVBENCH}, time-to-collision, worst moment; {FRANCIS}, TTC",
@@ -83,7 +82,7 @@ def time_to_collision_min(record: EpisodeRecord) -> Value:
     return smallest(series.time_to_collision(record), NOBODY)
 
 
-@_about_people(
+@_people_metric(
     "s", "higher", source=f"{SOCNAVBENCH}, time-to-collision", dialects={code.NAME: code.time_to_collision_avg}
 )
 def time_to_collision_avg(record: EpisodeRecord) -> Value:

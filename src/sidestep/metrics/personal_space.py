@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -24,6 +25,7 @@ COMPLIANT_FROM_M = 0.5
 
 _NO_GROUP = "no two members of a group were present together"
 _SOMEBODY = "Episodes with at least one person in at least one state."
+_people_metric = partial(metric, validity=_SOMEBODY, distance="surface")
 
 
 def closer_than(distance: FloatArray, limit: float) -> BoolArray:
@@ -104,12 +106,10 @@ def _band(zone: str) -> tuple[str, Direction, str]:
 def _intrusion(zone: str) -> Metric:
     limits, direction, note = _band(zone)
 
-    @metric(
+    @_people_metric(
         "ratio",
         direction,
         source=f"{HUNAVSIM}, {zone} space intrusions, from surface to surface; zones of {HALL}",
-        validity=_SOMEBODY,
-        distance="surface",
         name=f"{zone}_space_intrusion",
         definition=f"Share of the T+1 states in which the surface distance to the closest person is {limits}.{note}",
     )
@@ -144,11 +144,9 @@ def _group_intrusion(zone: str) -> Metric:
 
 
 def _violations(zone: str) -> Metric:
-    @metric(
+    @_people_metric(
         "count",
         source=f"{SEAN}, {zone} distance violations, whoever approaches",
-        validity=_SOMEBODY,
-        distance="surface",
         name=f"{zone}_space_violations",
         definition=f"How often the surface distance to any one person falls below {ZONES_M[zone][1]:g} m, "
         "beginning there included. Each person counts separately. Grows with the length of the episode, so fewer is "
@@ -200,13 +198,7 @@ intimate_violations_by_robot = _violations_by_robot("intimate")
 personal_violations_by_robot = _violations_by_robot("personal")
 
 
-@metric(
-    "ratio",
-    "lower",
-    source=f"{SIDESTEP}; the distance is the outer limit of {HALL}'s personal zone",
-    validity=_SOMEBODY,
-    distance="surface",
-)
+@_people_metric("ratio", "lower", source=f"{SIDESTEP}; the distance is the outer limit of {HALL}'s personal zone")
 def time_within_1_2m(record: EpisodeRecord) -> Value:
     """Share of the T+1 states in which the surface distance to the closest person is below {ZONES_M[personal][1]:g} m:
     the intimate and the personal zone together, so that coming closer never improves it."""
@@ -214,13 +206,7 @@ def time_within_1_2m(record: EpisodeRecord) -> Value:
     return _share(closer_than(distance, ZONES_M["personal"][1]), distance)
 
 
-@metric(
-    "ratio",
-    "higher",
-    source=f"{FRANCIS}, SC (personal space compliance, 0.5 m)",
-    validity=_SOMEBODY,
-    distance="surface",
-)
+@_people_metric("ratio", "higher", source=f"{FRANCIS}, SC (personal space compliance, 0.5 m)")
 def space_compliance(record: EpisodeRecord) -> Value:
     """Share of the T+1 states in which nobody's surface is closer than {COMPLIANT_FROM_M:g} m to the robot's; states
     without people comply. Some programs give the share below the threshold instead."""
