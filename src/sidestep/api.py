@@ -24,6 +24,7 @@ from sidestep.runs.compare import compare_runs
 from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
 from sidestep.runs.folder import load_run as load_run_file
 from sidestep.runs.plan import Mode, Plan, PolicyPlan, make_plan
+from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import read_run, score_run, summarise
 from sidestep.simulation.session import DEFAULT_NEEDS, Session
@@ -331,6 +332,7 @@ def _plan_of(label: str, policy: Any) -> PolicyPlan:
         name=label,
         settings=dict(made.settings),
         version=f"{made.version} {_source_hash(policy)}".strip(),
+        files=sensor_files(made.needs),
         privileged=describe_policy(made).privileged,
     )
 

@@ -141,17 +141,7 @@ REPORT_SECTIONS: dict[str, str] = {
 @cache
 def table(kind: Kind) -> dict[str, str]:
     """Name → ``module:attribute`` of everything known: bundled first, then plug-ins, which cannot replace them."""
-    if kind == "metrics":
-        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
-
-        known = dict(METRICS)
-    else:
-        bundled: dict[Kind, dict[str, str]] = {
-            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
-            "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-            "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
-        }  # fmt: skip
-        known = dict(bundled[kind])
+    known = dict(_bundled(kind))
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -160,6 +150,24 @@ def table(kind: Kind) -> dict[str, str]:
             )
         known[point.name] = point.value
     return known
+
+
+def _bundled(kind: Kind) -> dict[str, str]:
+    if kind == "metrics":
+        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
+
+        return METRICS
+    tables: dict[Kind, dict[str, str]] = {
+        "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
+        "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+    }  # fmt: skip
+    return tables[kind]
+
+
+def is_plug_in(kind: Kind, name: str) -> bool:
+    """Whether an installed plug-in has registered ``name``."""
+    return name in table(kind) and name not in _bundled(kind)
 
 
 def names(kind: Kind) -> list[str]:

@@ -27,6 +27,7 @@ from sidestep.runs.folder import (
     save_results,
 )
 from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.provenance import sensor_files
 from sidestep.types.outcome import Outcome
 
 Progress = Callable[[int, int, EpisodeTask, TaskResult], None]
@@ -117,7 +118,8 @@ def serve_plan(
     reason = "interrupted"
     try:
         said = host.admit()
-        plan = plan_for(PolicyPlan(name=said.name, settings=said.settings, version=said.version))
+        files = sensor_files(said.needs)
+        plan = plan_for(PolicyPlan(name=said.name, settings=said.settings, version=said.version, files=files))
         host.announce(plan.suite, plan.mode, [task for task in tasks_of(plan, out) if not task.path.exists()])
 
         def make_policy(task: EpisodeTask) -> Any:

@@ -94,8 +94,8 @@ class VisualPolicy(Policy):
         """``model``: a bundled interface, or ``spec``: one of your own (a YAML file). ``file``: the network.
 
         ``goal_protocol``: ``paper``, ``true`` or ``hidden``; by default ``true`` for a ``spec`` with a point goal, else
-        ``paper``. ``controller``: ``robot`` follows the points with the robot's own PD controller, ``timed`` is at each point when
-        the interface says. ``names``: names in the interface → names in the file. ``goal_period``: s.
+        ``paper``. ``controller``: ``robot`` follows the points with the robot's own PD controller, ``timed`` is at each
+        point when the interface says. ``names``: names in the interface → names in the file. ``goal_period``: s.
         """
         self.spec = _chosen(model, spec, {"file": file, "encoder_file": encoder_file, "format": format}, text)
         protocol = _chosen_protocol(goal_protocol, self.spec, is_own=spec is not None)
