@@ -21,6 +21,7 @@ from sidestep.interfaces import Suite, describe_policy
 from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
+from sidestep.runs.executors import refuse_in_import
 from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
 from sidestep.runs.folder import load_run as load_run_file
 from sidestep.runs.plan import Mode, Plan, PolicyPlan, make_plan
@@ -57,12 +58,14 @@ def run(
     ``suite`` is a name, a YAML file or folder, a ``Suite``, or scenarios. ``policies`` are names, classes or objects;
     a mapping gives them labels. Policies given by name may use ``workers`` processes; classes and objects run in this
     process, one episode after another: a class is made anew for every episode, an object is used again after ``reset``.
-    ``settings`` maps a policy's label to its settings, ``options`` are the suite's. An existing folder ``out`` is
-    resumed or extended; without it a new one is made in ``runs/``.
+    A script with worker processes calls ``run`` below ``if __name__ == "__main__":``. ``settings`` maps a policy's
+    label to its settings, ``options`` are the suite's. An existing folder ``out`` is resumed or extended; without it a
+    new one is made in ``runs/``.
     """
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
+    refuse_in_import()
     chosen = choose_options(_as_suite(suite), dict(options or {}))
     names, objects = _sort_policies(policies)
     folder = new_folder(chosen.name) if out is None else Path(out)

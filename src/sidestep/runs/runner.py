@@ -15,7 +15,7 @@ from sidestep.metrics.score import EpisodeScores
 from sidestep.remote.guests import Guests
 from sidestep.remote.host import Host
 from sidestep.runs.episode import EpisodeTask, MakePolicy, RunEpisode, TaskResult, as_failed, run_task
-from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, run_with_retry
+from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, refuse_in_import, run_with_retry
 from sidestep.runs.folder import (
     RESULTS_FILE,
     RunFile,
@@ -71,6 +71,7 @@ def run_benchmark(
     the policies are this process's own, and everything runs in it. With ``debug`` every policy runs in this process and
     its main thread, without a time limit, and the first error of a policy raises ``PolicyStopped``.
     """
+    refuse_in_import()
     with only_run(out), Guests() as guests:
         run = open_folder(out, plan, replaced)
         named = {task.path for task in tasks_of(plan, out)}
