@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray, IntArray, Model
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
@@ -267,7 +267,10 @@ class Suite(Protocol):
 
 @runtime_checkable
 class Configurable(Protocol):
-    """A suite that can be run in several ways: ``options`` is a model, one field per choice."""
+    """A suite that can be run in several ways."""
+
+    options: Model
+    """The choices made, one field each."""
 
     def with_options(self, options: dict[str, Any]) -> Suite:
         """The suite with some options changed; ``BadInput`` for one that does not exist."""
@@ -285,3 +288,11 @@ class Loader(Protocol):
 
     def load(self, path: Path, **options: Any) -> Tracks:
         """The people in it."""
+
+
+@runtime_checkable
+class LoaderWithCompanions(Loader, Protocol):
+    """A loader that reads further files beside the recording."""
+
+    companions: tuple[str, ...]
+    """Their names."""

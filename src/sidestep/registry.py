@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
@@ -274,6 +274,13 @@ def declared(policy: Any, member: str) -> Any:
     return getattr(policy, member, getattr(Policy, member))
 
 
+def name_of(policy: Any) -> str:
+    """Name of a class, function or object that stands for a policy: as it declares it, else of the class."""
+    named = policy if isinstance(policy, type | FunctionType) else type(policy)
+    name = declared(policy, "name")  # of a class it may be a property
+    return name if isinstance(name, str) and name else named.__name__
+
+
 class AdaptedPolicy(Policy):
     """An object that has ``needs``, ``reset`` and ``act`` without deriving from ``Policy``. What it says about itself
     is read once, what it publishes whenever somebody looks."""
@@ -347,7 +354,7 @@ def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
     if isinstance(policy, str):
         made, reference = make_policy(policy, settings), policy
     elif isinstance(policy, type) or (callable(policy) and not hasattr(policy, "act")):
-        reference = getattr(policy, "__name__", type(policy).__name__)
+        reference = name_of(policy)
         made = _maker(policy, settings, reference)()
     elif settings:
         raise BadInput(f"policy {policy!r:.80} is made already; give its settings to its class")

@@ -24,6 +24,7 @@ from sidestep.runs.provenance import (
     setting_files,
     simulator_version,
 )
+from sidestep.suites.files import base_of
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario
 
@@ -111,7 +112,7 @@ def make_plan(
     )
     if repeated := _repeated(policy.name for policy in planned):
         raise BadInput(f"two policies are called {repeated!r}; give them labels: --policy a={repeated} --policy b=…")
-    scenarios, base = _choose(suite, scenario_glob, limit), getattr(suite, "base", None)
+    scenarios, base = _choose(suite, scenario_glob, limit), base_of(suite)
     fields = {
         "suite": suite.name,
         "scenarios": scenarios,

@@ -29,7 +29,7 @@ from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.build import WorldBuilder
 from sidestep.simulation.replay import load_replay
-from sidestep.suites.files import FileSuite, load_suite, scenario_documents
+from sidestep.suites.files import base_of, load_suite, scenario_documents
 from sidestep.types.base import explain_error
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import ReplayPlacement, Scenario
@@ -82,8 +82,7 @@ def validate_suite(reference: str | Path, progress: Progress | None = None) -> V
         count = len(scenarios) + len({problem.scenario for problem in problems if problem.where != "file"})
     else:
         suite = load_suite(text)
-        base = suite.base if isinstance(suite, FileSuite) else None
-        scenarios = [(scenario, base) for scenario in suite.scenarios()]
+        scenarios = [(scenario, base_of(suite)) for scenario in suite.scenarios()]
         count = len(scenarios)
     for number, (scenario, base) in enumerate(scenarios, start=1):
         problems += check_scenario(scenario, base)
