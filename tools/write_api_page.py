@@ -29,8 +29,9 @@ Generated from the source; do not edit. Units are SI: metres, seconds, radians. 
 and y up; headings are counter-clockwise from +x. In shapes such as (N, 2), N is the number of people. Arrays that a
 policy gets are read-only.
 
-See also [Scenarios](scenarios.md) for the keys of scenario files, [Robots](robots.md) for robot specs as files, and
-[Records](records.md) for the files behind `EpisodeRecord`.
+Two notebooks show the API at work: [first steps](notebooks/first_steps.ipynb) and [a policy of your
+own](notebooks/own_policy.ipynb). See also [Scenarios](scenarios.md) for the keys of scenario files,
+[Robots](robots.md) for robot specs as files, and [Records](records.md) for the files behind `EpisodeRecord`.
 """
 
 FUNCTIONS = {

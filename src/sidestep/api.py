@@ -216,7 +216,7 @@ class Document(dict[str, Any]):
     def _text(self, width: int) -> Any:
         from rich.console import Console
 
-        console = Console(file=StringIO(), width=width, record=True, highlight=False)
+        console = Console(file=StringIO(), width=width, record=True, highlight=False, force_jupyter=False)
         self._print_table(dict(self), console)
         return console
 

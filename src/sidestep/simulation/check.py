@@ -97,7 +97,7 @@ def _drive(policy: Policy, session: Session, steps: int, label: str) -> list[Com
     _guarded(policy.reset, session.task, f"{label}: reset")
     commands: list[Command] = []
     while len(commands) < steps and not session.done:
-        where = f"{label}: act, asked for the {len(commands) + 1}. time,"
+        where = f"{label}: call {len(commands) + 1} of act"
         answer = _guarded(policy.act, session.observation, where)
         try:
             commands.append(checked_command(answer))

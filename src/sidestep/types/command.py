@@ -85,7 +85,7 @@ def checked_command(command: Any) -> Command:
         return plain
     if isinstance(command, Waypoints):
         return Waypoints(_points(command.points))
-    raise BadInput(f"a policy must answer one of {_ALLOWED}; got {_shown(command)}")
+    raise BadInput(f"a policy must return one of {_ALLOWED}; got {_shown(command)}")
 
 
 def _number(kind: str, name: str, value: Any) -> float:
@@ -110,7 +110,7 @@ def _points(points: Any) -> FloatArray:
     if array.ndim != 2 or array.shape[1] != 2:
         raise BadInput(f"Waypoints.points must have shape (K, 2), got {array.shape}")
     if not len(array):
-        raise BadInput("Waypoints.points is empty; to stand still answer Velocity(0.0, 0.0)")
+        raise BadInput("Waypoints.points is empty; to stand still return Velocity(0.0, 0.0)")
     if len(array) > MOST_WAYPOINTS:
         raise BadInput(f"Waypoints.points has {len(array)} points; at most {MOST_WAYPOINTS} are taken")
     if not np.isfinite(array).all():
