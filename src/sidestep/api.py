@@ -310,7 +310,7 @@ def _as_suite(given: str | Path | Suite | Scenario | Sequence[Scenario]) -> Suit
 
 
 def _sort_policies(given: Any) -> tuple[list[str], dict[str, Any]]:
-    """References for the command line's way, ``LABEL=REFERENCE`` where labelled; and label → class or object."""
+    """References as on the command line, ``LABEL=REFERENCE`` where labelled; and label → class or object."""
     if isinstance(given, Mapping):
         pairs = [(str(label), policy) for label, policy in given.items()]
     else:

@@ -32,7 +32,7 @@ CORRIDOR: dict[str, Any] = {
     "crowd": [{"people": [{"start": [-5, 0.3], "waypoints": [[-9, 0.5]]}, {"start": [-6, -0.6]}]}],
     "rules": {"time_limit_s": 40, "control_every": 2},
 }
-"""A corridor with one person who comes nearer and one who stands beside the way."""
+"""A corridor with one person who comes nearer and one who stands beside the path."""
 
 
 def check_policy(

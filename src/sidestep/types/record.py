@@ -208,7 +208,7 @@ class EpisodeRecord:
     person_gesture: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))  # (T+1, N) uint8, above
     person_head_yaw: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, rad, above
     plans: Plans = field(default_factory=Plans)  # plans and forecasts that the policy published
-    shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
+    shortest_path_m: float = nan  # shortest path from start to goal around walls, m; NaN when not known
     error: str = ""  # error of the policy, or empty
     traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
     package_version: str = ""  # version of Sidestep that wrote the record
