@@ -43,7 +43,6 @@ ALLOWED = {
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
     "remote/client.py": "runs in the process of a policy from elsewhere",
-    "render/raster/sky.py": "pictures",
     "render/raster/surface.py": "pictures",
 }
 """Folders and files that define nothing at run time, with the reason."""

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder, triangulate
+from sidestep.render.scene.build import MAKERS, furniture_kind
 from sidestep.render.scene.building import add_building
 from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
-from sidestep.render.scene.furniture_kinds import MAKERS, furniture_kind
 from sidestep.render.scene.layout import Footprint, words
-from sidestep.render.scene.solids import Frame, blob, disc, prism
+from sidestep.render.scene.solids import Frame, MeshBuilder, blob, disc, prism, triangulate
 from sidestep.types.scene import Region
 from tests.render.meshes import area_vectors, corners, flat_pictures, overlaps_in_plane, volumes
 

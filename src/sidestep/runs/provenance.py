@@ -208,7 +208,7 @@ def _names_of_files(scenario: Scenario) -> Iterator[str]:
 @cache
 def _recording(name: str) -> Path | None:
     """Where an installed recording lies; None if it is not there, which is told when its episode is built."""
-    from sidestep.datasets.find import locate
+    from sidestep.datasets.sources import locate
 
     try:
         return Path(locate(name.removeprefix(DATASET))[0])

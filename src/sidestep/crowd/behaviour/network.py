@@ -16,11 +16,10 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from sidestep import exact
-from sidestep.crowd.behaviour.view import Point
 from sidestep.errors import BadInput
 from sidestep.exact import cos, hypot, sin
 from sidestep.kernels.grid_path import is_segment_clear
-from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray, Point
 from sidestep.types.behaviour import BehaviourGraph, BehaviourNode
 from sidestep.types.events import GESTURES
 

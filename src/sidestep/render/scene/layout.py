@@ -46,53 +46,14 @@ def _polygonal(geometry: Any) -> Any:
 
 
 STREET = frozenset({"road", "crosswalk", "sidewalk", "kerb", "verge", "frontage", "grass", "ramp"})
-INDOOR_WORDS = frozenset(
-    [
-        "corridor",
-        "hallway",
-        "hall",
-        "lobby",
-        "room",
-        "office",
-        "floor",
-        "doorway",
-        "lounge",
-        "kitchen",
-        "ward",
-        "clinic",
-        "museum",
-        "mall",
-        "supermarket",
-        "indoor",
-        "station",
-        "lab",
-        "classroom",
-        "warehouse",
-    ]
-)
-OUTDOOR_WORDS = frozenset(
-    [
-        "street",
-        "plaza",
-        "square",
-        "court",
-        "ground",
-        "road",
-        "park",
-        "campus",
-        "yard",
-        "garden",
-        "socnav",
-        "sidewalk",
-        "crosswalk",
-        "intersection",
-        "outdoor",
-        "market",
-        "walkway",
-        "path",
-        "terrace",
-    ]
-)
+INDOOR_WORDS = frozenset({
+    "corridor", "hallway", "hall", "lobby", "room", "office", "floor", "doorway", "lounge", "kitchen", "ward",
+    "clinic", "museum", "mall", "supermarket", "indoor", "station", "lab", "classroom", "warehouse",
+})  # fmt: skip
+OUTDOOR_WORDS = frozenset({
+    "street", "plaza", "square", "court", "ground", "road", "park", "campus", "yard", "garden", "socnav", "sidewalk",
+    "crosswalk", "intersection", "outdoor", "market", "walkway", "path", "terrace",
+})  # fmt: skip
 EMPTY_BOUNDS = (-10.0, -10.0, 10.0, 10.0)  # m: what is shown of a scene without regions
 FARTHEST = 16_000.0  # m
 

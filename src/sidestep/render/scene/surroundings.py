@@ -11,11 +11,10 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import SNAP, Layout, join, minus, off_grid
-from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.solids import Frame, MeshBuilder, band, disc, flat, polygon_parts, prism, sides
 from sidestep.render.scene.street_furniture import add_tree
 
 REACH = 60.0  # m that the ground goes on
