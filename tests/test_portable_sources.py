@@ -31,7 +31,8 @@ DRAWS = frozenset(
 SCIPY = frozenset(
     {
         "scipy.spatial.KDTree", "scipy.spatial.cKDTree", "scipy.spatial.Voronoi", "scipy.sparse.csr_matrix",
-        "scipy.sparse.csgraph.dijkstra", "scipy.ndimage.distance_transform_edt",
+        "scipy.sparse.csgraph.dijkstra", "scipy.sparse.csgraph.connected_components",
+        "scipy.ndimage.distance_transform_edt",
     }
 )  # fmt: skip
 """Used so that no last bit matters: ``tests/ulp.py`` moves the trees, the others add or count whole numbers."""

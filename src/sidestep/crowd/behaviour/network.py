@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import pi
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
 from sidestep import exact
@@ -157,7 +157,7 @@ def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: f
         places=tuple(_places(node, ground, radius) for node in graph.nodes),
         is_object=np.array([node.kind == "object" for node in graph.nodes]),
         gesture=np.array([GESTURES.get(node.interaction, GESTURES["none"]) for node in graph.nodes]),
-        part=_connected_parts(neighbours),
+        part=connected_components(matrix, directed=False)[1],
         _matrix=matrix,
     )
 
@@ -206,19 +206,6 @@ def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: f
                 pairs.add((min(node, other), max(node, other)))
                 joined += 1
     return pairs
-
-
-def _connected_parts(neighbours: Sequence[Sequence[int]]) -> IntArray:
-    part = np.full(len(neighbours), -1)
-    for start in range(len(neighbours)):
-        if part[start] < 0:
-            part[start], stack = start, [start]
-            while stack:
-                for following in neighbours[stack.pop()]:
-                    if part[following] < 0:
-                        part[following] = start
-                        stack.append(following)
-    return part
 
 
 def _room_round(ground: Ground, place: Point, radius: float, lane_m: float) -> float:
