@@ -15,17 +15,22 @@ from sidestep.render.scene import furniture, street_furniture
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.ground import Palette, add_ground, cut_ground
-from sidestep.render.scene.layout import Footprint, Layout, read_layout
-from sidestep.render.scene.levels import GroundHeight, layout_height
+from sidestep.render.scene.layout import (
+    REACH,
+    Footprint,
+    GroundHeight,
+    Layout,
+    continue_ground,
+    layout_height,
+    read_layout,
+)
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.scanned import load_scanned
 from sidestep.render.scene.solids import Frame, MeshBuilder, disc
 from sidestep.render.scene.surroundings import (
-    REACH,
     add_court,
     add_far_house,
     add_far_houses,
-    continue_ground,
     tree_positions,
     verge_positions,
 )

@@ -12,8 +12,7 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.layout import SNAP, Layout, join, meet, minus, words
-from sidestep.render.scene.levels import KERB_HEIGHT, GroundHeight, Plane
+from sidestep.render.scene.layout import KERB_HEIGHT, SNAP, GroundHeight, Layout, Plane, join, meet, minus, words
 from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, triangulate, turned
 from sidestep.types.base import FloatArray
 

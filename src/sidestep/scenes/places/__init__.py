@@ -3,8 +3,8 @@
 ``osm``         an extract to a ``Place``: ``osm_file`` reads XML and tags, ``osm_streets`` lays roads and crossings
 ``scan``        a mesh with a GeoJSON annotation to a ``Place``; solids found in the mesh
 ``grid``        shapes on a grid of 1 mm; overlapping areas to regions without overlaps
-``walk_graph``  walking lines to a graph, and such lines found in annotated ground
-``place``       ``Place``: routes, and long routes with all others closed
+``place``       walking lines to a graph, and such lines found in annotated ground; ``Place``: routes, and long routes
+                with all others closed
 
 Here: three small places by name, and ``place:NAME`` and ``place:NAME/long/NUMBER`` in scenario files. The project drew
 them (``tools/draw_places.py`` makes their files); they are no real places, and the files are no OpenStreetMap data.
