@@ -1,8 +1,8 @@
 """Metrics: pure functions of an episode record, one file per family, and their aggregation over episodes.
 
-``series`` derives time series from a record (viewers plot them too), ``score`` scores one record, ``aggregate`` makes
-the table of many with ``statistics`` and ``rates``, ``sources`` names the publications and the dialects (other
-published definitions). Nothing here simulates or reads files.
+``definition`` is how a metric is written, ``series`` derives time series from a record (viewers plot them too),
+``score`` scores one record, ``aggregate`` makes the table of many with ``statistics`` and ``rates``, ``sources`` names
+the publications and the dialects (other published definitions). Nothing here simulates or reads files.
 """
 
 _FAMILIES: dict[str, str] = {
@@ -54,6 +54,6 @@ _FAMILIES: dict[str, str] = {
 """Module → names of its metrics, in the order of tables and pages."""
 
 METRICS: dict[str, str] = {
-    name: f"sidestep.metrics.{module}:{name.upper()}" for module, names in _FAMILIES.items() for name in names.split()
+    name: f"sidestep.metrics.{module}:{name}" for module, names in _FAMILIES.items() for name in names.split()
 }
 """Name → where its ``Metric`` is."""
