@@ -155,4 +155,4 @@ CASES = [
 def test_the_choice_follows_name_then_shape(name, shape, indoor, expected):
     region = Region(kind="obstacle", name=name, polygon=tuple(shape.exterior.coords)[:-1])
     thing = FurniturePiece(shape, Frame.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
-    assert furniture_kind(Footprint(region, shape, True), thing) == expected
+    assert furniture_kind(Footprint(region, shape), thing) == expected
