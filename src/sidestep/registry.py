@@ -61,8 +61,8 @@ SET_BY_POLICIES = frozenset({"learning"})
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
-    "biwi": "sidestep.datasets.biwi:BIWI",
-    "ucy_vsp": "sidestep.datasets.ucy_vsp:UCY_VSP",
+    "biwi": "sidestep.datasets.eth_ucy:BIWI",
+    "ucy_vsp": "sidestep.datasets.eth_ucy:UCY_VSP",
     "socnavbench": "sidestep.datasets.csv_formats:SOCNAVBENCH",
     "trajnet": "sidestep.datasets.trajnet:TRAJNET",
     "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",

@@ -243,7 +243,7 @@ def _names_of_plug_ins(scenario: Scenario) -> Iterator[tuple[registry.Kind, str]
 @cache
 def _recording(name: str) -> Path | None:
     """Where an installed recording lies; None if it is not there, which is told when its episode is built."""
-    from sidestep.datasets.find import locate
+    from sidestep.datasets.sources import locate
 
     try:
         return Path(locate(name.removeprefix(DATASET))[0])
