@@ -12,7 +12,6 @@ import shapely
 
 from sidestep import registry
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.kernels import layout
 from sidestep.metrics.pedestrians import minimum_vehicle_distance
 from sidestep.policies.trivial import Stop, Straight
@@ -355,11 +354,6 @@ def test_a_vehicle_in_a_wall_and_one_on_another_are_refused() -> None:
         build_world(road([{"kind": "car", "start": [5, 5, 0]}], scene={"name": "wall", "regions": [wall]}), 0)
     with pytest.raises(BadInput, match=r"vehicle 1 \(van\) at \(5, 6\) touches vehicle 0"):
         build_world(road([{"kind": "car", "start": [5, 5, 0]}, {"kind": "van", "start": [5, 6, 0]}]), 0)
-
-
-def test_learning_environments_refuse_traffic() -> None:
-    with pytest.raises(BadInput, match="has traffic"):
-        EnvironmentBatch([build_world(road([ACROSS]), 0)], RewardWeights(), 4)
 
 
 class Asleep(VehicleDriver):
