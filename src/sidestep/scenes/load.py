@@ -7,6 +7,7 @@ from pathlib import Path
 from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
+from sidestep.scenes.intersections import intersection_scene, load_intersection, parse_intersection
 from sidestep.scenes.plans import load_plan, parse_scene, plan_names, read_mapping
 from sidestep.scenes.ros_map import read_ros_map
 from sidestep.types.scene import SceneSpec
@@ -16,6 +17,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 GEOJSON_SUFFIXES = (".geojson", ".json")
 OSM_SUFFIX = ".osm"
 PLACE = "place:"
+INTERSECTION = "intersection:"
 BUNDLED = "bundled:"
 
 
@@ -23,10 +25,10 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     """The scene that ``reference`` names: a floor plan, a town or a window of one, a file, or the scene itself.
 
     ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it. ``place:NAME`` is a place
-    that comes with Sidestep.
+    that comes with Sidestep, ``intersection:NAME`` an intersection.
 
-    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, or a ROS map if it has an
-    ``image`` key), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``,
+    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
+    ``image`` key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``,
     the folder of the scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
@@ -39,6 +41,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         from sidestep.scenes.places import resolve_place
 
         return resolve_place(reference)
+    if reference.startswith(INTERSECTION):
+        return intersection_scene(load_intersection(reference.removeprefix(INTERSECTION)))
     try:
         path = Path(reference).expanduser()
     except RuntimeError:
@@ -63,6 +67,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     if suffix in GEOJSON_SUFFIXES:
         return _with_mesh(read_geojson(path), path)
     data = read_mapping(path)
+    if "arms" in data:
+        return intersection_scene(parse_intersection(data, str(path)))
     return read_ros_map(path) if "image" in data else _with_mesh(parse_scene(data, str(path), path.stem), path)
 
 

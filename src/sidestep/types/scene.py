@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import model_validator
 
 from sidestep.types.base import FarPoint, FloatArray, IntArray, Model, NonNegative, read_only
+from sidestep.types.road import Roads
 
 RegionKind = Literal[
     "obstacle",
@@ -65,6 +66,8 @@ class SceneSpec(Model):
     enclosed: bool = False
     source: str = ""
     mesh: str | None = None
+    roads: Roads | None = None
+    """Lanes, markings, crossings and signals; None: nothing is known of them."""
 
     @model_validator(mode="after")
     def _check(self) -> SceneSpec:

@@ -1,0 +1,22 @@
+"""Road intersections: a description by arms and lanes (``intersection``), and the six of IntersectNav as data files.
+
+``scene: intersection:NAME`` is one that comes with Sidestep; a file with the key ``arms`` is one of your own.
+"""
+
+from sidestep.scenes.intersections.intersection import (
+    Intersection,
+    IntersectionRoute,
+    intersection_names,
+    intersection_scene,
+    load_intersection,
+    parse_intersection,
+)
+
+__all__ = [
+    "Intersection",
+    "IntersectionRoute",
+    "intersection_names",
+    "intersection_scene",
+    "load_intersection",
+    "parse_intersection",
+]
