@@ -40,6 +40,8 @@ POLICIES: dict[str, str] = {
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
+    "pid": "sidestep.policies.driving.pid:PidDriver",
+    "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
 }
 
 SUITES: dict[str, str] = {
@@ -49,6 +51,7 @@ SUITES: dict[str, str] = {
     "sidewalk-unit": "sidestep.suites.sidewalk.scenarios:SIDEWALK_UNIT",
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
+    "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -122,6 +125,7 @@ ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.traffic.drivers:Parked",
     "follow_path": "sidestep.traffic.drivers:FollowPath",
+    "lane": "sidestep.traffic.lane_traffic:LaneDriver",
 }
 
 LOOKS: dict[str, str] = {

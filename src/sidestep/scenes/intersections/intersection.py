@@ -19,7 +19,7 @@ import shapely
 from pydantic import Field, model_validator
 
 from sidestep import exact
-from sidestep.errors import BadInput, UnknownName
+from sidestep.errors import UnknownName
 from sidestep.reading import parse_mapping
 from sidestep.scenes.walkways import left_of, spline, turn_between, unit
 from sidestep.types.base import Coordinate, Finite, FloatArray, Model, NonNegative, Point, Pose, Positive, PositiveSpeed
