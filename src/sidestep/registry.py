@@ -42,6 +42,7 @@ POLICIES: dict[str, str] = {
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
+    "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
 }
 
 SUITES: dict[str, str] = {
