@@ -81,6 +81,10 @@ SENSORS: dict[str, str] = {
     "rgb": "sidestep.sensors.camera:CameraSensor",
     "depth": "sidestep.sensors.camera:CameraSensor",
     "semantic": "sidestep.sensors.camera:CameraSensor",
+    "signals": "sidestep.sensors.signals:SignalSensor",
+    "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
+    "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
+    "lane_markings": "sidestep.simulation.road_judge:LaneMarkingSensor",
 }
 """Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
 

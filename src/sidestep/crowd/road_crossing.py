@@ -9,6 +9,8 @@ it; they do not walk into one that stands.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from sidestep import exact
@@ -41,7 +43,7 @@ WALKING, LOOKING, CROSSING = 0, 1, 2
 def place_crossing_people(
     placer: Spawner, part: CrowdPart, placement: CrossingPlacement, roads: Roads, rng: np.random.Generator
 ) -> tuple[People, FloatArray]:
-    """The people of one seed, and how long each looks, s. A quarter of them, rounded up, starts in each of four boxes."""
+    """The people of one seed, and how long each looks, s. Every box has the same number of them, rounded up."""
     if not roads.crossings:
         raise BadInput(f"{placer.where}: people who cross need a scene with roads.crossings")
     wanted = int(rng.integers(placement.count[0], placement.count[1], endpoint=True))
@@ -52,8 +54,8 @@ def place_crossing_people(
         for origin, target in ((one, other), (other, one)):
             crossing = _crossing_between(roads, origin, target)
             for _ in range(each):
-                start = placer.draw_apart(part.radius, lambda n, box=origin: draw_in_box(box, n, rng), "crossing")
-                goal = placer.free_places(part.radius, 1, lambda n, box=target: draw_in_box(box, n, rng), "crossing")[0]
+                start = placer.draw_apart(part.radius, partial(_draw, origin, rng), "crossing")
+                goal = placer.free_places(part.radius, 1, partial(_draw, target, rng), "crossing")[0]
                 aside = float(exact.uniform(rng, -1.0, 1.0)) * max(crossing.width / 2 - EDGE_M, 0.0)
                 starts.append(start)
                 routes.append([*_kerb_points(crossing, start, aside), goal])
@@ -61,9 +63,17 @@ def place_crossing_people(
     speed = exact.uniform(rng, *placement.speed, count)
     looks = exact.uniform(rng, *placement.look_s, count)
     people = make_people(
-        np.array(starts).reshape(-1, 2), np.array(routes).reshape(-1, 3, 2), np.full(count, 3), np.asarray(speed), part.radius
+        np.array(starts).reshape(-1, 2),
+        np.array(routes).reshape(-1, 3, 2),
+        np.full(count, 3),
+        np.asarray(speed),
+        part.radius,
     )
     return people, np.asarray(looks)
+
+
+def _draw(box: Box, rng: np.random.Generator, count: int) -> FloatArray:
+    return draw_in_box(box, count, rng)
 
 
 def _crossing_between(roads: Roads, origin: Box, target: Box) -> Crossing:
@@ -132,8 +142,8 @@ class CrossingWalkers:
         moving = active & (squared_length(agents[layout.VX], agents[layout.VY]) > MOVING_MPS * MOVING_MPS)
         dx = view.agents[layout.PX][:, None] - agents[layout.PX][moving]
         dy = view.agents[layout.PY][:, None] - agents[layout.PY][moving]
-        near: BoolArray = (squared_length(dx, dy) < NEAR_M * NEAR_M).any(axis=1)
-        return near
+        near = squared_length(dx, dy) < NEAR_M * NEAR_M
+        return np.asarray(near.any(axis=1))
 
     def _is_clear(self, view: PeopleView, i: int) -> bool:
         """Gap acceptance: nothing that moves reaches the person's line across before the person has passed there."""

@@ -2,8 +2,9 @@
 
 A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
 crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
-``BackgroundDirector`` moves people on a behaviour graph, ``CrossingDirector`` those who cross a road, ``CrowdModelDirector`` those of a plug-in model,
-``EventDirector`` plays the act of one event; ``road_users.TrafficDirector`` drives vehicles.
+``BackgroundDirector`` moves people on a behaviour graph, ``CrossingDirector`` those who cross a road,
+``CrowdModelDirector`` those of a plug-in model, ``EventDirector`` plays the act of one event;
+``road_users.TrafficDirector`` drives vehicles.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ left. What it says of an episode follows from the poses alone (:func:`judge_pose
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput
+from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import IntArray
 from sidestep.types import Event, Footprint, RobotSpec, Scenario
@@ -52,7 +53,9 @@ def wheels_of(spec: RobotSpec) -> FloatArray:
 
 
 @kernel
-def crossed_markings(before: FloatArray, after: FloatArray, segments: FloatArray, kind: IntArray, found: IntArray) -> None:
+def crossed_markings(
+    before: FloatArray, after: FloatArray, segments: FloatArray, kind: IntArray, found: IntArray
+) -> None:
     """Note in ``found`` (KINDS,) which kinds of ``segments`` (M, 4) wheels cross that move from ``before`` (4, 2) to
     ``after``. A wheel that ends exactly on a line crosses it with the step that leaves it on the other side."""
     for w in range(before.shape[0]):
@@ -93,13 +96,17 @@ class RoadJudge:
 
     def __init__(self, world: World, robot: int = 0) -> None:
         pose = world.scenario.robots[robot].start
-        self._begin(world.scenario, world.robots[robot], np.array(pose, np.float64), f"scenario {world.scenario.name!r}")
+        self._begin(
+            world.scenario, world.robots[robot], np.array(pose, np.float64), f"scenario {world.scenario.name!r}"
+        )
 
     def _begin(self, scenario: Scenario, spec: RobotSpec, pose: FloatArray, where: str) -> None:
         rules = scenario.rules
         roads = scenario.scene.roads if not isinstance(scenario.scene, str) else None
         if rules.lanes is not None and (roads is None or not roads.lanes):
-            raise BadInput(f"{where}: rules.lanes needs a scene with roads; take an intersection, or leave the rule out")
+            raise BadInput(
+                f"{where}: rules.lanes needs a scene with roads; take an intersection, or leave the rule out"
+            )
         self._exit: ExitRule | None = rules.exit
         self._lanes: LaneRule | None = rules.lanes
         self._segments, self._kinds = marking_segments(roads or Roads())
@@ -206,3 +213,28 @@ def judge_poses(scenario: Scenario, spec: RobotSpec, poses: FloatArray) -> list[
     judge = RoadJudge.of_record(scenario, spec, poses[0])
     step = scenario.rules.step_s
     return [event for k in range(1, len(poses)) for event in judge.judge(poses[k], k * step)]
+
+
+class LaneMarkingSensor(Sensor):
+    """Serves ``lane_markings``: the kinds of marking that wheels have crossed since the policy was asked last, in the
+    order of ``KINDS``."""
+
+    def __init__(self, context: SensorContext) -> None:
+        super().__init__(context)
+        self._segments, self._kinds = marking_segments(context.scene.spec.roads or Roads())
+        self._wheels = wheels_of(context.robot)
+        self._at: FloatArray | None = None
+        self._found = np.zeros(len(KINDS), np.int64)
+
+    def watch(self, view: SensorView) -> None:
+        """Follow the wheels at every step."""
+        placed = exact.rotate(self._wheels, view.robot.heading) + np.array(view.robot.position)
+        if self._at is not None:
+            crossed_markings(self._at, placed, self._segments, self._kinds, self._found)
+        self._at = placed
+
+    def sense(self, view: SensorView) -> dict[str, Any]:
+        """The kinds crossed."""
+        crossed = tuple(KINDS[k] for k in np.flatnonzero(self._found).tolist())
+        self._found[:] = 0
+        return {"lane_markings": crossed}

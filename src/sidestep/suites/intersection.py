@@ -40,8 +40,8 @@ DENSITY: dict[str, tuple[int, int]] = {
 TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "WetNoon", "HardRainNoon")
 TEST_WEATHERS = ("ClearSunset", "CloudySunset", "WetSunset", "HardRainSunset")
 ENDS = (
-    Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR, Outcome.WRONG_EXIT, Outcome.LANE_INVASION, Outcome.OFF_ROUTE,
-    Outcome.ENVIRONMENT_COLLISION, Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION,
+    Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR, Outcome.WRONG_EXIT, Outcome.LANE_INVASION,
+    Outcome.OFF_ROUTE, Outcome.ENVIRONMENT_COLLISION, Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION,
 )  # fmt: skip
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import sidestep.traffic.lane_driving as drive
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels.layout import COVER
-from sidestep.traffic import lane_driving as drive
 from sidestep.traffic.drivers import VehicleDriver
 from sidestep.traffic.kinds import load_vehicle
 from sidestep.traffic.lanes import LaneGraph, stations
@@ -25,8 +25,8 @@ DEFAULTS: dict[str, float] = {
     "headway_s": 1.2, "acceleration": 1.5, "braking": 2.0, "standstill_m": 2.0, "gap_s": 1.5, "patience_s": 6.0,
     "margin_m": 0.35,
 }  # fmt: skip
-"""Settings of a driver: the IDM's T, a, b and s0 (Treiber and Kesting, "Traffic Flow Dynamics", 2013, table 11.2: values
-of city traffic), the gap accepted at conflicts, how long a driver waits, and what is kept free at either side."""
+"""Settings of a driver: the IDM's T, a, b and s0 (Treiber and Kesting, "Traffic Flow Dynamics", 2013, table 11.2:
+values of city traffic), the gap accepted at conflicts, how long a driver waits, what is kept free at either side."""
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
 START_SPACING_M = 6.0
 
@@ -58,7 +58,7 @@ def draw_vehicles(
     for k in rng.permutation(len(spots)).tolist():
         if len(vehicles) == wanted:
             break
-        name, along, point, heading = spots[k]
+        name, point, heading = spots[k]
         kind = kinds[int(np.searchsorted(shares, exact.uniform(rng, 0.0, float(shares[-1])), side="right"))]
         share = float(exact.uniform(rng, *traffic.speed_share))
         lanes = _wander(graph, name, rng)
@@ -78,8 +78,8 @@ def draw_vehicles(
     return tuple(vehicles)
 
 
-def _starts(graph: LaneGraph) -> list[tuple[str, float, FloatArray, float]]:
-    """Where vehicles may start: lane, metres along, point, heading; not on a lane through a junction, nor on one that
+def _starts(graph: LaneGraph) -> list[tuple[str, FloatArray, float]]:
+    """Where vehicles may start: lane, point, heading; not on a lane through a junction, nor on one that
     leads nowhere."""
     spots = []
     for name, lane in graph.lanes.items():
@@ -88,7 +88,7 @@ def _starts(graph: LaneGraph) -> list[tuple[str, float, FloatArray, float]]:
         line = graph.line([name], spacing=START_SPACING_M)
         for k in range(1, len(line) - 1):
             step = line[k + 1] - line[k]
-            spots.append((name, START_SPACING_M * k, line[k], float(exact.arctan2(step[1], step[0]))))
+            spots.append((name, line[k], float(exact.arctan2(step[1], step[0]))))
     return spots
 
 
@@ -119,7 +119,9 @@ class LaneVehicles:
         the discs that cover bodies are in the columns from ``first_disc`` on."""
         roads = scene.spec.roads or Roads()
         graph = LaneGraph(roads, where)
-        self._junction = {name: k for k, name in enumerate(n for n, lane in graph.lanes.items() if lane.turn is not None)}
+        self._junction = {
+            name: k for k, name in enumerate(n for n, lane in graph.lanes.items() if lane.turn is not None)
+        }
         paths = [self._path(graph, roads, place, where) for place in placements]
         self._paths = _pack_paths(paths)
         self._rules = self._pack_rules(graph, roads)
@@ -197,7 +199,9 @@ def _speed_limits(points: FloatArray, limits: Sequence[float], wish: float) -> F
     bend = np.zeros(len(points))
     sine = unit[:-1, 0] * unit[1:, 1] - unit[:-1, 1] * unit[1:, 0]
     bend[1:-1] = np.abs(sine) / ((length[:-1] + length[1:]) / 2)
-    allowed = np.minimum(min(max(limits), wish) if wish > 0 else max(limits), np.sqrt(SIDEWAYS / np.maximum(bend, 1e-3)))
+    allowed = np.minimum(
+        min(max(limits), wish) if wish > 0 else max(limits), np.sqrt(SIDEWAYS / np.maximum(bend, 1e-3))
+    )
     for k in range(len(points) - 2, -1, -1):
         following = float(allowed[k + 1])
         allowed[k] = min(float(allowed[k]), float(np.sqrt(following * following + 2.0 * 1.5 * float(length[k]))))

@@ -68,8 +68,8 @@ class ExitRule(Model):
 
 
 class LaneRule(Model):
-    """Lanes have to be kept. An invasion is a step in which a wheel crosses a solid line or a kerb, or a whole second in
-    which the middle of the body is in no lane that leads the way it heads."""
+    """Lanes have to be kept. An invasion is a step in which a wheel crosses a solid line or a kerb, or a whole second
+    in which the middle of the body is in no lane that leads the way it heads."""
 
     most_invasions: Annotated[int, Field(ge=0)] = 5
     """More are ``lane_invasion``."""

@@ -76,7 +76,7 @@ class ControllerGains(Model):
 
 
 class Actuators(Model):
-    """How the controls of a car (``Drive``) reach its wheels: each follows the pedal or wheel with a first-order lag."""
+    """How the controls of a car (``Drive``) reach its wheels: each follows with a first-order lag."""
 
     steer_lag_s: NonNegative = 0.0
     throttle_lag_s: NonNegative = 0.0

@@ -70,7 +70,7 @@ class ComfortZoneDriver(Policy):
 
     def reset(self, task: Task) -> None:
         """The route begins at the car."""
-        self._route, self._body = DrivingRoute(task), CarBody(task.robot)
+        self._route, self._body = DrivingRoute(task.start[:2], task.route), CarBody(task.robot)
         self._forecast = CrowdPredictor(self._predictor, self._times, task)
         limits = task.robot.limits
         self._up, self._down = limits.max_acceleration or 3.0, limits.max_deceleration or 8.0
@@ -117,7 +117,7 @@ class ComfortZoneDriver(Policy):
         return self._route.along + reach, speed
 
     def _zones(self, bodies: FloatArray, reach: FloatArray, speed: FloatArray) -> tuple[Any, Any]:
-        """(A, K) whether anybody is in the small and in the comfort zone. ``bodies`` (R, K, 3): along, aside, radius."""
+        """(A, K) whether anybody is in the small and the comfort zone. ``bodies`` (R, K, 3): along, aside, radius."""
         s, body = self._settings, self._body
         ahead = bodies[None, :, :, 0] - reach[:, None]  # (A, R, K)
         aside, radius = np.abs(bodies[None, :, :, 1]), bodies[None, :, :, 2]
@@ -129,7 +129,7 @@ class ComfortZoneDriver(Policy):
 
     def _bodies(self, observation: Observation) -> FloatArray:
         """(R, K, 3) where people and vehicles are along and aside of the route at each time, and their radius."""
-        found = [np.zeros((0, LOOKS, 3))]
+        found: list[FloatArray] = [np.zeros((0, LOOKS, 3))]
         people, times = observation.pedestrians, self._times
         if people is not None and len(people.id):
             rows = np.concatenate([people.position, people.velocity, people.radius[:, None]], axis=1)
@@ -146,8 +146,12 @@ class ComfortZoneDriver(Policy):
         if vehicles is not None and len(vehicles.id):
             sine, cosine = exact.sincos(vehicles.heading)
             for share in (-0.35, 0.0, 0.35):
-                x = (vehicles.position[:, 0] + share * vehicles.length * cosine)[:, None] + times * vehicles.velocity[:, :1]
-                y = (vehicles.position[:, 1] + share * vehicles.length * sine)[:, None] + times * vehicles.velocity[:, 1:]
+                x = (vehicles.position[:, 0] + share * vehicles.length * cosine)[:, None] + times * vehicles.velocity[
+                    :, :1
+                ]
+                y = (vehicles.position[:, 1] + share * vehicles.length * sine)[:, None] + times * vehicles.velocity[
+                    :, 1:
+                ]
                 radius = np.repeat((vehicles.width / 2)[:, None], LOOKS, axis=1)
                 found.append(self._placed(x, y, radius))
         return np.concatenate(found)

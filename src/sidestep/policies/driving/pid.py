@@ -77,7 +77,7 @@ class PidDriver(Policy):
     def reset(self, task: Task) -> None:
         """The route begins at the car."""
         s = self._settings
-        self._route, self._body = DrivingRoute(task), CarBody(task.robot)
+        self._route, self._body = DrivingRoute(task.start[:2], task.route), CarBody(task.robot)
         self._lateral = _Pid(s.lateral_p, s.lateral_i, s.lateral_d, task.step_s)
         self._speed = _Pid(s.speed_p, s.speed_i, s.speed_d, task.step_s)
         self._target = s.target_kmh / 3.6

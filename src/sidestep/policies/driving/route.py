@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from sidestep import exact
-from sidestep.types import RobotSpec, RobotState, Task
+from sidestep.types import RobotSpec, RobotState
 from sidestep.types.base import FloatArray
 
 
@@ -33,9 +34,9 @@ class CarBody:
 class DrivingRoute:
     """A line of points about two metres apart, and how far along it the car has come."""
 
-    def __init__(self, task: Task) -> None:
-        assert task.route is not None
-        points = np.concatenate([[task.start[:2]], np.asarray(task.route, np.float64)])
+    def __init__(self, start: tuple[float, float], route: Any) -> None:
+        """``route`` (K, 2): points after ``start``."""
+        points = np.concatenate([[start], np.asarray(route, np.float64).reshape(-1, 2)])
         keep = np.concatenate([[True], exact.norm(np.diff(points, axis=0)) > 1e-6])
         self.points: FloatArray = points[keep]
         self._step = np.diff(self.points, axis=0)
