@@ -209,7 +209,7 @@ class TrafficDirector:
             if self._lane_vehicles is None:
                 self._lane_vehicles = self._make_lane_vehicles(worlds.columns)
             step_s = float(worlds.rules[b, RULE_DT])
-            self._lane_vehicles.drive(
+            self._lane_vehicles.write_commands(
                 time, step_s, agents, worlds.flags[b], worlds.people, worlds.robot_state[b], self._first,
                 worlds.command[b],
             )  # fmt: skip

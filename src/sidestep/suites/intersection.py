@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from sidestep import exact
+from sidestep.errors import did_you_mean
 from sidestep.scenes.intersections import Intersection, IntersectionRoute, intersection_scene, load_intersection
 from sidestep.scenes.load import INTERSECTION
 from sidestep.suites.files import OptionSuite
@@ -39,6 +42,13 @@ DENSITY: dict[str, tuple[int, int]] = {
 """Presets of the number of people."""
 TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "WetNoon", "HardRainNoon")
 TEST_WEATHERS = ("ClearSunset", "CloudySunset", "WetSunset", "HardRainSunset")
+LATER_TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "MidRainyNoon", "ClearSunset", "CloudySunset", "MidRainSunset")
+LATER_TEST_WEATHERS = ("ClearNight", "CloudyNight", "MidRainyNight", "WetNoon", "WetSunset", "WetNight")
+_WEATHER = {"Clear": "clear", "Cloudy": "cloudy", "Wet": "wet", "HardRain": "rain", "MidRainy": "rain", "MidRain": "rain"}
+WEATHERS: dict[str, tuple[str, str]] = {
+    weather + hour: (kind, hour.lower()) for weather, kind in _WEATHER.items() for hour in ("Noon", "Sunset", "Night")
+}
+"""Published names → weather and time of day of the renderer, which knows one strength of rain."""
 ENDS = (
     Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR, Outcome.WRONG_EXIT, Outcome.LANE_INVASION,
     Outcome.OFF_ROUTE, Outcome.ENVIRONMENT_COLLISION, Outcome.PEDESTRIAN_COLLISION, Outcome.VEHICLE_COLLISION,
@@ -58,9 +68,20 @@ class IntersectionOptions(Model):
     """Time that people who react want to have left when a vehicle comes, s."""
     vehicles: bool = False
     """Whether 6 to 15 other vehicles drive (Ped-Veh) or none (Ped-Only)."""
+    weather: str = "ClearNoon"
+    """Published name of a weather: ClearNoon, CloudyNoon, WetNoon, HardRainNoon, ClearSunset, …"""
+    full_camera: bool = False
+    """Whether pictures are drawn at 1500 × 650 pixels before they are reduced to 200 × 88, as published, or at
+    400 × 176."""
     robot: str = "car"
     """Name of a robot spec."""
     time_limit_s: Positive = STEP_S * STEPS
+
+    @model_validator(mode="after")
+    def _check(self) -> IntersectionOptions:
+        if self.weather not in WEATHERS:
+            raise ValueError(f"weather is one of {', '.join(WEATHERS)}{did_you_mean(self.weather, WEATHERS)}")
+        return self
 
 
 @cache
@@ -100,7 +121,7 @@ class IntersectionSuite(OptionSuite):
             crowd=(crossing_people(place, options),) if options.people != "none" else (),
             lane_traffic=LaneTraffic() if options.vehicles else None,
             rules=make_rules(place, route, options.time_limit_s),
-            sensors=Sensors.parse({"lidar": LIDAR}, self.name),
+            sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera()}, self.name),
             tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only"),
             notes={
                 "scene": number,
@@ -110,7 +131,13 @@ class IntersectionSuite(OptionSuite):
             },
         )
 
+    def _camera(self) -> dict[str, Any]:
+        weather, time_of_day = WEATHERS[self.options.weather]
+        preset = "car_front" if self.options.full_camera else "car_front_fast"
+        return {"preset": preset, "mount": CAMERA_MOUNT, "weather": weather, "time_of_day": time_of_day}
 
+
+CAMERA_MOUNT = (MIDDLE_M + 1.0, 0.0, 1.6)
 LIDAR = {
     "rays": 720,
     "angle_min": -1.5707963267948966,

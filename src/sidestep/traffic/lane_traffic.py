@@ -148,7 +148,7 @@ class LaneVehicles:
             state=np.zeros((count, drive.STATE_ROWS)),
         )
 
-    def drive(
+    def write_commands(
         self, time: float, dt: float, agents: FloatArray, flags: Any, people: int, robots: FloatArray, foreign: int,
         command: FloatArray,
     ) -> None:  # fmt: skip
