@@ -74,7 +74,7 @@ def counts(self: Any, observation: Observation) -> Velocity:
         ({"act": lambda self: None}, r"act is called with one argument.*write act\(self, observation\)"),
         ({"reset": lambda self, task, more: None}, r"write reset\(self, task\)"),
         ({"reset": lambda self, task: 1 / 0}, "reset raised ZeroDivisionError"),
-        ({"act": lambda self, seen: 3.0}, "act, asked for the 1. time, gave no usable command: .*float 3.0"),
+        ({"act": lambda self, seen: 3.0}, "call 1 of act gave no usable command: .*float 3.0"),
         ({"act": lambda self, seen: Velocity(float("nan"), 0.0)}, "Velocity.v is nan"),
         ({"act": writes}, r"read-only.*change a copy"),
         ({"act": forces}, r"wrote to what it was given; change a copy"),
