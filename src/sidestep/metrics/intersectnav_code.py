@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidestep.metrics.definition import NO_STEPS, Value
+from sidestep.metrics.definition import NO_STEPS
 from sidestep.types.base import FloatArray
 from sidestep.types.command import COMMAND_KINDS, Drive
 from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
 
 NAME = "intersectnav-code"
 DRIVE = COMMAND_KINDS.index(Drive)
@@ -21,19 +22,20 @@ TOWARDS = -0.6
 BRAKES_MPS2, STANDS_MPS = 1.5, 0.1
 
 
-def ego_jerk(record: EpisodeRecord) -> Value:
+def ego_jerk(record: EpisodeRecord) -> MetricResult:
     """Steps with a steer beyond ±0.4, plus steps with a throttle above 0.9."""
     driven = record.command[record.command[:, 0] == DRIVE]
     if not len(driven):
-        return "no step was driven by steer, throttle and brake"
-    return float((np.abs(driven[:, 1]) > MUCH_STEER).sum() + (driven[:, 2] > MUCH_THROTTLE).sum())
+        return MetricResult.invalid("steps", "no step was driven by steer, throttle and brake")
+    much = (np.abs(driven[:, 1]) > MUCH_STEER).sum() + (driven[:, 2] > MUCH_THROTTLE).sum()
+    return MetricResult(float(much), "steps")
 
 
-def other_jerk(record: EpisodeRecord) -> Value:
+def other_jerk(record: EpisodeRecord) -> MetricResult:
     """Σ over steps of the people within 5 m who are beside the car and nearer than 2.5 m, or walk towards it and brake
     or stand."""
     if record.steps < 1:
-        return NO_STEPS
+        return MetricResult.invalid("people", NO_STEPS)
     offset = record.person_position - body_middle(record)[:, None]
     distance = np.sqrt((offset * offset).sum(axis=2))
     velocity = np.asarray(record.person_velocity, np.float64)
@@ -48,7 +50,7 @@ def other_jerk(record: EpisodeRecord) -> Value:
         brakes = (np.abs(acceleration) > BRAKES_MPS2).any(axis=2) | (speed < STANDS_MPS)
         disturbed = beside & ((distance < VERY_NEAR_M) | ((cosine < TOWARDS) & brakes))
     counted = record.person_present & (distance < NEAR_M) & disturbed
-    return float(counted[1:].sum())
+    return MetricResult(float(counted[1:].sum()), "people")
 
 
 def body_middle(record: EpisodeRecord) -> FloatArray:

@@ -21,8 +21,8 @@ DRIVEN = "Episodes in which the task is to reach the goal, and the robot drove a
 
 
 def is_completed(record: EpisodeRecord) -> bool:
-    """Whether the goal was reached, or the area left where it should be, whatever else happened. Success may be another thing (``rules.success``): a robot
-    that stops where it is told to has not completed its way."""
+    """Whether the goal was reached, or the area left where it should be, whatever else happened. Success may be another
+    thing (``rules.success``): a robot that stops where it is told to has not completed its way."""
     return any(event.kind in ("goal_reached", "exited") for event in record.events)
 
 
@@ -100,7 +100,7 @@ lane_invasion = _indicator(
 )
 wrong_exit = _indicator(
     Outcome.WRONG_EXIT,
-    "the outcome is that the robot left the area of rules.exit on another side, or beside its lane, or at an angle to it",
+    "the outcome is that the robot left the area of rules.exit on another side, beside its lane, or at an angle to it",
     f"{INTERSECTNAV}, wrong direction, too far and too much angle of its program",
 )
 frozen = _indicator(Outcome.FROZEN, "the outcome is that the robot stood still for rules.frozen_after_s", SIDESTEP)
@@ -111,6 +111,6 @@ policy_error = _indicator(
 
 @metric(INDICATOR_UNIT, "higher", source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed", validity=_VALIDITY)
 def completed(record: EpisodeRecord) -> Value:
-    """1 if the robot reached the goal (event goal_reached, or exited where it has to leave an area), with collisions on the way or without, else 0, also where
-    success is another thing than reaching the goal. The mean is the rate."""
+    """1 if the robot reached the goal (event goal_reached; exited, where it has to leave an area), with collisions on
+    the way or without, else 0, also where success is another thing than reaching the goal. The mean is the rate."""
     return is_completed(record)
