@@ -269,8 +269,6 @@ def check_needs(needs: Iterable[str], policy: str) -> None:
     if isinstance(needs, str) or not isinstance(needs, Iterable):
         raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
     for need in sorted(str(need) for need in needs):
-        if need == "signals" and need not in names("sensors"):
-            raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
         if need not in known_needs():
             raise BadInput(
                 f"policy {policy!r} needs {need!r}, which nobody provides{did_you_mean(need, known_needs())}"

@@ -26,7 +26,11 @@ from tools.write_metrics_page import metrics_page
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
 from .test_sidewalk import gesturing, halting
 
-UNITS_OF_DIALECTS = {("energy", "socnavbench-code"): "J"}
+UNITS_OF_DIALECTS = {
+    ("energy", "socnavbench-code"): "J",
+    ("ego_jerk", "intersectnav-code"): "steps",
+    ("other_jerk", "intersectnav-code"): "people",
+}
 
 
 def random_record(seed: int, people: int = 6, steps: int = 40, **options) -> EpisodeRecord:

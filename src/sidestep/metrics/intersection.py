@@ -147,7 +147,7 @@ def total_steps(record: EpisodeRecord) -> Value:
     return float(record.steps)
 
 
-@metric("", "lower", source=f"{INTERSECTNAV}, lane invasion", validity="Scenarios with rules.lanes.")
+@metric("invasions", "lower", source=f"{INTERSECTNAV}, lane invasion", validity="Scenarios with rules.lanes.")
 def lane_invasions(record: EpisodeRecord) -> Value:
     """Number of steps in which a wheel crossed a solid line or a kerb, plus whole seconds in no lane that leads the way
     the car heads."""
@@ -158,7 +158,7 @@ def lane_invasions(record: EpisodeRecord) -> Value:
     return float(len(times) + sum(event.subject == "off_lane" for event in crossings))
 
 
-@metric("", "lower", source=SIDESTEP, validity="Scenes with roads.", distance="surface")
+@metric(series.INDICATOR_UNIT, "lower", source=SIDESTEP, validity="Scenes with roads.", distance="surface")
 def preventable_collision(record: EpisodeRecord) -> Value:
     """1 if the car drove into a person although braking by {BRAKING_MPS2:g} m/s² would have prevented it: the car is
     moved along its recorded path as if it had braked from {REACTION_S:g} s after the person last stepped onto the road

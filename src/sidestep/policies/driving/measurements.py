@@ -91,8 +91,8 @@ class DrivingSensor(Sensor):
     def _vehicles(self, view: SensorView) -> Vehicles:
         """The vehicles that have not left, as boxes about their reference points."""
         states = view.vehicles
-        first = len(self.context.person_id) + len(self.context.scenario.robots)
-        here = np.flatnonzero(view.flags[layout.ACTIVE, first : first + len(states)] == 1)
+        columns = np.flatnonzero(view.flags[layout.MODEL] == layout.MODEL_VEHICLE)[: len(states)]
+        here = np.flatnonzero(view.flags[layout.ACTIVE, columns] == 1)
         sizes = np.array(self._sizes[len(self._sizes) - len(states) :]).reshape(-1, 2)
         states = states[here] if len(here) else np.zeros((0, ROBOT_ROWS))
         return Vehicles(
