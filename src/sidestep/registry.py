@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
@@ -40,6 +40,9 @@ POLICIES: dict[str, str] = {
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
+    "pid": "sidestep.policies.driving.pid:PidDriver",
+    "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
+    "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
 }
 
 SUITES: dict[str, str] = {
@@ -49,6 +52,7 @@ SUITES: dict[str, str] = {
     "sidewalk-unit": "sidestep.suites.sidewalk.scenarios:SIDEWALK_UNIT",
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
+    "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -77,6 +81,10 @@ SENSORS: dict[str, str] = {
     "rgb": "sidestep.sensors.camera:CameraSensor",
     "depth": "sidestep.sensors.camera:CameraSensor",
     "semantic": "sidestep.sensors.camera:CameraSensor",
+    "signals": "sidestep.sensors.signals:SignalSensor",
+    "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
+    "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
+    "lane_markings": "sidestep.simulation.road_judge:LaneMarkingSensor",
 }
 """Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
 
@@ -122,6 +130,7 @@ ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.traffic.drivers:Parked",
     "follow_path": "sidestep.traffic.drivers:FollowPath",
+    "lane": "sidestep.traffic.lane_traffic:LaneDriver",
 }
 
 LOOKS: dict[str, str] = {
@@ -141,17 +150,7 @@ REPORT_SECTIONS: dict[str, str] = {
 @cache
 def table(kind: Kind) -> dict[str, str]:
     """Name → ``module:attribute`` of everything known: bundled first, then plug-ins, which cannot replace them."""
-    if kind == "metrics":
-        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
-
-        known = dict(METRICS)
-    else:
-        bundled: dict[Kind, dict[str, str]] = {
-            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
-            "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-            "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
-        }  # fmt: skip
-        known = dict(bundled[kind])
+    known = dict(_bundled(kind))
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -160,6 +159,24 @@ def table(kind: Kind) -> dict[str, str]:
             )
         known[point.name] = point.value
     return known
+
+
+def _bundled(kind: Kind) -> dict[str, str]:
+    if kind == "metrics":
+        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
+
+        return METRICS
+    tables: dict[Kind, dict[str, str]] = {
+        "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
+        "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+    }  # fmt: skip
+    return tables[kind]
+
+
+def is_plug_in(kind: Kind, name: str) -> bool:
+    """Whether an installed plug-in has registered ``name``."""
+    return name in table(kind) and name not in _bundled(kind)
 
 
 def names(kind: Kind) -> list[str]:
@@ -252,8 +269,6 @@ def check_needs(needs: Iterable[str], policy: str) -> None:
     if isinstance(needs, str) or not isinstance(needs, Iterable):
         raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
     for need in sorted(str(need) for need in needs):
-        if need == "signals" and need not in names("sensors"):
-            raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
         if need not in known_needs():
             raise BadInput(
                 f"policy {policy!r} needs {need!r}, which nobody provides{did_you_mean(need, known_needs())}"
@@ -264,6 +279,13 @@ def declared(policy: Any, member: str) -> Any:
     """An optional member of a policy's class or object, whether or not that derives from ``Policy``: its own, else the
     default of ``Policy``."""
     return getattr(policy, member, getattr(Policy, member))
+
+
+def name_of(policy: Any) -> str:
+    """Name of a class, function or object that stands for a policy: as it declares it, else of the class."""
+    named = policy if isinstance(policy, type | FunctionType) else type(policy)
+    name = declared(policy, "name")  # of a class it may be a property
+    return name if isinstance(name, str) and name else named.__name__
 
 
 class AdaptedPolicy(Policy):
@@ -339,7 +361,7 @@ def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
     if isinstance(policy, str):
         made, reference = make_policy(policy, settings), policy
     elif isinstance(policy, type) or (callable(policy) and not hasattr(policy, "act")):
-        reference = getattr(policy, "__name__", type(policy).__name__)
+        reference = name_of(policy)
         made = _maker(policy, settings, reference)()
     elif settings:
         raise BadInput(f"policy {policy!r:.80} is made already; give its settings to its class")

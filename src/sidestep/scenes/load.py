@@ -27,9 +27,9 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it. ``place:NAME`` is a place
     that comes with Sidestep, ``intersection:NAME`` an intersection.
 
-    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
-    ``image`` key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative paths start at ``base``,
-    the folder of the scenario file, or at the working directory.
+    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an ``image``
+    key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative
+    paths start at ``base``, the folder of the scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
         return reference

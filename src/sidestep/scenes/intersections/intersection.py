@@ -19,7 +19,7 @@ import shapely
 from pydantic import Field, model_validator
 
 from sidestep import exact
-from sidestep.errors import BadInput, UnknownName
+from sidestep.errors import UnknownName
 from sidestep.reading import parse_mapping
 from sidestep.scenes.walkways import left_of, spline, turn_between, unit
 from sidestep.types.base import Coordinate, Finite, FloatArray, Model, NonNegative, Point, Pose, Positive, PositiveSpeed
@@ -35,8 +35,6 @@ CONNECTION_PIECES = 24
 KERB_PIECES = 12
 MEDIAN_M = 1.5
 """Between directions that are farther apart than this lies a painted median, with a line at either side."""
-GROUND_M = 25.0
-"""Ground that is drawn beyond the roads' ends and buildings, m."""
 
 
 class Arm(Model):
@@ -182,7 +180,7 @@ def intersection_scene(spec: Intersection) -> SceneSpec:
     centre = np.array(spec.centre)
     roads = sorted((_Road(arm, centre, spec.lane_width) for arm in spec.arms), key=lambda road: road.angle)
     kerbs = [_corner(road, after) for road, after in zip(roads, [*roads[1:], roads[0]], strict=True)]
-    regions = [*_ground(roads, centre), *_sidewalks(spec, roads, kerbs), *_surface(roads, kerbs)]
+    regions = [*_sidewalks(spec, roads, kerbs), *_surface(roads, kerbs)]
     crossings = [_crossing(spec, road, kerbs) for road in roads if road.arm.crossing is not None]
     regions += [Region(kind="crosswalk", name=found.name, polygon=_strip(found)) for found in crossings]
     lanes = [lane for road in roads for lane in _lanes_of(spec, road)] + _connections(spec, roads)
@@ -248,15 +246,6 @@ def _surface(roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
     return [*regions, Region(kind="road", name="junction", polygon=_rounded(np.concatenate(middle)))]
 
 
-def _ground(roads: list[_Road], centre: FloatArray) -> list[Region]:
-    """Grass under everything."""
-    points = np.concatenate([line for road in roads for line in (road.in_edge, road.out_edge)])
-    low = np.floor(points.min(axis=0) - GROUND_M)
-    high = np.ceil(points.max(axis=0) + GROUND_M)
-    corners = [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
-    return [Region(kind="grass", name="ground", polygon=_rounded(np.array(corners)))]
-
-
 def _sidewalks(spec: Intersection, roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
     """A paved strip along every kerb, and a building behind it where there is room."""
     regions, buildings, outlines = [], [], []
@@ -290,7 +279,8 @@ def _crossing_point(a: FloatArray, b: FloatArray) -> FloatArray | None:
 def _up_to(line: FloatArray, corner: FloatArray) -> FloatArray:
     """The points of a line that lie before ``corner``, which is on its last piece or beyond."""
     step = unit(line[-1] - line[-2])
-    return line[((corner - line) * step).sum(axis=1) > 0.05]
+    before: FloatArray = line[((corner - line) * step).sum(axis=1) > 0.05]
+    return before
 
 
 BUILDING_M, SETBACK_M = 22.0, 3.0
