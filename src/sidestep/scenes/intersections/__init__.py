@@ -1,4 +1,5 @@
-"""Road intersections: a description by arms and lanes (``intersection``), and the six of IntersectNav as data files.
+"""Road intersections: a description by arms and lanes (``intersection``), the six of IntersectNav as data files, and
+OpenDRIVE files (``opendrive``).
 
 ``scene: intersection:NAME`` is one that comes with Sidestep; a file with the key ``arms`` is one of your own.
 """

@@ -19,7 +19,7 @@ import shapely
 from pydantic import Field, model_validator
 
 from sidestep import exact
-from sidestep.errors import BadInput, UnknownName
+from sidestep.errors import UnknownName
 from sidestep.reading import parse_mapping
 from sidestep.scenes.walkways import left_of, spline, turn_between, unit
 from sidestep.types.base import Coordinate, Finite, FloatArray, Model, NonNegative, Point, Pose, Positive, PositiveSpeed
@@ -290,7 +290,8 @@ def _crossing_point(a: FloatArray, b: FloatArray) -> FloatArray | None:
 def _up_to(line: FloatArray, corner: FloatArray) -> FloatArray:
     """The points of a line that lie before ``corner``, which is on its last piece or beyond."""
     step = unit(line[-1] - line[-2])
-    return line[((corner - line) * step).sum(axis=1) > 0.05]
+    before: FloatArray = line[((corner - line) * step).sum(axis=1) > 0.05]
+    return before
 
 
 BUILDING_M, SETBACK_M = 22.0, 3.0
