@@ -16,7 +16,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.intersections.intersection import STRAIGHT_RAD
-from sidestep.scenes.intersections.opendrive.network import LightUse, Road, RoadLink, RoadNetwork
+from sidestep.scenes.intersections.opendrive.network import Connection, LightUse, Road, RoadLink, RoadNetwork
 from sidestep.scenes.intersections.opendrive.sections import CUT_M, DRIVING, LaneStrip
 from sidestep.scenes.walkways import turn_between
 from sidestep.types.base import FloatArray
@@ -112,27 +112,33 @@ class LaneNetwork:
 
     def _beyond(self, lane: LaneId, numbers: tuple[int, ...], link: RoadLink) -> list[LaneId]:
         """The lanes that follow behind the end of a road."""
-        road = self._network.roads[lane.road]
+        network, where = self._network, self._network.roads[lane.road].where
         if link.kind == "road":
             joints = [(link.id, link.contact, number) for number in numbers]
-        elif link.id not in self._network.junctions:
-            raise UnknownName("junction", link.id, self._network.junctions, f"{road.where}: link")
+        elif link.id not in network.junctions:
+            raise UnknownName("junction", link.id, network.junctions, f"{where}: link")
         else:
             joints = [
                 (connection.connecting, connection.contact, to)
-                for connection in self._network.junctions[link.id].connections
-                if connection.incoming == road.id
-                for start, to in connection.pairs or [(lane.number, lane.number)]
+                for connection in network.junctions[link.id].connections
+                if connection.incoming == lane.road
+                for start, to in connection.pairs or self._same_numbers(connection)
                 if start == lane.number
             ]
         found = []
         for other, contact, number in joints:
-            if other not in self._network.roads:
-                where = f"{road.where}: link to {link.kind} {link.id!r:.40}"
-                raise UnknownName("road", other, self._network.roads, where)
-            section = 0 if contact == "start" else len(self._network.roads[other].sections) - 1
+            if other not in network.roads:
+                raise UnknownName("road", other, network.roads, f"{where}: link to {link.kind} {link.id!r:.40}")
+            section = 0 if contact == "start" else len(network.roads[other].sections) - 1
             found.append(self._checked(lane, LaneId(other, section, number), forward=contact == "start"))
         return found
+
+    def _same_numbers(self, connection: Connection) -> list[tuple[int, int]]:
+        """Pairs of lanes of a connection without lane links."""
+        road = self._network.roads.get(connection.connecting)
+        lanes = {} if road is None else road.sections[0 if connection.contact == "start" else -1].lanes
+        forward = connection.contact == "start"
+        return [(number, number) for number in lanes if number != 0 and lanes[number].is_forward == forward]
 
     def _checked(self, lane: LaneId, other: LaneId, *, forward: bool) -> LaneId:
         """``other``, if it is there and leads away from where ``lane`` ends."""
