@@ -35,6 +35,8 @@ CONNECTION_PIECES = 24
 KERB_PIECES = 12
 MEDIAN_M = 1.5
 """Between directions that are farther apart than this lies a painted median, with a line at either side."""
+SAME_CORNER_M = 0.3
+"""Corners of neighbouring lanes that are nearer to each other are one."""
 GROUND_M = 25.0
 """Ground that is drawn beyond the roads' ends and buildings, m."""
 
@@ -124,6 +126,7 @@ class _Road:
         """Kerb on the right of a driver who enters, towards the junction."""
         self.out_edge = offset(self.out[-1], -width / 2)
         """Kerb on the right of a driver who leaves, away from the junction."""
+        self.far_end = _far_end(self.into, self.out, width)
         first, last = self.out[0][1] - self.out[0][0], self.into[0][-1] - self.into[0][-2]
         self.axis = unit(unit(first) - unit(last))
         """Outwards, where the arm meets the junction."""
@@ -143,6 +146,18 @@ def _lane_lines(arm: Arm, centre: FloatArray, width: float, *, inwards: bool) ->
     right = -left_of(axis) * (-1.0 if inwards else 1.0)
     lines = [along + (k + 0.5) * width * right for k in range(lanes)]
     return [line[::-1].copy() if inwards else line for line in lines]
+
+
+def _far_end(into: list[FloatArray], out: list[FloatArray], width: float) -> FloatArray:
+    """Corners of the lanes at the far end of an arm, between the ends of the two kerbs: lanes are not equally long."""
+    sides = [(offset(line, -width / 2)[-1], offset(line, width / 2)[-1]) for line in reversed(out)]
+    sides += [(offset(line, width / 2)[0], offset(line, -width / 2)[0]) for line in into]
+    corners = [corner for pair in sides for corner in pair]
+    kept = [corners[0]]
+    for corner in corners[1:-1]:
+        if min(exact.hypot(*(corner - other)) for other in (kept[-1], corners[-1])) > SAME_CORNER_M:
+            kept.append(corner)
+    return np.array(kept[1:]).reshape(-1, 2)
 
 
 def offset(points: FloatArray, distance: float) -> FloatArray:
@@ -237,9 +252,10 @@ def _connect(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, piece
 
 def _surface(roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
     """The asphalt: a strip for every arm, and the junction between their ends."""
+    outlines = [np.concatenate([road.in_edge, road.out_edge, road.far_end]) for road in roads]
     regions = [
-        Region(kind="road", name=road.arm.name, polygon=_rounded(np.concatenate([road.in_edge, road.out_edge])))
-        for road in roads
+        Region(kind="road", name=road.arm.name, polygon=_rounded(outline))
+        for road, outline in zip(roads, outlines, strict=True)
     ]
     middle: list[FloatArray] = []
     for road, after, kerb in zip(roads, [*roads[1:], roads[0]], kerbs, strict=True):

@@ -31,11 +31,14 @@ from sidestep.types.base import FloatArray
 LARGEST_FILE = 32_000_000  # bytes
 LARGEST = 1e5  # of any number: worlds are at most 100 km from their origin
 LONGEST_M = 20_000.0  # of a road
+LONGEST_ID = 60
 MOST_POINTS = 500_000
 """Of all lanes of a file."""
 SPEED_UNITS = {"m/s": 1.0, "km/h": 1.0 / 3.6, "mph": 0.44704}
 NOWHERE = ("", "-1")
 """Ids that stand for no junction."""
+OBJECTS = ("crosswalk", "building")
+"""Types of objects that are read."""
 NOT_FOR_CARS = frozenset({"1000002", "1000007", "1000013"})
 """Types of traffic lights for people on foot and on bicycles."""
 
@@ -53,6 +56,12 @@ class Item:
         value = self.element.get(key, default)
         if value is None:
             raise self.error(f"has no {key}; add the attribute")
+        return value
+
+    def id(self) -> str:
+        value = self.text("id")
+        if len(value) > LONGEST_ID:
+            raise self.error(f"the id has more than {LONGEST_ID} characters; number it anew")
         return value
 
     def choice(self, key: str, known: Sequence[str], default: str | None = None) -> str:
@@ -142,7 +151,7 @@ class RoadLink(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RoadObject:
-    """Something with an outline beside or on a road."""
+    """A crosswalk or a building."""
 
     id: str
     where: str
@@ -229,7 +238,7 @@ def read_network(path: Path) -> RoadNetwork:
     header = top.need("header")
     if header.text("revMajor") != "1":
         raise header.error(f"OpenDRIVE {header.text('revMajor'):.20} is not read; export version 1.4 to 1.8")
-    roads = {road.text("id"): _road(road) for road in _unique(top.all("road"), "road")}
+    roads = {road.id(): _road(road) for road in _unique(top.all("road"), "road")}
     if not roads:
         raise BadInput(f"{where}: has no <road>; export the roads as well")
     points = sum(_count_points(road, section) for road in roads.values() for section in road.sections)
@@ -237,10 +246,8 @@ def read_network(path: Path) -> RoadNetwork:
         raise BadInput(
             f"{where}: about {points:,.0f} points of lanes, at most {MOST_POINTS:,} are read; cut out a part"
         )
-    junctions = {item.text("id"): _junction(item) for item in _unique(top.all("junction"), "junction")}
-    controllers = {
-        use.text("signalId"): item.text("id") for item in top.all("controller") for use in item.all("control")
-    }
+    junctions = {item.id(): _junction(item) for item in _unique(top.all("junction"), "junction")}
+    controllers = {use.text("signalId"): item.id() for item in top.all("controller") for use in item.all("control")}
     return RoadNetwork(where, header.text("name", "") or path.stem, roads, junctions, controllers)
 
 
@@ -254,9 +261,9 @@ def _count_points(road: Road, section: Section) -> float:
 def _unique(items: Iterator[Item], what: str) -> Iterator[Item]:
     seen = set()
     for item in items:
-        if item.text("id") in seen:
+        if item.id() in seen:
             raise item.error(f"two {what}s have this id; number them anew")
-        seen.add(item.text("id"))
+        seen.add(item.id())
         yield item
 
 
@@ -272,7 +279,7 @@ def _road(item: Item) -> Road:
     before, after = (_link(item.first(f"link/{end}")) for end in ("predecessor", "successor"))
     junction = item.text("junction", "-1")
     return Road(
-        id=item.text("id"),
+        id=item.id(),
         where=item.where,
         junction=None if junction in NOWHERE else junction,
         line=line,
@@ -281,7 +288,9 @@ def _road(item: Item) -> Road:
         before=before,
         after=after,
         speeds=tuple((part.number("s", low=0.0), _speed(part.first("speed"))) for part in item.all("type")),
-        objects=tuple(_object(part, line) for part in item.all("objects/object")),
+        objects=tuple(
+            _object(part, line) for part in item.all("objects/object") if part.text("type", "none") in OBJECTS
+        ),
         lights=tuple(_lights(item)),
     )
 
@@ -397,9 +406,7 @@ def _object(item: Item, line: ReferenceLine) -> RoadObject:
         points = at + exact.rotate(np.array(local), heading)
     if len(points) > 1 and exact.hypot(*(points[-1] - points[0])) < 1e-3:
         points = points[:-1]
-    return RoadObject(
-        item.text("id", ""), item.where, item.text("type", "none"), points, along, item.number("height", "0")
-    )
+    return RoadObject(item.id(), item.where, item.text("type", "none"), points, along, item.number("height", "0"))
 
 
 def _lights(road: Item) -> Iterator[LightUse]:
@@ -410,7 +417,7 @@ def _lights(road: Item) -> Iterator[LightUse]:
         if is_light or is_reference:
             pairs = tuple((part.whole("fromLane"), part.whole("toLane")) for part in item.all("validity"))
             orientation = item.choice("orientation", ("+", "-", "none"), "none")
-            yield LightUse(item.text("id"), is_reference, item.number("s", low=0.0), orientation, pairs)
+            yield LightUse(item.id(), is_reference, item.number("s", low=0.0), orientation, pairs)
 
 
 def _junction(item: Item) -> Junction:
