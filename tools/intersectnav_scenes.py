@@ -86,8 +86,8 @@ def _follow(
     line = np.concatenate([[first], line[keep]])
     at = stations_of(line)
     reach = min(LENGTH_M, float(at[-1]))
-    found = points_at(np.linspace(0.0, reach, round(reach / 5.0) + 1), at, line)
-    return found[::-1] if inwards else found
+    lane = points_at(np.linspace(0.0, reach, round(reach / 5.0) + 1), at, line)
+    return lane[::-1] if inwards else lane
 
 
 def describe(scene: dict[str, Any], waypoints: FloatArray) -> dict[str, Any]:

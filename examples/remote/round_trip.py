@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.remote.client import Velocity, serve_policy
-from sidestep.remote.session import greet
-from sidestep.remote.session import Session
+from sidestep.remote.session import Session, greet
 from sidestep.remote.wire import Address
 from sidestep.robots import load_robot
 from sidestep.types import Observation, Pedestrians, RobotState, Task

@@ -40,6 +40,9 @@ POLICIES: dict[str, str] = {
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
+    "pid": "sidestep.policies.driving.pid:PidDriver",
+    "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
+    "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
 }
 
 SUITES: dict[str, str] = {
@@ -49,6 +52,7 @@ SUITES: dict[str, str] = {
     "sidewalk-unit": "sidestep.suites.sidewalk.scenarios:SIDEWALK_UNIT",
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
+    "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -77,6 +81,10 @@ SENSORS: dict[str, str] = {
     "rgb": "sidestep.sensors.camera:CameraSensor",
     "depth": "sidestep.sensors.camera:CameraSensor",
     "semantic": "sidestep.sensors.camera:CameraSensor",
+    "signals": "sidestep.sensors.signals:SignalSensor",
+    "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
+    "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
+    "lane_markings": "sidestep.simulation.road_judge:LaneMarkingSensor",
 }
 """Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
 
@@ -122,6 +130,7 @@ ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.traffic.drivers:Parked",
     "follow_path": "sidestep.traffic.drivers:FollowPath",
+    "lane": "sidestep.traffic.lane_traffic:LaneDriver",
 }
 
 LOOKS: dict[str, str] = {

@@ -92,11 +92,10 @@ def test_ground_has_the_areas_that_were_drawn(scene):
     assert areas["building", "building 73"] == pytest.approx([200.0])
     [building] = [region for region in scene.regions if region.kind == "building"]
     assert (building.height, building.polygon[0]) == (9.0, (27.0, 10.0))  # 25 m along road 1, 15 m to its left
-    assert [region.name for region in scene.regions if region.kind == "grass"] == ["ground"]
     assert compile_scene(scene).segments.shape == (4, 4)  # nothing blocks but the building
 
 
-def test_ground_does_not_overlap_but_the_lawn_and_the_crosswalks(scene):
+def test_ground_does_not_overlap(scene):
     parts = [shapely.Polygon(region.polygon) for region in scene.regions if region.kind in ("road", "sidewalk", "kerb")]
     assert shapely.union_all(parts).area == pytest.approx(sum(part.area for part in parts), abs=1e-6)
 
@@ -208,7 +207,7 @@ def test_kinds_of_lanes(tmp_path):
     lanes = lane(-1) + lane(-2, "parking", 'a="2"') + lane(-3, "curb", 'a="0.2"') + lane(-4, "walking", 'a="2"')
     left = lane(2, "none", 'a="5"') + lane(1, "median", 'a="1"')
     scene = scene_of(file(road(section(left, lanes))), tmp_path)
-    boxes = {r.kind: shapely.Polygon(r.polygon).bounds for r in scene.regions if r.kind != "grass"}
+    boxes = {r.kind: shapely.Polygon(r.polygon).bounds for r in scene.regions}
     assert boxes == {
         "road": (0.0, -5.0, 20.0, 0.0),
         "kerb": (0.0, -5.2, 20.0, -5.0),

@@ -120,11 +120,11 @@ def idm(v: float, wish: float, gap: float, ahead: float, setting: FloatArray) ->
     ratio *= ratio
     free = 1.0 - ratio * ratio
     if not gap < 1.0e3:
-        return max(setting[ACCELERATION] * free, -HARDEST)
+        return float64(max(setting[ACCELERATION] * free, -HARDEST))
     closing = v * (v - ahead) / (2.0 * sqrt(setting[ACCELERATION] * setting[BRAKING]))
     wanted = setting[STANDSTILL] + max(v * setting[HEADWAY] + closing, 0.0)
     share = wanted / max(gap, 0.1)
-    return max(setting[ACCELERATION] * (free - share * share), -HARDEST)
+    return float64(max(setting[ACCELERATION] * (free - share * share), -HARDEST))
 
 
 @kernel
@@ -330,4 +330,4 @@ def _steer(
         return 0.0
     left = cosine * dy - sine * dx
     steer = heading_to(square, 2.0 * body[WHEELBASE] * left)
-    return min(max(steer, -body[LOCK]), body[LOCK])
+    return float64(min(max(steer, -body[LOCK]), body[LOCK]))

@@ -91,6 +91,11 @@ class LaneGraph:
             )
         return best
 
+    def nearest_on(self, lane: str, x: float, y: float) -> Place:
+        """The place on one lane nearest to a point."""
+        along, aside, _ = _project(self.lines[lane], x, y)
+        return Place(lane, along, aside)
+
     def find_route(self, start: str, goal: str) -> list[str]:
         """The shortest sequence of lanes from one to another, by A*."""
         for name in (start, goal):

@@ -75,6 +75,18 @@ class ControllerGains(Model):
     lookahead_m: Positive = 0.6
 
 
+class Actuators(Model):
+    """How the controls of a car (``Drive``) reach its wheels: each follows with a first-order lag."""
+
+    steer_lag_s: NonNegative = 0.0
+    throttle_lag_s: NonNegative = 0.0
+    brake_lag_s: NonNegative = 0.0
+    rolling_mps2: NonNegative = 0.0
+    """Deceleration of a car that coasts."""
+    drag_per_m: NonNegative = 0.0
+    """Deceleration by the air: this times the squared speed."""
+
+
 class RobotSpec(Model):
     """A robot, whole. ``source`` says where the numbers come from."""
 
@@ -87,6 +99,7 @@ class RobotSpec(Model):
     height: Positive = 1.0
     mass: Positive = 50.0
     controller: ControllerGains = Field(default_factory=ControllerGains)
+    actuators: Actuators = Field(default_factory=Actuators)
     camera_height: Positive | None = None
     camera: CameraSettings | None = None
     """Its own camera, a preset or settings, where neither scenario nor policy says otherwise."""

@@ -37,8 +37,6 @@ MEDIAN_M = 1.5
 """Between directions that are farther apart than this lies a painted median, with a line at either side."""
 SAME_CORNER_M = 0.3
 """Corners of neighbouring lanes that are nearer to each other are one."""
-GROUND_M = 25.0
-"""Ground that is drawn beyond the roads' ends and buildings, m."""
 
 
 class Arm(Model):
@@ -197,7 +195,7 @@ def intersection_scene(spec: Intersection) -> SceneSpec:
     centre = np.array(spec.centre)
     roads = sorted((_Road(arm, centre, spec.lane_width) for arm in spec.arms), key=lambda road: road.angle)
     kerbs = [_corner(road, after) for road, after in zip(roads, [*roads[1:], roads[0]], strict=True)]
-    regions = [*_ground(roads, centre), *_sidewalks(spec, roads, kerbs), *_surface(roads, kerbs)]
+    regions = [*_sidewalks(spec, roads, kerbs), *_surface(roads, kerbs)]
     crossings = [_crossing(spec, road, kerbs) for road in roads if road.arm.crossing is not None]
     regions += [Region(kind="crosswalk", name=found.name, polygon=_strip(found)) for found in crossings]
     lanes = [lane for road in roads for lane in _lanes_of(spec, road)] + _connections(spec, roads)
@@ -262,15 +260,6 @@ def _surface(roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
         first, last = len(road.in_edge) - 1, len(kerb) - len(after.out_edge)
         middle.append(kerb[first : last + 1])
     return [*regions, Region(kind="road", name="junction", polygon=_rounded(np.concatenate(middle)))]
-
-
-def _ground(roads: list[_Road], centre: FloatArray) -> list[Region]:
-    """Grass under everything."""
-    points = np.concatenate([line for road in roads for line in (road.in_edge, road.out_edge)])
-    low = np.floor(points.min(axis=0) - GROUND_M)
-    high = np.ceil(points.max(axis=0) + GROUND_M)
-    corners = [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
-    return [Region(kind="grass", name="ground", polygon=_rounded(np.array(corners)))]
 
 
 def _sidewalks(spec: Intersection, roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:

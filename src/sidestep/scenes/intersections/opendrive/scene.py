@@ -1,4 +1,4 @@
-"""The scene of an OpenDRIVE file: ground, road surface, sidewalks, kerbs, crosswalks, buildings, and its roads."""
+"""The scene of an OpenDRIVE file: road surface, sidewalks, kerbs, crosswalks, buildings, and its roads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import shapely
 
 from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.scenes.intersections.intersection import GROUND_M
 from sidestep.scenes.intersections.opendrive.lanes import LaneNetwork, Strips
-from sidestep.scenes.intersections.opendrive.network import RoadNetwork, RoadObject, read_network
+from sidestep.scenes.intersections.opendrive.network import RoadObject, read_network
 from sidestep.scenes.intersections.opendrive.sections import LaneStrip, rounded
 from sidestep.scenes.places import grid
 from sidestep.scenes.walkways import left_of, turn_between, unit
@@ -38,7 +37,6 @@ def read_opendrive(path: Path) -> SceneSpec:
     crosswalks = [item for road in roads for item in road.objects if item.type == "crosswalk"]
     buildings = [item for road in roads for item in road.objects if item.type == "building"]
     regions = [
-        _ground(network, strips),
         *grid.partition(layers),
         *(_outlined("crosswalk", item) for item in crosswalks),
         *(_outlined("building", item) for item in buildings),
@@ -90,14 +88,6 @@ def _kerbs(layers: list[grid.Layer]) -> list[Marking]:
         for line in lines
         if line.geom_type == "LineString" and grid.length_of(line) > SHORTEST_KERB_M
     ]
-
-
-def _ground(network: RoadNetwork, strips: Strips) -> Region:
-    """Grass under everything."""
-    points = np.concatenate([strip.line(t) for strip in strips.values() for t in strip.border.values()])
-    low, high = np.floor(points.min(axis=0) - GROUND_M), np.ceil(points.max(axis=0) + GROUND_M)
-    corners = [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
-    return Region(kind="grass", name="ground", polygon=rounded(np.array(corners), network.where))
 
 
 def _outlined(kind: RegionKind, item: RoadObject) -> Region:
