@@ -9,10 +9,13 @@ import pytest
 import shapely
 
 from sidestep.errors import BadInput
+from sidestep.policies.trivial import Stop
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.intersections.opendrive import read_opendrive
 from sidestep.scenes.load import resolve_scene
+from sidestep.simulation import run_episode
 from sidestep.traffic.lanes import LaneGraph
+from sidestep.types.scenario import LaneTraffic, RobotPlacement, Rules, Scenario
 from tests.fuzz import damage, within
 from tests.ulp import perturbed
 
@@ -312,6 +315,25 @@ def test_the_same_bits_everywhere(tmp_path, scene):
     with perturbed(seed=1):
         assert read_opendrive(CROSSROADS) == scene
         assert scene_of(text, tmp_path) == bent
+
+
+def test_traffic_drives_along_the_lanes(scene):
+    """Vehicles stay on the lines that they were given, wait for the lights, and all leave in the end."""
+    robot = RobotPlacement(spec="point", start=(45.0, 40.0, 0.0), goal=(45.0, 45.0))
+    scenario = Scenario(
+        name="crossroads", scene=scene, robots=(robot,), lane_traffic=LaneTraffic(count=(5, 5), kinds={"car": 1.0}),
+        rules=Rules(step_s=0.1, time_limit_s=50.0, ends_on=("timeout",)),
+    )  # fmt: skip
+    record = run_episode(scenario, Stop(), seed=2)
+    graph = LaneGraph(scene.roads, "crossroads")
+    assert len(record.scenario.traffic) == 5
+    for k, vehicle in enumerate(record.scenario.traffic):
+        pose = record.other_pose[:, k]
+        there = pose[np.isfinite(pose[:, 0])]
+        assert len(there) < len(pose)
+        line = shapely.LineString(graph.line(vehicle.parameters["lanes"]))
+        assert shapely.distance(line, shapely.points(there[:, :2])).max() < 0.4
+        assert shapely.Point(there[-1, :2]).distance(shapely.Point(line.coords[-1])) < 3.0
 
 
 @pytest.mark.parametrize("seed", range(60))
