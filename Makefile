@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs site results sheet golden clean
+.PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden clean
 
 setup: $(STAMP)
 
@@ -60,6 +60,9 @@ docs: $(STAMP)
 	$(BIN)/python -m tools.write_metrics_page > docs/metrics.md
 	$(BIN)/python -m tools.scenario_schema
 	$(BIN)/python -m tools.write_api_page > docs/api.md
+
+notebooks: $(STAMP)
+	$(BIN)/python -m tools.notebooks
 
 site: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

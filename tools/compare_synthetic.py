@@ -48,22 +48,23 @@ class Look:
     count: FloatArray  # (T,) people
     nearest: FloatArray  # m, centre to centre, every person who is not alone at every look
     direction: FloatArray  # (SECTORS,) share of the moving people
-    ways: FloatArray  # (G²,) share of people by the gates nearest to where they appear and vanish
+    routes: FloatArray  # (G²,) share of people by the gates nearest to where they appear and vanish
 
 
 @dataclass(frozen=True)
 class Closeness:
-    """Distances between recording and twin. W1 is Wasserstein-1, KS Kolmogorov–Smirnov, JS Jensen–Shannon (bits)."""
+    """Distances between a recording and a synthetic crowd: W1 is Wasserstein-1, KS Kolmogorov–Smirnov, JS
+    Jensen–Shannon (bits)."""
 
     speed_w1: float  # m/s
     speed_ks: float
-    count_error: float  # people: mean |twin - recording| over time
+    count_error: float  # people: mean |synthetic - recording| over time
     count_mean: float  # people in the recording, mean over time
-    count_mean_twin: float
+    count_mean_synthetic: float
     nearest_w1: float  # m
     nearest_ks: float
     direction_js: float
-    ways_js: float
+    routes_js: float
 
 
 def look_at(seen: Seen, gates: Sequence[Sequence[float]]) -> Look:
@@ -77,7 +78,7 @@ def look_at(seen: Seen, gates: Sequence[Sequence[float]]) -> Look:
         count=seen.present.sum(axis=1).astype(float),
         nearest=np.concatenate([np.zeros(0), *(_nearest(places) for places in seen.position)]),
         direction=np.bincount(sector, minlength=SECTORS) / max(len(sector), 1),
-        ways=_ways(seen, gates),
+        routes=_routes(seen, gates),
     )
 
 
@@ -91,7 +92,7 @@ def _nearest(places: FloatArray) -> FloatArray:
     return nearest
 
 
-def _ways(seen: Seen, gates: Sequence[Sequence[float]]) -> FloatArray:
+def _routes(seen: Seen, gates: Sequence[Sequence[float]]) -> FloatArray:
     boxes = np.array(gates)
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     shares = np.zeros((len(centres), len(centres)))
@@ -104,18 +105,18 @@ def _ways(seen: Seen, gates: Sequence[Sequence[float]]) -> FloatArray:
     return flat
 
 
-def compare(recorded: Look, twin: Look) -> Closeness:
+def compare(recorded: Look, synthetic: Look) -> Closeness:
     """The distances between two looks."""
     return Closeness(
-        speed_w1=float(wasserstein_distance(recorded.speed, twin.speed)),
-        speed_ks=float(ks_2samp(recorded.speed, twin.speed).statistic),
-        count_error=float(np.abs(recorded.count - twin.count).mean()),
+        speed_w1=float(wasserstein_distance(recorded.speed, synthetic.speed)),
+        speed_ks=float(ks_2samp(recorded.speed, synthetic.speed).statistic),
+        count_error=float(np.abs(recorded.count - synthetic.count).mean()),
         count_mean=float(recorded.count.mean()),
-        count_mean_twin=float(twin.count.mean()),
-        nearest_w1=float(wasserstein_distance(recorded.nearest, twin.nearest)),
-        nearest_ks=float(ks_2samp(recorded.nearest, twin.nearest).statistic),
-        direction_js=_js(recorded.direction, twin.direction),
-        ways_js=_js(recorded.ways, twin.ways),
+        count_mean_synthetic=float(synthetic.count.mean()),
+        nearest_w1=float(wasserstein_distance(recorded.nearest, synthetic.nearest)),
+        nearest_ks=float(ks_2samp(recorded.nearest, synthetic.nearest).statistic),
+        direction_js=_js(recorded.direction, synthetic.direction),
+        routes_js=_js(recorded.routes, synthetic.routes),
     )
 
 
@@ -138,17 +139,17 @@ def _observed_part(window: Window, seen: Seen) -> Seen:
     return Seen(seen.position[known], seen.velocity[known])
 
 
-def twin_look(window: Window, seed: int) -> Look:
-    """One twin of the window."""
+def synthetic_look(window: Window, seed: int) -> Look:
+    """One synthetic crowd of the window."""
     rules = Rules(time_limit_s=window.duration_s)
     tracks, _, _ = generate_crowd(TwinPlacement(twin=window.name), rules, "closeness", window.name, seed, 0)
     return look_at(_observed_part(window, see_steps(tracks, rules.step_s)), load_statistics(window.name).gates)
 
 
 def window_closeness(window: Window, seeds: Iterable[int] = range(SEEDS)) -> Closeness:
-    """Mean distances of the window's twins under several seeds."""
+    """Mean distances of the window's synthetic crowds under several seeds."""
     recorded = recorded_look(window)
-    found = [compare(recorded, twin_look(window, seed)) for seed in seeds]
+    found = [compare(recorded, synthetic_look(window, seed)) for seed in seeds]
     return _mean(found)
 
 
@@ -177,8 +178,8 @@ def _compare_unequal(one: Window, other: Window) -> Closeness:
 
 
 HEAD = (
-    "| {what} | people, recording | people, twin | people, mean error | speed W1 (m/s) | speed KS | nearest W1 (m) "
-    "| nearest KS | direction JS (bit) | ways JS (bit) |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| {what} | people, recording | people, synthetic | people, mean error | speed W1 (m/s) | speed KS "
+    "| nearest W1 (m) | nearest KS | direction JS (bit) | routes JS (bit) |\n|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -187,16 +188,16 @@ def table(what: str, rows: dict[str, Closeness]) -> str:
     lines = [HEAD.format(what=what)]
     for name, row in rows.items():
         lines.append(
-            f"| {name} | {row.count_mean:.1f} | {row.count_mean_twin:.1f} | {row.count_error:.1f} "
+            f"| {name} | {row.count_mean:.1f} | {row.count_mean_synthetic:.1f} | {row.count_error:.1f} "
             f"| {row.speed_w1:.2f} | {row.speed_ks:.2f} | {row.nearest_w1:.2f} | {row.nearest_ks:.2f} "
-            f"| {row.direction_js:.2f} | {row.ways_js:.2f} |"
+            f"| {row.direction_js:.2f} | {row.routes_js:.2f} |"
         )
     return "\n".join(lines)
 
 
 def main() -> None:
     """Print both tables; draw the figure if asked to."""
-    parser = argparse.ArgumentParser(description="How close the twins come to their recordings.")
+    parser = argparse.ArgumentParser(description="How close synthetic crowds come to their recordings.")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
@@ -205,18 +206,14 @@ def main() -> None:
     by_site = {
         f"`{site}`": _mean([rows[f"`{window.name}`"] for window in WINDOWS if window.site == site]) for site in sites
     }
-    whole = {"all windows": _mean(list(rows.values())), "another recorded window instead": between_recordings()}
+    whole = {"all windows": _mean(list(rows.values())), "another recorded window": between_recordings()}
     print(table("site", by_site | whole), "\n")
     print(table("window", rows))
     if options.figure:
         draw_figure(options.figure, range(options.seeds))
 
 
-if __name__ == "__main__":
-    main()
-
-
-RECORDED, TWIN = "#1f2937", "#d9622b"
+RECORDED, SYNTHETIC = "#1f2937", "#d9622b"
 
 
 def draw_figure(path: Path, seeds: Iterable[int]) -> None:
@@ -230,11 +227,11 @@ def draw_figure(path: Path, seeds: Iterable[int]) -> None:
     seeds = list(seeds)
     figure, axes = plt.subplots(3, len(chosen), figsize=(13, 6.4), constrained_layout=True)
     for column, window in zip(axes.T, chosen, strict=True):
-        recorded, twins = recorded_look(window), [twin_look(window, seed) for seed in seeds]
+        recorded, synthetic = recorded_look(window), [synthetic_look(window, seed) for seed in seeds]
         column[0].set_title(f"{window.site}\n{window.name}", fontsize=9)
-        _people(column[0], recorded, twins)
-        _shares(column[1], recorded.speed, [twin.speed for twin in twins], 2.5)
-        _shares(column[2], recorded.nearest, [twin.nearest for twin in twins], FAR_M)
+        _people(column[0], recorded, synthetic)
+        _shares(column[1], recorded.speed, [each.speed for each in synthetic], 2.5)
+        _shares(column[2], recorded.nearest, [each.nearest for each in synthetic], FAR_M)
         column[0].set_xlabel("time (s)", fontsize=8)
         column[1].set_xlabel("speed (m/s)", fontsize=8)
         column[2].set_xlabel("nearest neighbour (m)", fontsize=8)
@@ -256,18 +253,22 @@ def _one_window_per_site() -> list[Window]:
     return list(sites.values())
 
 
-def _people(axis: Any, recorded: Look, twins: list[Look]) -> None:
+def _people(axis: Any, recorded: Look, synthetic: list[Look]) -> None:
     time = STEP_S * np.arange(len(recorded.count))
-    counts = np.array([twin.count for twin in twins])
-    axis.fill_between(time, counts.min(axis=0), counts.max(axis=0), color=TWIN, alpha=0.25, lw=0)
-    axis.plot(time, counts.mean(axis=0), color=TWIN, label=f"{len(twins)} twins: mean, range")
+    counts = np.array([each.count for each in synthetic])
+    axis.fill_between(time, counts.min(axis=0), counts.max(axis=0), color=SYNTHETIC, alpha=0.25, lw=0)
+    axis.plot(time, counts.mean(axis=0), color=SYNTHETIC, label=f"{len(synthetic)} synthetic crowds: mean, range")
     axis.plot(time, recorded.count, color=RECORDED, label="recording")
     axis.set_ylim(bottom=0)
 
 
-def _shares(axis: Any, recorded: np.ndarray[Any, Any], twins: list[Any], limit: float) -> None:
+def _shares(axis: Any, recorded: np.ndarray[Any, Any], synthetic: list[Any], limit: float) -> None:
     grid = np.linspace(0.0, limit, 120)
-    for values, colour, width in (*((twin, TWIN, 0.7) for twin in twins), (recorded, RECORDED, 1.6)):
+    for values, colour, width in (*((each, SYNTHETIC, 0.7) for each in synthetic), (recorded, RECORDED, 1.6)):
         share = np.searchsorted(np.sort(values), grid, side="right") / max(len(values), 1)
         axis.plot(grid, share, color=colour, lw=width)
     axis.set_ylim(0, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -40,7 +40,7 @@ from sidestep.report.cameras import coloured
 from sidestep.robots import load_robot
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation import run_episode
-from sidestep.suites.files import choose_options, load_suite
+from sidestep.suites.files import base_of, choose_options, load_suite
 from sidestep.types.base import Finite, Model, NonNegative, Point, Positive
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
@@ -233,7 +233,7 @@ def _episode(moment: Moment) -> EpisodeRecord:
         robots = (robots[0].model_copy(update={"spec": moment.robot}), *robots[1:])
     until = scenario.model_copy(update={"robots": robots, "rules": rules})
     policy = registry.make_policy(moment.policy, {})
-    return run_episode(until, policy, seed=moment.seed, base=getattr(suite, "base", None))
+    return run_episode(until, policy, seed=moment.seed, base=base_of(suite))
 
 
 def _aim(eye: tuple[float, float, float], look: tuple[float, float, float]) -> CameraPose:

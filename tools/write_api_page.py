@@ -1,7 +1,7 @@
 """The page of the Python API, from the source: ``python -m tools.write_api_page > docs/api.md``.
 
 Fields are read with ``ast``: type and default as written, the description from the docstring or the comment at the
-field. ``UNSTATED`` describes the fields whose names alone are in the source.
+field.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Generated from the source; do not edit. Units are SI: metres, seconds, radians. 
 and y up; headings are counter-clockwise from +x. In shapes such as (N, 2), N is the number of people. Arrays that a
 policy gets are read-only.
 
-See also [Scenarios](scenarios.md) for the keys of scenario files, [Robots](robots.md) for robot specs as files, and
-[Records](records.md) for the files behind `EpisodeRecord`.
+Two notebooks show the API at work: [first steps](notebooks/first_steps.ipynb) and [a policy of your
+own](notebooks/own_policy.ipynb). See also [Scenarios](scenarios.md) for the keys of scenario files,
+[Robots](robots.md) for robot specs as files, and [Records](records.md) for the files behind `EpisodeRecord`.
 """
 
 FUNCTIONS = {
@@ -73,118 +74,6 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 """Chapter → module → classes, in the order of the page."""
-
-UNSTATED: dict[str, str] = {
-    "RobotState.x": "Position, m",
-    "RobotState.y": "Position, m",
-    "RobotState.heading": "Direction of the body, rad",
-    "RobotState.vx": "Velocity in the world frame, m/s",
-    "RobotState.vy": "Velocity in the world frame, m/s",
-    "RobotState.omega": "Turn rate, rad/s",
-    "Session.world": "World as arrays",
-    "Session.worlds": "The batch that holds this one world",
-    "Predictor.needs": "`map`, `ego`, both or none",
-    "Predictor.history_s": "Length of the history, s",
-    "Ego.state": "State of the robot",
-    "Metric.name": "Name",
-    "Metric.unit": "Unit of the value",
-    "Metric.direction": "Which values are better",
-    "Metric.function": "Computes the value",
-    "SensorContext.scene": "Compiled scene",
-    "SensorContext.robot": "Robot that carries the sensor",
-    "SensorContext.scenario": "Scenario of the episode",
-    "SensorView.step": "Number of the simulation step",
-    "SensorView.time_s": "Time of the state, s",
-    "SensorView.robot": "State of the robot that carries the sensor",
-    "SensorView.look": "Function behind `everybody`",
-    "CrowdView.time_s": "Time of the state, s",
-    "CrowdView.step_s": "Length of a step, s",
-    "LidarScan.angle_min": "Angle of the first ray, rad",
-    "LidarScan.angle_increment": "Angle between two rays, rad",
-    "LidarScan.max_range": "Largest range, m",
-    "PointScan.max_range": "Largest range, m",
-    "Observation.time": "Time since the first observation, s",
-    "Observation.robot": "State of the robot",
-    "Observation.goal": "Goal (x, y), m; need `goal`",
-    "Observation.pedestrians": "People that the sensor reports; need `pedestrians`",
-    "Observation.vehicles": "Vehicles that the sensor reports; need `vehicles`",
-    "Observation.lidar": "Planar laser scan; need `lidar`",
-    "Observation.rgb": "(H, W, 3) uint8 colour picture; need `rgb`",
-    "Observation.depth": "(H, W) float32 depth picture, m; need `depth`",
-    "Observation.semantic": "(H, W) uint8 class numbers; need `semantic`",
-    "Observation.points": "Scan of the 3D lidar; need `points`",
-    "Observation.signals": "Reserved for traffic lights",
-    "Future.step_s": "Time between two states, s",
-    "Task.robot": "Robot that the policy drives",
-    "Task.start": "Start pose (x, y, heading), m and rad",
-    "Task.time_limit_s": "Time limit of the episode, s",
-    "Task.goal_radius_m": "Distance to the goal within which it is reached, m",
-    "Task.goal": "Goal (x, y), m; need `goal`",
-    "Task.map": "Walls and regions of the scene; need `map`",
-    "Task.future": "Positions of all people during the episode; need `future` (privileged)",
-    "EpisodeEnd.outcome": "Outcome of the episode",
-    "EpisodeEnd.error": "Error message, or empty",
-    "EpisodeEnd.metrics": "Metric name → result",
-    "Velocity.v": "Forward speed, m/s",
-    "Velocity.omega": "Turn rate, rad/s",
-    "HolonomicVelocity.vx": "Velocity along x, m/s",
-    "HolonomicVelocity.vy": "Velocity along y, m/s",
-    "Position.x": "Target, m",
-    "Position.y": "Target, m",
-    "Waypoints.points": "(K, 2) m in the frame of the robot",
-    "Drive.steer": "−1 (right) to 1 (left)",
-    "Drive.throttle": "0 to 1",
-    "Drive.brake": "0 to 1",
-    "Footprint.radius": "Radius of a circular body, m",
-    "Footprint.polygon": "Corners of a convex body, counter-clockwise, m",
-    "RobotLimits.max_speed": "Largest speed, m/s",
-    "RobotLimits.max_turn_rate": "rad/s",
-    "RobotLimits.max_acceleration": "m/s²",
-    "RobotLimits.max_deceleration": "m/s²",
-    "RobotLimits.max_turn_acceleration": "rad/s²",
-    "RobotLimits.max_steer_rate": "rad/s",
-    "ControllerGains.heading_p": "Turn rate per heading error, 1/s",
-    "ControllerGains.heading_d": "Damping of the turn rate",
-    "ControllerGains.speed_p": "Speed per distance, 1/s",
-    "ControllerGains.lookahead_m": "Distance along the waypoints to the point that is followed, m",
-    "RobotSpec.name": "Name in tables and records",
-    "RobotSpec.summary": "One line for `sidestep list robots`",
-    "RobotSpec.dynamics": "Motion model",
-    "RobotSpec.footprint": "Body seen from above",
-    "RobotSpec.limits": "Limits of speeds and accelerations",
-    "RobotSpec.wheelbase": "Distance between the axles, m; required for bicycle dynamics",
-    "RobotSpec.height": "m",
-    "RobotSpec.mass": "kg",
-    "RobotSpec.controller": "Gains of the low-level controller",
-    "RobotSpec.camera_height": "Height of the camera above ground, m",
-    "RobotSpec.source": "Where the numbers come from",
-    "EpisodeRecord.scenario": "Scenario as it was run",
-    "EpisodeRecord.robot": "Robot that was driven",
-    "EpisodeRecord.policy": "Policy that drove",
-    "EpisodeRecord.seed": "Seed of the episode",
-    "EpisodeRecord.outcome": "How the episode ended",
-    "EpisodeRecord.source": "Where the people come from",
-    "EpisodeRecord.mode": "What the world did while the policy computed",
-    "EpisodeRecord.events": "Events in order of time",
-    "EpisodeRecord.plans": "Plans and forecasts that the policy published",
-    "EpisodeRecord.error": "Error of the policy, or empty",
-    "EpisodeRecord.package_version": "Version of Sidestep that wrote the record",
-    "EpisodeRecord.format_version": "Version of the record format",
-    "Event.time": "s",
-    "Event.kind": "Kind of event",
-    "Event.subject": "Person, wall, robot, vehicle, limit or trigger",
-    "Event.value": "Number of the event, if it has one",
-    "Event.text": "Further description",
-    "PolicyInfo.name": "Name or label of the policy",
-    "PolicyInfo.settings": "Settings in use",
-    "PolicyInfo.needs": "Inputs that the policy got",
-    "PolicyInfo.version": "Version of the policy and hash of its code",
-    "MetricResult.value": "The value, or NaN",
-    "MetricResult.unit": "Unit of the value",
-    "MetricResult.valid": "Whether there is a value",
-    "MetricResult.reason": "Why there is no value",
-}
-"""``Class.field`` → description, where the source has none. Once the source has one, the entry has to go."""
 
 PLAIN_TYPES = {
     "Positive": "float > 0",
@@ -242,7 +131,7 @@ def api_page() -> str:
 
 
 def undescribed() -> list[str]:
-    """Fields without a description in the source or in ``UNSTATED``, and entries of ``UNSTATED`` without a use."""
+    """Fields without a description in the source."""
     stated = {
         f"{each}.{field.name}": field.text
         for modules in TYPES.values()
@@ -250,9 +139,8 @@ def undescribed() -> list[str]:
         for each in classes
         for field in fields_of(importlib.import_module(name), each)
     }
-    names = {key for key in stated if key.startswith("Outcome.")}  # described in docs/rules.md
-    missing = [key for key, text in stated.items() if not text and key not in UNSTATED and key not in names]
-    return missing + [key for key in UNSTATED if stated.get(key, "gone")]
+    in_rules = "Outcome."  # members that docs/rules.md describes
+    return [key for key, text in stated.items() if not text and not key.startswith(in_rules)]
 
 
 def fields_of(module: ModuleType, class_name: str) -> list[Field]:
@@ -373,9 +261,8 @@ def _members(module: ModuleType, name: str) -> list[str]:
         return []
     rows = []
     for field in fields:
-        text = field.text or UNSTATED.get(f"{name}.{field.name}", "")
         default = "" if field.default is None else f"`{field.default}`"
-        rows.append((f"`{field.name}`", field.type, default, _markdown(text)))
+        rows.append((f"`{field.name}`", field.type, default, _markdown(field.text)))
     keep = [k for k in range(4) if any(row[k] for row in rows)]
     heads = ("member", "type", "default" if keep != [0, 2] else "value", "meaning")
     table = [[heads[k] for k in keep], ["---"] * len(keep), *([row[k] for k in keep] for row in rows)]

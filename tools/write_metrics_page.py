@@ -22,14 +22,14 @@ _DISTANCES = {
 
 _INTRODUCTION = """# Metrics
 
-Generated from the metrics themselves; do not edit. Each is a pure function of the episode record, so every
-record can be scored again without simulating. A result is a value with its unit, or no value and the reason:
-never 0, -1 or infinity in its place.
+This page is generated from the metrics; do not edit it. Each metric is a pure function of the episode record, so
+every record can be scored again without simulating. A result is a value with its unit, or no value and the reason,
+never 0, -1 or infinity instead.
 
 An episode of T steps has T+1 states. *p_k*, *θ_k* and *v_k* are the robot's recorded position, heading and
 velocity in state k; v_k is the velocity at which the step from state k-1 to k was executed. Averages over
-states weigh all alike, averages over steps weigh by their lengths. Units: `0/1` holds or not, `count`,
-`ratio` without dimension, otherwise SI and radians.
+states give every state the same weight, averages over steps weigh by their lengths. Units: `0/1` (1 if it holds,
+else 0), `count`, `ratio` (no dimension), otherwise SI units and radians.
 
 ## Dialects
 

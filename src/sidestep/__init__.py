@@ -1,4 +1,4 @@
-"""Sidestep: one open benchmark for every robot and vehicle that moves among people.
+"""Sidestep: an open benchmark for robots and vehicles that move among people.
 
 The data flow, left to right, is the list of packages::
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from io import StringIO
@@ -21,13 +21,15 @@ from sidestep.interfaces import Suite, describe_policy
 from sidestep.metrics.score import HEADLINES, EpisodeScores, load_metrics
 from sidestep.records import load_record as _load_record
 from sidestep.runs.compare import compare_runs
+from sidestep.runs.executors import refuse_in_import
 from sidestep.runs.folder import RESULTS_FILE, episode_path, new_folder
 from sidestep.runs.folder import load_run as load_run_file
 from sidestep.runs.plan import Mode, Plan, PolicyPlan, make_plan
+from sidestep.runs.provenance import sensor_files
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import read_run, score_run, summarise
 from sidestep.simulation.session import DEFAULT_NEEDS, Session
-from sidestep.suites.files import FileSuite, choose_options, load_suite
+from sidestep.suites.files import FileSuite, base_of, choose_options, load_suite
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
 
@@ -56,12 +58,14 @@ def run(
     ``suite`` is a name, a YAML file or folder, a ``Suite``, or scenarios. ``policies`` are names, classes or objects;
     a mapping gives them labels. Policies given by name may use ``workers`` processes; classes and objects run in this
     process, one episode after another: a class is made anew for every episode, an object is used again after ``reset``.
-    ``settings`` maps a policy's label to its settings, ``options`` are the suite's. An existing folder ``out`` is
-    resumed or extended; without it a new one is made in ``runs/``.
+    A script with worker processes calls ``run`` below ``if __name__ == "__main__":``. ``settings`` maps a policy's
+    label to its settings, ``options`` are the suite's. An existing folder ``out`` is resumed or extended; without it a
+    new one is made in ``runs/``.
     """
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
+    refuse_in_import()
     chosen = choose_options(_as_suite(suite), dict(options or {}))
     names, objects = _sort_policies(policies)
     folder = new_folder(chosen.name) if out is None else Path(out)
@@ -134,7 +138,9 @@ class Run:
     def summary(self, dialect: str = "paper") -> Document:
         """Outcomes and means with intervals per policy: the JSON document of ``sidestep score``, shown as its table."""
         scored = read_run(self.folder) if dialect == "paper" else score_run(self.folder, dialect)
-        return Document(summarise(scored), "print_summary")
+        from sidestep.report.terminal import print_summary
+
+        return Document(summarise(scored), print_summary)
 
     def compare(
         self, *others: Run | str | Path, metrics: Sequence[str] | None = None, baseline: str | None = None
@@ -143,7 +149,9 @@ class Run:
         JSON document of ``sidestep compare``. ``metrics`` None: the headline metrics."""
         load_metrics(metrics or ())
         folders = [self.folder, *(other.folder if isinstance(other, Run) else Path(other) for other in others)]
-        return Document(compare_runs(folders, metrics or HEADLINES, baseline), "print_comparison")
+        from sidestep.report.terminal import print_comparison
+
+        return Document(compare_runs(folders, metrics or HEADLINES, baseline), print_comparison)
 
     def report(self, path: str | Path | None = None, *others: Run | str | Path) -> Path:
         """Write one self-contained HTML file about this run (and ``others``); default: report.html in its folder."""
@@ -201,17 +209,15 @@ class Run:
 class Document(dict[str, Any]):
     """The JSON document of a command, which shows itself as that command's table."""
 
-    def __init__(self, document: dict[str, Any], printer: str) -> None:
+    def __init__(self, document: dict[str, Any], print_table: Callable[[dict[str, Any], Any], None]) -> None:
         super().__init__(document)
-        self._printer = printer
+        self._print_table = print_table
 
     def _text(self, width: int) -> Any:
         from rich.console import Console
 
-        from sidestep.report import terminal
-
-        console = Console(file=StringIO(), width=width, record=True, highlight=False)
-        getattr(terminal, self._printer)(dict(self), console)
+        console = Console(file=StringIO(), width=width, record=True, highlight=False, force_jupyter=False)
+        self._print_table(dict(self), console)
         return console
 
     def __repr__(self) -> str:
@@ -289,7 +295,7 @@ def _pick(suite: Suite, name: str | None) -> tuple[Scenario, Path | None]:
         raise BadInput(f"suite {suite.name!r} has {len(found)} scenarios; choose one: {suite.name}/{next(iter(found))}")
     if name is not None and name not in found:
         raise UnknownName("scenario", name, found, f"suite {suite.name}")
-    return found[name or next(iter(found))], suite.base if isinstance(suite, FileSuite) else None
+    return found[name or next(iter(found))], base_of(suite)
 
 
 def _as_suite(given: str | Path | Suite | Scenario | Sequence[Scenario]) -> Suite:
@@ -304,7 +310,7 @@ def _as_suite(given: str | Path | Suite | Scenario | Sequence[Scenario]) -> Suit
 
 
 def _sort_policies(given: Any) -> tuple[list[str], dict[str, Any]]:
-    """References for the command line's way, ``LABEL=REFERENCE`` where labelled; and label → class or object."""
+    """References as on the command line, ``LABEL=REFERENCE`` where labelled; and label → class or object."""
     if isinstance(given, Mapping):
         pairs = [(str(label), policy) for label, policy in given.items()]
     else:
@@ -316,7 +322,7 @@ def _sort_policies(given: Any) -> tuple[list[str], dict[str, Any]]:
         if isinstance(policy, str):
             names.append(policy if label in ("", policy) else f"{label}={policy}")
             continue
-        name = label or str(getattr(policy, "name", "") or getattr(policy, "__name__", type(policy).__name__))
+        name = label or registry.name_of(policy)
         if name in registry.POLICIES:
             raise BadInput(f"{name!r} is the name of a bundled policy; give yours a label: {{'my_{name}': {name}}}")
         if name in objects:
@@ -331,6 +337,7 @@ def _plan_of(label: str, policy: Any) -> PolicyPlan:
         name=label,
         settings=dict(made.settings),
         version=f"{made.version} {_source_hash(policy)}".strip(),
+        files=sensor_files(made.needs),
         privileged=describe_policy(made).privileged,
     )
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import FloatArray, IntArray, Model
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
 from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
@@ -106,11 +106,11 @@ def describe_policy(
 class SensorContext:
     """What a sensor of one robot is made for: one episode of a scenario."""
 
-    scene: CompiledScene
-    robot: RobotSpec
+    scene: CompiledScene  # compiled scene
+    robot: RobotSpec  # robot that carries the sensor
     needs: frozenset[str]
     """Of the sensor's needs those that the policy asked for."""
-    scenario: Scenario
+    scenario: Scenario  # scenario of the episode
     person_id: IntArray  # (N,) everybody's number
     others: tuple[RobotSpec, ...] = ()
     """The other robots, then the vehicles."""
@@ -122,15 +122,15 @@ class SensorContext:
 class SensorView:
     """The world at one step. The arrays are the simulator's own (``kernels.layout``): read them, never write."""
 
-    step: int
-    time_s: float
-    robot: RobotState
+    step: int  # number of the simulation step
+    time_s: float  # time of the state, s
+    robot: RobotState  # state of the robot that carries the sensor
     agents: FloatArray  # (AGENT_ROWS, M) float32, one column per person, then per robot
     flags: IntArray  # (FLAG_ROWS, M) int32
     own: int
     """The column of the robot that carries the sensor."""
     others: FloatArray  # (K, 3) x, y, heading of the other robots and the vehicles
-    look: Callable[[], Pedestrians]
+    look: Callable[[], Pedestrians]  # function behind ``everybody``
     vehicles: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (V, ROBOT_ROWS) states of the vehicles
 
     @cached_property
@@ -164,8 +164,8 @@ class Sensor(ABC):
 class CrowdView:
     """What a crowd model sees before a step: its own people who are there, and everybody else; m, s, world frame."""
 
-    time_s: float
-    step_s: float
+    time_s: float  # time of the state, s
+    step_s: float  # length of a step, s
     id: IntArray  # (M,) the same number for the same person all episode long
     position: FloatArray  # (M, 2) float64
     velocity: FloatArray  # (M, 2)
@@ -202,8 +202,8 @@ class Predictor(Protocol):
     the same forecast for the same input. ``sidestep.prediction.check_predictor`` tries one out.
     """
 
-    needs: ClassVar[frozenset[str]]
-    history_s: ClassVar[float]
+    needs: ClassVar[frozenset[str]]  # ``map``, ``ego``, both or none
+    history_s: ClassVar[float]  # length of the history, s
 
     def predict(
         self, history: TrackHistory, horizons_s: FloatArray, scene: CompiledScene | None = None, ego: Ego | None = None
@@ -234,16 +234,16 @@ Direction = Literal["higher", "lower", "none"]
 class Metric:
     """A pure function of the record, with everything a reader needs to know about it."""
 
-    name: str
-    unit: str
-    direction: Direction
+    name: str  # name
+    unit: str  # unit of the value
+    direction: Direction  # which values are better
     definition: str
     """Formula in words and symbols."""
     source: str
     """Who defined it."""
     validity: str
     """When there is a value."""
-    function: Callable[[EpisodeRecord], MetricResult]
+    function: Callable[[EpisodeRecord], MetricResult]  # computes the value
     distance: Literal["surface", "centre", "none"] = "none"
     """Whether distances between bodies are surface to surface or centre to centre."""
     dialects: dict[str, Callable[[EpisodeRecord], MetricResult]] = field(default_factory=dict)
@@ -267,7 +267,10 @@ class Suite(Protocol):
 
 @runtime_checkable
 class Configurable(Protocol):
-    """A suite that can be run in several ways: ``options`` is a model, one field per choice."""
+    """A suite that can be run in several ways."""
+
+    options: Model
+    """The choices made, one field each."""
 
     def with_options(self, options: dict[str, Any]) -> Suite:
         """The suite with some options changed; ``BadInput`` for one that does not exist."""
@@ -285,3 +288,11 @@ class Loader(Protocol):
 
     def load(self, path: Path, **options: Any) -> Tracks:
         """The people in it."""
+
+
+@runtime_checkable
+class LoaderWithCompanions(Loader, Protocol):
+    """A loader that reads further files beside the recording."""
+
+    companions: tuple[str, ...]
+    """Their names."""

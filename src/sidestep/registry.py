@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
@@ -150,17 +150,7 @@ REPORT_SECTIONS: dict[str, str] = {
 @cache
 def table(kind: Kind) -> dict[str, str]:
     """Name → ``module:attribute`` of everything known: bundled first, then plug-ins, which cannot replace them."""
-    if kind == "metrics":
-        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
-
-        known = dict(METRICS)
-    else:
-        bundled: dict[Kind, dict[str, str]] = {
-            "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
-            "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-            "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
-        }  # fmt: skip
-        known = dict(bundled[kind])
+    known = dict(_bundled(kind))
     for point in entry_points(group=f"sidestep.{kind}"):
         if point.name in known:
             raise BadInput(
@@ -169,6 +159,24 @@ def table(kind: Kind) -> dict[str, str]:
             )
         known[point.name] = point.value
     return known
+
+
+def _bundled(kind: Kind) -> dict[str, str]:
+    if kind == "metrics":
+        from sidestep.metrics import METRICS  # the table of metrics is long and lives with them
+
+        return METRICS
+    tables: dict[Kind, dict[str, str]] = {
+        "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
+        "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+    }  # fmt: skip
+    return tables[kind]
+
+
+def is_plug_in(kind: Kind, name: str) -> bool:
+    """Whether an installed plug-in has registered ``name``."""
+    return name in table(kind) and name not in _bundled(kind)
 
 
 def names(kind: Kind) -> list[str]:
@@ -261,8 +269,6 @@ def check_needs(needs: Iterable[str], policy: str) -> None:
     if isinstance(needs, str) or not isinstance(needs, Iterable):
         raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
     for need in sorted(str(need) for need in needs):
-        if need == "signals" and need not in names("sensors"):
-            raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
         if need not in known_needs():
             raise BadInput(
                 f"policy {policy!r} needs {need!r}, which nobody provides{did_you_mean(need, known_needs())}"
@@ -273,6 +279,13 @@ def declared(policy: Any, member: str) -> Any:
     """An optional member of a policy's class or object, whether or not that derives from ``Policy``: its own, else the
     default of ``Policy``."""
     return getattr(policy, member, getattr(Policy, member))
+
+
+def name_of(policy: Any) -> str:
+    """Name of a class, function or object that stands for a policy: as it declares it, else of the class."""
+    named = policy if isinstance(policy, type | FunctionType) else type(policy)
+    name = declared(policy, "name")  # of a class it may be a property
+    return name if isinstance(name, str) and name else named.__name__
 
 
 class AdaptedPolicy(Policy):
@@ -348,7 +361,7 @@ def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
     if isinstance(policy, str):
         made, reference = make_policy(policy, settings), policy
     elif isinstance(policy, type) or (callable(policy) and not hasattr(policy, "act")):
-        reference = getattr(policy, "__name__", type(policy).__name__)
+        reference = name_of(policy)
         made = _maker(policy, settings, reference)()
     elif settings:
         raise BadInput(f"policy {policy!r:.80} is made already; give its settings to its class")

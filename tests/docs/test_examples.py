@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import isabstract
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -45,6 +46,8 @@ WITH_EXAMPLES = {
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,
+    "docs/suites/sidewalk_events.md": 2,
+    "docs/suites/sidewalk_places.md": 3,
     "docs/suites/socnav_reactivity.md": 3,
     "README.md": 2,
     "docs/index.md": 2,
@@ -102,6 +105,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
     registry.table.cache_clear()
+
+
+def test_every_page_with_examples_is_tested() -> None:
+    marked = {page.relative_to(ROOT).as_posix() for page in PAGES if f"\n{MARK}\n" in page.read_text(encoding="utf-8")}
+    assert marked == {*WITH_EXAMPLES, "docs/remote.md"}
+
+
+def test_the_example_of_a_policy_in_another_process(folder: Path) -> None:
+    """It returns the client's own commands, which need no simulator: 2 m/s towards (3, 4)."""
+    [example] = examples_of(ROOT / "docs/remote.md")
+    (folder / example.name).write_text(example.text, encoding="utf-8")
+    policy = runpy.run_path(str(folder / example.name))["Ahead"]()
+    policy.reset(SimpleNamespace(robot=SimpleNamespace(limits=SimpleNamespace(max_speed=2.0))))
+    command = policy.act(SimpleNamespace(goal=(3.0, 4.0), robot=SimpleNamespace(x=0.0, y=0.0)))
+    assert (command.vx, command.vy) == pytest.approx((1.2, 1.6))
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from sidestep.metrics.aggregate import aggregate
 from sidestep.metrics.score import EpisodeScores, score
-from sidestep.metrics.sidewalk import ALL, COLLISIONS, FREEZES, LANES, count_failures, driven_m
+from sidestep.metrics.series import driven_m
+from sidestep.metrics.sidewalk import ALL, COLLISIONS, FREEZES, LANES, count_failures
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Event, Outcome

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.metrics.sidewalk import driven_m
+from sidestep.metrics.series import driven_m
 from sidestep.metrics.statistics import poisson_limits, wilson
 from sidestep.report.papers.sidewalkbench.episodes import (
     LONG,
@@ -97,7 +97,7 @@ def reactive(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def long(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Long ways: two failures of different kinds, and none, over ways of different length."""
+    """Long routes: two failures of different kinds, and none, over routes of different length."""
     events = (Event(0.5, "collision_start", "wall"), Event(0.6, "collision_end", "wall"), Event(1.0, "frozen"))
     records = [
         sidewalk_record(build, "expert", LONG, "long-a", events=events),
@@ -109,12 +109,12 @@ def long(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_published_numbers_agree_with_each_other() -> None:
     models = {model.name: model for model in published().models}
     assert len(models) == 9
-    assert models["OpenPilot"].long_town == (1.34, 1.01, 0.33, 0.01, 1.34)
-    assert models["MIMIC"].minimum_pedestrian_distance[7] == 2.01
+    assert models["OpenPilot"].long["town"] == (1.34, 1.01, 0.33, 0.01, 1.34)
+    assert models["MIMIC"].people["minimum_pedestrian_distance"][7] == 2.01
     assert models["FlowPilot"].success == (0.70, 0.42, 0.39, 0.45, 0.45, 0.08, 0.60, 0.11, 0.12)
     for model in models.values():
-        assert model.success[0] == model.unit_town["straight"][0]  # static is the straight block
-        for row in (model.long_town, model.long_real):
+        assert model.success[0] == model.unit["town"]["straight"][0]  # static is the straight block
+        for row in model.long.values():
             assert row[0] == pytest.approx(sum(number or 0.0 for number in row[1:4]), abs=0.0101)
     means = np.mean([model.success for model in models.values()], axis=0)
     assert means == pytest.approx(published().average.success, abs=0.0051)
@@ -222,7 +222,7 @@ def test_unit_table_by_kind_and_place(unit: Path) -> None:
     assert cell(table, 0, "expert", "crosswalk_sr") == Estimate()
     assert cell(table, 1, "expert", "straight_sr").n == 1
     assert cell(table, 1, "S2E", "crosswalk_rc").value == 0.80
-    assert "2 in generated towns, 1 in drawn places" in table.notes[1]
+    assert "2 in generated towns, 1 in hand-made places" in table.notes[1]
 
 
 def test_behaviour_and_people_tables(reactive: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sidestep.metrics.outcome import STOP_TASK
 from sidestep.metrics.score import EpisodeScores
-from sidestep.report.chapters import write_chapter
+from sidestep.report.html import write_chapter
 from sidestep.report.plots import distribution_plot, tradeoff_plot
 from sidestep.report.selection import film_rank
 from sidestep.report.summary import (

@@ -27,8 +27,8 @@ from sidestep.report.table_writer import comma_separated, html, latex, markdown,
 from sidestep.report.terminal import print_comparison, print_summary
 
 COLUMNS = (
-    Column("success", "Success rate", unit="%", better="higher", mark="↑", format=NumberFormat(0, 100.0)),
-    Column("time", "Time to goal", unit="s", better="lower", mark="↓"),
+    Column("success", "Success rate", unit="%", better="higher", symbol="↑", format=NumberFormat(0, 100.0)),
+    Column("time", "Time to goal", unit="s", better="lower", symbol="↓"),
 )
 
 

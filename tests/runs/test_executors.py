@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -145,3 +146,48 @@ def _fake_ray(lost: str) -> Any:
 
     ray.get = get
     return ray
+
+
+UNGUARDED = """
+import sidestep
+print(sidestep.run("core", "stop", limit=2, workers=2, out="run"))
+"""
+GUARDED = """
+import sidestep
+if __name__ == "__main__":
+    print(sidestep.run("core", "stop", limit=2, workers=2, out="run"))
+"""
+OTHER_PROCESS = """
+import multiprocessing
+from sidestep.runs.executors import refuse_in_import
+refuse_in_import()
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=refuse_in_import)
+    process.start()
+    process.join()
+    raise SystemExit(process.exitcode)
+"""
+
+
+def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(text)
+    command = [sys.executable, "script.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_script_that_starts_a_run_when_imported_is_told_the_remedy(tmp_path: Path) -> None:
+    done = run_script(UNGUARDED, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("Traceback") == 1, "workers leave the message to the run"
+    assert "BadInput: worker processes import the script" in done.stderr
+    assert 'below `if __name__ == "__main__":`' in done.stderr
+    again = run_script(GUARDED, tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "1 policy × 2 scenarios" in again.stdout
+
+
+def test_a_run_in_the_import_of_another_process_is_refused(tmp_path: Path) -> None:
+    done = run_script(OTHER_PROCESS, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("Traceback") == 1
+    assert "BadInput: worker processes import the script" in done.stderr

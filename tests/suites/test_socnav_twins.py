@@ -60,7 +60,7 @@ def test_distances_between_hand_made_crowds():
     assert found.direction_js == pytest.approx(0.0)
     back = look_at(see_positions(np.stack([walk(-1.0), walk(-1.0, aside=2.0)], axis=1)), GATES)
     assert compare(slow, back).direction_js == pytest.approx(1.0)
-    assert compare(slow, slow).ways_js == 0.0
+    assert compare(slow, slow).routes_js == 0.0
 
 
 def test_without_recordings_fitting_says_what_it_needs(monkeypatch):
@@ -83,9 +83,9 @@ def test_twins_are_close(window):
     assert found.speed_w1 < 0.25
     assert found.nearest_w1 < 0.7
     assert found.direction_js < 0.15
-    assert found.ways_js < 0.5
+    assert found.routes_js < 0.5
     assert found.count_error < 0.55 * max(found.count_mean, 4.0)
-    assert found.count_mean_twin == pytest.approx(found.count_mean, rel=0.35)
+    assert found.count_mean_synthetic == pytest.approx(found.count_mean, rel=0.35)
 
 
 def _numbers(data: object) -> int:

@@ -28,6 +28,16 @@ WALL_ACROSS = """
         - {kind: walkable, polygon: [[0, 0], [10, 0], [10, 6], [0, 6]]}
         - {kind: obstacle, polygon: [[4.9, 0], [5.1, 0], [5.1, 6], [4.9, 6]]}
   - {name: unheard, crowd: [{model: teleport, people: [{start: [8, 1]}]}]}
+  - {name: unread, crowd: [{people: [{start: [8, 1]}], parameters: {speed_of_light: 1}}]}
+"""
+REPLAYED = """
+  - name: all
+    crowd:
+      - {model: replay, placement: {kind: replay, path: people.csv}}
+      - {model: replay, placement: {kind: replay, path: absent.csv}}
+      - people: [{start: [1, 1], waypoints: [[5, 3]]}]
+  - name: rated
+    crowd: [{model: replay, placement: {kind: replay, path: people.csv, rate_hz: 10}}]
 """
 CROWDED = """
   - name: crowded
@@ -100,7 +110,22 @@ def test_mistakes_in_keys_files_and_names(tmp_path: Path) -> None:
 def test_a_goal_behind_walls_and_what_only_building_finds(tmp_path: Path) -> None:
     problems = found(suite(tmp_path, WALL_ACROSS))
     assert "no path of" in problems["walled", "robots.0.goal"].what
-    assert "teleport" in problems["unheard", "world"].what
+    assert "teleport" in problems["unheard", "crowd.0.model"].what
+    assert "speed_of_light" in problems["unread", "world"].what
+
+
+def test_a_recording_that_cannot_be_replayed_hides_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("frame,id,x,y\n0,1,1.0,1.0\n10,1,2.0,1.0\n")
+    problems = found(suite(tmp_path, REPLAYED))
+    assert set(problems) == {
+        ("all", "crowd.0.placement"),
+        ("all", "crowd.1.placement"),
+        ("all", "crowd.2.people.0.start"),
+        ("all", "crowd.2.people.0.waypoints.0"),
+    }
+    assert "frames per second unknown" in problems["all", "crowd.0.placement"].what
+    assert "rate_hz" in problems["all", "crowd.0.placement"].remedy
+    assert "absent.csv: no such file" in problems["all", "crowd.1.placement"].what
 
 
 def test_the_command(tmp_path: Path) -> None:

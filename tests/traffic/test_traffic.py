@@ -14,7 +14,7 @@ from sidestep import registry
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import EnvironmentBatch, RewardWeights
 from sidestep.kernels import layout
-from sidestep.metrics.pedestrians import MINIMUM_VEHICLE_DISTANCE
+from sidestep.metrics.pedestrians import minimum_vehicle_distance
 from sidestep.policies.trivial import Stop, Straight
 from sidestep.records import load_record, save_record
 from sidestep.remote.client import observation_of
@@ -88,7 +88,7 @@ def test_a_robot_passes_close_to_a_parked_car() -> None:
     """0.3 m of robot, then 0.2 m of air, then the side of the car at y = 0.5."""
     record = run_episode(road([{"kind": "car", "start": [4, 1.4, 0]}]), Straight())
     assert record.outcome is Outcome.SUCCESS
-    assert MINIMUM_VEHICLE_DISTANCE(record).value == pytest.approx(0.2, abs=1e-6)
+    assert minimum_vehicle_distance(record).value == pytest.approx(0.2, abs=1e-6)
 
 
 def test_a_car_that_does_not_yield_hits_who_stands() -> None:

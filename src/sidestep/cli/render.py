@@ -99,13 +99,13 @@ def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json
 def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
     """The scenario, and the folder that its relative paths start from."""
     from sidestep.errors import UnknownName
-    from sidestep.suites.files import load_suite
+    from sidestep.suites.files import base_of, load_suite
 
     chosen = load_suite(suite)
     found = {each.name: each for each in chosen.scenarios()}
     if scenario not in found:
         raise UnknownName("scenario", scenario, found)
-    return found[scenario], getattr(chosen, "base", None)
+    return found[scenario], base_of(chosen)
 
 
 def _run_until(scenario: Scenario, base: Path | None, policy: str, seed: int, time: float) -> EpisodeRecord:

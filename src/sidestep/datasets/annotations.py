@@ -65,7 +65,7 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def mostly_columns(lines: list[str], columns: int) -> bool:
-    """Whether more than half of the lines, and the first, are so many numbers; commas count as white space."""
+    """Whether more than half of the lines, and the first, have this many numbers; commas count as white space."""
     fitting = [len(numbers(line.replace(",", " "))) == columns for line in lines]
     return bool(fitting) and fitting[0] and 2 * sum(fitting) > len(fitting)
 

@@ -21,6 +21,7 @@ from sidestep.datasets.find import ABOUT, Installed, installed, remedy, user_fol
 from sidestep.datasets.sanity import absurdities
 from sidestep.datasets.sources import DATASETS, NO_ADDRESS, Dataset, by_sha256, sha256_of
 from sidestep.errors import BadInput, UnknownName
+from sidestep.interfaces import LoaderWithCompanions
 from sidestep.types.tracks import Tracks
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -138,7 +139,8 @@ def _choose_name(path: Path, name: str | None, sha256: str, known: Dataset | Non
 
 def _companions(path: Path, format_name: str, options: dict[str, Any]) -> dict[str, Path]:
     """Files that the loader reads beside the recording: name in the new folder → where it is now."""
-    names = getattr(registry.load("datasets", format_name), "companions", ())
+    loader = registry.load("datasets", format_name)
+    names = loader.companions if isinstance(loader, LoaderWithCompanions) else ()
     found = {name: path.with_name(name) for name in names if path.with_name(name).is_file()}
     if options.get("homography"):
         found["H.txt"] = Path(options["homography"])

@@ -18,22 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.interfaces import Metric
-from sidestep.metrics.series import (
-    NO_STEPS,
-    NOBODY,
-    average,
-    largest,
-    obstacle_clearance,
-    once_per_record,
-    pedestrian_centre_distance,
-    present,
-    smallest,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, largest, metric, smallest
 from sidestep.metrics.sources import FRANCIS, HUNAVSIM
 from sidestep.types.base import FloatArray
 from sidestep.types.record import EpisodeRecord
-from sidestep.types.result import MetricResult
 
 STRENGTH, LAMBDA, GAMMA, N, N_PRIME = 2.1, 2.0, 0.35, 2.0, 3.0
 WALL_STRENGTH, WALL_RANGE_M = 10.0, 0.2
@@ -41,14 +30,14 @@ WALL_REACH_M = 4.0
 _NO_WALLS = "there are no walls"
 
 
-@once_per_record
+@series.once_per_record
 def social_forces(record: EpisodeRecord) -> FloatArray:
     """(T+1, N, 2) force of each person on the robot, m/s², by the formula above; 0 from the absent."""
-    there = present(record)
+    there = series.present(record)
     offset = np.where(there[..., None], record.person_position.astype(np.float64) - record.robot_pose[:, None, :2], 0.0)
     motion = record.robot_velocity[:, None, :2] - record.person_velocity.astype(np.float64)
     motion = np.where(there[..., None], motion, 0.0)
-    distance = np.where(there, pedestrian_centre_distance(record), 1.0)
+    distance = np.where(there, series.pedestrian_centre_distance(record), 1.0)
     towards = offset / np.where(distance > 0, distance, 1.0)[..., None]
     interaction = LAMBDA * motion + towards
     length = np.hypot(interaction[..., 0], interaction[..., 1])
@@ -70,16 +59,16 @@ def _norm(vectors: FloatArray) -> FloatArray:
 
 def wall_force(record: EpisodeRecord) -> FloatArray:
     """(T+1,) force of the nearest wall on the robot, m/s²; 0 without walls."""
-    clearance = obstacle_clearance(record)
+    clearance = series.obstacle_clearance(record)
     known = ~np.isnan(clearance)
     return np.where(known, WALL_STRENGTH * np.exp(-np.where(known, clearance, 0.0) / WALL_RANGE_M), 0.0)
 
 
-@once_per_record
+@series.once_per_record
 def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
     """(T+1, N) force of the nearest wall on each person, m/s²; NaN of the absent. Beyond ``WALL_REACH_M`` of a wall it
     is 0: less than 10⁻⁶ m/s² anyway."""
-    there = present(record)
+    there = series.present(record)
     force = np.where(there, 0.0, np.nan)
     state, person = np.nonzero(there)
     if not len(state) or not len(record.walls):
@@ -98,161 +87,100 @@ def wall_force_on_people(record: EpisodeRecord) -> FloatArray:
     return force
 
 
-def obstacle_force_on_people_avg(record: EpisodeRecord) -> MetricResult:
-    """Mean over states and people present of f_wall."""
-    if not len(record.walls):
-        return MetricResult.invalid("m/s²", _NO_WALLS)
-    return average(wall_force_on_people(record), "m/s²", NOBODY)
-
-
-def obstacle_force_on_people_max(record: EpisodeRecord) -> MetricResult:
-    """Maximum over states and people of f_wall."""
-    if not len(record.walls):
-        return MetricResult.invalid("m/s²", _NO_WALLS)
-    return largest(wall_force_on_people(record), "m/s²", NOBODY)
-
-
-def _over_time(force: FloatArray, record: EpisodeRecord) -> MetricResult:
+def _over_time(force: FloatArray, record: EpisodeRecord) -> Value:
     """∫ force dt, the force of state k acting during step k."""
-    if not record.steps:
-        return MetricResult.invalid("m/s", NO_STEPS)
-    return MetricResult(float(force[1:] @ np.diff(record.time)), "m/s")
-
-
-def social_force_on_people(record: EpisodeRecord) -> MetricResult:
-    """∫ Σ_j |f_j| dt."""
-    if not present(record).any():
-        return MetricResult.invalid("m/s", NOBODY)
-    return _over_time(_norm(social_forces(record)).sum(axis=1), record)
-
-
-def social_force_on_robot(record: EpisodeRecord) -> MetricResult:
-    """∫ |Σ_j f_j| dt."""
-    if not present(record).any():
-        return MetricResult.invalid("m/s", NOBODY)
-    return _over_time(_norm(social_forces(record).sum(axis=1)), record)
-
-
-def obstacle_force_on_robot(record: EpisodeRecord) -> MetricResult:
-    """∫ f_wall dt."""
-    if not len(record.walls):
-        return MetricResult.invalid("m/s", _NO_WALLS)
-    return _over_time(wall_force(record), record)
-
-
-def social_work(record: EpisodeRecord) -> MetricResult:
-    """∫ |Σ_j f_j| + f_wall + Σ_j |f_j| dt."""
-    if not present(record).any():
-        return MetricResult.invalid("m/s", NOBODY)
-    forces = social_forces(record)
-    return _over_time(_norm(forces.sum(axis=1)) + wall_force(record) + _norm(forces).sum(axis=1), record)
+    return float(force[1:] @ np.diff(record.time)) if record.steps else NO_STEPS
 
 
 _FORMULA = (
     "Force of Moussaïd et al. 2009 per unit mass with A = 2.1 m/s², λ = 2, γ = 0.35, n = 2, n' = 3: D = λ Δv "
     "+ e, B = γ|D|, θ the angle "
-    "from e to D, |f| = A exp(-d/B) |(exp(-(n'Bθ)²), sign θ · exp(-(nBθ)²))|, d between centres. "
+    "from e to D, |f| = A exp(-d/B) |(exp(-(n'Bθ)²), sign θ · exp(-(nBθ)²))|, d between centres."
 )
 _STEP = (
-    " HuNavSim's program sums over samples instead of time, which makes its values depend on the rate. Grows with the "
+    "HuNavSim's program sums over samples instead of time, which makes its values depend on the rate. Grows with the "
     "length of the episode, so less is not better where episodes fail early."
 )
 _PEOPLE = "Episodes with at least one step and one person."
 
-SOCIAL_FORCE_ON_PEOPLE = Metric(
-    name="social_force_on_people",
-    unit="m/s",
-    direction="none",
-    definition=_FORMULA + "∫ Σ_j |f_j| dt over the forces of the robot on each person present." + _STEP,
-    source=f"{HUNAVSIM}, social force on agents",
-    distance="centre",
-    validity=_PEOPLE,
-    function=social_force_on_people,
-)
-SOCIAL_FORCE_ON_ROBOT = Metric(
-    name="social_force_on_robot",
-    unit="m/s",
-    direction="none",
-    definition=_FORMULA
-    + "∫ |Σ_j f_j| dt, the resultant of the people's forces on the robot. (The sum of their moduli would equal "
-    "social_force_on_people, because the model is symmetric.)" + _STEP,
-    source=f"{HUNAVSIM}, social force on robot",
-    distance="centre",
-    validity=_PEOPLE,
-    function=social_force_on_robot,
-)
-OBSTACLE_FORCE_ON_ROBOT = Metric(
-    name="obstacle_force_on_robot",
-    unit="m/s",
-    direction="none",
-    definition=f"∫ {WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) dt with c the clearance from the "
-    "robot's surface to the nearest wall." + _STEP,
+
+@metric("m/s", source=f"{HUNAVSIM}, social force on agents", validity=_PEOPLE, distance="centre")
+def social_force_on_people(record: EpisodeRecord) -> Value:
+    """{_FORMULA} ∫ Σ_j |f_j| dt over the forces of the robot on each person present. {_STEP}"""
+    if not series.present(record).any():
+        return NOBODY
+    return _over_time(_norm(social_forces(record)).sum(axis=1), record)
+
+
+@metric("m/s", source=f"{HUNAVSIM}, social force on robot", validity=_PEOPLE, distance="centre")
+def social_force_on_robot(record: EpisodeRecord) -> Value:
+    """{_FORMULA} ∫ |Σ_j f_j| dt, the resultant of the people's forces on the robot. (The sum of their moduli would
+    equal social_force_on_people, because the model is symmetric.) {_STEP}"""
+    if not series.present(record).any():
+        return NOBODY
+    return _over_time(_norm(social_forces(record).sum(axis=1)), record)
+
+
+@metric(
+    "m/s",
     source=f"{HUNAVSIM}, obstacle force on robot",
-    distance="surface",
     validity="Episodes with at least one step and one wall.",
-    function=obstacle_force_on_robot,
+    distance="surface",
 )
+def obstacle_force_on_robot(record: EpisodeRecord) -> Value:
+    """∫ {WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) dt with c the clearance from the robot's surface to the
+    nearest wall. {_STEP}"""
+    return _over_time(wall_force(record), record) if len(record.walls) else _NO_WALLS
+
+
+@metric("m/s", source=f"{HUNAVSIM}, social work", validity=_PEOPLE, distance="centre")
+def social_work(record: EpisodeRecord) -> Value:
+    """Sum of social_force_on_robot, obstacle_force_on_robot (0 without walls) and social_force_on_people. {_STEP}"""
+    if not series.present(record).any():
+        return NOBODY
+    forces = social_forces(record)
+    return _over_time(_norm(forces.sum(axis=1)) + wall_force(record) + _norm(forces).sum(axis=1), record)
+
+
+_ON_AGENTS = f"{HUNAVSIM}, obstacle force on agents"
+_PEOPLE_AND_WALLS = "Episodes with people in a scene with walls."
 _WALL_ON_PEOPLE = (
     f"{WALL_STRENGTH:g} m/s² · exp(-c / {WALL_RANGE_M:g} m) with c the distance from a person's surface to the nearest "
     f"wall, 0 beyond {WALL_REACH_M:g} m: whether the robot crowds people towards the walls"
 )
-OBSTACLE_FORCE_ON_PEOPLE_AVG = Metric(
-    name="obstacle_force_on_people_avg",
-    unit="m/s²",
-    direction="lower",
-    definition=f"Mean over the states and the people present in them of {_WALL_ON_PEOPLE}.",
-    source=f"{HUNAVSIM}, obstacle force on agents, whose program adds up the means of all samples",
-    distance="surface",
-    validity="Episodes with people in a scene with walls.",
-    function=obstacle_force_on_people_avg,
-)
-OBSTACLE_FORCE_ON_PEOPLE_MAX = Metric(
-    name="obstacle_force_on_people_max",
-    unit="m/s²",
-    direction="lower",
-    definition=f"Maximum over the states and the people present in them of {_WALL_ON_PEOPLE}.",
-    source=f"{HUNAVSIM}, obstacle force on agents, worst moment",
-    distance="surface",
-    validity="Episodes with people in a scene with walls.",
-    function=obstacle_force_on_people_max,
-)
-SOCIAL_WORK = Metric(
-    name="social_work",
-    unit="m/s",
-    direction="none",
-    definition="Sum of social_force_on_robot, obstacle_force_on_robot (0 without walls) and "
-    "social_force_on_people." + _STEP,
-    source=f"{HUNAVSIM}, social work",
-    distance="centre",
-    validity=_PEOPLE,
-    function=social_work,
-)
 
 
-_NO_WALLS_NEAR = "there are no walls"
-_CLEARANCE_DEFINITION = (
+@metric(
+    "m/s²",
+    "lower",
+    source=f"{_ON_AGENTS}, whose program adds up the means of all samples",
+    validity=_PEOPLE_AND_WALLS,
+    distance="surface",
+)
+def obstacle_force_on_people_avg(record: EpisodeRecord) -> Value:
+    """Mean over the states and the people present in them of {_WALL_ON_PEOPLE}."""
+    return average(wall_force_on_people(record), NOBODY) if len(record.walls) else _NO_WALLS
+
+
+@metric("m/s²", "lower", source=f"{_ON_AGENTS}, worst moment", validity=_PEOPLE_AND_WALLS, distance="surface")
+def obstacle_force_on_people_max(record: EpisodeRecord) -> Value:
+    """Maximum over the states and the people present in them of {_WALL_ON_PEOPLE}."""
+    return largest(wall_force_on_people(record), NOBODY) if len(record.walls) else _NO_WALLS
+
+
+_CLEARANCE = (
     "distance from the robot's surface (circle or polygon, exact) to the nearest wall edge, negative when the edge "
     "cuts the body"
 )
 
 
-OBSTACLE_CLEARANCE_MIN = Metric(
-    name="obstacle_clearance_min",
-    unit="m",
-    direction="higher",
-    definition=f"Minimum over the states of the {_CLEARANCE_DEFINITION}.",
-    source=f"{FRANCIS}, CD min",
-    distance="surface",
-    validity="Scenes with walls.",
-    function=lambda record: smallest(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
-)
-OBSTACLE_CLEARANCE_AVG = Metric(
-    name="obstacle_clearance_avg",
-    unit="m",
-    direction="higher",
-    definition=f"Mean over the states of the {_CLEARANCE_DEFINITION}.",
-    source=f"{FRANCIS}, CD avg",
-    distance="surface",
-    validity="Scenes with walls.",
-    function=lambda record: average(obstacle_clearance(record), "m", _NO_WALLS_NEAR),
-)
+@metric("m", "higher", source=f"{FRANCIS}, CD min", validity="Scenes with walls.", distance="surface")
+def obstacle_clearance_min(record: EpisodeRecord) -> Value:
+    """Minimum over the states of the {_CLEARANCE}."""
+    return smallest(series.obstacle_clearance(record), _NO_WALLS)
+
+
+@metric("m", "higher", source=f"{FRANCIS}, CD avg", validity="Scenes with walls.", distance="surface")
+def obstacle_clearance_avg(record: EpisodeRecord) -> Value:
+    """Mean over the states of the {_CLEARANCE}."""
+    return average(series.obstacle_clearance(record), _NO_WALLS)

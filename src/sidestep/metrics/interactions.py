@@ -12,25 +12,15 @@ from typing import Literal
 import numpy as np
 
 from sidestep import exact
-from sidestep.interfaces import Metric
-from sidestep.metrics.series import (
-    INDICATOR_UNIT,
-    THRESHOLD_TOLERANCE_M,
-    indicator,
-    pedestrian_centre_distance,
-    pedestrian_distance,
-    speed,
-    step_lengths,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import Value, average, metric
 from sidestep.metrics.sources import HALL, SIDESTEP, SIDEWALKBENCH
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.decide import in_front_of_hand, stop_needed_s
 from sidestep.types.events import GESTURES
 from sidestep.types.record import EpisodeRecord, Event
-from sidestep.types.result import MetricResult
 
 GESTURE_SEEN_WITHIN_M = 10.0
-STANDING_MPS = 0.05
 PROCEED_WITHIN_S, PROCEED_M = 5.0, 1.0
 _NOT_ASKED = "nobody made the gesture to the robot"
 
@@ -39,7 +29,7 @@ def _periods(record: EpisodeRecord, gesture: str) -> Iterator[tuple[int, int, in
     """(person's column, first state, last state) of every unbroken gesture that began or came within 10 m."""
     if not record.person_gesture.size:
         return
-    near = pedestrian_centre_distance(record) <= GESTURE_SEEN_WITHIN_M
+    near = series.pedestrian_centre_distance(record) <= GESTURE_SEEN_WITHIN_M
     making = (record.person_gesture == GESTURES[gesture]) & near
     for person in range(making.shape[1]):
         edges = np.flatnonzero(np.diff(np.concatenate([[False], making[:, person], [False]]).astype(np.int8)))
@@ -63,10 +53,22 @@ def _longest_run_s(record: EpisodeRecord, holds: BoolArray, first: int, last: in
     return best
 
 
-def wait_obedience(record: EpisodeRecord) -> MetricResult:
-    """Share of stop gestures before which the robot stood."""
+@metric(
+    "ratio",
+    "higher",
+    source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
+    validity="Episodes in which somebody made the gesture to the robot.",
+    distance="centre",
+)
+def wait_obedience(record: EpisodeRecord) -> Value:
+    """Of all unbroken stop gestures that a person made to a robot in front of them and at most
+    {GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {series.STANDING_MPS:g}
+    m/s) in front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long
+    as its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against
+    the direction of approach: the robot must never have passed the place of the person, seen from where the robot was
+    when the hand rose."""
     rules, answers = record.scenario.rules, []
-    distance, standing = pedestrian_centre_distance(record), speed(record) < STANDING_MPS
+    distance, standing = series.pedestrian_centre_distance(record), series.speed(record) < series.STANDING_MPS
     hands_are_up = (record.person_gesture == GESTURES["stop"]).any(axis=1) if record.person_gesture.size else standing
     for person, first, last in _periods(record, "stop"):
         if not _is_faced(record, person, first):
@@ -78,50 +80,19 @@ def wait_obedience(record: EpisodeRecord) -> MetricResult:
         needed = stop_needed_s(rose, standing, hands_are_up, record.step_s, rules.stop_for_s)
         lasted = float(record.time[last] - record.time[first])
         answers.append(_longest_run_s(record, holds, first, last) >= max(min(needed, lasted), rules.stop_for_s) - 1e-9)
-    if not answers:
-        return MetricResult.invalid("ratio", _NOT_ASKED)
-    return MetricResult(float(np.mean(answers)), "ratio")
+    return float(np.mean(answers)) if answers else _NOT_ASKED
 
 
-def proceed_obedience(record: EpisodeRecord) -> MetricResult:
-    """Share of go-on gestures after which the robot drove on."""
-    way = np.concatenate([[0.0], np.cumsum(step_lengths(record))])
+@metric("ratio", "higher", validity="Episodes in which somebody made the gesture.", distance="centre")
+def proceed_obedience(record: EpisodeRecord) -> Value:
+    """Of all unbroken go-on gestures that a person made at most {GESTURE_SEEN_WITHIN_M:g} m from the robot (centres),
+    the share after whose beginning the robot drove at least {PROCEED_M:g} m within {PROCEED_WITHIN_S:g} s."""
+    way = np.concatenate([[0.0], np.cumsum(series.step_lengths(record))])
     answers = []
     for _, first, _ in _periods(record, "go_on"):
         until = int(np.searchsorted(record.time, record.time[first] + PROCEED_WITHIN_S + 1e-9)) - 1
         answers.append(way[until] - way[first] >= PROCEED_M)
-    if not answers:
-        return MetricResult.invalid("ratio", _NOT_ASKED)
-    return MetricResult(float(np.mean(answers)), "ratio")
-
-
-WAIT_OBEDIENCE = Metric(
-    name="wait_obedience",
-    unit="ratio",
-    direction="higher",
-    definition="Of all unbroken stop gestures that a person made to a robot in front of them and at most "
-    f"{GESTURE_SEEN_WITHIN_M:g} m away (centres), the share during which the robot stood (below {STANDING_MPS:g} m/s) "
-    "in front of them, at most rules.stop_within_m away, without a break for rules.stop_for_s and for twice as long as "
-    "its longest stand on the way before the hand rose, or as long as the gesture lasted. In front is judged against "
-    "the direction of approach: the robot must never have passed the place of the person, seen from where the robot "
-    "was when the hand rose.",
-    source=f"{SIDEWALKBENCH}, gesturing, as a share of gestures; the length of standing: {SIDESTEP}",
-    distance="centre",
-    validity="Episodes in which somebody made the gesture to the robot.",
-    function=wait_obedience,
-)
-PROCEED_OBEDIENCE = Metric(
-    name="proceed_obedience",
-    unit="ratio",
-    direction="higher",
-    definition=f"Of all unbroken go-on gestures that a person made at most {GESTURE_SEEN_WITHIN_M:g} m from the robot "
-    f"(centres), the share after whose beginning the robot drove at least {PROCEED_M:g} m within "
-    f"{PROCEED_WITHIN_S:g} s.",
-    source=SIDESTEP,
-    distance="centre",
-    validity="Episodes in which somebody made the gesture.",
-    function=proceed_obedience,
-)
+    return float(np.mean(answers)) if answers else _NOT_ASKED
 
 
 EventState = Literal["happened", "missed", ""]
@@ -153,30 +124,16 @@ def _event_happened_at(record: EpisodeRecord, trigger: Event) -> bool:
     group = record.person_group[state]  # as it is when the event is triggered
     together = group[first]
     people = first | np.isin(group, together[together >= 0])
-    distance = pedestrian_centre_distance(record)[record.time >= trigger.time - 1e-9][:, people]
-    return bool((distance <= MET_WITHIN_M + THRESHOLD_TOLERANCE_M).any())
+    distance = series.pedestrian_centre_distance(record)[record.time >= trigger.time - 1e-9][:, people]
+    return bool((distance <= MET_WITHIN_M + series.THRESHOLD_TOLERANCE_M).any())
 
 
-def event_happened(record: EpisodeRecord) -> MetricResult:
-    """1 if an event of the scenario happened, 0 if all were missed."""
-    state = event_state(record)
-    if not state:
-        return MetricResult.invalid(INDICATOR_UNIT, "the scenario stages no event")
-    return indicator(state == "happened")
-
-
-EVENT_HAPPENED = Metric(
-    name="event_happened",
-    unit=INDICATOR_UNIT,
-    direction="none",
-    definition="1 if an event that the scenario stages was triggered, so that its people set off or raised a hand; "
-    "people who only stand (obstructing, conversing, queuing) must also have been met: the robot's centre came within "
-    f"{MET_WITHIN_M:g} m of the nearest of them. Else 0: the episode ended before its event, whatever its outcome.",
-    source=SIDESTEP,
-    distance="centre",
-    validity="Episodes whose scenario stages an event.",
-    function=event_happened,
-)
+@metric(series.INDICATOR_UNIT, validity="Episodes whose scenario stages an event.", distance="centre")
+def event_happened(record: EpisodeRecord) -> Value:
+    """1 if an event that the scenario stages was triggered, so that its people set off or raised a hand; people who
+    only stand (obstructing, conversing, queuing) must also have been met: the robot's centre came within
+    {MET_WITHIN_M:g} m of the nearest of them. Else 0: the episode ended before its event, whatever its outcome."""
+    return event_state(record) == "happened" if record.scenario.events else "the scenario stages no event"
 
 
 COMPANION_EVENTS = frozenset({"leading", "following", "accompanying"})
@@ -184,13 +141,14 @@ COMPANION_EVENTS = frozenset({"leading", "following", "accompanying"})
 NEAREST_M, FARTHEST_M = 0.45, 3.6
 """The band: Hall's personal and social distance."""
 _NO_COMPANION = "nobody led, followed or accompanied the robot"
+_WITH_COMPANION = "Episodes in which an event leading, following or accompanying was triggered."
 
 
 def companion_distances(record: EpisodeRecord) -> FloatArray:
     """(K,) surface distances (m) to the companion in the states after the trigger, while the companion is there; of
     several companions one after the other."""
     names = [f"person:{number}" for number in record.person_id]
-    distance, parts = pedestrian_distance(record), [np.zeros(0)]
+    distance, parts = series.pedestrian_distance(record), [np.zeros(0)]
     for event in record.events:
         if event.kind == "trigger" and event.text in COMPANION_EVENTS and event.subject in names:
             with_robot = distance[record.time >= event.time - 1e-9, names.index(event.subject)]
@@ -198,40 +156,22 @@ def companion_distances(record: EpisodeRecord) -> FloatArray:
     return np.concatenate(parts)
 
 
-def companion_share(record: EpisodeRecord) -> MetricResult:
-    """Share of the states with a companion in which the companion is neither too near nor too far."""
-    distance = companion_distances(record)
-    if not distance.size:
-        return MetricResult.invalid("ratio", _NO_COMPANION)
-    return MetricResult(float(np.mean((distance >= NEAREST_M) & (distance <= FARTHEST_M))), "ratio")
-
-
-def companion_distance(record: EpisodeRecord) -> MetricResult:
-    """Mean distance to the companion."""
-    distance = companion_distances(record)
-    return MetricResult(float(distance.mean()), "m") if distance.size else MetricResult.invalid("m", _NO_COMPANION)
-
-
-_WITH_COMPANION = "Episodes in which an event leading, following or accompanying was triggered."
-COMPANION_SHARE = Metric(
-    name="companion_share",
-    unit="ratio",
-    direction="higher",
-    definition="Of the states from the trigger of an event leading, following or accompanying on, while its person is "
-    f"present, the share with that person {NEAREST_M:g} to {FARTHEST_M:g} m from the robot, both included.",
+@metric(
+    "ratio",
+    "higher",
     source=f"{SIDESTEP}; the band from the personal to the social distance of {HALL}",
-    distance="surface",
     validity=_WITH_COMPANION,
-    function=companion_share,
-)
-COMPANION_DISTANCE = Metric(
-    name="companion_distance",
-    unit="m",
-    direction="none",
-    definition="Mean distance to the person of an event leading, following or accompanying, over the states from its "
-    "trigger on in which the person is present.",
-    source=SIDESTEP,
     distance="surface",
-    validity=_WITH_COMPANION,
-    function=companion_distance,
 )
+def companion_share(record: EpisodeRecord) -> Value:
+    """Of the states from the trigger of an event leading, following or accompanying on, while its person is present,
+    the share with that person {NEAREST_M:g} to {FARTHEST_M:g} m from the robot, both included."""
+    distance = companion_distances(record)
+    return average(((distance >= NEAREST_M) & (distance <= FARTHEST_M)).astype(np.float64), _NO_COMPANION)
+
+
+@metric("m", validity=_WITH_COMPANION, distance="surface")
+def companion_distance(record: EpisodeRecord) -> Value:
+    """Mean distance to the person of an event leading, following or accompanying, over the states from its trigger on
+    in which the person is present."""
+    return average(companion_distances(record), _NO_COMPANION)

@@ -1,8 +1,8 @@
-"""Time series derived from a record, computed once per record, and how a series becomes the value of a metric.
+"""Time series derived from a record, computed once per record.
 
 Every series has one value per state, aligned with ``record.time`` (T+1 values), and NaN where there is none.
 The velocity of state k is the one at which the step from k-1 to k was executed, so quantities of motion exist
-for k = 1 … T. A series without any value gives a result that is not valid and says why.
+for k = 1 … T.
 """
 
 from __future__ import annotations
@@ -20,45 +20,9 @@ from sidestep.metrics.footprint_distance import (
 )
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.record import EpisodeRecord, others
-from sidestep.types.result import MetricResult
 
 INDICATOR_UNIT = "0/1"
 """Unit of metrics that are 0 or 1 in each episode: their mean is a proportion."""
-
-NO_STEPS = "the episode has no steps"
-NOBODY = "nobody was present"
-
-
-def indicator(holds: bool) -> MetricResult:
-    """1 if it holds, else 0."""
-    return MetricResult(float(holds), INDICATOR_UNIT)
-
-
-def smallest(series: FloatArray, unit: str, reason: str) -> MetricResult:
-    """The minimum of the values that are not NaN; ``reason`` if there is none."""
-    known = series[~np.isnan(series)]
-    return MetricResult(float(known.min()), unit) if known.size else MetricResult.invalid(unit, reason)
-
-
-def largest(series: FloatArray, unit: str, reason: str) -> MetricResult:
-    """The maximum of the values that are not NaN; ``reason`` if there is none."""
-    known = series[~np.isnan(series)]
-    return MetricResult(float(known.max()), unit) if known.size else MetricResult.invalid(unit, reason)
-
-
-def average(series: FloatArray, unit: str, reason: str, weights: FloatArray | None = None) -> MetricResult:
-    """The (weighted) mean of the values that are not NaN; ``reason`` if there is none.
-
-    Clipped to the values' range, which rounding could leave by one part in 10¹⁶.
-    """
-    known = ~np.isnan(series)
-    if not known.any():
-        return MetricResult.invalid(unit, reason)
-    values = series[known]
-    mean = np.average(values, weights=None if weights is None else weights[known])
-    return MetricResult(float(np.clip(mean, values.min(), values.max())), unit)
-
-
 MAX_DISTANCE_M = 10.0
 """Pedestrian distances saturate here (SocNavBench)."""
 MAX_TIME_TO_COLLISION_S = 10.0
@@ -186,6 +150,11 @@ def step_lengths(record: EpisodeRecord) -> FloatArray:
     carried = carried_steps(record)
     length[carried] = speed(record)[carried + 1] * np.diff(record.time)[carried]
     return length
+
+
+def driven_m(record: EpisodeRecord) -> float:
+    """Length of the path that the robot drove itself, m."""
+    return float(step_lengths(record).sum())
 
 
 def carried_steps(record: EpisodeRecord) -> IntArray:

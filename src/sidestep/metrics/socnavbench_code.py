@@ -7,23 +7,10 @@ there is no value here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from sidestep.metrics.series import (
-    NO_STEPS,
-    NOBODY,
-    average,
-    goal_distance,
-    indicator,
-    largest,
-    pedestrian_centre_distance,
-    present,
-    smallest,
-    smallest_per_state,
-    step_lengths,
-)
+from sidestep.metrics import series
+from sidestep.metrics.definition import NO_STEPS, NOBODY, STARTS_AT_GOAL, Function, Value, average, largest, smallest
 from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.decide import decide_outcome, outcome_of_event
 from sidestep.types.outcome import Outcome
@@ -40,7 +27,7 @@ ROBOT_RADIUS_M = 0.2
 
 def contacts(record: EpisodeRecord) -> list[Event]:
     """Collisions found again in the tracks: centres nearer than 0.40 m, a person at most once per second."""
-    close = pedestrian_centre_distance(record) < COLLISION_DISTANCE_M
+    close = series.pedestrian_centre_distance(record) < COLLISION_DISTANCE_M
     found = []
     for person in range(len(record.person_id)):
         free_from = -np.inf
@@ -52,10 +39,10 @@ def contacts(record: EpisodeRecord) -> list[Event]:
     return sorted(found, key=lambda event: event.time)
 
 
-def pedestrian_collisions(record: EpisodeRecord) -> MetricResult:
+def pedestrian_collisions(record: EpisodeRecord) -> Value:
     """Collisions found again in the tracks: centres nearer than 0.40 m, each person counted at most once per
     second, again every second while the contact lasts."""
-    return MetricResult(float(len(contacts(record))), "count")
+    return len(contacts(record))
 
 
 def outcome(record: EpisodeRecord) -> Outcome:
@@ -69,25 +56,23 @@ def outcome(record: EpisodeRecord) -> Outcome:
     return decide_outcome([*others, *found], record.scenario.rules)
 
 
-def make_outcome_indicator(wanted: Outcome) -> Callable[[EpisodeRecord], MetricResult]:
+def make_outcome_indicator(wanted: Outcome) -> Function:
     """The function that answers 1 if the outcome with the program's collisions is ``wanted``."""
 
-    def outcome_indicator(record: EpisodeRecord) -> MetricResult:
-        return indicator(outcome(record) is wanted)
+    def outcome_indicator(record: EpisodeRecord) -> Value:
+        return outcome(record) is wanted
 
     outcome_indicator.__doc__ = "The outcome is decided again with collisions at centre distances below 0.40 m."
     return outcome_indicator
 
 
-def path_length_ratio(record: EpisodeRecord) -> MetricResult:
+def path_length_ratio(record: EpisodeRecord) -> Value:
     """(L + 10⁻⁵ m) / straight line, for every episode, whether it reached the goal or not."""
-    straight = float(goal_distance(record)[0])
-    if straight == 0:
-        return MetricResult.invalid("ratio", "the robot starts at its goal")
-    return MetricResult((float(step_lengths(record).sum()) + 1e-5) / straight, "ratio")
+    straight = float(series.goal_distance(record)[0])
+    return (series.driven_m(record) + 1e-5) / straight if straight > 0 else STARTS_AT_GOAL
 
 
-def path_irregularity(record: EpisodeRecord) -> MetricResult:
+def path_irregularity(record: EpisodeRecord) -> Value:
     """Mean angle between the vector to the goal and the position vector from the map's origin (a slip for the
     heading); after a success the last position stands for the goal."""
     positions = record.robot_pose[:, :2]
@@ -95,15 +80,13 @@ def path_irregularity(record: EpisodeRecord) -> MetricResult:
     to_goal = goal - positions
     norms = np.hypot(to_goal[:, 0], to_goal[:, 1]) * np.hypot(positions[:, 0], positions[:, 1])
     cosine = np.einsum("ki,ki->k", to_goal, positions) / (norms + 1e-10)
-    return average(np.arccos(np.clip(cosine, -1, 1)), "rad", NO_STEPS)
+    return average(np.arccos(np.clip(cosine, -1, 1)), NO_STEPS)
 
 
-def goal_traversal_ratio(record: EpisodeRecord) -> MetricResult:
+def goal_traversal_ratio(record: EpisodeRecord) -> Value:
     """|p_T - goal| / |p_0 - goal| for every episode, also those that reached the goal."""
-    distance = goal_distance(record)
-    if distance[0] == 0:
-        return MetricResult.invalid("ratio", "the robot starts at its goal")
-    return MetricResult(float(distance[-1] / distance[0]), "ratio")
+    distance = series.goal_distance(record)
+    return float(distance[-1] / distance[0]) if distance[0] > 0 else STARTS_AT_GOAL
 
 
 def _derivative(record: EpisodeRecord, order: int) -> FloatArray:
@@ -114,13 +97,13 @@ def _derivative(record: EpisodeRecord, order: int) -> FloatArray:
     return np.hypot(values[:, 0], values[:, 1])
 
 
-def make_motion_statistic(quantity: str, statistic: str, unit: str) -> Callable[[EpisodeRecord], MetricResult]:
+def make_motion_statistic(quantity: str, statistic: str) -> Function:
     """The function that summarises speed, acceleration or jerk as differences of positions."""
     order = {"speed": 1, "acceleration": 2, "jerk": 3}[quantity]
     summary = {"min": smallest, "avg": average, "max": largest}[statistic]
 
-    def motion_statistic(record: EpisodeRecord) -> MetricResult:
-        return summary(_derivative(record, order), unit, f"the episode has fewer than {order} steps")
+    def motion_statistic(record: EpisodeRecord) -> Value:
+        return summary(_derivative(record, order), f"the episode has fewer than {order} steps")
 
     motion_statistic.__doc__ = (
         f"Difference number {order} of the positions over the step to that power, not recorded velocities."
@@ -137,23 +120,23 @@ def energy(record: EpisodeRecord) -> MetricResult:
 
 def nobody(record: EpisodeRecord) -> BoolArray:
     """(T+1,) frames without people."""
-    return np.logical_not(present(record).any(axis=1))
+    return np.logical_not(series.present(record).any(axis=1))
 
 
 def closest_distances(record: EpisodeRecord) -> FloatArray:
     """(T+1,) centre distance to the closest person, the last value again in frames without people."""
-    return _repeat_last(smallest_per_state(pedestrian_centre_distance(record)), nobody(record))
+    return _repeat_last(series.smallest_per_state(series.pedestrian_centre_distance(record)), nobody(record))
 
 
-def lowest_closest_distance(record: EpisodeRecord) -> MetricResult:
+def lowest_closest_distance(record: EpisodeRecord) -> Value:
     """Minimum over frames of the distance between centres, not capped."""
-    return smallest(closest_distances(record), "m", NOBODY)
+    return smallest(closest_distances(record), NOBODY)
 
 
-def average_closest_distance(record: EpisodeRecord) -> MetricResult:
+def average_closest_distance(record: EpisodeRecord) -> Value:
     """Mean over frames of the distance between centres, not capped; a frame without people repeats the last
     value, and before the first person there is none (the program: 0)."""
-    return average(closest_distances(record), "m", NOBODY)
+    return average(closest_distances(record), NOBODY)
 
 
 def times_to_collision(record: EpisodeRecord) -> FloatArray:
@@ -164,7 +147,7 @@ def times_to_collision(record: EpisodeRecord) -> FloatArray:
     positions (0 in the first frame), the robot's the one before, as in the program; it begins with state 2,
     where the program's indices stop wrapping.
     """
-    there = present(record)
+    there = series.present(record)
     people = record.person_position.astype(np.float64)
     times = np.full(len(record.time), np.nan)
     for state in range(2, len(record.time)):
@@ -192,13 +175,13 @@ def _repeat_last(values: FloatArray, where: BoolArray) -> FloatArray:
 _NO_APPROACH = "nobody ever approached"
 
 
-def time_to_collision_min(record: EpisodeRecord) -> MetricResult:
+def time_to_collision_min(record: EpisodeRecord) -> Value:
     """Minimum over frames of (d - 0.2 m) / closing speed, centre distance, lateral miss ignored, not capped;
     frames in which nobody approaches (the program: -1) have no value."""
-    return smallest(times_to_collision(record), "s", _NO_APPROACH)
+    return smallest(times_to_collision(record), _NO_APPROACH)
 
 
-def time_to_collision_avg(record: EpisodeRecord) -> MetricResult:
+def time_to_collision_avg(record: EpisodeRecord) -> Value:
     """Mean over frames of (d - 0.2 m) / closing speed, centre distance, lateral miss ignored, not capped;
     frames in which nobody approaches (the program: -1) have no value and are left out."""
-    return average(times_to_collision(record), "s", _NO_APPROACH)
+    return average(times_to_collision(record), _NO_APPROACH)

@@ -35,7 +35,7 @@ DEFAULT_PREFIX = "/tmp/socnavbench_joystick"
 MESSAGE_LIMIT = 256 * 1024
 MAX_COMMANDS = 10_000
 FIRST_BYTE_S = 1.0
-"""A connection that says nothing for so long is a client that starts anew, s."""
+"""A connection that is silent for this time is a client that starts again, s."""
 SEND_S = 10.0
 BACKLOG = 128
 SETTINGS = {"protocol": "socnavbench"}

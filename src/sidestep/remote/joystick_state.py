@@ -75,7 +75,7 @@ class Frame:
 
     @classmethod
     def around(cls, scene: CompiledScene, task: Task) -> Frame:
-        """Of the scene and the robot's way."""
+        """Of the scene and the robot's path."""
         goal = task.goal if task.goal is not None else task.start[:2]
         sides = (-MARGIN_M, MARGIN_M)
         xs, ys = (

@@ -17,6 +17,7 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.render.mesh import Semantic
 from sidestep.render.record_view import Angle, RecordView
 from sidestep.render.renderer import Images
+from sidestep.report.episode_log import step_at
 from sidestep.report.film import check_film, film_steps, read_about, write_film
 from sidestep.report.topview import EpisodeView
 from sidestep.robots import load_robot
@@ -154,22 +155,16 @@ class Montage:
         self._seen: list[Angle] = [camera for camera in self.cameras if camera != "top"]
         self._view = RecordView(record, settings, others=other_robots(record)) if self._seen else None
         self._in_row = len(self._seen) == 1 and len(self.cameras) == 1
-        rows = 1 if self._in_row or not self._seen else len(self.pictures)
-        body = rows * self._height
+        body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
         self._top = None
         if "top" in self.cameras:
             self._top = EpisodeView(record, (min(self._width, body) if self._seen else self._width, body), label="")
-        self._titled = title
-        self._bar = self._title() if title else None
-        self._last: tuple[int, Picture] | None = None
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of the pictures."""
         columns = len(self.pictures) if self._in_row else len(self._seen)
         width = columns * self._width + (self._top.top.view.size[0] if self._top else 0)
-        body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
-        return width, body + (BAR_PX if self._titled else 0)
+        self.size = width, body + (BAR_PX if title else 0)
+        """Width and height of the pictures."""
+        self._bar = self._title() if title else None
+        self._last: tuple[int, Picture] | None = None
 
     def frame(self, step: int) -> Picture:
         """The picture (H, W, 3) of a state; not to be changed."""
@@ -248,8 +243,7 @@ def draw_still(
 ) -> None:
     """One moment into a PNG or JPEG file."""
     montage = Montage(record, cameras, panels, settings, title=False)
-    step = int(np.argmin(np.abs(record.time - time_s)))
-    save_picture(montage.frame(step), path)
+    save_picture(montage.frame(step_at(record, time_s)), path)
 
 
 def save_picture(picture: Picture, path: Path, quality: int = 90) -> None:

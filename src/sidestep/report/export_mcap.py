@@ -176,31 +176,26 @@ def _marker(time: float, name: str, number: int, **more: Any) -> Message:
     return _blank_marker() | {"header": _header(time, "map"), "ns": name, "id": number} | more
 
 
+def _colour(colour: palette.Colour, alpha: float = 1.0) -> Message:
+    red, green, blue = (part / 255 for part in colour)
+    return {"r": red, "g": green, "b": blue, "a": alpha}
+
+
 def _people(record: EpisodeRecord, step: int, time: float, there: BoolArray) -> list[Message]:
     """A cylinder for everybody who is there; whoever has just left is deleted. The marker's id is the person's."""
     markers = []
     for who in np.flatnonzero(there[step]):
         x, y = record.person_position[step, who].tolist()
         across = 2 * float(record.person_radius[who])
-        red, green, blue = (part / 255 for part in palette.person_colour(int(who)))
-        heading = float(np.nan_to_num(record.person_heading[step, who]))
-        markers.append(
-            _marker(
-                time,
-                "people",
-                int(record.person_id[who]),
-                pose=_pose((x, y, heading), PERSON_HEIGHT_M / 2),
-                scale=_vector(across, across, PERSON_HEIGHT_M),
-                color={"r": red, "g": green, "b": blue, "a": 1.0},
-            )
-        )
+        pose = _pose((x, y, float(np.nan_to_num(record.person_heading[step, who]))), PERSON_HEIGHT_M / 2)
+        scale, colour = _vector(across, across, PERSON_HEIGHT_M), _colour(palette.person_colour(int(who)))
+        markers.append(_marker(time, "people", int(record.person_id[who]), pose=pose, scale=scale, color=colour))
     gone = np.flatnonzero(there[max(step - 1, 0)] & ~there[step])
     return markers + [_marker(time, "people", int(record.person_id[who]), action=DELETE) for who in gone]
 
 
 def _vehicles(record: EpisodeRecord, step: int, time: float) -> list[Message]:
     """A box for every other robot and vehicle, named after it."""
-    red, green, blue = (part / 255 for part in palette.OTHER_MACHINE)
     markers = []
     for k, user in enumerate(others(record)):
         centre, half = user.box
@@ -209,17 +204,10 @@ def _vehicles(record: EpisodeRecord, step: int, time: float) -> list[Message]:
             x + centre[0] * cos(heading) - centre[1] * sin(heading),
             y + centre[0] * sin(heading) + centre[1] * cos(heading),
         )
-        markers.append(
-            _marker(
-                time,
-                user.subject.partition(":")[0],
-                int(user.subject.partition(":")[2]),
-                type=CUBE,
-                pose=_pose((x, y, heading), half[2]),
-                scale=_vector(*(2 * value for value in half)),
-                color={"r": red, "g": green, "b": blue, "a": 1.0},
-            )
-        )
+        kind, _, number = user.subject.partition(":")
+        pose, scale = _pose((x, y, heading), half[2]), _vector(*(2 * value for value in half))
+        colour = _colour(palette.OTHER_MACHINE)
+        markers.append(_marker(time, kind, int(number), type=CUBE, pose=pose, scale=scale, color=colour))
     return markers
 
 
@@ -243,8 +231,8 @@ def _gestures(record: EpisodeRecord, step: int, time: float, there: BoolArray) -
 def _intentions(record: EpisodeRecord, step: int, time: float) -> Iterator[tuple[float, str, Message]]:
     """The plan and the forecasts as published at ``step``; the marker of a forecast is numbered by its place."""
     plan = record.plans.plan_at(step).astype(np.float64)
-    way = np.vstack([record.robot_pose[step, :2], plan])
-    turned = [atan2(dy, dx) for dx, dy in np.diff(way, axis=0).tolist()]
+    path = np.vstack([record.robot_pose[step, :2], plan])
+    turned = [atan2(dy, dx) for dx, dy in np.diff(path, axis=0).tolist()]
     poses = [_pose((x, y, heading)) for (x, y), heading in zip(plan.tolist(), turned, strict=True)]
     stamped = [
         {"header": _header(time + (k + 1) * record.plans.step_s, "map"), "pose": pose} for k, pose in enumerate(poses)
@@ -255,9 +243,8 @@ def _intentions(record: EpisodeRecord, step: int, time: float) -> Iterator[tuple
     people, expected = record.plans.forecasts_at(step)
     markers = []
     for place, (who, points) in enumerate(zip(people.tolist(), expected, strict=True)):
-        red, green, blue = (part / 255 for part in palette.person_colour(who))
         line = [_vector(x, y, 0.05) for x, y in np.vstack([record.person_position[step, who], points]).tolist()]
-        colour = {"r": red, "g": green, "b": blue, "a": 0.6}
+        colour = _colour(palette.person_colour(who), 0.6)
         markers.append(
             _marker(time, "forecasts", place, type=LINE_STRIP, scale=_vector(x=0.05), color=colour, points=line)
         )

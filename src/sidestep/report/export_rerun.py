@@ -71,8 +71,7 @@ def _still(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
 def _robot(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
     stream.send_columns("world/robot", _time(rerun, record.time), _moved(rerun, record.robot_pose))
     path = np.column_stack([record.robot_pose[:, :2], np.full(len(record.time), 0.02)])
-    way = rerun.LineStrips3D([path], colors=palette.ROBOT, radii=0.02)
-    stream.log("world/robot_path", way, static=True)
+    stream.log("world/robot_path", rerun.LineStrips3D([path], colors=palette.ROBOT, radii=0.02), static=True)
 
 
 def _moved(rerun: Any, pose: FloatArray) -> Any:

@@ -1,59 +1,56 @@
-"""One self-contained HTML file about one or more runs: tables, plots, replays, a gallery of failures, definitions,
-references and provenance.
+"""One self-contained HTML file about one or more runs: a chapter about each suite (outcomes, trade-off, distributions,
+scenarios × policies), replays, a gallery of failures, definitions, references and provenance.
+
+Suites are never mixed: a table, a front and a matrix hold episodes of one suite only.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from sidestep import registry
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
+from sidestep.metrics.score import common_source
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
-from sidestep.report.chapters import policy_colours, write_chapter
 from sidestep.report.papers import SectionContent, make_sections
-from sidestep.report.selection import LabelledEpisode, choose_replays, film_rank, label_episodes
-from sidestep.report.summary import MetricColumn, Summary, summarise_suites
-from sidestep.report.table_model import LEAST_FOR_A_STAR
+from sidestep.report.selection import LabelledEpisode, choose_replays, film_rank, label_episodes, policy_colours
+from sidestep.report.summary import MetricColumn, Summary, comparable, contact_free, pareto_front, summarise_suites
+from sidestep.report.table_model import LEAST_FOR_A_STAR, Row, Table
 from sidestep.report.table_writer import html, write_tables
 from sidestep.report.viewer.pack import pack_replays
 from sidestep.report.viewer.page import script, style, templates
 from sidestep.runs.folder import RUN_FILE, load_run
 from sidestep.runs.score import ScoredRun, read_run
+from sidestep.types.outcome import Outcome
 from sidestep.version import __version__
 from sidestep.writing import whole_file
 
 
-class Reference(NamedTuple):
-    """``what`` the report uses, and where it comes from."""
-
-    what: str
-    text: str
-
-
-def policy_references(names: Iterable[str]) -> list[Reference]:
-    """One per policy that says what to cite; policies from files that are not here any more are left out."""
-    found = []
+def policy_references(names: Iterable[str]) -> dict[str, str]:
+    """What to cite, by policy; policies from files that are not here any more are left out."""
+    found = {}
     for name in dict.fromkeys(names):
         try:
             citation = registry.declared(registry.load("policies", name), "citation")
         except SidestepError:
             continue
         if citation:
-            found.append(Reference(name, citation))
+            found[name] = citation
     return found
 
 
-def metric_references(columns: Sequence[MetricColumn]) -> list[Reference]:
-    """One per publication that defines any of the metrics."""
+def metric_references(columns: Sequence[MetricColumn]) -> dict[str, str]:
+    """The publications that define any of the metrics."""
     used = " ".join(column.source for column in columns)
-    return [Reference(name, text) for name, text in REFERENCES.items() if name in used and name != SIDESTEP]
+    return {name: text for name, text in REFERENCES.items() if name in used and name != SIDESTEP}
 
 
 MOST_FAILURES = 12
@@ -85,6 +82,141 @@ def _card(item: LabelledEpisode, replay: dict[str, Any], index: int) -> dict[str
     }
 
 
+DISTRIBUTIONS = (
+    "closest_pedestrian_distance",
+    "time_to_goal",
+    "path_length_ratio",
+    "time_to_collision_min",
+    "time_within_1_2m",
+    "jerk_avg",
+)
+EFFICIENCY = ("spl", "success")
+"""For the trade-off: the first that there is. Both count every episode: failing early gains nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chapter:
+    """One suite, ready for the page."""
+
+    summary: Summary
+    table: Table
+    policies: list[dict[str, Any]]
+    legend: list[dict[str, Any]]
+    tradeoff: dict[str, Any] | None
+    distributions: list[dict[str, Any]]
+    heat: list[dict[str, Any]]
+
+
+def write_chapter(
+    summary: Summary, colours: dict[str, str], replays: Sequence[dict[str, Any]], number: int = 0
+) -> Chapter:
+    """The chapter about a suite; ``replays`` are those that the page can play."""
+    outcomes = {episode.outcome for episode in summary.episodes}
+    table = summary.table(summary.key_columns, colours)
+    return Chapter(
+        summary=summary,
+        table=table,
+        policies=[_policy(summary, row) for row in table.rows],
+        legend=[_outcome_part(outcome.value) for outcome in Outcome if outcome.value in outcomes],
+        tradeoff=_tradeoff(summary, colours, f"tradeoff{number}"),
+        distributions=_distributions(summary, colours, f"distribution{number}"),
+        heat=_heat(summary, replays),
+    )
+
+
+def _outcome_part(outcome: str, count: int = 0) -> dict[str, Any]:
+    colour = palette.hexadecimal(palette.OUTCOMES[outcome])
+    return {"title": outcome.replace("_", " "), "colour": colour, "count": count}
+
+
+def _policy(summary: Summary, row: Row) -> dict[str, Any]:
+    counts = summary.outcomes(row.policy)
+    parts = [_outcome_part(outcome, count) for outcome, count in counts.items()]
+    text = ", ".join(f"{part['title']} {part['count']}" for part in parts)
+    events = summary.events.get(row.policy)
+    return {
+        "name": row.policy,
+        "title": row.title,
+        "colour": row.colour,
+        "outcomes": parts,
+        "outcome_text": f"{row.policy}: {text}",
+        "episodes": sum(counts.values()),
+        "missed": events["missed"] if events else 0,
+    }
+
+
+def _tradeoff(summary: Summary, colours: dict[str, str], name: str) -> dict[str, Any] | None:
+    from sidestep.report.plots import tradeoff_plot  # matplotlib takes a second to import
+
+    across = next((column for metric in EFFICIENCY if (column := summary.column(metric))), None)
+    if across is None:
+        return None
+    up = contact_free(summary)
+    compared = comparable(summary.episodes)
+    front = pareto_front(across, up, compared) if len(compared) > 1 else []
+    caption = "Over all episodes, so that a policy gains nothing by failing early; with 95 % intervals. "
+    if front:
+        caption += f"Not beaten in both by any other policy: {', '.join(front)}."
+    if summary.privileged:
+        caption += f" Shown, but not compared: {', '.join(sorted(summary.privileged))} (privileged)."
+    return {"svg": tradeoff_plot(summary.policies, colours, across, up, front, name), "caption": caption}
+
+
+def _distributions(summary: Summary, colours: dict[str, str], prefix: str) -> list[dict[str, Any]]:
+    from sidestep.report.plots import distribution_plot
+
+    plots = []
+    for name in DISTRIBUTIONS:
+        column = summary.column(name)
+        if column is not None:
+            values = {policy: summary.values(policy, name) for policy in summary.policies}
+            svg = distribution_plot(column.title, colours, values, f"{prefix}-{name}")
+            plots.append({"title": column.title, "unit_and_direction": column.unit_and_direction, "svg": svg})
+    return plots
+
+
+def _heat(summary: Summary, replays: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Scenario × policy: how many episodes succeeded, and a bar of how all of them ended."""
+    digests = {episode.digest[:12] for episode in summary.episodes}
+    replay_index = {
+        (replay["policy"], replay["scenario"]): index
+        for index, replay in reversed(list(enumerate(replays)))
+        if replay["digest"] in digests  # a scenario of another suite may have the same name
+    }
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
+    for episode in summary.episodes:
+        outcomes.setdefault((episode.policy, episode.scenario), Counter())[episode.outcome] += 1
+    rows = []
+    for scenario in summary.scenarios:
+        cells = []
+        for policy in summary.policies:
+            counts = outcomes.get((policy, scenario), Counter())
+            total, good = counts.total(), counts[Outcome.SUCCESS.value]
+            text = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.most_common())
+            cells.append(
+                {
+                    "of": total,
+                    "count": good,
+                    "stops": _stops(counts),
+                    "text": f"{policy}, {scenario}: {text}",
+                    "replay": replay_index.get((policy, scenario)),
+                }
+            )
+        rows.append({"scenario": scenario, "cells": cells})
+    return rows
+
+
+def _stops(counts: Counter[str]) -> str:
+    """Colour stops of a CSS gradient with hard edges, one piece per outcome."""
+    stops, reached = [], 0.0
+    for outcome in Outcome:
+        if counts[outcome.value]:
+            end = reached + 100 * counts[outcome.value] / counts.total()
+            stops.append(f"{palette.hexadecimal(palette.OUTCOMES[outcome])} {reached:.1f}% {end:.1f}%")
+            reached = end
+    return ", ".join(stops)
+
+
 def write_report(
     run_folders: Sequence[Path], out: Path, tables: Path | None = None, options: Mapping[str, str] | None = None
 ) -> list[Path]:
@@ -103,10 +235,11 @@ def write_report(
     page = _render(summaries, colours, labelled, runs, sections, out)
     with whole_file(out) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    _write_summaries(summaries, out, _people(runs))
+    people = common_source(run.source for run in runs)
+    _write_summaries(summaries, out, people)
     if tables is None:
         return []
-    written = _write_summaries(summaries, tables / "summary", _people(runs), with_markdown=True)
+    written = _write_summaries(summaries, tables / "summary", people, with_markdown=True)
     return [*written, *(path for section in sections for path in section.write(tables))]
 
 
@@ -153,17 +286,7 @@ def _render(
         beside=[quote(out.with_suffix(ending).name) for ending in (".csv", ".tex")],
         sections=sections,
         runs=[_provenance(run) for run in runs],
-        errors=[
-            {
-                "policy": label,
-                "scenario": record.scenario.name,
-                "seed": record.seed,
-                "text": record.error,
-                "traceback": record.traceback,
-            }
-            for label, record in chosen
-            if record.error
-        ],
+        errors=[(label, record) for label, record in chosen if record.error],
     )
 
 
@@ -179,15 +302,10 @@ def _facts(labelled: Sequence[LabelledEpisode], runs: Sequence[ScoredRun]) -> li
         ("Episodes", len(labelled)),
         ("Policies", len({item.label for item in labelled})),
         ("Scenarios", len({(item.scores.suite, item.scores.scenario) for item in labelled})),
-        ("People", _people(runs)),
+        ("People", common_source(run.source for run in runs)),
         ("Seeds" if len(seeds) > 1 else "Seed", shown),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d")),
     ]
-
-
-def _people(runs: Sequence[ScoredRun]) -> str:
-    sources = {run.source for run in runs}
-    return sources.pop() if len(sources) == 1 else "mixed"
 
 
 def _provenance(run: ScoredRun) -> dict[str, Any]:

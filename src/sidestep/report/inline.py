@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from sidestep.errors import BadInput
-from sidestep.report.episode_log import step_at
+from sidestep.metrics.series import pedestrian_centre_distance
 from sidestep.report.topview import EpisodeView
 from sidestep.report.viewer.page import viewer_page, write_viewer
 from sidestep.types.record import EpisodeRecord
@@ -35,7 +35,7 @@ def plot_record(
     """The record from above at ``time`` (s; None: the end) as a Pillow image, which notebooks show. With ``ax``, a
     matplotlib axes, the picture is drawn into it in metres, and the axes are returned."""
     view = EpisodeView(record, size, velocities=velocities, personal_space=personal_space)
-    picture = view.frame(record.steps if time is None else step_at(record, time))
+    picture = view.frame_at(time)
     if ax is None:
         return Image.fromarray(picture)
     low_x, low_y, high_x, high_y = view.top.view.shown
@@ -96,5 +96,4 @@ def record_html(record: EpisodeRecord) -> str:
 def _closest(record: EpisodeRecord) -> str:
     if not record.person_present.any():
         return "nobody there"
-    away = record.person_position - record.robot_pose[:, None, :2]
-    return f"{np.nanmin(np.hypot(away[..., 0], away[..., 1])):.2f} m between centres"
+    return f"{np.nanmin(pedestrian_centre_distance(record)):.2f} m between centres"

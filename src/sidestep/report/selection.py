@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidestep.drawing import palette
 from sidestep.errors import RecordError
 from sidestep.metrics.score import EpisodeScores
 from sidestep.records import load_record
@@ -51,6 +52,12 @@ def label_episodes(runs: Sequence[ScoredRun]) -> list[LabelledEpisode]:
         for run, name in zip(runs, unique, strict=True)
         for scores in run.episodes
     ]
+
+
+def policy_colours(names: Sequence[str]) -> dict[str, str]:
+    """The same colour for a policy in all chapters."""
+    count = len(palette.POLICIES)
+    return {name: palette.hexadecimal(palette.POLICIES[k % count]) for k, name in enumerate(names)}
 
 
 def film_rank(episode: EpisodeScores) -> tuple[float | str | int, ...]:

@@ -192,7 +192,7 @@ def metric_column(name: str, unit: str, estimates: Mapping[str, Estimate]) -> Me
         title=TITLES.get(name, name.replace("_", " ").capitalize()),
         unit=shown,
         better=direction,
-        mark=ARROWS[direction],
+        symbol=ARROWS[direction],
         format=style,
         definition=metric.definition if metric else "",
         csv_unit=unit,
@@ -306,7 +306,7 @@ def contact_free(summary: Summary) -> MetricColumn:
     """The share of all episodes in which the robot touched nobody and nothing, with Wilson intervals."""
     touched = [replace(each, metrics={CONTACT_FREE: _touched_nothing(each)}) for each in summary.episodes]
     column = _column(CONTACT_FREE, INDICATOR_UNIT, aggregate(touched))
-    return replace(column, better="higher", mark=ARROWS["higher"])
+    return replace(column, better="higher", symbol=ARROWS["higher"])
 
 
 def _touched_nothing(episode: EpisodeScores) -> MetricResult:

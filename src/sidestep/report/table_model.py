@@ -144,7 +144,7 @@ PLAIN = NumberFormat()
 
 @dataclass(frozen=True)
 class Column:
-    """``group`` stands above the titles of neighbouring columns. ``mark`` follows the title: an arrow for what is
+    """``group`` stands above the titles of neighbouring columns. ``symbol`` follows the title: an arrow for what is
     better, or a sign that notes explain."""
 
     name: str
@@ -153,7 +153,7 @@ class Column:
     unit: str = ""
     better: Direction = "none"
     """``none``: no value is marked as the best."""
-    mark: str = ""
+    symbol: str = ""
     format: NumberFormat = PLAIN
     definition: str = ""
     csv_unit: str | None = None
@@ -163,7 +163,7 @@ class Column:
     def heading(self) -> str:
         """``Straight SR (m) ↑``."""
         unit = f"({self.unit})" if self.unit else ""
-        return " ".join(part for part in (self.group, self.title, unit, self.mark) if part)
+        return " ".join(part for part in (self.group, self.title, unit, self.symbol) if part)
 
 
 @dataclass(frozen=True)
@@ -211,13 +211,13 @@ class Row:
     cells: tuple[Cell, ...]
     privileged: bool = False
     """Sees what the others do not: no part in averages, and never the best."""
-    mark: str = ""
+    symbol: str = ""
     colour: str = ""
 
     @property
     def title(self) -> str:
-        """The policy; published and privileged ones bear a mark."""
-        return self.policy + (" (privileged)" if self.privileged else self.mark)
+        """The policy; published and privileged ones bear a symbol."""
+        return self.policy + (" (privileged)" if self.privileged else self.symbol)
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,6 @@ _LATEX = {
 }  # fmt: skip
 
 
-def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write ``NAME.md``, ``NAME.tex`` and ``NAME.csv`` into ``folder``; returns the paths."""
-    return write_tables([table], folder / table.name, (".md", ".tex", ".csv"))
-
-
 def write_tables(tables: Sequence[Table], stem: Path, forms: Sequence[str] = (".csv", ".tex")) -> list[Path]:
     """Write all tables into one file for each form; returns the paths. ``comma_separated`` takes tables of one kind."""
     paths = []
@@ -121,7 +116,7 @@ def _joined(table: Table) -> Section:
             row = next((row for row in section.rows if (row.origin, row.policy) == key), None)
             cells += row.cells if row else [Cell()] * len(table.columns)
         first = order[key]
-        rows.append(Row(first.policy, first.keys, first.origin, tuple(cells), first.privileged, first.mark))
+        rows.append(Row(first.policy, first.keys, first.origin, tuple(cells), first.privileged, first.symbol))
     return Section("", "", tuple(rows))
 
 
@@ -222,7 +217,7 @@ def _terminal_block(table: Table, columns: Sequence[Column], head: str) -> Termi
         width = max((len(line) for row in table.rows for line in _terminal_lines(row.cells[index])), default=0)
         words = column.title.split()
         lines = textwrap.wrap(column.title, max(width, 8, *map(len, words)))
-        unit = " ".join(part for part in (column.unit, column.mark) if part)
+        unit = " ".join(part for part in (column.unit, column.symbol) if part)
         heading = Text("\n".join([*lines, unit] if unit else lines))
         block.add_column(heading, justify="right", no_wrap=True, vertical="top")
     for row in table.rows:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich import box
+from rich.console import Console
+from rich.table import Table as TerminalTable
+from rich.text import Text
 
-    from sidestep.report.summary import MetricColumn
-    from sidestep.report.table_model import Cell, Row
+from sidestep.report.summary import (
+    SUCCESS_MEANS,
+    SUMMARY_CSV,
+    MetricColumn,
+    key_columns,
+    metric_column,
+    metric_rows,
+)
+from sidestep.report.table_model import HERE, Cell, Column, Estimate, Row, Section, Table
+from sidestep.report.table_writer import print_table
 
 
 def _stdout() -> Console:
-    from rich.console import Console
-
     return Console(highlight=False)
 
 
@@ -25,10 +34,6 @@ def print_summary(summary: dict[str, Any], console: Console | None = None) -> No
 
 def _print_suite(summary: dict[str, Any], console: Console) -> None:
     """A row per policy: how its episodes ended, and the headline metrics with their intervals."""
-    from sidestep.report.summary import SUCCESS_MEANS, SUMMARY_CSV, key_columns, metric_rows
-    from sidestep.report.table_model import Section, Table
-    from sidestep.report.table_writer import print_table
-
     policies = summary["policies"]
     failures = [entry["metrics"].get("failures") for entry in policies.values()]
     often = any(found and found["mean"] is not None and found["mean"] > 1 for found in failures)
@@ -47,9 +52,7 @@ def _count_columns(policies: dict[str, Any]) -> list[MetricColumn]:
     """Number of episodes, and number of episodes per outcome."""
 
     def counts(title: str, texts: dict[str, str]) -> MetricColumn:
-        return MetricColumn(title, title, cells={policy: _written(text) for policy, text in texts.items()})
-
-    from sidestep.report.summary import MetricColumn
+        return MetricColumn(title, title, cells={policy: Cell(written=text) for policy, text in texts.items()})
 
     columns = [counts("Episodes", {policy: str(entry["episodes"]) for policy, entry in policies.items()})]
     for outcome in dict.fromkeys(name for entry in policies.values() for name in entry["outcomes"]):
@@ -67,9 +70,6 @@ def _count_columns(policies: dict[str, Any]) -> list[MetricColumn]:
 
 
 def _metric_columns(policies: dict[str, Any]) -> list[MetricColumn]:
-    from sidestep.report.summary import metric_column
-    from sidestep.report.table_model import Estimate
-
     units = {name: found["unit"] for entry in policies.values() for name, found in entry["metrics"].items()}
     columns = []
     for name, unit in units.items():
@@ -80,12 +80,6 @@ def _metric_columns(policies: dict[str, Any]) -> list[MetricColumn]:
                 estimates[policy] = Estimate(*numbers, found.get("bound", ""))
         columns.append(metric_column(name, unit, estimates))
     return columns
-
-
-def _written(text: str) -> Cell:
-    from sidestep.report.table_model import Cell
-
-    return Cell(written=text)
 
 
 TABLE_COLUMNS: dict[str, tuple[str, ...]] = {
@@ -102,14 +96,10 @@ SHORT = 16
 
 def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
     """Print the rows of ``sidestep list`` as a table."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     if not rows:
         _stdout().print(f"no {kind}")
         return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = TerminalTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     columns = []
     for key in TABLE_COLUMNS.get(kind, tuple(rows[0])):
         cells = [", ".join(map(str, row[key])) if isinstance(row[key], list) else str(row[key]) for row in rows]
@@ -124,10 +114,6 @@ def print_rows(kind: str, rows: list[dict[str, Any]]) -> None:
 
 def print_comparison(document: dict[str, Any], console: Console | None = None) -> None:
     """Print one table per pair: differences with intervals. Metrics without a difference are only counted."""
-    from sidestep.report.summary import SUMMARY_CSV
-    from sidestep.report.table_model import Column, Section, Table
-    from sidestep.report.table_writer import print_table
-
     console = console or _stdout()
     privileged = {entry["label"] for entry in document["entries"] if entry["privileged"]}
     for pair in document["pairs"]:
@@ -154,11 +140,6 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
 
 
 def _compared_row(name: str, entry: dict[str, Any]) -> Row:
-    from dataclasses import replace
-
-    from sidestep.report.summary import metric_column
-    from sidestep.report.table_model import HERE, Cell, Estimate, Row
-
     means = {side: Estimate(entry[f"mean_{side}"]) for side in ("a", "b")}
     column = metric_column(name, entry["unit"], means)
     unit = f" ({column.unit})" if column.unit else ""
@@ -166,8 +147,8 @@ def _compared_row(name: str, entry: dict[str, Any]) -> Row:
     cells = (
         *(Cell(found, column.format, best=entry["better"] == side) for side, found in means.items()),
         Cell(difference, replace(column.format, sign=True)),
-        _written(f"{entry['p_holm']:.2g}"),
-        _written(_pairs(entry)),
+        Cell(written=f"{entry['p_holm']:.2g}"),
+        Cell(written=_pairs(entry)),
     )
     return Row(f"{column.title}{unit}", (), HERE, cells)
 

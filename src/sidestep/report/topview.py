@@ -11,6 +11,7 @@ from PIL import Image
 from sidestep.drawing import TopView, palette
 from sidestep.drawing.canvas import Bounds, Picture, bounds_around
 from sidestep.errors import BadInput
+from sidestep.metrics.series import speed
 from sidestep.report.episode_log import contacts_of, step_at
 from sidestep.types.record import EpisodeRecord, others
 from sidestep.types.scene import CompiledScene, SceneSpec
@@ -26,7 +27,7 @@ Size = tuple[int, int]
 class EpisodeView:
     """A record, ready to be painted at any step.
 
-    ``bounds`` (m) defaults to a view of the whole way and the goal. ``ring_touched`` puts a red ring about everybody
+    ``bounds`` (m) defaults to a view of the whole path and the goal. ``ring_touched`` puts a red ring about everybody
     whom the robot touches at any time of the episode. ``label`` defaults to policy and scenario.
     """
 
@@ -73,7 +74,7 @@ class EpisodeView:
             groups=record.person_group[step],
             people_trails=record.person_position[self._recent(step, TRAIL_S)],
             robot_trail=record.robot_pose[self._recent(step, np.inf), :2],
-            robot_trail_speed=self._speed(self._recent(step, np.inf)),
+            robot_trail_speed=speed(record)[self._recent(step, np.inf)] / record.robot.limits.max_speed,
             start=(float(record.robot_pose[0, 0]), float(record.robot_pose[0, 1])),
             goal=record.scenario.ego.goal,
             goal_radius=record.scenario.rules.goal_radius_m,
@@ -88,6 +89,10 @@ class EpisodeView:
             label_colour=palette.OUTCOMES[outcome] if last else palette.ROBOT,
         )
 
+    def frame_at(self, time: float | None) -> Picture:
+        """The picture at ``time``, s; None: the end."""
+        return self.frame(self.record.steps if time is None else step_at(self.record, time))
+
     def _recent(self, step: int, seconds: float) -> Sequence[int]:
         """Steps of a trail up to ``step``, oldest first.
 
@@ -97,13 +102,9 @@ class EpisodeView:
         first = 0 if np.isinf(seconds) else max(0, step - round(seconds / self.record.step_s))
         return [*range(-(-first // every) * every, step, every), step]
 
-    def _speed(self, steps: Sequence[int]) -> np.ndarray:
-        velocity = self.record.robot_velocity[steps, :2]
-        return np.hypot(velocity[:, 0], velocity[:, 1]) / self.record.robot.limits.max_speed
-
 
 def view_of(record: EpisodeRecord) -> Bounds:
-    """The robot's way, start and goal with a margin, m."""
+    """The robot's path, start and goal with a margin, m."""
     return bounds_around(np.vstack([record.robot_pose[:, :2], record.scenario.ego.goal]))
 
 
@@ -116,8 +117,7 @@ def draw_png(
     bounds: Bounds | None = None,
 ) -> Picture:
     """The picture at ``time`` (s; None: the end), written to ``path`` if given."""
-    view = EpisodeView(record, size, bounds=bounds)
-    picture = view.frame(record.steps if time is None else step_at(record, time))
+    picture = EpisodeView(record, size, bounds=bounds).frame_at(time)
     if path is not None:
         Image.fromarray(picture).save(path, optimize=True)
     return picture
@@ -138,7 +138,7 @@ def draw_strip(
         raise BadInput("a film strip needs at least one time")
     view = EpisodeView(record, size, bounds=bounds, ring_touched=ring_touched, label=label)
     gap = np.full((size[1], GAP_PX, 3), 255, dtype=np.uint8)
-    pieces = [piece for time in times for piece in (gap, view.frame(step_at(record, time)))][1:]
+    pieces = [piece for time in times for piece in (gap, view.frame_at(time))][1:]
     strip: Picture = np.concatenate(pieces, axis=1)
     if path is not None:
         Image.fromarray(strip).save(path, optimize=True)

@@ -7,6 +7,7 @@ that ended it is known; such a task is run once more alone before it counts as t
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, current_process, get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -134,6 +135,26 @@ def _only(executor: Executor, work: Work, task: EpisodeTask) -> TaskResult | Wor
     return result
 
 
+WORKER = "sidestep-worker"
+"""Name of worker processes."""
+UNGUARDED = 70
+"""Exit code of a worker whose main script starts a run when it is imported."""
+GUARD = (
+    'worker processes import the script that starts the run; put the call below `if __name__ == "__main__":` in that '
+    "script, so that importing it starts no other run"
+)
+
+
+def refuse_in_import() -> None:
+    """``BadInput`` if a child process imports the main script, which calls this; a worker of ours ends silently and
+    leaves the message to the run."""
+    for frame, _ in traceback.walk_stack(inspect.currentframe()):
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__mp_main__":
+            if current_process().name == WORKER:
+                raise SystemExit(UNGUARDED)
+            raise BadInput(GUARD)
+
+
 ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -185,7 +206,7 @@ class _Worker:
     def __post_init__(self) -> None:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_worker_main, args=(theirs, self.work), daemon=True)
+        self.process = context.Process(target=_worker_main, args=(theirs, self.work), name=WORKER, daemon=True)
         with _environment(dict.fromkeys(ONE_THREAD, "1") if self.one_thread else {}):
             self.process.start()
         theirs.close()
@@ -215,6 +236,8 @@ class _Worker:
     def _ending(self) -> str:
         self.process.join(timeout=5)
         code = self.process.exitcode
+        if code == UNGUARDED:
+            raise BadInput(GUARD) from None
         return "it closed its connection" if code is None else describe_exit(code)
 
     def stop(self) -> None:
@@ -233,7 +256,7 @@ class _Raised:
 
 
 def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
-    """The worker's life: a task in, an result and whether to be replaced out, until the pipe closes."""
+    """The worker's life: a task in, a result and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()

@@ -162,7 +162,7 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def load_run(folder: Path) -> RunFile:

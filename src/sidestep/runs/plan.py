@@ -16,7 +16,15 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.remote.guest_messages import check_settings
 from sidestep.remote.guests import introduce
-from sidestep.runs.provenance import policy_version, scenario_files, setting_files, simulator_version
+from sidestep.runs.provenance import (
+    PLUG_IN,
+    policy_version,
+    scenario_files,
+    sensor_files,
+    setting_files,
+    simulator_version,
+)
+from sidestep.suites.files import base_of
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.scenario import Scenario
 
@@ -33,7 +41,8 @@ class PolicyPlan(Model):
     settings: dict[str, Any] = Field(default_factory=dict)
     version: str = ""
     files: dict[str, str] = Field(default_factory=dict)
-    """Setting → hash of the file that it names, for files that were there when the policy was planned."""
+    """Setting → hash of the file that it names, for files that were there when the policy was planned; and
+    ``plug-in sensor NAME`` → hash of the code of a sensor that it needs."""
     privileged: bool = False
     """Also of an episode in which the policy could not be asked, because it took its process down."""
 
@@ -63,7 +72,8 @@ class Plan(Model):
     simulator: str = ""
     """Version and hash of the code that makes what happens in an episode; empty: not known."""
     files: dict[str, str] = Field(default_factory=dict)
-    """Hash of every file that the scenarios name, as they name it: maps, robots, recordings."""
+    """Hash of every file that the scenarios name, as they name it: maps, robots, recordings; and of plug-ins that make
+    their worlds (``plug-in crowd model NAME``)."""
     base: Path | None = Field(default=None, exclude=True)
     """The folder that relative file names in scenarios start from."""
 
@@ -102,7 +112,7 @@ def make_plan(
     )
     if repeated := _repeated(policy.name for policy in planned):
         raise BadInput(f"two policies are called {repeated!r}; give them labels: --policy a={repeated} --policy b=…")
-    scenarios, base = _choose(suite, scenario_glob, limit), getattr(suite, "base", None)
+    scenarios, base = _choose(suite, scenario_glob, limit), base_of(suite)
     fields = {
         "suite": suite.name,
         "scenarios": scenarios,
@@ -175,7 +185,7 @@ def _plan_policy(
         reference="" if reference == label else reference,
         settings=settings,
         version=_version_of(reference, policy.version),
-        files=setting_files(settings),
+        files=setting_files(settings) | sensor_files(policy.needs),
         privileged=privileged or "future" in policy.needs,
     )
 
@@ -242,7 +252,8 @@ def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
     now = new.files | scenario_files(old.scenarios, new.base)
     for name, was in old.files.items():
         if now.get(name) != was:
-            yield f"file {name}: {'changed' if name in now else 'no longer there'}"
+            told = name if name.startswith(PLUG_IN) else f"file {name}"
+            yield f"{told}: {'changed' if name in now else 'no longer there'}"
     scenarios = {scenario.name: scenario for scenario in old.scenarios}
     for scenario in new.scenarios:
         if scenario.name in scenarios:
@@ -263,7 +274,11 @@ def _policy_differences(known: PolicyPlan, old: Plan, new: Plan) -> Iterable[str
     if _as_text(known.settings) != _as_text(again.settings):
         yield f"settings of {known.name}: {known.settings} there, {again.settings} now"
     for key, was in known.files.items():
-        if key in again.settings and again.files.get(key) != was:
+        if again.files.get(key) == was:
+            continue
+        if key.startswith(PLUG_IN):
+            yield f"{key} of {known.name}: {'changed' if key in again.files else 'no longer used'}"
+        elif key in again.settings:
             yield f"file {again.settings[key]} of {known.name}: changed"
     if known.version != again.version and not is_told:
         yield f"code of {known.name}: version {known.version or '?'} there, {again.version or '?'} now"

@@ -1,5 +1,5 @@
-"""What a run depends on: hashes of the simulator's code, of policies and of the files that scenarios name, the
-machine, and the commit.
+"""What a run depends on: hashes of the simulator's code, of policies, of the files and plug-ins that scenarios name,
+the machine, and the commit.
 
 A run folder keeps them, so that an episode is never resumed with other code or another map than it began with.
 Policies are not imported here: their modules are found and their imports read from the source. No paths, names
@@ -16,13 +16,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sidestep import registry
 from sidestep.errors import SidestepError
+from sidestep.traffic import load_vehicle
+from sidestep.types.events import PluginEvent
 from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.version import __version__
 
@@ -42,6 +45,8 @@ COMPANION_BYTES = 1 << 20
 HASH_DIGITS = 16
 DATASET = "dataset:"
 """Opens the name of an installed recording."""
+PLUG_IN = "plug-in "
+"""Opens the name of a plug-in: ``plug-in sensor NAME``."""
 
 
 @cache
@@ -85,8 +90,22 @@ def setting_files(settings: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-def user_version(name: str, kind: Literal["policies", "predictors"] = "policies") -> str:
-    """Of somebody else's policy or predictor, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
+def plug_in_files(named: Iterable[tuple[registry.Kind, str]]) -> dict[str, str]:
+    """``plug-in KIND NAME`` → hash of its source, of the (kind, name) pairs that installed plug-ins have registered."""
+    return {
+        f"{PLUG_IN}{registry.kind_in_singular(kind)} {name}": user_version(name, kind)
+        for kind, name in sorted(set(named))
+        if registry.is_plug_in(kind, name)
+    }
+
+
+def sensor_files(needs: Iterable[str]) -> dict[str, str]:
+    """Hashes of the plug-in sensors that serve a policy's ``needs``."""
+    return plug_in_files(("sensors", need) for need in needs)
+
+
+def user_version(name: str, kind: registry.Kind = "policies") -> str:
+    """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
     entry point: the hash of its module and of the person's own modules that it imports. Empty where no source is found,
     as for a policy that another process serves."""
     reference = name if ":" in name else registry.table(kind).get(name, "")
@@ -177,11 +196,13 @@ def _located(module: str, folders: list[Path]) -> list[Path]:
 
 
 def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str, str]:
-    """Hash of every file that scenarios name, and of the files which those name: maps, robots, recordings, meshes.
+    """Hash of every file that scenarios name, and of the files which those name: maps, robots, recordings, meshes; and
+    of the plug-ins that make their worlds: crowd models, events, road users with their looks, and drivers.
 
     A name is as the scenario gives it, so that a folder that moves with its files still has the same ones.
     """
-    found: dict[str, str] = {}
+    scenarios = tuple(scenarios)
+    found = plug_in_files(pair for scenario in scenarios for pair in _names_of_plug_ins(scenario))
     for scenario in scenarios:
         for name in _names_of_files(scenario):
             if name in found:
@@ -203,6 +224,17 @@ def _names_of_files(scenario: Scenario) -> Iterator[str]:
         if isinstance(placement, ReplayPlacement):
             yield from (placement.path,) if placement.path is not None else ()
             yield from (f"{DATASET}{placement.dataset}",) if placement.dataset is not None else ()
+
+
+def _names_of_plug_ins(scenario: Scenario) -> Iterator[tuple[registry.Kind, str]]:
+    """Kind and name of everything that may come from a plug-in."""
+    yield from (("crowd_models", part.model) for part in scenario.crowd)
+    yield from (("events", event.name) for event in scenario.events if isinstance(event, PluginEvent))
+    for vehicle in scenario.traffic:
+        yield "road_users", vehicle.kind
+        yield "drivers", vehicle.driver_name
+        with suppress(SidestepError):  # a kind that is not there is told when its episode is built
+            yield "looks", (vehicle.spec or load_vehicle(vehicle.kind)).look
 
 
 @cache

@@ -15,7 +15,7 @@ from sidestep.metrics.score import EpisodeScores
 from sidestep.remote.guests import Guests
 from sidestep.remote.host import Host
 from sidestep.runs.episode import EpisodeTask, MakePolicy, RunEpisode, TaskResult, as_failed, run_task
-from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, run_with_retry
+from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, refuse_in_import, run_with_retry
 from sidestep.runs.folder import (
     RESULTS_FILE,
     RunFile,
@@ -27,6 +27,7 @@ from sidestep.runs.folder import (
     save_results,
 )
 from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.provenance import sensor_files
 from sidestep.types.outcome import Outcome
 
 Progress = Callable[[int, int, EpisodeTask, TaskResult], None]
@@ -70,6 +71,7 @@ def run_benchmark(
     the policies are this process's own, and everything runs in it. With ``debug`` every policy runs in this process and
     its main thread, without a time limit, and the first error of a policy raises ``PolicyStopped``.
     """
+    refuse_in_import()
     with only_run(out), Guests() as guests:
         run = open_folder(out, plan, replaced)
         named = {task.path for task in tasks_of(plan, out)}
@@ -117,7 +119,8 @@ def serve_plan(
     reason = "interrupted"
     try:
         said = host.admit()
-        plan = plan_for(PolicyPlan(name=said.name, settings=said.settings, version=said.version))
+        files = sensor_files(said.needs)
+        plan = plan_for(PolicyPlan(name=said.name, settings=said.settings, version=said.version, files=files))
         host.announce(plan.suite, plan.mode, [task for task in tasks_of(plan, out) if not task.path.exists()])
 
         def make_policy(task: EpisodeTask) -> Any:

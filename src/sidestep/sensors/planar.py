@@ -117,7 +117,7 @@ class PlanarLidar(Sensor):
         outlines = None
         if self._footprints:
             poses = view.vehicles[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
-            here = np.flatnonzero(present_vehicles(self.context, view)).tolist()
+            here = np.flatnonzero(present_vehicles(view)).tolist()
             outlines = outline_edges([self._footprints[k] for k in here], poses[here])
         return {"lidar": self._lidar.sense(view.agents, view.flags, pose, view.own, outlines)}
 

@@ -85,10 +85,10 @@ def vehicle_footprints(context: SensorContext) -> list[Footprint]:
     return [spec.footprint for spec in context.others[len(context.others) - len(context.scenario.traffic) :]]
 
 
-def present_vehicles(context: SensorContext, view: SensorView) -> BoolArray:
-    """(K,) which of the scenario's vehicles have not left the world."""
-    first = len(context.person_id) + len(context.scenario.robots)
-    present: BoolArray = view.flags[layout.ACTIVE, first : first + len(view.vehicles)] == 1
+def present_vehicles(view: SensorView) -> BoolArray:
+    """(K,) which of the scenario's vehicles have not left the world. The discs that cover them have later columns."""
+    columns = np.flatnonzero(view.flags[layout.MODEL] == layout.MODEL_VEHICLE)[: len(view.vehicles)]
+    present: BoolArray = view.flags[layout.ACTIVE, columns] == 1
     return present
 
 
@@ -107,7 +107,7 @@ class VehicleSensor(Sensor):
     def sense(self, view: SensorView) -> dict[str, Vehicles]:
         """What is seen now."""
         pose = (view.robot.x, view.robot.y, view.robot.heading)
-        return {"vehicles": self._detector.sense(view.vehicles, present_vehicles(self.context, view), pose)}
+        return {"vehicles": self._detector.sense(view.vehicles, present_vehicles(view), pose)}
 
 
 def _box(footprint: Footprint) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -32,7 +32,7 @@ CORRIDOR: dict[str, Any] = {
     "crowd": [{"people": [{"start": [-5, 0.3], "waypoints": [[-9, 0.5]]}, {"start": [-6, -0.6]}]}],
     "rules": {"time_limit_s": 40, "control_every": 2},
 }
-"""A corridor with one person who comes nearer and one who stands beside the way."""
+"""A corridor with one person who comes nearer and one who stands beside the path."""
 
 
 def check_policy(
@@ -97,7 +97,7 @@ def _drive(policy: Policy, session: Session, steps: int, label: str) -> list[Com
     _guarded(policy.reset, session.task, f"{label}: reset")
     commands: list[Command] = []
     while len(commands) < steps and not session.done:
-        where = f"{label}: act, asked for the {len(commands) + 1}. time,"
+        where = f"{label}: call {len(commands) + 1} of act"
         answer = _guarded(policy.act, session.observation, where)
         try:
             commands.append(checked_command(answer))

@@ -1,4 +1,4 @@
-"""What a policy publishes beside its commands: the way that it means to go, and where it expects people."""
+"""What a policy publishes beside its commands: the path that it means to take, and where it expects people."""
 
 from __future__ import annotations
 

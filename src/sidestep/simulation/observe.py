@@ -31,8 +31,8 @@ ROUTE_SPARE_M = 0.15
 
 
 def route_to_goal(world: World, robot: int = 0) -> FloatArray:
-    """Points (K, 2) to pass, the goal last: the scenario's route, else the shortest way with a little room to spare,
-    else (no way is found) the goal alone."""
+    """Points (K, 2) to pass, the goal last: the scenario's route, else the shortest path with a little room to spare,
+    else (no path is found) the goal alone."""
     place = world.scenario.robots[robot]
     if place.route or not len(world.scene.wall_points):
         return np.array([*place.route, place.goal])

@@ -29,8 +29,8 @@ DEFAULT_NEEDS = frozenset({"goal", "pedestrians"})
 class Session:
     """An episode of ``scenario``. ``needs`` names what observations hold, as it does for a policy."""
 
-    world: World
-    worlds: Worlds
+    world: World  # world as arrays
+    worlds: Worlds  # the batch that holds this one world
     task: Task
     """What is known before the first step: the robot, the goal, and the map, route or future if they were asked for."""
     observation: Observation

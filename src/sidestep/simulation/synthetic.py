@@ -27,7 +27,7 @@ from sidestep.types.scenario import CrowdPart, Person, TwinPlacement
 MODEL = "orca"
 PARAMETERS = {"horizon_people": 2.0, "horizon_walls": 1.0}
 LOOK_AHEAD_M = 1.5
-"""Companions head for a point so far ahead of their place."""
+"""Distance ahead of their place of the point that companions head for, m."""
 CATCH_UP = 0.8
 """Extra speed per metre that a companion lags behind, 1/s."""
 TURNING = 0.1
@@ -35,7 +35,7 @@ TURNING = 0.1
 STARTING_S = 0.5
 """How fast people come to the speed they want: the relaxation time of the social force model."""
 GONE_M = 1.0
-"""Who is so near to the end of the way and comes no nearer is through: somebody stands there."""
+"""m; a person within this distance of the goal who makes no more progress has arrived: somebody stands there."""
 SYNTHETIC_STEP_S = 0.05
 
 

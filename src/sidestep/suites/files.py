@@ -94,8 +94,12 @@ def _bundled(file: str) -> Suite:
 
 def option_names(suite: Suite) -> tuple[str, ...]:
     """What can be chosen about a suite; nothing for most."""
-    options = getattr(suite, "options", None)
-    return tuple(type(options).model_fields) if isinstance(options, Model) else ()
+    return tuple(type(suite.options).model_fields) if isinstance(suite, Configurable) else ()
+
+
+def base_of(suite: Suite) -> Path | None:
+    """The folder that relative file names in the scenarios of ``suite`` start from; None: they name no files."""
+    return suite.base if isinstance(suite, FileSuite) else None
 
 
 def choose_options(suite: Suite, options: dict[str, Any]) -> Suite:

@@ -44,7 +44,14 @@ TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "WetNoon", "HardRainNoon")
 TEST_WEATHERS = ("ClearSunset", "CloudySunset", "WetSunset", "HardRainSunset")
 LATER_TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "MidRainyNoon", "ClearSunset", "CloudySunset", "MidRainSunset")
 LATER_TEST_WEATHERS = ("ClearNight", "CloudyNight", "MidRainyNight", "WetNoon", "WetSunset", "WetNight")
-_WEATHER = {"Clear": "clear", "Cloudy": "cloudy", "Wet": "wet", "HardRain": "rain", "MidRainy": "rain", "MidRain": "rain"}
+_WEATHER = {
+    "Clear": "clear",
+    "Cloudy": "cloudy",
+    "Wet": "wet",
+    "HardRain": "rain",
+    "MidRainy": "rain",
+    "MidRain": "rain",
+}
 WEATHERS: dict[str, tuple[str, str]] = {
     weather + hour: (kind, hour.lower()) for weather, kind in _WEATHER.items() for hour in ("Noon", "Sunset", "Night")
 }
@@ -138,11 +145,12 @@ class IntersectionSuite(OptionSuite):
 
 
 CAMERA_MOUNT = (MIDDLE_M + 1.0, 0.0, 1.6)
+LIDAR_RAYS, LIDAR_RANGE_M = 720, 40.0
 LIDAR = {
-    "rays": 720,
+    "rays": LIDAR_RAYS,
     "angle_min": -1.5707963267948966,
     "field_of_view": 3.141592653589793,
-    "max_range": 40.0,
+    "max_range": LIDAR_RANGE_M,
     "mount": (MIDDLE_M + 1.7, 0.0),
 }
 """One plane, the front half in steps of a quarter of a degree, 1.7 m ahead of the middle of the body."""

@@ -1,9 +1,10 @@
 """Everything that is wrong with a suite, found before anything runs (``sidestep validate``).
 
 A run stops at the first mistake of a scenario; here each scenario is read, its scene compiled and every position
-checked on its own, so that one look shows all: unknown keys, missing files, a start or goal inside a wall, a person on
-the robot or on somebody else, a waypoint in a wall, a goal that cannot be reached. A scenario without any of these is
-built once under seed 0, which finds whatever else would stop it.
+checked on its own, so that one look shows all: unknown keys, crowd models and files, recordings that cannot be
+replayed (a table without frames per second), a start or goal inside a wall, a person on the robot or on somebody else,
+a waypoint in a wall, a goal that cannot be reached. A scenario without any of these is built once under seed 0, which
+finds whatever else would stop it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from sidestep import exact
+from sidestep.crowd.models import model_code
 from sidestep.errors import BadInput, SidestepError
 from sidestep.reading import is_file, is_folder
 from sidestep.registry import table
@@ -26,10 +28,11 @@ from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import free_mask, shortest_path
 from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.build import WorldBuilder
-from sidestep.suites.files import FileSuite, load_suite, scenario_documents
+from sidestep.simulation.replay import load_replay
+from sidestep.suites.files import base_of, load_suite, scenario_documents
 from sidestep.types.base import explain_error
 from sidestep.types.robot import RobotSpec
-from sidestep.types.scenario import CrowdPart, Scenario
+from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.types.scene import CompiledScene
 
 Progress = Callable[[int, int, str], None]
@@ -79,8 +82,7 @@ def validate_suite(reference: str | Path, progress: Progress | None = None) -> V
         count = len(scenarios) + len({problem.scenario for problem in problems if problem.where != "file"})
     else:
         suite = load_suite(text)
-        base = suite.base if isinstance(suite, FileSuite) else None
-        scenarios = [(scenario, base) for scenario in suite.scenarios()]
+        scenarios = [(scenario, base_of(suite)) for scenario in suite.scenarios()]
         count = len(scenarios)
     for number, (scenario, base) in enumerate(scenarios, start=1):
         problems += check_scenario(scenario, base)
@@ -118,25 +120,25 @@ def check_scenario(scenario: Scenario, base: Path | None = None) -> list[Problem
         try:
             WorldBuilder(scenario, base).build(0)
         except SidestepError as error:
-            problems.append(_from_error(error, scenario.name))
+            problems.append(Problem(scenario.name, *_told(error, scenario, "world")))
     return problems
-
-
-def _from_error(error: Exception, scenario: str, where: str = "world") -> Problem:
-    what, _, remedy = str(error).removeprefix(f"scenario {scenario!r}: ").rpartition("; ")
-    return Problem(scenario, where, what or remedy, remedy if what else "")
 
 
 Mistake = tuple[str, str, str]
 """Where, what, remedy."""
 
 
+def _told(error: Exception, scenario: Scenario, where: str) -> Mistake:
+    what, _, remedy = str(error).removeprefix(f"scenario {scenario.name!r}: ").rpartition("; ")
+    return where, what or remedy, remedy if what else ""
+
+
 def _mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
+    yield from _crowd_mistakes(scenario, base)
     try:
         scene = compile_scene(resolve_scene(scenario.scene, base), f"scenario {scenario.name!r}")
     except SidestepError as error:
-        found = _from_error(error, scenario.name)
-        yield "scene", found.what, found.remedy
+        yield _told(error, scenario, "scene")
         return
     robots: list[tuple[float, float, float]] = []
     for index, placement in enumerate(scenario.robots):
@@ -144,8 +146,7 @@ def _mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
         try:
             spec = load_robot(placement.spec, None if placement.dynamics == "policy" else placement.dynamics, base)
         except SidestepError as error:
-            found = _from_error(error, scenario.name)
-            yield f"{where}.spec", found.what, found.remedy
+            yield _told(error, scenario, f"{where}.spec")
             continue
         robots.append((*placement.start[:2], spec.footprint.enclosing_radius))
         yield from _robot_mistakes(scenario, index, spec, scene)
@@ -153,6 +154,21 @@ def _mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
         if _overlap(one, other) > 0:
             yield f"robots.{b}.start", f"overlaps robot {a}", "move one of them"
     yield from _people_mistakes(scenario, scene, robots)
+
+
+def _crowd_mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
+    """Crowd models and recordings that are not there or do not fit."""
+    name = f"scenario {scenario.name!r}"
+    for index, part in enumerate(scenario.crowd):
+        try:
+            model_code(part, name)
+        except SidestepError as error:
+            yield _told(error, scenario, f"crowd.{index}.model")
+        if isinstance(part.placement, ReplayPlacement):
+            try:
+                load_replay(part.placement, scenario.rules, name, base)
+            except SidestepError as error:
+                yield _told(error, scenario, f"crowd.{index}.placement")
 
 
 def _robot_mistakes(scenario: Scenario, index: int, spec: RobotSpec, scene: CompiledScene) -> Iterator[Mistake]:
@@ -189,7 +205,7 @@ def _people_mistakes(
             for n, point in enumerate(person.waypoints):
                 if not _is_free(scene, point, 0.0):
                     yield f"{where}.waypoints.{n}", f"{_point(point)} is in a wall", IN_WALL
-            if person.enter_s == 0.0 and _is_solid(part):
+            if person.enter_s == 0.0:
                 here.append((where, (*person.start, radius)))
     for where, disc in here:
         for index, robot in enumerate(robots):
@@ -199,10 +215,6 @@ def _people_mistakes(
     for (where, disc), (other, second) in combinations(here, 2):
         if _overlap(disc, second) > 0:
             yield f"{other}.start", f"overlaps {where} by {_overlap(disc, second):.2f} m", "move one of them"
-
-
-def _is_solid(part: CrowdPart) -> bool:
-    return part.model != "replay"
 
 
 def _is_free(scene: CompiledScene, point: tuple[float, float], radius: float) -> bool:

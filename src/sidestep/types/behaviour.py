@@ -36,7 +36,7 @@ class BehaviourNode(Model):
 
 
 class BehaviourGraph(Model):
-    """Nodes, and the straight ways between them, walked in both directions."""
+    """Nodes, and the straight edges between them, walked in both directions."""
 
     nodes: tuple[BehaviourNode, ...]
     edges: tuple[tuple[str | int, str | int], ...] | None = None
@@ -127,13 +127,13 @@ class Behaviour(Model):
     talk: Dwell = Dwell(mean_s=25.0, low_s=8.0, high_s=150.0)
     goal_low_m: NonNegative = 15.0
     goal_high_m: Positive = 150.0
-    """Goals are drawn among nodes so far away along the edges, or, where there are none, among all."""
+    """Goals are sampled among nodes at these distances along the edges, or, where there are none, among all."""
     objects: Share = 0.4
     """Share of goals that are objects, where there are any."""
     lane_m: NonNegative = 0.6
     """People keep to the right of an edge by up to this, where there is room."""
     patience_s: NonNegative = 10.0
-    """So long a person waits at a node for those who go first in the plan of Push and Rotate."""
+    """Time that a person waits at a node for those who go first in the plan of Push and Rotate, s."""
 
     @model_validator(mode="after")
     def _check(self) -> Behaviour:

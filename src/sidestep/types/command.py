@@ -16,40 +16,40 @@ from sidestep.types.base import FloatArray
 class Velocity:
     """Forward speed v (m/s) and turn rate ω (rad/s, counter-clockwise)."""
 
-    v: float
-    omega: float
+    v: float  # forward speed, m/s
+    omega: float  # turn rate, rad/s
 
 
 @dataclass(frozen=True, slots=True)
 class HolonomicVelocity:
     """Velocity in the world frame (m/s)."""
 
-    vx: float
-    vy: float
+    vx: float  # velocity along x, m/s
+    vy: float  # velocity along y, m/s
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where to be after this step, world frame (m). A holonomic robot goes straight there within its speed limit."""
 
-    x: float
-    y: float
+    x: float  # target, m
+    y: float  # target, m
 
 
 @dataclass(frozen=True, slots=True)
 class Waypoints:
     """Points to pass, (K, 2) in the robot's frame (x ahead, y left, m), followed by the robot's PD controller."""
 
-    points: FloatArray
+    points: FloatArray  # (K, 2) m in the frame of the robot
 
 
 @dataclass(frozen=True, slots=True)
 class Drive:
     """Car controls: steer in [-1, 1] (positive left), throttle and brake in [0, 1]."""
 
-    steer: float
-    throttle: float
-    brake: float
+    steer: float  # −1 (right) to 1 (left)
+    throttle: float  # 0 to 1
+    brake: float  # 0 to 1
 
 
 Command = Velocity | HolonomicVelocity | Position | Waypoints | Drive
@@ -85,7 +85,7 @@ def checked_command(command: Any) -> Command:
         return plain
     if isinstance(command, Waypoints):
         return Waypoints(_points(command.points))
-    raise BadInput(f"a policy must answer one of {_ALLOWED}; got {_shown(command)}")
+    raise BadInput(f"a policy must return one of {_ALLOWED}; got {_shown(command)}")
 
 
 def _number(kind: str, name: str, value: Any) -> float:
@@ -110,7 +110,7 @@ def _points(points: Any) -> FloatArray:
     if array.ndim != 2 or array.shape[1] != 2:
         raise BadInput(f"Waypoints.points must have shape (K, 2), got {array.shape}")
     if not len(array):
-        raise BadInput("Waypoints.points is empty; to stand still answer Velocity(0.0, 0.0)")
+        raise BadInput("Waypoints.points is empty; to stand still return Velocity(0.0, 0.0)")
     if len(array) > MOST_WAYPOINTS:
         raise BadInput(f"Waypoints.points has {len(array)} points; at most {MOST_WAYPOINTS} are taken")
     if not np.isfinite(array).all():

@@ -39,16 +39,16 @@ class Walking(EventBase):
     """An event whose people walk."""
 
     speed: PositiveSpeed | None = None
-    """m/s; None: drawn from 1.1 … 1.65."""
+    """m/s; None: sampled from 1.1 … 1.65."""
 
 
 class Obstructing(EventBase):
-    """Somebody stands in the middle of the way and looks around."""
+    """Somebody stands in the middle of the robot's path and looks around."""
 
     kind: Literal["obstructing"] = "obstructing"
     at: Point
     facing: Finite | None = None
-    """rad; None: drawn."""
+    """rad; None: random."""
     trigger_m: Positive = 10.0
     """Ahead of the robot."""
 
@@ -60,11 +60,11 @@ class Conversing(EventBase):
     at: Point
     """Centre of the circle."""
     people: Annotated[int, Field(ge=2, le=12)] | None = None
-    """None: 2, 3 or 4, drawn."""
+    """None: 2, 3 or 4, at random."""
     spacing_m: Positive = 1.1
     """Between neighbours on the circle."""
     facing: Finite | None = None
-    """Direction from the centre to the first person, rad; None: drawn."""
+    """Direction from the centre to the first person, rad; None: random."""
     trigger_m: Positive = 10.0
     """Ahead of the robot, of the nearest of them."""
 
@@ -76,11 +76,11 @@ class Queuing(EventBase):
     at: Point
     """Where the first in line stands, at one side of the sidewalk."""
     people: Annotated[int, Field(ge=2, le=30)] | None = None
-    """None: 3, 4 or 5, drawn."""
+    """None: 3, 4 or 5, at random."""
     spacing_m: Positive | None = None
-    """Between neighbours; None: drawn from 0.7 … 0.9."""
+    """Between neighbours; None: sampled from 0.7 … 0.9."""
     direction: Angle | None = None
-    """Where the line leads to from its head, rad; None: square to the robot's way, towards and over it."""
+    """Where the line leads to from its head, rad; None: square to the robot's path, towards and across it."""
     last_at: Point | None = None
     """Where the last one stands, if the queue leaves a gap for people who pass; None: in line with the others."""
     trigger_m: Positive = 10.0
@@ -95,7 +95,7 @@ class Frontal(Walking):
     commit_m: NonNegative = 6.0
     """Nearer than this the person aims no more and walks straight on."""
     walk_on_m: Positive = 12.0
-    """The way from there on, after which the person leaves the world."""
+    """The path from there on, after which the person leaves the world."""
     trigger_m: Positive = 20.0
     """Ahead of the robot."""
 
@@ -105,13 +105,13 @@ class Lateral(Walking):
 
     kind: Literal["lateral"] = "lateral"
     at: Point
-    """The point of the robot's way that the person crosses."""
+    """The point of the robot's path that the person crosses."""
     side: Side | None = None
-    """From which side; None: drawn."""
+    """From which side; None: random."""
     side_m: Positive = 2.0
     """How far beside ``at`` the person waits."""
     direction: Angle | None = None
-    """Of the robot's way at ``at``, rad; None: that of the nearest leg of its route."""
+    """Of the robot's path at ``at``, rad; None: that of the nearest leg of its route."""
     max_speed: PositiveSpeed = 2.0
     walk_on_m: Positive = 6.0
     """How far past the robot's line the person walks before leaving the world."""
@@ -124,9 +124,9 @@ class Overtaking(Walking):
 
     kind: Literal["overtaking"] = "overtaking"
     at: Point
-    """Behind the robot, or beside its way: then the person waits until it has passed."""
+    """Behind the robot, or beside its path: then the person waits until it has passed."""
     side: Side | None = None
-    """On which side the person passes; None: drawn."""
+    """On which side the person passes; None: random."""
     gap_m: Positive = 0.4
     """Between the bodies while passing."""
     margin: Positive = 0.5
@@ -143,15 +143,15 @@ class Crossing(Walking):
 
     kind: Literal["crossing"] = "crossing"
     zone: str | tuple[Point, ...] | None = None
-    """Name of a region of the scene or a polygon; None: the crosswalk nearest to the robot's way."""
+    """Name of a region of the scene or a polygon; None: the crosswalk nearest to the robot's path."""
     front: Annotated[int, Field(ge=0, le=20)] = 2
     """People who come towards the robot."""
     behind: Annotated[int, Field(ge=0, le=20)] = 2
     """People who come from behind it."""
     direction: Angle | None = None
-    """Of the robot's way over the zone, rad; None: that of the nearest leg of its route."""
+    """Of the robot's path over the zone, rad; None: that of the nearest leg of its route."""
     free_side: Side | None = None
-    """The side of the crosswalk that nobody uses; None: drawn."""
+    """The side of the crosswalk that nobody uses; None: random."""
     trigger_m: NonNegative = 0.0
     """From the robot's centre to the zone; 0: when it is inside."""
 
@@ -183,7 +183,7 @@ class Joining(Walking):
     start: Point
     """Where the person who joins waits."""
     people: Annotated[int, Field(ge=1, le=11)] | None = None
-    """Those who talk already; None: 2 or 3, drawn."""
+    """Those who talk already; None: 2 or 3, at random."""
     spacing_m: Positive = 1.1
     trigger_m: Positive = 8.0
     """Ahead of the robot, of the nearest of them."""
@@ -198,7 +198,7 @@ class Leaving(Walking):
     to: Point
     """Where the person who leaves walks; there it leaves the world."""
     people: Annotated[int, Field(ge=2, le=12)] | None = None
-    """All of them; None: 3 or 4, drawn."""
+    """All of them; None: 3 or 4, at random."""
     spacing_m: Positive = 1.1
     trigger_m: Positive = 8.0
     """Ahead of the robot, of the nearest of them."""
@@ -253,7 +253,7 @@ class Crowding(Walking):
     at: Point
     """They stand on a circle about this point."""
     people: Annotated[int, Field(ge=2, le=12)] | None = None
-    """None: 4, 5 or 6, drawn."""
+    """None: 4, 5 or 6, at random."""
     around_m: Positive = 3.0
     """Radius of that circle."""
     gap_m: Positive = 0.4
@@ -269,9 +269,9 @@ class Yielding(Walking):
 
     kind: Literal["yielding"] = "yielding"
     at: Point
-    """Beside the robot's way: at an intersection, at a door."""
+    """Beside the robot's path: at an intersection, at a door."""
     to: Point | None = None
-    """Where the person goes afterwards; None: square over the robot's way, as far beyond it."""
+    """Where the person goes afterwards; None: square across the robot's path, as far beyond it."""
     trigger_m: Positive = 6.0
     """Ahead of the robot."""
 
@@ -281,9 +281,9 @@ class Claiming(Walking):
 
     kind: Literal["claiming"] = "claiming"
     at: Point
-    """Beside the robot's way: at an intersection, at a door."""
+    """Beside the robot's path: at an intersection, at a door."""
     to: Point | None = None
-    """Where the person goes; None: square over the robot's way, as far beyond it."""
+    """Where the person goes; None: square across the robot's path, as far beyond it."""
     hold_s: NonNegative = 1.0
     """How long the person signs before setting off."""
     trigger_m: Positive = 6.0
@@ -299,11 +299,11 @@ class Exiting(Walking):
     direction: Angle
     """Where it leads out to, rad."""
     people: Annotated[int, Field(ge=1, le=12)] | None = None
-    """None: 2, 3 or 4, drawn."""
+    """None: 2, 3 or 4, at random."""
     inside_m: Positive = 1.0
     """How far behind the door the first one stands; the others 0.9 m behind each other."""
     spread: NonNegative = 0.9
-    """They turn off so far to both sides outside, one to the left, one to the right, rad."""
+    """Angle by which they turn off outside, one to the left, one to the right, rad."""
     walk_on_m: Positive = 6.0
     """How far from the door they leave the world."""
     trigger_m: Positive = 4.0

@@ -49,7 +49,7 @@ class TrackHistory:
 class Ego:
     """The robot or vehicle among the people."""
 
-    state: RobotState
+    state: RobotState  # state of the robot
     radius: float
     """Radius of a disc that encloses it, m."""
     plan: FloatArray | None = None  # (H, 2) m: where it means to be at the horizons; None: not known

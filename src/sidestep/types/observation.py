@@ -30,12 +30,12 @@ PRIVILEGED: frozenset[str] = frozenset({"future"})
 class RobotState:
     """The robot's own state, world frame."""
 
-    x: float
-    y: float
-    heading: float
-    vx: float
-    vy: float
-    omega: float
+    x: float  # position, m
+    y: float  # position, m
+    heading: float  # direction of the body, rad
+    vx: float  # velocity in the world frame, m/s
+    vy: float  # velocity in the world frame, m/s
+    omega: float  # turn rate, rad/s
 
     @property
     def position(self) -> tuple[float, float]:
@@ -86,9 +86,9 @@ class LidarScan:
     """Ranges over ``angle_min + k * angle_increment`` in the robot's frame; ``max_range`` where nothing was hit."""
 
     ranges: FloatArray  # (K,) float32, m
-    angle_min: float
-    angle_increment: float
-    max_range: float
+    angle_min: float  # angle of the first ray, rad
+    angle_increment: float  # angle between two rays, rad
+    max_range: float  # largest range, m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class PointScan:
     ranges: FloatArray  # (C, K) float32, m along the ray
     elevation: FloatArray  # (C,) rad, in the scanner's frame
     azimuth: FloatArray  # (K,) rad, in the scanner's frame
-    max_range: float
+    max_range: float  # largest range, m
     origin: tuple[float, float, float]  # of the scanner in the robot's frame (x ahead, y left, z above ground), m
     turn: FloatArray  # (3, 3) scanner's frame → robot's frame
     semantic: IntArray | None = None  # (C, K) uint8, if the settings ask for it; 0 where nothing was hit
@@ -123,21 +123,21 @@ class PointScan:
 class Observation:
     """One look at the world."""
 
-    time: float
-    robot: RobotState
-    goal: tuple[float, float] | None = None
-    pedestrians: Pedestrians | None = None
-    vehicles: Vehicles | None = None
-    lidar: LidarScan | None = None
+    time: float  # time since the first observation, s
+    robot: RobotState  # state of the robot
+    goal: tuple[float, float] | None = None  # goal (x, y), m; need ``goal``
+    pedestrians: Pedestrians | None = None  # people that the sensor reports; need ``pedestrians``
+    vehicles: Vehicles | None = None  # vehicles that the sensor reports; need ``vehicles``
+    lidar: LidarScan | None = None  # planar laser scan; need ``lidar``
     history: tuple[Pedestrians, ...] | None = None
     """The last seconds of ``pedestrians``, oldest first, one per control step."""
-    rgb: FloatArray | None = None
-    depth: FloatArray | None = None
-    semantic: IntArray | None = None
+    rgb: FloatArray | None = None  # (H, W, 3) uint8 colour picture; need ``rgb``
+    depth: FloatArray | None = None  # (H, W) float32 depth picture, m; need ``depth``
+    semantic: IntArray | None = None  # (H, W) uint8 class numbers; need ``semantic``
     picture_time: float | None = None
     """When the pictures were taken, s; before ``time`` where the camera has a rate or a latency."""
-    points: PointScan | None = None
-    signals: dict[str, str] | None = None
+    points: PointScan | None = None  # scan of the 3D lidar; need ``points``
+    signals: dict[str, str] | None = None  # reserved for traffic lights
     extra: Mapping[str, Any] | None = None
     """What plug-in sensors report, by the name that the policy lists in ``needs``."""
 
@@ -148,25 +148,25 @@ class Future:
 
     position: FloatArray  # (T+1, N, 2) float32, m; NaN while absent
     radius: FloatArray  # (N,) float32, m
-    step_s: float
+    step_s: float  # time between two states, s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What is known before the first step: given to ``Policy.reset``."""
 
-    robot: RobotSpec
-    start: tuple[float, float, float]
+    robot: RobotSpec  # robot that the policy drives
+    start: tuple[float, float, float]  # start pose (x, y, heading), m and rad
     step_s: float
     """Time between two calls of ``act``, s."""
-    time_limit_s: float
-    goal_radius_m: float
-    goal: tuple[float, float] | None = None
-    map: CompiledScene | None = None
+    time_limit_s: float  # time limit of the episode, s
+    goal_radius_m: float  # distance to the goal within which it is reached, m
+    goal: tuple[float, float] | None = None  # goal (x, y), m; need ``goal``
+    map: CompiledScene | None = None  # walls and regions of the scene; need ``map``
     route: FloatArray | None = None  # (K, 2) m
     seed: int = 0
     """For policies that sample: the only randomness they may use."""
-    future: Future | None = None
+    future: Future | None = None  # positions of all people during the episode; need ``future`` (privileged)
 
 
 def seal(seen: Any) -> None:

@@ -81,7 +81,7 @@ class Rules(Model):
     step_s: Positive = 0.05
     """Length of a simulation step, s."""
     control_every: int = 1
-    """The policy is asked every so many simulation steps."""
+    """Number of simulation steps between two decisions of the policy."""
     time_limit_s: Positive = 60.0
     goal_radius_m: Positive = 0.3
     """The goal is reached when the robot's centre is nearer than this."""
@@ -97,7 +97,7 @@ class Rules(Model):
     """Touching the same person, robot or any wall again within this time of the last contact is the same collision: it
     is counted once, and does not put the robot back again."""
     frozen_after_s: Positive | None = None
-    """Standing (below 0.05 m/s, off the goal) for so long is ``frozen``; None: never."""
+    """Standing (below 0.05 m/s, off the goal) for this time, s, is ``frozen``; None: never."""
     stay_on: tuple[RegionKind, ...] = ()
     """Ground that the robot's reference point must not leave (``off_route``); empty: it may go anywhere."""
     avoid_groups: bool = False

@@ -135,11 +135,11 @@ class Event:
     """Something that happened at ``time`` (s, inside a step when a sweep found it). ``subject`` is ``person:ID``,
     ``wall``, ``robot:K``, ``vehicle:K``, the name of a limit or a trigger; ``value`` is its number, if it has one."""
 
-    time: float
-    kind: EventKind
-    subject: str = ""
-    value: float = 0.0
-    text: str = ""
+    time: float  # s
+    kind: EventKind  # kind of event
+    subject: str = ""  # person, wall, robot, vehicle, limit or trigger
+    value: float = 0.0  # number of the event, if it has one
+    text: str = ""  # further description
 
     def __post_init__(self) -> None:
         for name in ("time", "value"):  # numpy's floats print differently, and the digest reads them
@@ -150,10 +150,10 @@ class Event:
 class PolicyInfo:
     """Which policy ran, with the settings that it really used and the sensors that it got."""
 
-    name: str
-    settings: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-    version: str = ""
+    name: str  # name or label of the policy
+    settings: dict[str, Any] = field(default_factory=dict)  # settings in use
+    needs: tuple[str, ...] = ()  # inputs that the policy got
+    version: str = ""  # version of the policy and hash of its code
     privileged: bool = False
     """Sees what other policies of the suite do not: the future, everybody, or the map. Never ranked with the others."""
 
@@ -178,13 +178,13 @@ class EpisodeRecord:
     tell what the policy thought, not what happened, and a planner that begins to tell leaves its old results valid.
     """
 
-    scenario: Scenario
-    robot: RobotSpec
-    policy: PolicyInfo
-    seed: int
-    outcome: Outcome
-    source: Source
-    mode: Mode
+    scenario: Scenario  # scenario as it was run
+    robot: RobotSpec  # robot that was driven
+    policy: PolicyInfo  # policy that drove
+    seed: int  # seed of the episode
+    outcome: Outcome  # how the episode ended
+    source: Source  # where the people come from
+    mode: Mode  # what the world did while the policy computed
     time: FloatArray  # (T+1,) float64, s
     robot_pose: FloatArray  # (T+1, 3) float64: x, y, heading
     robot_velocity: FloatArray  # (T+1, 3) float64: vx, vy (world frame), omega
@@ -201,19 +201,19 @@ class EpisodeRecord:
     person_heading: FloatArray  # (T+1, N) float32; NaN when absent
     person_present: BoolArray  # (T+1, N)
     walls: FloatArray  # (W, 4) float32: x0, y0, x1, y1
-    events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = ()  # events in order of time
     other_pose: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 3)))  # (T+1, K, 3) other robots and vehicles
     other_radius: FloatArray = field(default_factory=lambda: np.zeros(0))  # (K,) enclosing circle, m
     person_delay: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, s, below
     person_detour: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, m, below
     person_gesture: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))  # (T+1, N) uint8, above
     person_head_yaw: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  # (T+1, N) float32, rad, above
-    plans: Plans = field(default_factory=Plans)
-    shortest_path_m: float = nan  # the shortest way from start to goal round the walls, m; NaN when not known
-    error: str = ""
+    plans: Plans = field(default_factory=Plans)  # plans and forecasts that the policy published
+    shortest_path_m: float = nan  # shortest path from start to goal around walls, m; NaN when not known
+    error: str = ""  # error of the policy, or empty
     traceback: str = ""  # of a policy that raised: the innermost calls; like ``error`` no part of the digest
-    package_version: str = ""
-    format_version: int = FORMAT_VERSION
+    package_version: str = ""  # version of Sidestep that wrote the record
+    format_version: int = FORMAT_VERSION  # version of the record format
 
     def __post_init__(self) -> None:
         t = len(self.time)

@@ -13,10 +13,10 @@ from typing import Self
 class MetricResult:
     """``value`` in ``unit`` if ``valid``; otherwise ``value`` is NaN and ``reason`` says why there is none."""
 
-    value: float
-    unit: str
-    valid: bool = True
-    reason: str = ""
+    value: float  # the value, or NaN
+    unit: str  # unit of the value
+    valid: bool = True  # whether there is a value
+    reason: str = ""  # why there is no value
 
     def __post_init__(self) -> None:
         if self.valid and not isfinite(self.value):
@@ -34,6 +34,6 @@ class MetricResult:
 class EpisodeEnd:
     """What ``Policy.end_episode`` gets when an episode is over: a copy, so that nothing in it changes the results."""
 
-    outcome: str
-    error: str
-    metrics: Mapping[str, MetricResult]
+    outcome: str  # outcome of the episode
+    error: str  # error message, or empty
+    metrics: Mapping[str, MetricResult]  # metric name → result

@@ -16,8 +16,8 @@ DynamicsName = Literal["holonomic", "unicycle", "bicycle"]
 class Footprint(Model):
     """The body seen from above: a circle, or a convex polygon in the body frame (x ahead, y left, m)."""
 
-    radius: Positive | None = None
-    polygon: tuple[Point, ...] | None = None
+    radius: Positive | None = None  # radius of a circular body, m
+    polygon: tuple[Point, ...] | None = None  # corners of a convex body, counter-clockwise, m
 
     @model_validator(mode="after")
     def _check(self) -> Footprint:
@@ -48,16 +48,16 @@ class Footprint(Model):
 class RobotLimits(Model):
     """Limits on commands. None: no such limit."""
 
-    max_speed: Positive
+    max_speed: Positive  # largest speed, m/s
     min_speed: Finite = 0.0
     """Negative: the robot can drive backwards so fast. m/s."""
-    max_turn_rate: Positive | None = None
-    max_acceleration: Positive | None = None
-    max_deceleration: Positive | None = None
-    max_turn_acceleration: Positive | None = None
+    max_turn_rate: Positive | None = None  # rad/s
+    max_acceleration: Positive | None = None  # m/s²
+    max_deceleration: Positive | None = None  # m/s²
+    max_turn_acceleration: Positive | None = None  # rad/s²
     max_steer: Positive | None = None
     """Front wheel angle of a bicycle model, rad."""
-    max_steer_rate: Positive | None = None
+    max_steer_rate: Positive | None = None  # rad/s
 
     @model_validator(mode="after")
     def _check(self) -> RobotLimits:
@@ -69,43 +69,41 @@ class RobotLimits(Model):
 class ControllerGains(Model):
     """Gains of the PD controller that follows waypoints and positions."""
 
-    heading_p: Positive = 2.0
-    heading_d: NonNegative = 0.1
-    speed_p: Positive = 1.0
-    lookahead_m: Positive = 0.6
+    heading_p: Positive = 2.0  # turn rate per heading error, 1/s
+    heading_d: NonNegative = 0.1  # damping of the turn rate
+    speed_p: Positive = 1.0  # speed per distance, 1/s
+    lookahead_m: Positive = 0.6  # distance along the waypoints to the point that is followed, m
 
 
 class Actuators(Model):
     """How the controls of a car (``Drive``) reach its wheels: each follows with a first-order lag."""
 
-    steer_lag_s: NonNegative = 0.0
-    throttle_lag_s: NonNegative = 0.0
-    brake_lag_s: NonNegative = 0.0
-    rolling_mps2: NonNegative = 0.0
-    """Deceleration of a car that coasts."""
-    drag_per_m: NonNegative = 0.0
-    """Deceleration by the air: this times the squared speed."""
+    steer_lag_s: NonNegative = 0.0  # of the steering, s
+    throttle_lag_s: NonNegative = 0.0  # of the throttle, s
+    brake_lag_s: NonNegative = 0.0  # of the brake, s
+    rolling_mps2: NonNegative = 0.0  # deceleration of a car that coasts, m/s²
+    drag_per_m: NonNegative = 0.0  # deceleration by the air: this times the squared speed, 1/m
 
 
 class RobotSpec(Model):
     """A robot, whole. ``source`` says where the numbers come from."""
 
-    name: str
-    summary: str = ""
-    dynamics: DynamicsName
-    footprint: Footprint
-    limits: RobotLimits
-    wheelbase: Positive | None = None
-    height: Positive = 1.0
-    mass: Positive = 50.0
-    controller: ControllerGains = Field(default_factory=ControllerGains)
-    actuators: Actuators = Field(default_factory=Actuators)
-    camera_height: Positive | None = None
+    name: str  # name in tables and records
+    summary: str = ""  # one line for ``sidestep list robots``
+    dynamics: DynamicsName  # motion model
+    footprint: Footprint  # body seen from above
+    limits: RobotLimits  # limits of speeds and accelerations
+    wheelbase: Positive | None = None  # distance between the axles, m; required for bicycle dynamics
+    height: Positive = 1.0  # m
+    mass: Positive = 50.0  # kg
+    controller: ControllerGains = Field(default_factory=ControllerGains)  # gains of the low-level controller
+    actuators: Actuators = Field(default_factory=Actuators)  # lags of a car's controls
+    camera_height: Positive | None = None  # height of the camera above ground, m
     camera: CameraSettings | None = None
     """Its own camera, a preset or settings, where neither scenario nor policy says otherwise."""
     look: str = ""
     """How cameras draw it: ``car``, ``van``, ``bicycle`` or a plug-in's; empty: as a robot of its name."""
-    source: str = ""
+    source: str = ""  # where the numbers come from
 
     @model_validator(mode="after")
     def _check(self) -> RobotSpec:

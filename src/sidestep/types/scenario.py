@@ -44,7 +44,7 @@ class Person(Model):
     waypoints: tuple[Point, ...] = ()
     """Points to walk to, in order. None: the person stands."""
     speed: Speed | None = None
-    """Preferred speed, m/s; None: drawn from the part's distribution."""
+    """Preferred speed, m/s; None: sampled from the part's distribution."""
     radius: Positive | None = None
     group: int | None = None
     enter_s: NonNegative = 0.0
@@ -236,7 +236,7 @@ class RobotPlacement(Model):
     start: Pose
     goal: Point
     route: tuple[Point, ...] = ()
-    """Points to pass on the way, for policies that need ``route`` and for route completion."""
+    """Points to pass before the goal, for policies that need ``route`` and for route completion."""
     dynamics: DynamicsName | Literal["policy"] | None = None
     """Replaces the spec's dynamics (``holonomic``: position mode with a speed limit). ``policy``: what the
     policy declares in its ``dynamics``, else the spec's."""

@@ -13,6 +13,7 @@ pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
 pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
 
 from sidestep import registry
+from sidestep.cli.run import parse_settings
 from sidestep.errors import BadInput
 from sidestep.policies.visual import VisualPolicy
 from sidestep.robots import load_robot
@@ -108,16 +109,23 @@ def test_nothing_is_decided_before_the_first_picture(tmp_path: Path) -> None:
     assert policy.act(Observation(0.0, RobotState(0, 0, 0, 0, 0, 0))) == Velocity(0.0, 0.0)
 
 
-def test_the_true_goal_is_seen_only_when_asked_for(tmp_path: Path) -> None:
-    goal = {"kind": "point", "input": "goal"}
-    inputs = {"goal": ((1, 2), "float32")}
-    output, said = {"kind": "waypoints", "points": 1}, {"waypoints": [[[0, 0]]]}
-    true = own(
-        tmp_path, output, said, goal=goal, inputs=inputs, gain={"goal": 1.0}, goal_protocol="true"
-    )  # answers the mean of the goal's coordinates
-    assert true.needs == {"rgb", "goal"}
-    assert points_of(true.act(look(0.0, goal=(9.0, 4.0)))).tolist() == [[6.5, 6.5]]
-    paper = own(tmp_path, output, said, goal=goal, inputs=inputs, gain={"goal": 1.0})
+POINT_GOAL: dict[str, Any] = {
+    "goal": {"kind": "point", "input": "goal"}, "inputs": {"goal": ((1, 2), "float32")}, "gain": {"goal": 1.0},
+}  # fmt: skip
+"""Of a network that returns the mean of the goal's coordinates."""
+MEAN_OF_GOAL = ({"kind": "waypoints", "points": 1}, {"waypoints": [[[0, 0]]]})
+
+
+@pytest.mark.parametrize("asked", [{}, {"goal_protocol": "true"}, {"goal_protocol": True}])
+def test_a_network_of_ones_own_gets_the_real_goal(tmp_path: Path, asked: dict[str, Any]) -> None:
+    policy = own(tmp_path, *MEAN_OF_GOAL, **POINT_GOAL, **asked)
+    assert policy.needs == {"rgb", "goal"}
+    assert policy.settings["goal_protocol"] == "true"
+    assert points_of(policy.act(look(0.0, goal=(9.0, 4.0)))).tolist() == [[6.5, 6.5]]
+
+
+def test_the_goals_of_the_paper_are_random_and_hide_the_real_one(tmp_path: Path) -> None:
+    paper = own(tmp_path, *MEAN_OF_GOAL, **POINT_GOAL, goal_protocol="paper")
     assert paper.needs == VisualPolicy.needs == {"rgb"}
     first = points_of(paper.act(look(0.0)))
     assert 0.0 <= first[0, 0] <= 12.5
@@ -125,6 +133,22 @@ def test_the_true_goal_is_seen_only_when_asked_for(tmp_path: Path) -> None:
     assert not np.array_equal(points_of(paper.act(look(0.0))), first)
     paper.reset(task(seed=0))
     assert np.array_equal(points_of(paper.act(look(0.0))), first)
+
+
+def test_without_a_point_goal_there_is_no_real_goal_to_give(tmp_path: Path) -> None:
+    policy = own(tmp_path, *MEAN_OF_GOAL)
+    assert policy.needs == {"rgb"}
+    assert policy.settings["goal_protocol"] == "paper"
+
+
+def test_a_bundled_interface_gets_the_goals_of_the_paper_unless_told(forward: dict[str, Any]) -> None:
+    assert VisualPolicy(**forward).settings["goal_protocol"] == "paper"
+    command_line = parse_settings(["visual.goal_protocol=true"], ["visual"])["visual"]
+    told = VisualPolicy(**forward, **command_line)
+    assert told.settings["goal_protocol"] == "true"
+    assert told.needs == {"rgb", "goal"}
+    with pytest.raises(BadInput, match=r"visual\.goal_protocol"):
+        VisualPolicy(**forward, goal_protocol=False)
 
 
 def test_a_network_that_answers_nonsense_fails_its_episode(tmp_path: Path) -> None:

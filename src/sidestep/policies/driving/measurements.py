@@ -19,7 +19,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels import layout
-from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_ROWS, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.policies.driving.pid import PidDriver
 from sidestep.policies.driving.route import CarBody, DrivingRoute
 from sidestep.types import Drive, Observation, Task
@@ -91,18 +91,18 @@ class DrivingSensor(Sensor):
     def _vehicles(self, view: SensorView) -> Vehicles:
         """The vehicles that have not left, as boxes about their reference points."""
         states = view.vehicles
-        first = len(self.context.person_id) + len(self.context.scenario.robots)
-        here = np.flatnonzero(view.flags[layout.ACTIVE, first : first + len(states)] == 1)
+        columns = np.flatnonzero(view.flags[layout.MODEL] == layout.MODEL_VEHICLE)[: len(states)]
+        here = np.flatnonzero(view.flags[layout.ACTIVE, columns] == 1)
         sizes = np.array(self._sizes[len(self._sizes) - len(states) :]).reshape(-1, 2)
-        states = states.reshape(len(states), -1)[here]
+        states = states[here] if len(here) else np.zeros((0, ROBOT_ROWS))
         return Vehicles(
             id=here,
             kind=("vehicle",) * len(here),
-            position=states[:, [ROBOT_X, ROBOT_Y]] if len(here) else np.zeros((0, 2)),
-            velocity=states[:, [ROBOT_VX, ROBOT_VY]] if len(here) else np.zeros((0, 2)),
-            heading=states[:, ROBOT_HEADING] if len(here) else np.zeros(0),
-            length=sizes[here, 0] if len(here) else np.zeros(0),
-            width=sizes[here, 1] if len(here) else np.zeros(0),
+            position=states[:, [ROBOT_X, ROBOT_Y]],
+            velocity=states[:, [ROBOT_VX, ROBOT_VY]],
+            heading=states[:, ROBOT_HEADING],
+            length=sizes[here, 0],
+            width=sizes[here, 1],
         )
 
 

@@ -1,7 +1,7 @@
 """All that a network is fed, by the name of the input: pictures, past positions and velocities, states, noise, and the
-goal as a point, an image or an instruction. SidewalkBench, appendix A ("Models"): point goals are drawn at random
+goal as a point, an image or an instruction. SidewalkBench, appendix A ("Models"): point goals are sampled at random
 in the robot's frame, 5 to 20 m ahead and up to 5 m aside; image goals are random pictures; the instruction is
-"Follow the sidewalk"; goal-free models get pictures only. How long a drawn point stays is not published. Here:
+"Follow the sidewalk"; goal-free models get pictures only. How long a sampled point stays is not published. Here:
 until it is passed (less than ``PASSED_M`` away, or behind the robot) or ``period_s`` is over. A random picture
 stays for the episode.
 """
@@ -40,11 +40,11 @@ AHEAD_M = (5.0, 20.0)
 ASIDE_M = (-5.0, 5.0)
 PASSED_M = 2.0
 PERIOD_S = 10.0
-"""A drawn point is given up after so long, s."""
+"""Time after which a sampled point is replaced, s."""
 
 
 class PointGoals:
-    """Random points on the way, one after the other; fixed in the world while they last."""
+    """Random points ahead, one after the other; fixed in the world while they last."""
 
     def __init__(self, seed: int, period_s: float = PERIOD_S) -> None:
         self._rng = np.random.default_rng([seed, 1])
@@ -69,7 +69,7 @@ def random_picture(seed: int, width: int, height: int) -> IntArray:
 
 
 def shortened(point: FloatArray, spec: GoalSpec) -> FloatArray:
-    """The point, drawn nearer if it is farther than the network knows."""
+    """The point, moved nearer if it is farther away than the network knows."""
     distance = float(exact.hypot(point[0], point[1]))
     if spec.farthest_m is not None and distance > spec.farthest_m:
         return point * (spec.farthest_m / distance)

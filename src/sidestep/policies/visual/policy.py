@@ -13,7 +13,7 @@ import numpy as np
 from sidestep.errors import BadInput, UnknownName
 from sidestep.exact import arctan2, hypot
 from sidestep.interfaces import Policy
-from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, InputMaker, reach_s
+from sidestep.policies.visual.inputs import PERIOD_S, PROTOCOLS, GoalProtocol, InputMaker, reach_s
 from sidestep.policies.visual.memory import Frame, Memory, Odometry, from_frame, into_frame
 from sidestep.policies.visual.model_files import load_network, load_spec, model_names
 from sidestep.policies.visual.picture import fitted
@@ -83,7 +83,7 @@ class VisualPolicy(Policy):
         file: str | None = None,
         encoder_file: str | None = None,
         format: str | None = None,
-        goal_protocol: str = "paper",
+        goal_protocol: str | bool | None = None,
         goal_period: float = PERIOD_S,
         text: str | None = None,
         controller: str = "robot",
@@ -93,12 +93,14 @@ class VisualPolicy(Policy):
     ) -> None:
         """``model``: a bundled interface, or ``spec``: one of your own (a YAML file). ``file``: the network.
 
-        ``controller``: ``robot`` follows the points with the robot's own PD controller, ``timed`` is at each point when
-        the interface says. ``names``: names in the interface → names in the file. ``goal_period``: s.
+        ``goal_protocol``: ``paper``, ``true`` or ``hidden``; by default ``true`` for a ``spec`` with a point goal, else
+        ``paper``. ``controller``: ``robot`` follows the points with the robot's own PD controller, ``timed`` is at each
+        point when the interface says. ``names``: names in the interface → names in the file. ``goal_period``: s.
         """
         self.spec = _chosen(model, spec, {"file": file, "encoder_file": encoder_file, "format": format}, text)
+        protocol = _chosen_protocol(goal_protocol, self.spec, is_own=spec is not None)
         self.settings: dict[str, Any] = {
-            "goal_protocol": _one_of("goal_protocol", goal_protocol, PROTOCOLS),
+            "goal_protocol": protocol,
             "goal_period": goal_period,
             "controller": _one_of("controller", controller, CONTROLLERS),
             "threads": threads,
@@ -106,10 +108,9 @@ class VisualPolicy(Policy):
         }
         if not goal_period > 0.0 or threads < 1:
             raise BadInput("visual: goal_period and threads must be above 0")
-        _check_protocol(self.spec, goal_protocol)
         if controller == "timed" and isinstance(self.spec.output, Points) and self.spec.output.interval_s is None:
             raise BadInput(f"visual: controller=timed needs output.interval_s, which {self.spec.name!r} does not have")
-        if goal_protocol == "true":
+        if protocol == "true":
             self.needs = frozenset({"rgb", "goal"})  # type: ignore[misc]  # of this one, not of the class
         self._runner = self._load(dict(names or {}))
         wished = self.spec.image.wished_camera
@@ -220,7 +221,17 @@ def _chosen(
     return VisualSpec.parse(document, f"visual ({found.name})")
 
 
-def _check_protocol(spec: VisualSpec, protocol: str) -> None:
+def _chosen_protocol(asked: str | bool | None, spec: VisualSpec, is_own: bool) -> GoalProtocol:
+    """The protocol that was asked for, if it fits the interface; unasked, the real goal for a network of one's own."""
+    if asked is None:
+        return "true" if is_own and spec.goal.kind == "point" else "paper"
+    text = str(asked).lower() if isinstance(asked, bool) else asked  # YAML reads an unquoted true as a truth value
+    protocol: GoalProtocol = _one_of("goal_protocol", text, PROTOCOLS)
+    _check_protocol(spec, protocol)
+    return protocol
+
+
+def _check_protocol(spec: VisualSpec, protocol: GoalProtocol) -> None:
     if protocol == "true" and spec.goal.kind != "point":
         why = {
             "none": "it takes no goal",

@@ -24,7 +24,7 @@ _TO_AHEAD_LEFT: dict[str, FloatArray] = {
 
 
 class Length(Model):
-    """What the number 1 stands for: ``metres``, times the way of one step at top speed if ``per`` is ``step``."""
+    """What the number 1 stands for: ``metres``, times the distance of one step at top speed if ``per`` is ``step``."""
 
     metres: Positive = 1.0
     per: Literal["metre", "step"] = "metre"
@@ -136,7 +136,7 @@ class GoalSpec(Model):
     axes: Axes = "ahead_left"
     length: Length = Field(default_factory=Length)
     farthest_m: Positive | None = None
-    """A point farther away is drawn nearer, m."""
+    """A point farther away is moved to this distance, m."""
     shape: tuple[Count, ...] | None = None
     """Of a point's tensor; None: (1, numbers)."""
     width: Count | None = None

@@ -22,7 +22,7 @@ from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput
 from sidestep.report.selection import Film, LabelledEpisode, film_list, load_episodes
 from sidestep.report.table_model import Table
-from sidestep.report.table_writer import write_table
+from sidestep.report.table_writer import write_tables
 from sidestep.writing import whole_file
 
 if TYPE_CHECKING:  # matplotlib takes a second to import
@@ -64,7 +64,9 @@ class SectionContent:
 
     def write(self, folder: Path) -> list[Path]:
         """Every table in three forms, every figure as PNG and SVG, pictures as PNG; returns the paths."""
-        paths = [path for table in self.tables for path in write_table(table, folder)]
+        paths = []
+        for table in self.tables:
+            paths += write_tables([table], folder / table.name, (".md", ".tex", ".csv"))
         for figure in self.figures:
             for ending, content in ((".png", figure.png), (".svg", figure.svg)):
                 paths.append(folder / f"{figure.name}{ending}")

@@ -21,7 +21,7 @@ TOWN_DATA = Path(__file__).parents[1] / "data" / "sidewalk.json"
 
 
 class SidewalkRoute(Model):
-    """A way on a sidewalk: where the robot starts, the points that it passes, and its goal."""
+    """A route on a sidewalk: where the robot starts, the points that it passes, and its goal."""
 
     points: tuple[Point, ...]
     width: Positive
@@ -31,7 +31,7 @@ class SidewalkRoute(Model):
 
 
 class LongRoute(SidewalkRoute):
-    """A way over several blocks, with whom the robot meets."""
+    """A route over several blocks, with the people that the robot meets."""
 
     length: Positive
     events: tuple[EventSpec, ...]
@@ -45,7 +45,7 @@ class TownRoutes(Model):
     curve: SidewalkRoute
     crosswalk: SidewalkRoute
     events: dict[str, EventSpec]
-    """Behaviour → its event; ``crossing`` is on the crosswalk, the others are on the straight way."""
+    """Behaviour → its event; ``crossing`` is on the crosswalk, the others are on the straight route."""
     long: LongRoute
 
 
@@ -59,7 +59,7 @@ class TownFile(Model):
 
 @cache
 def town_routes() -> TownFile:
-    """The chosen ways."""
+    """The chosen routes."""
     return TownFile.model_validate_json(read_bundled_text(TOWN_DATA))
 
 
@@ -88,14 +88,14 @@ DEV_PLACES = frozenset({"piper-parade"})
 
 
 class NamedRoute(Model):
-    """A short way and its name, such as ``kettlegate-1``."""
+    """A short route and its name, such as ``kettlegate-1``."""
 
     name: str
     way: SidewalkRoute
 
 
 class NamedLongRoute(Model):
-    """A long way and its name."""
+    """A long route and its name."""
 
     name: str
     way: LongRoute
@@ -116,16 +116,16 @@ def _hand_made_file() -> HandMadeFile:
 
 
 def hand_made_unit_routes() -> dict[str, tuple[tuple[str, SidewalkRoute], ...]]:
-    """Kind → names and ways."""
+    """Kind → names and routes."""
     places = _hand_made_file()
     return {kind: tuple((item.name, item.way) for item in getattr(places, kind)) for kind in UNIT_KINDS}
 
 
 def hand_made_long_routes() -> tuple[tuple[str, LongRoute], ...]:
-    """Names and ways of more than 100 m, with whom the robot meets."""
+    """Names and routes of more than 100 m, with the people that the robot meets."""
     return tuple((item.name, item.way) for item in _hand_made_file().long)
 
 
 def split_of_place(name: str) -> Split:
-    """Of a way's name, such as ``kettlegate-1``: the split of its place."""
+    """Of a route's name, such as ``kettlegate-1``: the split of its place."""
     return "dev" if name.rpartition("-")[0] in DEV_PLACES else "test"

@@ -12,7 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from sidestep.metrics.score import score
-from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures, driven_m
+from sidestep.metrics.series import driven_m
+from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
 from sidestep.reading import read_mapping
 from sidestep.report.selection import LabelledEpisode, load_episodes
 from sidestep.runs.folder import RUN_FILE, load_run
@@ -38,29 +39,18 @@ class Averages(Model):
     """The rows called Avg, as printed."""
 
     success: Nine
-    pedestrian_collision_rate: Eight
-    minimum_pedestrian_distance: Eight
+    people: dict[str, Eight]
+    """``pedestrian_collision_rate`` and ``minimum_pedestrian_distance``."""
 
 
 class PublishedModel(Averages):
     """One model's rows in Tables 2, 5, 6 and 7."""
 
     name: str
-    unit_town: dict[str, Three]
-    """Kind of sidewalk → SR, SPL, RC in procedurally generated scenes."""
-    unit_real: dict[str, Three]
-    """The same in scanned places."""
-    long_town: Five
-    """FC, C, OL, F per 100 m and V in m/s in procedurally generated scenes."""
-    long_real: Five
-
-    def unit(self, setting: str) -> dict[str, Three]:
-        """Of towns or of real places."""
-        return self.unit_town if setting == "town" else self.unit_real
-
-    def long(self, setting: str) -> Five:
-        """Of towns or of real places."""
-        return self.long_town if setting == "town" else self.long_real
+    unit: dict[str, dict[str, Three]]
+    """Setting → kind of sidewalk → SR, SPL, RC."""
+    long: dict[str, Five]
+    """Setting → FC, C, OL, F per 100 m and V in m/s."""
 
 
 class Published(Model):
@@ -82,7 +72,7 @@ UNIT, REACTIVE, LONG = SUITES = ("sidewalk-unit", "sidewalk-reactive", "sidewalk
 BEHAVIOURS = (STATIC, *REACTIVE_BEHAVIOURS)
 TAGS = {UNIT: UNIT_KINDS, REACTIVE: BEHAVIOURS, LONG: ("long",)}
 SETTINGS = ("town", "real")
-"""Generated towns and real places: tags of scenarios."""
+"""Generated towns and real places (of the paper: procedurally generated scenes, scanned places); tags of scenarios."""
 METRICS = (
     "success", "spl", "route_completion", "pedestrian_contact", "success_pedestrian_distance", "social_compliance",
     "wait_obedience", "proceed_obedience",

@@ -31,7 +31,7 @@ from sidestep.report.plots import INK, QUIET, STYLE, Colours, Illustration, jitt
 from sidestep.report.table_model import Estimate
 from sidestep.suites.sidewalk.routes import UNIT_KINDS
 
-SETTING_NAMES = {"town": "towns", "real": "drawn places"}
+SETTING_NAMES = {"town": "towns", "real": "hand-made places"}
 PUBLISHED_NOTE = "○ published elsewhere: nine models, other simulator and scenes"
 GREY = "#9aa1ad"
 FAILURES = (
@@ -74,7 +74,7 @@ def draw_completion(run: SidewalkRun, colours: Colours) -> Figure:
         tidy(axes)
         for at, kind in enumerate(UNIT_KINDS):
             _draw_bars(axes, at, [(run.choose(UNIT, label, kind, setting), colours[label]) for label in labels])
-            theirs = [model.unit(setting)[kind] for model in published().models]
+            theirs = [model.unit[setting][kind] for model in published().models]
             _draw_published(axes, at, [numbers[2] for numbers in theirs], 0.78 / (len(labels) + 1), len(labels))
         axes.set_xticks(range(len(UNIT_KINDS)), [kind.capitalize() for kind in UNIT_KINDS])
         axes.set_xlim(-0.5, len(UNIT_KINDS) - 0.4)
@@ -116,12 +116,12 @@ def draw_long(run: SidewalkRun, colours: Colours) -> Figure:
         }
         _draw_scatter(grid[0][k], setting, found, colours)
         _draw_split(grid[1][k], setting, found)
-    figure.suptitle(f"Long ways: failures per 100 m and mean velocity\n{PUBLISHED_NOTE}", fontsize=10)
+    figure.suptitle(f"Long routes: failures per 100 m and mean velocity\n{PUBLISHED_NOTE}", fontsize=10)
     return figure
 
 
 def _printed_long(setting: str) -> dict[str, Sequence[float]]:
-    rows = {model.name: model.long(setting) for model in published().models}
+    rows = {model.name: model.long[setting] for model in published().models}
     return {name: [number or 0.0 for number in numbers] for name, numbers in rows.items()}
 
 
@@ -137,16 +137,8 @@ def _draw_scatter(axes: Any, setting: str, found: Mapping[str, Sequence[Estimate
         if failures.value is None or velocity.value is None:
             continue
         point = (velocity.value, failures.value)
-        axes.errorbar(
-            *point,
-            _whisker(failures),
-            _whisker(velocity),
-            fmt="o",
-            color=colours[label],
-            markersize=7,
-            linewidth=1.2,
-            zorder=4,
-        )
+        look: dict[str, Any] = {"color": colours[label], "markersize": 7, "linewidth": 1.2, "zorder": 4}
+        axes.errorbar(*point, _whisker(failures), _whisker(velocity), fmt="o", **look)
         axes.annotate(label, point, (-7, 6), textcoords="offset points", fontsize=9, color=colours[label], ha="right")
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.9)
     axes.set_yticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
@@ -211,7 +203,7 @@ def draw_behaviours(run: SidewalkRun, _colours: Colours) -> Figure:
 PLOTS = (
     Plot("sidewalk_fig4", "Route completion by kind of sidewalk (Fig. 4)", UNIT, draw_completion),
     Plot("sidewalk_behaviours", "Success by policy and behaviour", REACTIVE, draw_behaviours),
-    Plot("sidewalk_fig6", "Failures and velocity on long ways (Fig. 6)", LONG, draw_long),
+    Plot("sidewalk_fig6", "Failures and velocity on long routes (Fig. 6)", LONG, draw_long),
 )
 
 

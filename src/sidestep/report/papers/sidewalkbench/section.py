@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from sidestep.errors import UnknownName
-from sidestep.report.chapters import policy_colours
 from sidestep.report.papers import ReportSection, SectionContent
 from sidestep.report.papers.sidewalkbench.episodes import (
     LONG,
@@ -20,7 +19,7 @@ from sidestep.report.papers.sidewalkbench.episodes import (
     read_sidewalk,
 )
 from sidestep.report.papers.sidewalkbench.tables import sidewalk_tables
-from sidestep.report.selection import SEVERITY, Film, LabelledEpisode, film_rank
+from sidestep.report.selection import SEVERITY, Film, LabelledEpisode, film_rank, policy_colours
 from sidestep.types.outcome import Outcome
 
 

@@ -12,7 +12,6 @@ from sidestep.report.papers.sidewalkbench.episodes import (
     REACTIVE,
     SETTINGS,
     UNIT,
-    Averages,
     Drive,
     SidewalkEpisode,
     SidewalkRun,
@@ -46,7 +45,7 @@ from sidestep.suites.sidewalk.scenarios import BEHAVIOURS as REACTIVE_BEHAVIOURS
 
 SETTING_TITLES = {
     "town": "Towns (published: procedurally generated scenes)",
-    "real": "Drawn places (published: scanned places)",
+    "real": "Hand-made places (published: scanned places)",
 }
 PUBLISHED_NOTE = (
     "† Published elsewhere: printed in the SidewalkBench paper, measured in another simulator on other scenes, and not "
@@ -73,7 +72,7 @@ def _table(
 def printed_row(name: str, numbers: Sequence[float | None], columns: Sequence[Column]) -> Row:
     """A row of the paper; columns of ours at the end are empty."""
     padded = [*numbers, *[None] * (len(columns) - len(numbers))]
-    return Row(name, ("camera",), PUBLISHED, tuple(Cell(Estimate(number)) for number in padded), mark=" †")
+    return Row(name, ("camera",), PUBLISHED, tuple(Cell(Estimate(number)) for number in padded), symbol=" †")
 
 
 Estimator = Callable[[Sequence[SidewalkEpisode]], Estimate]
@@ -103,13 +102,13 @@ def sidewalk_tables(run: SidewalkRun) -> list[Table]:
 def behaviour_table(run: SidewalkRun) -> Table:
     """Table 2: success by behaviour."""
     columns = (*(_column(kind, kind.capitalize()) for kind in BEHAVIOURS), _column("all", "All eight"))
-    rows = _own_rows(run, REACTIVE, columns, _of("success", rate), all_of=REACTIVE_BEHAVIOURS)
+    rows = _judged_rows(run, columns, _of("success", rate))
     theirs = [printed_row(model.name, model.success, columns) for model in published().models]
     rows += [*mark_best(theirs, columns), printed_row("Average, as printed", published().average.success, columns)]
     notes = (
-        "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight ways with nobody on "
-        "them. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success is "
-        "to reach the goal, but in gesturing to stop for the person who raises a hand.",
+        "Share of episodes that succeeded, with Wilson's 95 % interval; static: the same straight routes without "
+        "people. All eight: the episodes of the eight behaviours together, in clusters of those in one town. Success "
+        "is to reach the goal, but in gesturing to stop for the person who raises a hand.",
         _counted(run, REACTIVE),
     )
     title = "Success rate by behaviour (Table 2 of the SidewalkBench paper)"
@@ -119,18 +118,12 @@ def behaviour_table(run: SidewalkRun) -> Table:
 
 def _missed_events(run: SidewalkRun, columns: Sequence[Column]) -> list[Section]:
     """How many episodes ended before their event began; nothing where no episode says so."""
-    rows = []
-    for label in run.labels_of(REACTIVE):
-        cells = []
-        for column in columns:
-            kinds = REACTIVE_BEHAVIOURS if column.name == "all" else (column.name,)
-            states = [each.item.scores.event for kind in kinds for each in run.choose(REACTIVE, label, kind)]
-            staged = [state for state in states if state]
-            found = (
-                Estimate(float(staged.count("missed")), None, None, len(staged), len(staged)) if staged else Estimate()
-            )
-            cells.append(Cell(found, NumberFormat(0)))
-        rows.append(Row(label, (run.sees.get(label, NONE),), HERE, tuple(cells), label in run.privileged))
+
+    def missed(episodes: Sequence[SidewalkEpisode]) -> Estimate:
+        staged = [each.item.scores.event for each in episodes if each.item.scores.event]
+        return Estimate(float(staged.count("missed")), n=len(staged), of=len(staged)) if staged else Estimate()
+
+    rows = _behaviour_rows(run, [replace(column, format=NumberFormat(0)) for column in columns], missed)
     if not any(cell.estimate.n for row in rows for cell in row.cells):
         return []
     return [Section("event_missed", "Episodes that ended before their event (number)", tuple(rows))]
@@ -150,7 +143,7 @@ def unit_table(run: SidewalkRun) -> Table:
             rows.append(_row(run, label, columns, estimates))
         rows = mark_best(rows, columns)
         theirs = [
-            printed_row(model.name, [number for kind in UNIT_KINDS for number in model.unit(setting)[kind]], columns)
+            printed_row(model.name, [number for kind in UNIT_KINDS for number in model.unit[setting][kind]], columns)
             for model in published().models
         ]
         sections.append(Section(setting, SETTING_TITLES[setting], (*rows, *mark_best(theirs, columns))))
@@ -167,7 +160,7 @@ def unit_table(run: SidewalkRun) -> Table:
 def people_table(run: SidewalkRun) -> Table:
     """Table 6: how people were treated, and what we measure beyond it."""
     columns = tuple(_column(kind, kind.capitalize(), better="none") for kind in REACTIVE_BEHAVIOURS)
-    average = published().average
+    average = published().average.people
     parts: list[tuple[str, str, Direction, Estimator]] = [
         ("pedestrian_collision_rate", "Pedestrian collision rate ↓", "lower", _of("pedestrian_contact", rate)),
         ("minimum_pedestrian_distance", "Minimum pedestrian distance, successful episodes (m) ↑", "higher",
@@ -179,9 +172,9 @@ def people_table(run: SidewalkRun) -> Table:
     sections = []
     for name, title, better, estimate in parts:
         judged = tuple(replace(column, better=better) for column in columns)
-        rows = _own_rows(run, REACTIVE, judged, estimate)
-        if name in Averages.model_fields:
-            rows += [*_printed_people(name, judged), printed_row("Average, as printed", getattr(average, name), judged)]
+        rows = _judged_rows(run, judged, estimate)
+        if name in average:
+            rows += [*_printed_people(name, judged), printed_row("Average, as printed", average[name], judged)]
         elif not any(cell.estimate.n for row in rows for cell in row.cells):
             continue
         sections.append(Section(name, title, tuple(rows)))
@@ -215,19 +208,19 @@ def long_table(run: SidewalkRun) -> Table:
         rows = [
             _row(run, label, LONG_COLUMNS, long_estimates(run.choose(LONG, label, setting=setting))) for label in labels
         ]
-        theirs = [printed_row(model.name, model.long(setting), LONG_COLUMNS) for model in published().models]
+        theirs = [printed_row(model.name, model.long[setting], LONG_COLUMNS) for model in published().models]
         own = mark_arriving(rows)
         sections.append(Section(setting, SETTING_TITLES[setting], (*own, *mark_best(theirs, LONG_COLUMNS))))
     notes = (
-        "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the way "
-        "that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's 97.5 % "
-        "limit) with the count. V: that way divided by the time. Intervals: episodes resampled (bootstrap); where "
-        "nothing was counted the upper limit is Poisson's. RC: mean route completion, of which metres over which the "
-        "robot was carried are no part; a policy whose route completion is clearly below the best one's (their "
-        "intervals do not meet) is never the best of a column.",
+        "FC failures per 100 m: C collisions, OL out of lane, F freezing; sums over all episodes, divided by the "
+        "distance that the robot drove itself. Over less than 100 m in all there is no rate, but a bound (Poisson's "
+        "97.5 % limit) with the count. V: that distance divided by the time. Intervals: episodes resampled "
+        "(bootstrap); where nothing was counted the upper limit is Poisson's. RC: mean route completion, of which "
+        "metres over which the robot was carried are no part; a policy whose route completion is clearly below the "
+        "best one's (their intervals do not meet) is never the best of a column.",
         _counted(run, LONG),
     )
-    title = "Long ways (Table 7 of the SidewalkBench paper)"
+    title = "Long routes (Table 7 of the SidewalkBench paper)"
     return _table("sidewalk_table7", title, LONG_COLUMNS, sections, notes, side_by_side=True)
 
 
@@ -263,23 +256,26 @@ def _printed_people(name: str, columns: Sequence[Column]) -> list[Row]:
     never: list[Row] = []
     others: list[Row] = []
     for model in published().models:
-        row = printed_row(model.name, getattr(model, name), columns)
+        row = printed_row(model.name, model.people[name], columns)
         (others if any(model.success) else never).append(row)
     return [*never, *mark_best(others, columns)]
 
 
-def _own_rows(
-    run: SidewalkRun, suite: str, columns: Sequence[Column], estimator: Estimator, all_of: Sequence[str] = ()
-) -> list[Row]:
-    """A row per policy, the best marked, and their average; ``all_of``: the kinds of the column ``all``."""
+def _behaviour_rows(run: SidewalkRun, columns: Sequence[Column], estimator: Estimator) -> list[Row]:
+    """A row per policy, a column per behaviour; the column ``all`` has the eight together."""
     rows = []
-    for label in run.labels_of(suite):
+    for label in run.labels_of(REACTIVE):
         estimates = []
         for column in columns:
-            kinds = all_of if column.name == "all" else (column.name,)
-            episodes = [each for kind in kinds for each in run.choose(suite, label, kind)]
-            estimates.append(estimator(episodes))
+            kinds = REACTIVE_BEHAVIOURS if column.name == "all" else (column.name,)
+            estimates.append(estimator([each for kind in kinds for each in run.choose(REACTIVE, label, kind)]))
         rows.append(_row(run, label, columns, estimates))
+    return rows
+
+
+def _judged_rows(run: SidewalkRun, columns: Sequence[Column], estimator: Estimator) -> list[Row]:
+    """The rows with the best marked, and their average."""
+    rows = _behaviour_rows(run, columns, estimator)
     return [*mark_best(rows, columns), *average_row(rows, columns)]
 
 
@@ -294,7 +290,7 @@ def _counted(run: SidewalkRun, suite: str) -> str:
     for setting in SETTINGS:
         counts = sorted({len(run.choose(suite, label, setting=setting)) for label in run.labels_of(suite, setting)})
         if counts:
-            where = {"town": "in generated towns", "real": "in drawn places"}[setting]
+            where = {"town": "in generated towns", "real": "in hand-made places"}[setting]
             told.append(f"{' or '.join(map(str, counts))} {where}")
     return (
         f"Episodes per policy: {', '.join(told)}. The best of a column is bold (on a page: ★), among ours (over at "

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.metrics import socnavbench_code
-from sidestep.metrics.score import score
+from sidestep.metrics.score import common_source, score
 from sidestep.metrics.series import (
     MAX_DISTANCE_M,
     MAX_TIME_TO_COLLISION_S,
@@ -40,21 +40,8 @@ class Algorithm(Model):
     success: int
     failures: dict[str, int]
     pedestrian_collisions: int
-    planning_time_avg: Spread
-    path_length: Spread
-    path_length_ratio: Spread
-    goal_traversal_ratio: Spread
-    path_irregularity: Spread
-    path_traversal_time: Spread
-    speed_avg: Spread
-    energy: Spread
-    acceleration_avg: Spread
-    jerk_avg: Spread
-
-    def spread(self, metric: str) -> Spread | None:
-        """Mean and spread of a metric, by our name for it; None if the paper has none."""
-        value = getattr(self, metric, None)
-        return value if isinstance(value, tuple) else None
+    spreads: dict[str, Spread]
+    """By our name of the metric."""
 
 
 class Published(Model):
@@ -165,8 +152,7 @@ class SocnavRun:
     @property
     def people(self) -> str:
         """``recorded``, ``generated`` or ``mixed``."""
-        sources = {each.source for each in self.episodes}
-        return sources.pop() if len(sources) == 1 else "mixed"
+        return common_source(each.source for each in self.episodes)
 
     @property
     def conditions(self) -> str:

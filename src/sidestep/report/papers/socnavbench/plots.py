@@ -107,7 +107,7 @@ def _draw_panel(axes: Any, panel: Panel, run: SocnavRun, labels: Sequence[str], 
         values = np.concatenate([np.zeros(0), *(panel.values(each) for each in episodes)])
         _draw_distribution(axes, x, values, colours[label], panel)
         algorithm = published().algorithms.get(run.by_label[label][0].policy)
-        spread = algorithm.spread(panel.metric) if algorithm else None
+        spread = algorithm.spreads.get(panel.metric) if algorithm else None
         if spread is not None:
             reference = True
             axes.plot(x + 0.36, spread[0], "D", color="white", markeredgecolor="black", markersize=6, zorder=5)

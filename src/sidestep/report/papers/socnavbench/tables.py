@@ -40,20 +40,20 @@ from sidestep.report.table_model import (
 from sidestep.types.outcome import Outcome
 
 COMPLETED, INCOMPLETE = "⁺", "⁻"
-"""Marks of columns: over episodes completed by all, over incomplete ones; none: over all episodes."""
+"""Symbols of columns: over episodes completed by all, over incomplete ones; none: over all episodes."""
 SOCNAV_CSV = csv_form("policy privileged people definitions metric title n of mean sd text best", mean="value")
 
 
-def _column(name: str, title: str, unit: str = "", mark: str = "", better: Direction = "none") -> Column:
-    return Column(name, title, unit=unit, mark=mark, better=better)
+def _column(name: str, title: str, unit: str = "", symbol: str = "", better: Direction = "none") -> Column:
+    return Column(name, title, unit=unit, symbol=symbol, better=better)
 
 
 TABLE_2 = (
     _column("success", "Overall success rate", better="higher"),
     _column("failures", "Failure cases (T/PC/EC)"),
-    _column("pedestrian_collisions", "Total pedestrian collisions", mark=COMPLETED, better="lower"),
+    _column("pedestrian_collisions", "Total pedestrian collisions", symbol=COMPLETED, better="lower"),
     _column("pedestrian_collisions_all", "Total pedestrian collisions, all episodes"),
-    _column("planning_time_avg", "Planning wall time per step", mark=COMPLETED, better="lower"),
+    _column("planning_time_avg", "Planning wall time per step", symbol=COMPLETED, better="lower"),
 )
 TABLE_3 = (
     _column("path_length", "Path length", "m", COMPLETED, "lower"),
@@ -121,7 +121,7 @@ def _cell(run: SocnavRun, label: str, column: Column, dialect: str) -> Cell:
         return _sum(episodes, len(episodes), dialect)
     if column.name == "pedestrian_collisions":
         return _sum(run.compared(label), len(run.common), dialect)
-    if column.mark == INCOMPLETE:
+    if column.symbol == INCOMPLETE:
         unfinished = [each for each in episodes if not each.completed]
         return mean_of([each.value(column.name, dialect) for each in unfinished], len(unfinished), column.name)
     return mean_of([each.value(column.name, dialect) for each in run.compared(label)], len(run.common), column.name)
@@ -171,10 +171,10 @@ def _published(algorithm: Algorithm, column: Column) -> Cell:
         return counted(f"({'/'.join(counts)})", None, of)
     if column.name == "pedestrian_collisions":
         return counted(str(algorithm.pedestrian_collisions), float(algorithm.pedestrian_collisions), compared)
-    spread = algorithm.spread(column.name)
+    spread = algorithm.spreads.get(column.name)
     if spread is None:
         return Cell()
-    n = 0 if column.mark == INCOMPLETE else compared
+    n = 0 if column.symbol == INCOMPLETE else compared
     return Cell(Estimate(spread[0], n=n, of=n, sd=spread[1]), format_of(column.name, spread[0]))
 
 
@@ -197,14 +197,14 @@ def _mark_best(run: SocnavRun, rows: Sequence[Row], columns: Sequence[Column]) -
 
 
 def _notes(run: SocnavRun, columns: Sequence[Column]) -> list[str]:
-    marks = {column.mark for column in columns}
+    symbols = {column.symbol for column in columns}
     names = {column.name for column in columns}
     notes = [f"People: {run.people}; {run.conditions}."]
     if "success" in names:
         notes.append("Success rate and failure cases (timeout/pedestrian/environment collision) are over all episodes.")
-    if COMPLETED in marks:
+    if COMPLETED in symbols:
         notes.append(compared_episodes(run))
-    if INCOMPLETE in marks:
+    if INCOMPLETE in symbols:
         notes.append("⁻ over each policy's own incomplete episodes.")
     notes.append(
         "± is the standard deviation over episodes; the paper does not say what its own is over. paper: definitions of "

@@ -17,9 +17,9 @@ const wordsAt = (episode, f, poses) => {
     const [x, y] = [0, 1].map((k) => members.reduce((sum, p) => sum + p[k], 0) / members.length);
     words.push({ at: [x, y, HEAD_M], text: GESTURE_WORDS[name] ?? name, kind: name });
   }
-  const news = episode.events.filter((e) => e.kind in EVENT_WORDS && e.time <= f.time + 1e-6 && f.time < e.time + WORD_S);
+  const recent = episode.events.filter((e) => e.kind in EVENT_WORDS && e.time <= f.time + 1e-6 && f.time < e.time + WORD_S);
   const robot = episode.robotAt(f);
-  if (news.length) words.push({ at: [robot[0], robot[1], episode.height + 0.35], text: EVENT_WORDS[news.at(-1).kind], kind: EVENT_COLOUR(news.at(-1).kind) });
+  if (recent.length) words.push({ at: [robot[0], robot[1], episode.height + 0.35], text: EVENT_WORDS[recent.at(-1).kind], kind: EVENT_COLOUR(recent.at(-1).kind) });
   return words;
 };
 

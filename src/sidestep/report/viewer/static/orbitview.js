@@ -1,4 +1,4 @@
-// The episode in 3D. Order of drawing: ground, shadows and marks (none of which needs depth), then everything that stands.
+// The episode in 3D. Order of drawing: ground, shadows and decals (none of which needs depth), then everything that stands.
 
 const WALL_HEIGHT_M = 1.3, HIGHEST_M = 2.6, WALL_THICKNESS_M = 0.12; // lower than real, so that one looks over the walls
 const GROUND_PX = 2048, ROOF_PX = 1024; // across a painting
@@ -29,12 +29,12 @@ class OrbitView {
     this.mesh = makeProgram(gl, ...MESH_SHADER);
     this.capsule = makeProgram(gl, ...CAPSULE_SHADER);
     this.plane = makeProgram(gl, ...PLANE_SHADER);
-    this.mark = makeProgram(gl, ...MARK_SHADER);
+    this.decal = makeProgram(gl, ...DECAL_SHADER);
     const solid = [["position", 3], ["normal", 3], ["colour", 3]];
     this.walls = new Vertices(gl, [...solid, ["open", 2]]); this.robot = new Vertices(gl, solid); this.others = [];
     this.limb = new Vertices(gl, [["way", 3], ["end", 1]]).fill(capsuleMesh());
     this.limbs = new Vertices(gl, [["from", 3], ["to", 3], ["radius", 1], ["colour", 3]], true);
-    this.marks = new Vertices(gl, [["position", 3], ["colour", 4]]);
+    this.decals = new Vertices(gl, [["position", 3], ["colour", 4]]);
     this.planes = [];
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); gl.clearStencil(0);
   }
@@ -167,10 +167,10 @@ class OrbitView {
   }
 
   #drawMarks(values) {
-    const { gl, mark, marks } = this;
-    gl.useProgram(mark.program);
-    gl.uniformMatrix4fv(mark.uniforms.camera, false, this.matrix);
-    marks.fill(values, gl.DYNAMIC_DRAW).draw(mark);
+    const { gl, decal, decals } = this;
+    gl.useProgram(decal.program);
+    gl.uniformMatrix4fv(decal.uniforms.camera, false, this.matrix);
+    decals.fill(values, gl.DYNAMIC_DRAW).draw(decal);
   }
 
   // Walls, machines and people; as shadows on the ground if `shadow` (their darkness) is above 0.

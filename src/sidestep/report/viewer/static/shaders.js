@@ -1,4 +1,4 @@
-// Four programs: meshes, capsules (limbs, posts), painted planes (ground, roofs), and flat marks on the ground.
+// Four programs: meshes, capsules (limbs, posts), painted planes (ground, roofs), and flat decals on the ground.
 // A soft light from above and one sun; `shadow` > 0 flattens a shape onto the ground along the sun's rays.
 
 const SUN = unit3([-0.42, -0.5, 1.0]);
@@ -61,7 +61,7 @@ void main() {
   pixel = vec4(mix(sky, paint.rgb / paint.a * bright, smoothstep(0.0, 0.1, rim)), 1.0);
 }`];
 
-const MARK_SHADER = [`
+const DECAL_SHADER = [`
 in vec3 position; in vec4 colour;
 uniform mat4 camera;
 out vec4 tint;
