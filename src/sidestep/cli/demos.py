@@ -22,15 +22,24 @@ def demos() -> None:
 @verb
 def intersection(
     out: Annotated[Path, typer.Option(help="HDF5 file to write.")] = Path("demonstrations.h5"),
-    driver: Annotated[list[str] | None, typer.Option(help="Policy that drives. Repeat it to alternate. Default: pid and pid_noise.")] = None,
+    driver: Annotated[
+        list[str] | None, typer.Option(help="Policy that drives. Repeat it to alternate. Default: pid and pid_noise.")
+    ] = None,
     split: Annotated[str, typer.Option(help="Scenes to drive: dev (0-3), test (4-5) or all.")] = "dev",
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds per route.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
-    weather: Annotated[list[str] | None, typer.Option(help="Weather by its published name. Repeat it to alternate. Default: the four training weathers.")] = None,
+    weather: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Weather by its published name. Repeat it to alternate. Default: the four training weathers."
+        ),
+    ] = None,
     every: Annotated[int, typer.Option(min=1, help="Keep every Nth frame.")] = 1,
     people: Annotated[str, typer.Option(help="Density: none, few, moderate, standard or many.")] = "standard",
     vehicles: Annotated[bool, typer.Option("--vehicles", help="Add other vehicles.")] = False,
-    failures: Annotated[bool, typer.Option("--failures", help="Keep episodes that failed, too. Frames are then written while driving.")] = False,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Keep episodes that failed, too. Frames are then written while driving.")
+    ] = False,
     append: Annotated[bool, typer.Option("--append", help="Add to an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:

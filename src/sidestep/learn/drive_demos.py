@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -48,48 +49,54 @@ class DemonstrationCount(NamedTuple):
     frames: int
 
 
-def plan_episodes(plan: DemonstrationPlan) -> list[tuple[Scenario, str, int, str]]:
-    """(scenario, driver, seed, weather) of every episode."""
+PlannedEpisode = tuple[Scenario, str, int, str]
+"""Scenario, driver, seed and weather."""
+
+
+def plan_episodes(plan: DemonstrationPlan) -> list[PlannedEpisode]:
+    """Every episode of a plan."""
     if plan.every < 1:
         raise BadInput(f"every must be at least 1, got {plan.every}")
-    episodes = []
+    episodes: list[PlannedEpisode] = []
     options = {"split": plan.split, "vehicles": plan.vehicles, "people": plan.people}
     suites = {
-        weather: {each.name: each for each in INTERSECTION_SUITE.with_options({**options, "weather": weather}).scenarios()}
+        weather: {
+            each.name: each for each in INTERSECTION_SUITE.with_options({**options, "weather": weather}).scenarios()
+        }
         for weather in plan.weathers
     }
     names = list(next(iter(suites.values())))
     for seed in plan.seeds:
-        for name in names:
+        for route in range(routes):
             k = len(episodes)
             weather, driver = plan.weathers[k % len(plan.weathers)], plan.drivers[(k // 2) % len(plan.drivers)]
-            episodes.append((suites[weather][name], driver, seed, weather))
+            episodes.append((suites[weather][route], driver, seed, weather))
     return episodes
 
 
 def drive_demonstrations(
     plan: DemonstrationPlan, writer: DemonstrationWriter, progress: Callable[[int, int, str], None]
 ) -> DemonstrationCount:
-    """Drive every episode of the plan. Without ``success_only`` frames are written while it is driven."""
-    episodes = plan_episodes(plan)
+    """Drive every episode of the plan."""
+    return drive_demonstrations_of(plan_episodes(plan), plan.every, plan.success_only, writer, progress)
+
+
+def drive_demonstrations_of(
+    episodes: Sequence[PlannedEpisode], every: int, success_only: bool, writer: DemonstrationWriter,
+    progress: Callable[[int, int, str], None],
+) -> DemonstrationCount:  # fmt: skip
+    """Drive ``episodes``. Without ``success_only`` frames are written while they are driven."""
     successes = frames = 0
     for k, (scenario, driver, seed, weather) in enumerate(episodes):
-        trace = writer.next_trace
+        branch: int = scenario.notes["branch"]
         waiting: list[DemonstrationFrame] = []
-
-        def keep(frame: DemonstrationFrame, branch: int = scenario.notes["branch"], held: list[DemonstrationFrame] = waiting) -> None:
-            if plan.success_only:
-                held.append(frame)
-            else:
-                writer.add(branch, frame)
-
-        outcome, count = drive_episode(scenario, driver, seed, weather, trace, plan.every, keep)
-        if outcome == "success" or not plan.success_only:
-            frames += count
+        keep = waiting.append if success_only else partial(writer.add, branch)
+        outcome, count = drive_episode(scenario, driver, seed, weather, writer.next_trace, every, keep)
         successes += outcome == "success"
-        if plan.success_only and outcome == "success":
+        if outcome == "success" or not success_only:
+            frames += count
             for frame in waiting:
-                writer.add(scenario.notes["branch"], frame)
+                writer.add(branch, frame)
         progress(k + 1, len(episodes), f"{frames} frames")
     writer.flush()
     return DemonstrationCount(len(episodes), successes, frames)
@@ -105,7 +112,13 @@ def drive_episode(
     session = Session(scenario, needs=NEEDS | policy.needs, name=driver)
     observation = session.reset(seed)
     policy.reset(session.task)
-    labels = (scenario.notes["pose"], TOWNS[scenario.notes["scene"]], scenario.notes["scene"], trace, list(WEATHERS).index(weather))
+    labels = (
+        scenario.notes["pose"],
+        TOWNS[scenario.notes["scene"]],
+        scenario.notes["scene"],
+        trace,
+        list(WEATHERS).index(weather),
+    )
     step = kept = 0
     while not session.done:
         command = policy.act(observation)

@@ -105,7 +105,11 @@ class _Frames:
 
     @staticmethod
     def _read(
-        demos: Demonstrations, columns: dict[str, list[Any]], validates: list[Any], rng: np.random.Generator, share: float
+        demos: Demonstrations,
+        columns: dict[str, list[Any]],
+        validates: list[Any],
+        rng: np.random.Generator,
+        share: float,
     ) -> None:
         for branch in BRANCHES:
             count = demos.frames[branch]
@@ -131,7 +135,8 @@ class _Frames:
 def _loss(network: DrivingNetwork, batch: dict[str, Tensor], weight: float) -> Tensor:
     action = network(batch["image"], batch["lidar"], batch["measurements"], batch["command"])
     error = (action - batch["action"]).square().mean(dim=0)
-    return weight * error[0] + error[1] + error[2]
+    loss: Tensor = weight * error[0] + error[1] + error[2]
+    return loss
 
 
 def train_driving(
@@ -162,9 +167,7 @@ def train_driving(
                 float(_loss(network, batch, settings.steer_weight)) * len(batch["action"])
                 for batch in frames.batches(frames.validate, 512)
             )
-        curve.append(
-            {"train": total / max(len(frames.train), 1), "validate": checked / max(len(frames.validate), 1)}
-        )
+        curve.append({"train": total / max(len(frames.train), 1), "validate": checked / max(len(frames.validate), 1)})
         judged = curve[-1]["validate"] if len(frames.validate) else curve[-1]["train"]
         if judged < best:
             best, best_state = judged, {name: value.clone() for name, value in network.state_dict().items()}

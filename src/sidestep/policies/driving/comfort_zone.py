@@ -65,7 +65,8 @@ class ComfortZoneDriver(Policy):
         self.settings = self._settings.model_dump()
         self._predictor = registry.make_predictor(self._settings.predictor)
         s = self._settings
-        self._candidates = np.concatenate([np.arange(s.acceleration, -s.strongest, -0.5), [-s.strongest]])
+        steps = int((s.acceleration + s.strongest) / 0.5)
+        self._candidates = np.concatenate([s.acceleration - 0.5 * np.arange(steps), [-s.strongest]])
         self._times = LOOK_S * np.arange(LOOKS)
 
     def reset(self, task: Task) -> None:
