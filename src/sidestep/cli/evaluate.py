@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,12 +99,12 @@ def evaluate(context: typer.Context) -> None:
             _save_states(suite, policy, given.eval_save, given.store_success_only, folder)
         if given.eval_render:
             done.report()
-    means = {key: sum(row[key] for row in rows) / len(rows) for key in KEYS}
+    means = {key: _mean(row[key] for row in rows) for key in KEYS}
     if given.json:
         print_json({"work_dir": str(folder), "episodes": len(rows), "means": means})
         return
     for key, value in means.items():
-        typer.echo(f"{key:20} {value:10.3f}")
+        typer.echo(f"{key:20} {_shown(value):>10}")
     say(f"wrote {folder / TABLE} and {folder / EPISODES}")
 
 
@@ -130,7 +130,7 @@ def episode_rows(done: Run) -> list[dict[str, Any]]:
         row: dict[str, Any] = {name: notes[name] for name in ("scene", "pose", "branch", "iteration", "weather")}
         for key, metric in KEYS.items():
             if metric:
-                row[key] = found[metric].value if found[metric].valid else 0.0
+                row[key] = found[metric].value if found[metric].valid else None
             else:
                 row[key] = float(str(record.outcome) in COLLISIONS)
         rows.append(row)
@@ -148,7 +148,28 @@ def write_evaluation(rows: Sequence[dict[str, Any]], folder: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(["scene", "pose", "branch", "episodes", *KEYS])
         for key, own in sorted(groups.items()):
-            writer.writerow([*key, len(own), *(f"{sum(row[k] for row in own) / len(own):.6g}" for k in KEYS)])
+            writer.writerow([*key, len(own), *(_shown(_mean(row[k] for row in own)) for k in KEYS)])
     with whole_file(folder / EPISODES) as temporary:
         lines = [" ".join(f"{name}={_shown(value)}" for name, value in row.items()) for row in rows]
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Over the episodes that have a value; None if none has."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _save_states(suite: EvaluationSuite, policy: str, every: int, success_only: bool, folder: Path) -> None:
+    """The states and actions of the same episodes, driven once more with the camera on."""
+    from sidestep.learn.demonstrations import DemonstrationWriter
+    from sidestep.learn.drive_demos import drive_demonstrations_of
+    from sidestep.progress import progress_bar
+
+    with DemonstrationWriter(folder / "states.h5", overwrite=True) as writer, progress_bar("states") as move:
+        episodes = [(each, policy, 0, each.notes["weather"]) for each in suite.scenarios()]
         drive_demonstrations_of(episodes, every, success_only, writer, move)

@@ -60,12 +60,10 @@ def plan_episodes(plan: DemonstrationPlan) -> list[PlannedEpisode]:
     episodes: list[PlannedEpisode] = []
     options = {"split": plan.split, "vehicles": plan.vehicles, "people": plan.people}
     suites = {
-        weather: {
-            each.name: each for each in INTERSECTION_SUITE.with_options({**options, "weather": weather}).scenarios()
-        }
+        weather: INTERSECTION_SUITE.with_options({**options, "weather": weather}).scenarios()
         for weather in plan.weathers
     }
-    names = list(next(iter(suites.values())))
+    routes = len(next(iter(suites.values())))
     for seed in plan.seeds:
         for route in range(routes):
             k = len(episodes)

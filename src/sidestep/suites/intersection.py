@@ -157,7 +157,7 @@ LIDAR = {
 """One plane, the front half in steps of a quarter of a degree, 1.7 m ahead of the middle of the body."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class EvaluationSuite:
     """Routes of some scenes and branches, each driven several times, as IntersectNav's ``evaluate.py`` does: every
     iteration is a scenario of its own, with a weather of its own."""

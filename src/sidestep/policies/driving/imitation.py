@@ -78,9 +78,7 @@ def load_network(file: str | None) -> Any:
     if file is None:
         source = resources.files("sidestep.policies.driving") / BUNDLED
         if not source.is_file():
-            raise BadInput(
-                "no network comes with this version; train one: sidestep train intersection, then set imitation.file"
-            )
+            raise BadInput("no network comes with this version; train one with `sidestep train intersection`")
         data, where = source.read_bytes(), BUNDLED
     else:
         path = Path(file).expanduser()
