@@ -15,6 +15,7 @@ from sidestep.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from sidestep.api import Run
+    from sidestep.suites.intersection import EvaluationSuite
 
 AGENTS = {"PID": "pid", "PID_NOISE": "pid_noise", "NN": "imitation"}
 TABLE, EPISODES = "evaluation.csv", "evaluation.txt"
