@@ -46,6 +46,7 @@ TARGETS: dict[str, Target] = {
     "batch256/people=10": Target(at_least=260e3),
     "batch256/people=20": Target(at_least=90e3),
     "batch256/people=50": Target(at_least=31e3),
+    "walls256/sensors=lidar180": Target(at_least=54e3),
     "lidar/rays=720": Target(at_least=30e6),
     "start/warm": Target(at_most=1.0),
     "start/cold": Target(at_most=25.0),

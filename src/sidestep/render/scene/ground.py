@@ -12,10 +12,8 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder, triangulate
-from sidestep.render.scene.layout import SNAP, Layout, join, meet, minus, words
-from sidestep.render.scene.levels import KERB_HEIGHT, GroundHeight, Plane
-from sidestep.render.scene.solids import Frame, polygon_parts, turned
+from sidestep.render.scene.layout import KERB_HEIGHT, SNAP, GroundHeight, Layout, Plane, join, meet, minus, words
+from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, triangulate, turned
 from sidestep.types.base import FloatArray
 
 LINE = 0.12  # m, width of a line
