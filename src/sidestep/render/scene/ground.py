@@ -225,8 +225,8 @@ def cut_ground(
     regions: list[tuple[str, Any]], domain: Any, fill: str, buildings: Any, height: GroundHeight, palette: Palette,
     roads: Roads | None = None,
 ) -> list[Piece]:  # fmt: skip
-    """Disjoint pieces that cover ``domain`` without the buildings. ``fill`` is the kind of ground nobody drew. Lines are
-    painted as ``roads`` says; without it, as the shapes of roads suggest."""
+    """Disjoint pieces that cover ``domain`` without the buildings. ``fill`` is the kind of ground nobody drew. Lines
+    are painted as ``roads`` says; without it, as the shapes of roads suggest."""
     by_kind = {kind: [polygon for k, polygon in regions if k == kind] for kind in PRIORITY}
     left = minus(domain, buildings)
     areas: dict[str, Any] = {}
