@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import pi, radians
 from typing import Any, ClassVar
 
@@ -69,7 +70,7 @@ def test_front_and_rear_wheels_cross_in_their_own_steps() -> None:
 def one_wheel(path: list[tuple[float, float]], segments: list[list[float]]) -> list[int]:
     """For every step of one wheel whether it crosses."""
     found = []
-    for before, after in zip(path[:-1], path[1:], strict=True):
+    for before, after in pairwise(path):
         crossed = np.zeros(len(KINDS), np.int64)
         kinds = np.ones(len(segments), np.int64)
         crossed_markings(np.array([before], float), np.array([after], float), np.array(segments, float), kinds, crossed)
@@ -94,7 +95,7 @@ def test_a_wheel_that_ends_exactly_on_a_line() -> None:
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(-2, 2)), min_size=2, max_size=12))
 def test_crossings_follow_the_side_of_the_line(path: list[tuple[int, int]]) -> None:
     sides = [y > 0 for _, y in path]
-    expected = [int(a != b) for a, b in zip(sides[:-1], sides[1:], strict=True)]
+    expected = [int(a != b) for a, b in pairwise(sides)]
     assert one_wheel([(float(x), float(y)) for x, y in path], LINE) == expected
 
 
@@ -188,7 +189,7 @@ def leave(y: float, heading: float = 0.0, x: float = 100.0, **rule: Any) -> list
     scenario = on_the_road(rules={"lanes": None, "exit": exit_rule})
     ahead = 1.293 * np.array([np.cos(heading), np.sin(heading)])
     at = np.array([x, y]) - ahead
-    return judged([[*(at - [0.5, 0]), heading], [*at, heading], [*(at + [0.1, 0]), heading]], scenario)
+    return judged(poses(at[0] + np.array([-0.5, 0.0, 0.1]), at[1], heading), scenario)
 
 
 def test_leaving_at_and_beyond_the_limits() -> None:
