@@ -161,9 +161,10 @@ def lane_invasions(record: EpisodeRecord) -> Value:
 @metric(series.INDICATOR_UNIT, "lower", source=SIDESTEP, validity="Scenes with roads.", distance="surface")
 def preventable_collision(record: EpisodeRecord) -> Value:
     """1 if the car drove into a person although braking by {BRAKING_MPS2:g} m/s² would have prevented it: the car is
-    moved along its recorded path as if it had braked from {REACTION_S:g} s after the person last stepped onto the road
-    (or from the beginning of the episode), the person as recorded; else 0. Contacts with a car slower than
-    {STANDING_MPS:g} m/s are not the car's."""
+    moved along its recorded path, and straight on from its end, as if it had braked from {REACTION_S:g} s after the
+    person last stepped onto the road (or from the beginning of the episode) until it stands, the person as recorded,
+    and at the last velocity from the contact on; else 0. Contacts with a car slower than {STANDING_MPS:g} m/s are not
+    the car's."""
     scene = record.scenario.scene
     if isinstance(scene, str) or scene.roads is None:
         return "the scene has no roads"
@@ -177,30 +178,40 @@ def preventable_collision(record: EpisodeRecord) -> Value:
     return 0.0
 
 
-def _could_brake(record: EpisodeRecord, scene: SceneSpec, person: int, time: float) -> bool:
+def _could_brake(record: EpisodeRecord, scene: SceneSpec, number: int, time: float) -> bool:
+    """Whether the contact of person ``number`` at ``time`` could have been braked for."""
     contact = min(int(np.ceil(time / record.step_s - 1e-9)), record.steps)
     speed = series.speed(record)
     if speed[max(contact - 1, 0)] < STANDING_MPS:
         return False
     road = shapely.union_all([shapely.Polygon(r.polygon) for r in scene.regions if r.kind in ("road", "crosswalk")])
-    walked = np.asarray(record.person_position[: contact + 1, person], np.float64)
+    walked = np.asarray(record.person_position[: contact + 1, number], np.float64)
     on_road = shapely.contains_xy(road, walked[:, 0], walked[:, 1])
     off = np.flatnonzero(~on_road)
     first = (int(off[-1]) + 1 if len(off) else 0) + round(REACTION_S / record.step_s)
     if first >= contact:
         return False
-    driven = np.concatenate([[0.0], np.cumsum(series.step_lengths(record))])
-    t = record.step_s * np.arange(contact + 1 - first)
     v = float(speed[first])
-    stop = v / BRAKING_MPS2
-    braked = driven[first] + np.where(t < stop, v * t - BRAKING_MPS2 * t * t / 2, v * stop / 2)
-    known = driven[: contact + 1]
-    poses = np.stack([np.interp(braked, known, record.robot_pose[: contact + 1, k]) for k in range(2)], axis=1)
-    heading = np.interp(braked, known, np.unwrap(record.robot_pose[: contact + 1, 2]))
-    radius = float(record.person_radius[person])
-    outline = np.array(record.robot.footprint.polygon or [(0.0, 0.0)])
-    for k in range(len(t)):
-        body = shapely.Polygon(exact.rotate(outline, float(heading[k])) + poses[k])
-        if body.distance(shapely.Point(walked[first + k])) <= radius:
-            return False
-    return True
+    t = record.step_s * np.arange(int(np.ceil(v / BRAKING_MPS2 / record.step_s)))
+    t = t[v - BRAKING_MPS2 * t >= STANDING_MPS]
+    poses = _poses_along(record, contact, first, v * t - BRAKING_MPS2 * t * t / 2)
+    later = np.maximum(first + np.arange(len(t)) - contact, 0)[:, None]
+    person = walked[np.minimum(first + np.arange(len(t)), contact)] + later * (walked[-1] - walked[-2])
+    polygon, reach = record.robot.footprint.polygon, float(record.person_radius[number])
+    if polygon is None:
+        gap = poses[:, :2] - person
+        return bool((exact.norm(gap) > reach + record.robot.footprint.enclosing_radius).all())
+    bodies = [shapely.Polygon(exact.rotate(np.array(polygon), float(pose[2])) + pose[:2]) for pose in poses]
+    return bool((shapely.distance(bodies, shapely.points(person)) > reach).all())
+
+
+def _poses_along(record: EpisodeRecord, last: int, first: int, metres: FloatArray) -> FloatArray:
+    """(K, 3) poses on the path up to state ``last`` and straight on, so many metres from state ``first``."""
+    driven = np.concatenate([[0.0], np.cumsum(series.step_lengths(record))])[: last + 1]
+    path = np.column_stack([record.robot_pose[: last + 1, :2], np.unwrap(record.robot_pose[: last + 1, 2])])
+    wanted = driven[first] + metres
+    poses = np.stack([np.interp(wanted, driven, path[:, k]) for k in range(3)], axis=1)
+    beyond = np.maximum(wanted - driven[-1], 0.0)
+    poses[:, 0] += beyond * np.cos(path[-1, 2])
+    poses[:, 1] += beyond * np.sin(path[-1, 2])
+    return poses

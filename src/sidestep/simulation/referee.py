@@ -200,9 +200,9 @@ class Referee:
             self.events.append(Event(end, "reset", value=worlds.notes[b, self._robot, referee.CARRIED]))
         is_over = bool(worlds.ending[b, self._robot] != referee.RUNNING)
         if self._road is not None:
-            found = self._road.judge(worlds.robot_state[b, self._robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]], end)
-            self.events += found
-            is_over = is_over or any(event.kind in ("exited", "wrong_exit", "lane_invasion") for event in found)
+            pose = worlds.robot_state[b, self._robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
+            self.events += self._road.judge(pose, end)
+            is_over = is_over or self._road.is_over
         return is_over
 
     def _note_contacts(self, worlds: Worlds, b: int, start: float) -> None:

@@ -15,7 +15,7 @@ from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import IntArray
 from sidestep.types import Event, Footprint, RobotSpec, Scenario
 from sidestep.types.base import FloatArray
-from sidestep.types.outcome import ExitRule, LaneRule
+from sidestep.types.outcome import ExitRule, LaneRule, Outcome
 from sidestep.types.road import Roads
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def crossed_markings(
     before: FloatArray, after: FloatArray, segments: FloatArray, kind: IntArray, found: IntArray
 ) -> None:
     """Note in ``found`` (KINDS,) which kinds of ``segments`` (M, 4) wheels cross that move from ``before`` (4, 2) to
-    ``after``. A wheel that ends exactly on a line crosses it with the step that leaves it on the other side."""
+    ``after``. A line belongs to the side on its right: a wheel that comes from there and ends exactly on the line
+    crosses it with the step that leaves it on the left."""
     for w in range(before.shape[0]):
         ax, ay, bx, by = before[w, 0], before[w, 1], after[w, 0], after[w, 1]
         low_x, high_x, low_y, high_y = min(ax, bx), max(ax, bx), min(ay, by), max(ay, by)
@@ -114,9 +115,12 @@ class RoadJudge:
         self._wheels = wheels_of(spec)
         self._middle = body_middle(spec.footprint)
         self._step_s = rules.step_s
+        self._ends_on_invasion = Outcome.LANE_INVASION in rules.ends_on
         self._invasions = 0
         self._off_lane_steps = 0
-        self._is_over = False
+        self._has_invaded = False
+        self.is_over = False
+        """Whether what was judged ends the episode."""
         self._at = self._placed(pose)
 
     def _placed(self, pose: FloatArray) -> FloatArray:
@@ -135,10 +139,10 @@ class RoadJudge:
         sine, cosine = exact.sincos(float(pose[2]))
         x, y = float(pose[0]) + self._middle * cosine, float(pose[1]) + self._middle * sine
         events = self._judge_lanes(wheels, x, y, cosine, sine, time) if self._lanes is not None else []
-        if self._exit is not None and not self._is_over:
+        if self._exit is not None and not self.is_over:
             left = side_left(self._exit, x, y)
             if left is not None:
-                self._is_over = True
+                self.is_over = True
                 events.append(_exit_event(self._exit, left, x, y, float(pose[2]), time))
         return events
 
@@ -156,8 +160,9 @@ class RoadJudge:
             self._off_lane_steps = 0
             self._invasions += 1
             events.append(Event(time, "lane_crossing", OFF_LANE))
-        if self._invasions > self._lanes.most_invasions and not self._is_over:
-            self._is_over = True
+        if self._invasions > self._lanes.most_invasions and not self._has_invaded:
+            self._has_invaded = True
+            self.is_over = self.is_over or self._ends_on_invasion
             events.append(Event(time, "lane_invasion", value=self._invasions))
         return events
 

@@ -137,6 +137,8 @@ class Rules(Model):
             raise ValueError("precedence lists an outcome twice")
         if (self.success == "exit") != (self.exit is not None):
             raise ValueError("success: exit and exit: {area, side, pose} go together")
+        if self.on_failure == "reset" and (self.exit is not None or self.lanes is not None):
+            raise ValueError("on_failure: reset does not go with exit or lanes: who is put back crosses no line")
         return self
 
     @field_validator("precedence", mode="before")
