@@ -29,6 +29,7 @@ from pydantic import ValidationError
 import sidestep.exact
 import sidestep.scenes.walkways
 import sidestep.types.base
+import sidestep.types.road
 import sidestep.types.scene
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.furniture import Clutter, furnish_street
@@ -192,7 +193,7 @@ def _furnish(
 PREFIX = "town:"
 LARGEST = 400_000
 """Characters: larger scenes (whole towns) are not saved."""
-MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.scene)
+MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.road, sidestep.types.scene)
 """Beside those of this folder, the sources on which windows depend. No kernel is among them."""
 
 
