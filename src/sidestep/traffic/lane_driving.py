@@ -13,7 +13,8 @@ Steering is pure pursuit. v0 is at most what the curves ahead allow.
 
 Gap acceptance: where two lanes of a junction meet, the vehicle on the lane of lower priority, or of two equals the one
 that arrives later, waits unless it has left the conflict ``gap_s`` before the other gets there. A vehicle that has
-waited long (``patience_s``) looks at bodies alone.
+waited long (``patience_s``) looks at bodies alone. Of two that are in a conflict of lanes that end together the one
+with more to drive follows the other, as if it was ahead in the same lane.
 
 Only ``+ - * /`` and square roots: the same bits on every machine and in every batch.
 """
@@ -48,6 +49,8 @@ SLOW = 1.5  # m/s: nobody drives onto a crossing while a vehicle that is slower 
 PREDICTED = 6  # looks into the future, half a second apart
 SAME_TIME_S = 1.2  # a person predicted to be in the lane within so much of the vehicle's arrival counts
 ENTERING_M = 0.5
+BESIDE_M = 2.0  # bodies farther behind the front are beside the vehicle, which does not start while people are there
+CLOSE_M, CORNER_M = 1.0, 0.1  # bodies so near to the bumper count even off the path: corners swing out in a curve
 
 
 class LanePaths(NamedTuple):
@@ -67,7 +70,7 @@ class LanePaths(NamedTuple):
 class RoadRules(NamedTuple):
     """What holds for everybody."""
 
-    conflicts: FloatArray  # (K, 6): lane, begin, end, other lane, its begin, its end
+    conflicts: FloatArray  # (K, 7): lane, begin, end, other lane, its begin, its end, 1 if the lanes end together
     priority: IntArray  # (L,) of the junction lanes
     crossings: FloatArray  # (C, 5): x, y of either end, width
     signals: FloatArray  # (G, 4): cycle, begin of green, green, yellow, s
@@ -169,14 +172,17 @@ def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: 
 
 @kernel
 def _bodies_ahead(
-    i: int, v: float, wish: float, agents: FloatArray, flags: IntArray, people: int, own: int, vehicles: Vehicles,
-    paths: LanePaths, foreign: int,
+    i: int, v: float, wish: float, robot: FloatArray, agents: FloatArray, flags: IntArray, people: int, own: int,
+    vehicles: Vehicles, paths: LanePaths, foreign: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Acceleration that bodies in the lane and bodies that will be in it allow, and metres of path up to the first
-    vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody knows."""
+    """Acceleration that bodies in the lane, bodies that will be in it and bodies close to the bumper allow, and metres
+    of path up to the first vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody
+    knows."""
     setting, body = vehicles.settings[i], vehicles.body[i]
     points, last, s = paths.points[i], paths.last[i], vehicles.state[i, ALONG]
-    x, y = _point_at(points, last, min(s, float64(last)))
+    x, y = robot[ROBOT_X], robot[ROBOT_Y]
+    sine, cosine = sincos64(robot[ROBOT_HEADING])
+    starts = v < STANDING and vehicles.state[i, WAITED] < 3.0 * setting[PATIENCE]
     least, room = idm(v, wish, np.inf, 0.0, setting), np.inf
     first_disc, discs = vehicles.first_disc[i], vehicles.discs[i]
     for j in range(agents.shape[1]):
@@ -187,13 +193,18 @@ def _bodies_ahead(
         if dx * dx + dy * dy > LOOK_M * LOOK_M:
             continue
         vx, vy, radius = float64(agents[at.VX, j]), float64(agents[at.VY, j]), float64(agents[at.RADIUS, j])
+        bumper = cosine * dx + sine * dy - body[FRONT]
+        if 0.0 < bumper < radius + CLOSE_M and abs(cosine * dy - sine * dx) < body[HALF] + CORNER_M + radius:
+            least = min(least, idm(v, wish, bumper - radius, max(cosine * vx + sine * vy, 0.0), setting))
         reach = body[HALF] + setting[MARGIN] + radius
         looks = PREDICTED if j < people or j < foreign or j >= agents.shape[1] else 1
         for look in range(looks):
             later = 0.5 * look
             where, miss = along_path(points, last, s, LOOK_M, px + later * vx, py + later * vy)
             gap = where - s - body[FRONT] - radius
-            if miss >= reach * reach or where <= s or gap < -2.0:
+            if miss >= reach * reach or where <= s:
+                continue
+            if gap < -BESIDE_M and not (j < people and starts):
                 continue
             if look > 0:
                 arrival = max(gap, 0.0) / max(v, 1.0)
@@ -256,6 +267,39 @@ def _conflict_gap(
 
 
 @kernel
+def _behind_merging(
+    i: int, v: float, wish: float, robots: FloatArray, vehicles: Vehicles, paths: LanePaths, rules: RoadRules
+) -> float:
+    """Acceleration behind a vehicle that will be ahead in the same lane, once both are where their lanes join."""
+    state, body, setting = vehicles.state, vehicles.body, vehicles.settings
+    least = np.inf
+    s = state[i, ALONG]
+    if state[i, WAITED] > setting[i, PATIENCE]:
+        return least
+    for m in range(paths.lane.shape[1]):
+        for k in range(rules.conflicts.shape[0]):
+            conflict = rules.conflicts[k]
+            if int(conflict[0]) != paths.lane[i, m] or conflict[6] != 1.0:
+                continue
+            begin, left = paths.lane_at[i, m] + conflict[1] - s, paths.lane_at[i, m] + conflict[2] - s
+            if begin > body[i, FRONT] or left < 0.0:
+                continue
+            for j in range(state.shape[0]):
+                if j == i or state[j, GONE] == 1.0:
+                    continue
+                for n in range(paths.lane.shape[1]):
+                    if paths.lane[j, n] != int(conflict[3]):
+                        continue
+                    their_begin = paths.lane_at[j, n] + conflict[4] - state[j, ALONG]
+                    their_left = paths.lane_at[j, n] + conflict[5] - state[j, ALONG]
+                    is_ahead = their_left < left or (their_left == left and j < i)
+                    if is_ahead and their_begin <= body[j, FRONT] and their_left >= -body[j, REAR]:
+                        gap = left - their_left - body[i, FRONT] - body[j, REAR]
+                        least = min(least, idm(v, wish, gap, robots[vehicles.row[j], ROBOT_V], setting[i]))
+    return least
+
+
+@kernel
 def _must_wait(
     i: int, j: int, begin: float, end: float, v: float, wish: float, their_begin: float, their_end: float,
     their_v: float, their_wish: float, priority: int, their_priority: int, gap_s: float, is_impatient: bool,
@@ -300,7 +344,7 @@ def drive_vehicles(
         setting, body = vehicles.settings[i], vehicles.body[i]
         wish = min(setting[WISH], paths.limit[i, min(int(s + 1.0), last)])
         acceleration, room = _bodies_ahead(
-            i, v, wish, agents, flags, people, people + row, vehicles, paths, people + foreign
+            i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
         )
         room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
         for m in range(paths.crossing.shape[1]):
@@ -316,6 +360,7 @@ def drive_vehicles(
                 gap = paths.signal_at[i, m] - s - body[FRONT] - STOP_BEFORE_M
                 if -STOP_BEFORE_M < gap < LOOK_M and v * v <= 2.0 * COMFORTABLE * max(gap, 0.3):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
+        acceleration = min(acceleration, _behind_merging(i, v, wish, robots, vehicles, paths, rules))
         gap = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
         if gap < LOOK_M:
             acceleration = min(acceleration, _stop_at(v, wish, gap, setting))

@@ -180,11 +180,11 @@ class LaneVehicles:
 
     def _pack_rules(self, graph: LaneGraph, roads: Roads) -> drive.RoadRules:
         conflicts = [
-            (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end)
+            (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end, c.merges)
             for c in graph.conflicts()
         ]
         return drive.RoadRules(
-            conflicts=np.array(conflicts, np.float64).reshape(-1, 6),
+            conflicts=np.array(conflicts, np.float64).reshape(-1, 7),
             priority=np.array([graph.lanes[name].priority for name in self._junction], np.int64),
             crossings=np.array([[*c.ends[0], *c.ends[1], c.width] for c in roads.crossings], np.float64).reshape(-1, 5),
             signals=np.array([[s.cycle_s, s.green_at_s, s.green_s, s.yellow_s] for s in roads.signals]).reshape(-1, 4),
