@@ -32,7 +32,7 @@ values of city traffic), the gap accepted at conflicts, how long a driver waits,
 RETURNS = "returns_s"
 """Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
-ENTRY_M = 15.0  # nobody comes in again while a body is nearer than this
+ENTRY_M = 15.0  # nobody comes in again while a body is in the lane and nearer than this
 ENTRY_BRAKING = 3.0  # m/s²: enough to stop before the first crossing
 
 
@@ -118,12 +118,18 @@ class LaneVehicles:
         )
 
     def _has_room(self, i: int, agents: FloatArray, flags: Any) -> bool:
-        """Whether nobody is near the beginning of a vehicle's path."""
-        x, y = self._paths.points[i, 0]
-        here = flags[layout.ACTIVE] == 1
-        dx, dy = agents[layout.PX, here].astype(np.float64) - x, agents[layout.PY, here].astype(np.float64) - y
-        reach = ENTRY_M + agents[layout.RADIUS, here].astype(np.float64)
-        return bool((dx * dx + dy * dy > reach * reach).all())
+        """Whether nobody is in the lane near the beginning of a vehicle's path."""
+        points, last = self._paths.points[i], int(self._paths.last[i])
+        body, margin = self._vehicles.body[i], float(self._vehicles.settings[i, drive.MARGIN])
+        for j in np.flatnonzero(flags[layout.ACTIVE] == 1).tolist():
+            x, y, radius = agents[[layout.PX, layout.PY, layout.RADIUS], j].astype(np.float64).tolist()
+            along, miss = drive.along_path(points, last, 0.0, ENTRY_M + radius, x, y)
+            if along >= ENTRY_M + radius:
+                continue
+            reach = radius + margin + float(body[drive.HALF if along > 0.0 else drive.REAR])
+            if miss < reach * reach:
+                return False
+        return True
 
     def _come_in(self, i: int, agents: FloatArray, flags: Any, people: int, robots: FloatArray) -> None:
         """Put a vehicle that has left at the beginning of its path, slow enough to stop before the first crossing."""
