@@ -74,6 +74,7 @@ class RoadRules(NamedTuple):
     priority: IntArray  # (L,) of the junction lanes
     crossings: FloatArray  # (C, 5): x, y of either end, width
     signals: FloatArray  # (G, 4): cycle, begin of green, green, yellow, s
+    walks: IntArray  # (R,) 1: a robot that crosses like a person; 0: a car or another vehicle
 
 
 class Vehicles(NamedTuple):
@@ -150,15 +151,18 @@ def _is_green(signal: FloatArray, time: float) -> bool:
 
 
 @kernel
-def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int) -> bool:
-    """Whether somebody walks on the crossing or is about to."""
+def _is_used(
+    crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int, foreign: int, walks: IntArray
+) -> bool:
+    """Whether somebody, a person or one of the ``foreign`` robots that are no cars, is on the crossing or about to
+    step onto it."""
     ax, ay = crossing[0], crossing[1]
     ex, ey = crossing[2] - ax, crossing[3] - ay
     length = sqrt(ex * ex + ey * ey)
     ux, uy = ex / length, ey / length
     half = crossing[4] / 2.0 + ENTERING_M
-    for j in range(people):
-        if flags[at.ACTIVE, j] != 1:
+    for j in range(people + foreign):
+        if flags[at.ACTIVE, j] != 1 or (j >= people and walks[j - people] == 0):
             continue
         dx, dy = float64(agents[at.PX, j]) - ax, float64(agents[at.PY, j]) - ay
         along, aside = dx * ux + dy * uy, dy * ux - dx * uy
@@ -350,9 +354,10 @@ def drive_vehicles(
         for m in range(paths.crossing.shape[1]):
             if paths.crossing[i, m] >= 0:
                 gap = paths.crossing_at[i, m, 0] - s - body[FRONT] - STOP_BEFORE_M
+                crossing = rules.crossings[paths.crossing[i, m]]
                 is_full = room < paths.crossing_at[i, m, 1] - s  # it would have to stop on the crossing
                 if -STOP_BEFORE_M < gap < LOOK_M and (
-                    is_full or _is_used(rules.crossings[paths.crossing[i, m]], agents, flags, people)
+                    is_full or _is_used(crossing, agents, flags, people, foreign, rules.walks)
                 ):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
         for m in range(paths.signal.shape[1]):

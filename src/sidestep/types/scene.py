@@ -67,7 +67,7 @@ class SceneSpec(Model):
     source: str = ""
     mesh: str | None = None
     roads: Roads | None = Field(default=None, exclude_if=lambda roads: roads is None)
-    """Lanes, markings, crossings and signals; None: nothing is known of them."""
+    """Lanes, markings, crossings, signals and parking bays; None: nothing is known of them."""
 
     @model_validator(mode="after")
     def _check(self) -> SceneSpec:
