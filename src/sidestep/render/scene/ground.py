@@ -241,7 +241,6 @@ def cut_ground(
     if height.lowered.area > 0:
         _edge_with_kerbs(areas)
     crosswalks = by_kind["crosswalk"]
-    is_marked = roads is not None and roads.markings
     paint = (
         marking_paint(roads, crosswalks)
         if roads is not None and roads.markings
