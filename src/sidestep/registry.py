@@ -40,6 +40,10 @@ POLICIES: dict[str, str] = {
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
+    "pid": "sidestep.policies.driving.pid:PidDriver",
+    "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
+    "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
+    "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
 SUITES: dict[str, str] = {
@@ -49,6 +53,7 @@ SUITES: dict[str, str] = {
     "sidewalk-unit": "sidestep.suites.sidewalk.scenarios:SIDEWALK_UNIT",
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
+    "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -82,6 +87,10 @@ SENSORS: dict[str, str] = {
     "depth": "sidestep.sensors.camera:CameraSensor",
     "semantic": "sidestep.sensors.camera:CameraSensor",
     "learning": "sidestep.sensors.learning:LearningSensor",
+    "signals": "sidestep.sensors.signals:SignalSensor",
+    "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
+    "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
+    "lane_markings": "sidestep.simulation.road_judge:LaneMarkingSensor",
 }
 """Need of a policy → the sensor (``sidestep.interfaces.Sensor``) that serves it."""
 
@@ -127,6 +136,7 @@ ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "
 DRIVERS: dict[str, str] = {
     "parked": "sidestep.traffic.drivers:Parked",
     "follow_path": "sidestep.traffic.drivers:FollowPath",
+    "lane": "sidestep.traffic.lane_traffic:LaneDriver",
 }
 
 LOOKS: dict[str, str] = {
@@ -265,8 +275,6 @@ def check_needs(needs: Iterable[str], policy: str) -> None:
     if isinstance(needs, str) or not isinstance(needs, Iterable):
         raise BadInput(f"policy {policy!r}: `needs` is a set of names such as {{'goal', 'pedestrians'}}, not {needs!r}")
     for need in sorted(str(need) for need in needs):
-        if need == "signals" and need not in names("sensors"):
-            raise BadInput(f"policy {policy!r} needs {need!r}, which no scenario of this version has; leave it out")
         if need not in known_needs():
             raise BadInput(
                 f"policy {policy!r} needs {need!r}, which nobody provides{did_you_mean(need, known_needs())}"

@@ -24,9 +24,14 @@ from sidestep.types.events import Leading
 from tools.write_metrics_page import metrics_page
 
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
+from .test_intersection import drive, driving_into, leaving
 from .test_sidewalk import gesturing, halting
 
-UNITS_OF_DIALECTS = {("energy", "socnavbench-code"): "J"}
+UNITS_OF_DIALECTS = {
+    ("energy", "socnavbench-code"): "J",
+    ("ego_jerk", "intersectnav-code"): "steps",
+    ("other_jerk", "intersectnav-code"): "people",
+}
 
 
 def random_record(seed: int, people: int = 6, steps: int = 40, **options) -> EpisodeRecord:
@@ -186,7 +191,11 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
         replace(record, scenario=record.scenario.model_copy(update={"events": (Leading(at=(2.0, 1.0)),)}))
         for record in (led[0], straight_run())
     ]
+    on_the_road = [leaving((101.0, -1.75), 0.0, "exited"), leaving((101.0, -1.15), 0.1, "exited")]
+    on_the_road += [driving_into(np.full((61, 2), [28.2, -1.75]))]
+    on_the_road += [drive([[10, 0], [11, 0]], events=[Event(0.1, "lane_crossing", "solid")])]
     records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led, *staged]
+    records += on_the_road
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

@@ -12,6 +12,7 @@ from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_l
 from sidestep.robots.controllers import look_ahead, stopping_speed
 from sidestep.types.command import Drive, HolonomicVelocity, Native, Position, Velocity, Waypoints
 from sidestep.types.observation import RobotState
+from sidestep.types.robot import Actuators
 
 DT = 0.05
 STILL = RobotState(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -179,12 +180,17 @@ def test_drive_speeds_up_steers_left_and_stops(name):
         loop.step(Drive(0.0, 1.0, 0.0))
     limits = loop.spec.limits
     expected = min((limits.max_acceleration or limits.max_speed) * 1.0, limits.max_speed)
-    assert loop.row[k.ROBOT_V] == pytest.approx(expected)
+    lags = loop.spec.actuators
+    if lags.throttle_lag_s:  # the throttle follows with a lag: a car is slower by about the speed of that time
+        expected -= limits.max_acceleration * lags.throttle_lag_s
+    assert loop.row[k.ROBOT_V] == pytest.approx(expected, rel=0.1 if lags.throttle_lag_s else 1e-6)
+    expected = loop.row[k.ROBOT_V]
     assert loop.row[k.ROBOT_HEADING] == 0.0
     for _ in range(10):
         loop.step(Drive(0.5, 0.0, 0.0))
     assert loop.row[k.ROBOT_HEADING] > 0.01
-    assert loop.row[k.ROBOT_V] == pytest.approx(expected, rel=0.01)  # neither throttle nor brake: it rolls on
+    # neither throttle nor brake: it rolls on, while the lag of the throttle still adds a little
+    assert loop.row[k.ROBOT_V] == pytest.approx(expected, rel=0.3 if lags.throttle_lag_s else 0.01)
     for _ in range(100):
         loop.step(Drive(0.0, 0.0, 1.0))
     assert loop.row[k.ROBOT_V] == 0.0
@@ -199,10 +205,32 @@ def test_a_native_command_is_executed_as_it_is(name):
 
 
 def test_drive_brakes_a_reversing_car_to_a_stand():
-    car = CommandConverter(load_robot("car"), DT)
+    spec = load_robot("car").model_copy(update={"actuators": Actuators()})
+    car = CommandConverter(spec, DT)
     rolling_back = RobotState(0.0, 0.0, 0.0, -1.0, 0.0, 0.0)
     assert car.to_native(Drive(1.0, 0.0, 1.0), rolling_back) == pytest.approx((-0.6, 0.55))
     assert car.to_native(Drive(2.0, 0.0, 0.0), rolling_back)[1] == pytest.approx(1.1)  # the dynamics note the limit
+
+
+def test_actuators_follow_the_controls_with_a_lag():
+    """First order: x += (u - x) dt / (dt + lag). Half the lag time constant's reach after one step of dt = lag."""
+    spec = load_robot("car").model_copy(update={"actuators": Actuators(steer_lag_s=DT, brake_lag_s=3 * DT)})
+    car = CommandConverter(spec, DT)
+    moving = RobotState(0.0, 0.0, 0.0, 5.0, 0.0, 0.0)
+    v, steer = car.to_native(Drive(1.0, 0.0, 1.0), moving)
+    assert steer == pytest.approx(0.5 * 0.55)
+    assert v == pytest.approx(5.0 - 0.25 * 8.0 * DT)
+    v, steer = car.to_native(Drive(1.0, 0.0, 1.0), moving)
+    assert steer == pytest.approx(0.75 * 0.55)
+    assert v == pytest.approx(5.0 - 0.4375 * 8.0 * DT)
+    car.reset()
+    assert car.to_native(Drive(0.0, 0.0, 0.0), moving) == (5.0, 0.0)
+
+
+def test_a_car_that_coasts_slows_down_by_rolling_and_by_the_air():
+    spec = load_robot("car").model_copy(update={"actuators": Actuators(rolling_mps2=0.2, drag_per_m=0.01)})
+    v, _ = CommandConverter(spec, DT).to_native(Drive(0.0, 0.0, 0.0), RobotState(0.0, 0.0, 0.0, 10.0, 0.0, 0.0))
+    assert v == pytest.approx(10.0 - (0.2 + 0.01 * 100.0) * DT)
 
 
 def test_held_waypoints_stay_where_they_were_given_and_fresh_ones_move_along():

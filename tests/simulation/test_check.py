@@ -69,7 +69,6 @@ def counts(self: Any, observation: Observation) -> Velocity:
         ({"needs": frozenset({"goals"})}, "needs 'goals', which nobody provides; did you mean 'goal'"),
         ({"needs": "goal"}, "`needs` is a set of names"),
         ({"needs": 5}, "`needs` is a set of names"),
-        ({"needs": frozenset({"signals"})}, "needs 'signals'.*leave it out"),
         ({"act": None}, "has no method 'act'"),
         ({"act": lambda self: None}, r"act is called with one argument.*write act\(self, observation\)"),
         ({"reset": lambda self, task, more: None}, r"write reset\(self, task\)"),

@@ -289,6 +289,11 @@ class Spawner:
             f"{self.where}: no free place for a person of radius {radius} m in the {what} placement; widen its area"
         )
 
+    def draw_apart(self, radius: float, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
+        """One place off the walls and off everybody placed so far, (2,); it is taken."""
+        place: FloatArray = self._apart_places(radius, 1, draw, what)[0]
+        return place
+
     def _apart_places(self, radius: float, count: int, draw: Callable[[int], FloatArray], what: str) -> FloatArray:
         """``count`` places off the walls and off everybody placed so far, (count, 2); they are taken."""
         before = len(self.taken)

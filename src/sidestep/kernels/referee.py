@@ -21,8 +21,8 @@ from sidestep.kernels.world import mirror_robot, world_of
 # outcomes, in the order of ``types.Outcome``
 (
     SUCCESS, PEDESTRIAN_COLLISION, ENVIRONMENT_COLLISION, VEHICLE_COLLISION, TIMEOUT, GROUP_INTRUSION, DISOBEYED,
-    OFF_ROUTE, LANE_INVASION, FROZEN, POLICY_ERROR, OUTCOMES,
-) = range(12)  # fmt: skip
+    OFF_ROUTE, LANE_INVASION, FROZEN, POLICY_ERROR, WRONG_EXIT, OUTCOMES,
+) = range(13)  # fmt: skip
 ALWAYS_END = (1 << SUCCESS) | (1 << TIMEOUT) | (1 << POLICY_ERROR)  # nobody is put back on the route after these
 
 # rules, float64, beyond those of ``kernels.world``

@@ -8,7 +8,7 @@ the publications and the dialects (other published definitions). Nothing here si
 _FAMILIES: dict[str, str] = {
     "outcome": (
         "success pedestrian_collision environment_collision vehicle_collision timeout group_intrusion "
-        "disobeyed off_route lane_invasion frozen policy_error completed"
+        "disobeyed off_route lane_invasion wrong_exit frozen policy_error completed"
     ),
     "collisions": (
         "pedestrian_collisions wall_collisions vehicle_collisions collisions robot_on_person_collisions "
@@ -49,6 +49,10 @@ _FAMILIES: dict[str, str] = {
         "freezes_per_100m pedestrian_contact success_pedestrian_distance social_compliance"
     ),
     "interactions": "wait_obedience proceed_obedience event_happened companion_share companion_distance",
+    "intersection": (
+        "ego_jerk other_jerk waypoint_deviation destination_deviation heading_deviation total_steps lane_invasions "
+        "preventable_collision"
+    ),
     "planning": "planning_time_avg planning_time_max limits_applied",
 }
 """Module → names of its metrics, in the order of tables and pages."""

@@ -6,7 +6,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics import socnavbench_code as code
 from sidestep.metrics.definition import Value, metric
 from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.metrics.sources import FRANCIS, HALL, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
+from sidestep.metrics.sources import FRANCIS, HALL, INTERSECTNAV, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
@@ -14,15 +14,16 @@ _VALIDITY = "Always, also for episodes whose policy failed."
 NOT_COMPLETED = "the goal was not reached"
 CARRIED = "the robot was carried over part of its way"
 STOP_TASK = "success here is to stop for a person, not to reach the goal"
-"""Reason of metrics that weigh success by the way to the goal, where the task is another one."""
+EXIT_TASK = "success here is to leave an area, not to reach a goal"
+"""Reasons of metrics that weigh success by the way to the goal, where the task is another one."""
 DRIVEN = "Episodes in which the task is to reach the goal, and the robot drove all the way there without being carried"
 """Validity of metrics of path and time to the goal, see ``why_not_driven``."""
 
 
 def is_completed(record: EpisodeRecord) -> bool:
-    """Whether the goal was reached, whatever else happened. Success may be another thing (``rules.success``): a robot
-    that stops where it is told to has not completed its way."""
-    return any(event.kind == "goal_reached" for event in record.events)
+    """Whether the goal was reached, or the area left where it should be, whatever else happened. Success may be another
+    thing (``rules.success``): a robot that stops where it is told to has not completed its way."""
+    return any(event.kind in ("goal_reached", "exited") for event in record.events)
 
 
 def why_not_driven(record: EpisodeRecord) -> str:
@@ -32,7 +33,7 @@ def why_not_driven(record: EpisodeRecord) -> str:
     if not is_completed(record):
         return NOT_COMPLETED
     if record.scenario.rules.success != "goal":
-        return STOP_TASK
+        return STOP_TASK if record.scenario.rules.success == "stop" else EXIT_TASK
     return CARRIED if any(event.kind == "reset" for event in record.events) else ""
 
 
@@ -92,7 +93,16 @@ disobeyed = _indicator(
     "the outcome is that the robot reached its goal where it was told to stop",
     f"{SIDEWALKBENCH}, appendix A, gesturing",
 )
-lane_invasion = _indicator(Outcome.LANE_INVASION, "the outcome is that the robot crossed lane markings", SIDESTEP)
+lane_invasion = _indicator(
+    Outcome.LANE_INVASION,
+    "the outcome is more lane invasions than rules.lanes allows",
+    f"{INTERSECTNAV}, lane invasion",
+)
+wrong_exit = _indicator(
+    Outcome.WRONG_EXIT,
+    "the outcome is that the robot left the area of rules.exit on another side, beside its lane, or at an angle to it",
+    f"{INTERSECTNAV}, wrong direction, too far and too much angle of its program",
+)
 frozen = _indicator(Outcome.FROZEN, "the outcome is that the robot stood still for rules.frozen_after_s", SIDESTEP)
 policy_error = _indicator(
     Outcome.POLICY_ERROR, "the policy raised an error or answered with something that is no command", SIDESTEP
@@ -101,6 +111,6 @@ policy_error = _indicator(
 
 @metric(INDICATOR_UNIT, "higher", source=f"{SOCNAVBENCH}, completed episodes; {SEAN}, Completed", validity=_VALIDITY)
 def completed(record: EpisodeRecord) -> Value:
-    """1 if the robot reached the goal (event goal_reached), with collisions on the way or without, else 0, also where
-    success is another thing than reaching the goal. The mean is the rate."""
+    """1 if the robot reached the goal (event goal_reached; exited, where it has to leave an area), with collisions on
+    the way or without, else 0, also where success is another thing than reaching the goal. The mean is the rate."""
     return is_completed(record)

@@ -16,6 +16,7 @@ HALL = "Hall 1966"
 KATYAL = "Katyal et al. 2022"
 CARLA = "CARLA leaderboard (Dosovitskiy et al. 2017)"
 SIDEWALKBENCH = "SidewalkBench (Liu et al. 2026)"
+INTERSECTNAV = "IntersectNav (Zhu and Zhao 2022)"
 SIDESTEP = "Sidestep"
 
 REFERENCES: dict[str, str] = {
@@ -32,6 +33,8 @@ REFERENCES: dict[str, str] = {
     KATYAL: "Learning a Group-Aware Policy for Robot Navigation. IROS",
     CARLA: "CARLA: An Open Urban Driving Simulator. CoRL",
     SIDEWALKBENCH: "SidewalkBench: Benchmarking Visual Navigation on Urban Sidewalks",
+    INTERSECTNAV: "Multi-Task Conditional Imitation Learning for Autonomous Navigation at Crowded Intersections. "
+    "arXiv 2202.10124",
     SIDESTEP: "Defined here.",
 }
 
@@ -54,5 +57,9 @@ DIALECTS: dict[str, Dialect] = {
     "socnavbench-code": Dialect(
         summary="What the public SocNavBench program computes, including where it departs from its paper.",
         citation="github.com/CMU-TBD/SocNavBench, accompanying Biswas et al. 2022",
+    ),
+    "intersectnav-code": Dialect(
+        summary="What the public IntersectNav program counts, including where it departs from its readme.",
+        citation="The program that accompanies Zhu and Zhao 2022",
     ),
 }

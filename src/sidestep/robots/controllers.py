@@ -165,6 +165,9 @@ class CommandConverter:
         self._drive_up = _or(limits.max_acceleration, limits.max_speed / SPEED_UP_S)
         self._drive_down = _or(limits.max_deceleration, limits.max_speed / BRAKE_S)
         self._drive_turn = _or(limits.max_turn_rate, STEER_RATE)
+        lags = (spec.actuators.steer_lag_s, spec.actuators.throttle_lag_s, spec.actuators.brake_lag_s)
+        self._lag_shares = tuple(dt / (dt + lag) for lag in lags)
+        self._rolling, self._drag = spec.actuators.rolling_mps2, spec.actuators.drag_per_m
         self._wheelbase = _or(spec.wheelbase, 0.0)
         self._lock = _or(limits.max_steer, 0.0)
         lock_x, lock_y = unit_vector(self._lock)
@@ -178,6 +181,7 @@ class CommandConverter:
         self._is_set_point = False
         self._path: list[Point] = []
         self._steps_left = 0
+        self._pedals = [0.0, 0.0, 0.0]  # steer, throttle, brake as they are at the wheels
 
     def to_native(self, command: Command, state: RobotState, fresh: bool | None = None) -> Pair:
         """The native pair of this step. ``command`` has passed ``checked_command``.
@@ -293,9 +297,13 @@ class CommandConverter:
         return self._towards(dx, dy, speed, sqrt(dx * dx + dy * dy), state)
 
     def _driven(self, steer: float, throttle: float, brake: float, state: RobotState) -> Pair:
+        wanted = (clip(steer, -1.0, 1.0), clip(throttle, 0.0, 1.0), clip(brake, 0.0, 1.0))
+        for k, share in enumerate(self._lag_shares):
+            self._pedals[k] += (wanted[k] - self._pedals[k]) * share
+        steer = self._pedals[0] if self._lag_shares[0] < 1.0 else steer  # beyond the limit: the dynamics note it
         cosine, sine = unit_vector(state.heading)
-        speed = state.vx * cosine + state.vy * sine + clip(throttle, 0.0, 1.0) * self._drive_up * self._dt
-        slower = clip(brake, 0.0, 1.0) * self._drive_down * self._dt
+        speed = state.vx * cosine + state.vy * sine + self._pedals[1] * self._drive_up * self._dt
+        slower = (self._pedals[2] * self._drive_down + self._rolling + self._drag * speed * speed) * self._dt
         speed = max(speed - slower, 0.0) if speed >= 0.0 else min(speed + slower, 0.0)
         speed = min(speed, self._max_speed)
         if self._dynamics == "bicycle":

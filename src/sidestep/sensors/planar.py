@@ -15,7 +15,7 @@ from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.rays import Beams, Discs, cast_lidar, make_ray_table, make_scratch
 from sidestep.kernels.visibility import visible_people
-from sidestep.sensors.vehicles import outline_edges, vehicle_footprints
+from sidestep.sensors.vehicles import outline_edges, present_vehicles, vehicle_footprints
 from sidestep.types import LidarScan, Pedestrians
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.observation import seal
@@ -43,10 +43,8 @@ class Lidar:
     ) -> LidarScan:
         """The scan from ``pose``; ``own`` is the robot's column in ``agents``. ``outlines`` (E, 4) float32: edges
         of vehicles, which are then seen in place of the discs of their columns."""
-        segments, active = self._segments, flags[layout.ACTIVE]
-        if outlines is not None:
-            segments = np.concatenate([segments, outlines])
-            active = np.where(flags[layout.MODEL] == layout.MODEL_VEHICLE, np.int32(0), active)
+        segments = self._segments if outlines is None else np.concatenate([self._segments, outlines])
+        active = np.where(flags[layout.MODEL] == layout.MODEL_VEHICLE, np.int32(0), flags[layout.ACTIVE])
         ahead, left = self._settings.mount
         c, s = cos(pose[2]), sin(pose[2])
         x, y = pose[0] + ahead * c - left * s, pose[1] + ahead * s + left * c
@@ -54,7 +52,7 @@ class Lidar:
         hits = np.empty(self._settings.rays, np.int32)
         if self._columns != agents.shape[1]:
             self._columns = agents.shape[1]
-            self._scratch = make_scratch(len(segments), self._columns)
+            self._scratch = make_scratch(len(segments) + 8 * self._columns, self._columns)
         discs = Discs(agents[layout.PX], agents[layout.PY], agents[layout.RADIUS], active)
         cast_lidar(x, y, pose[2], self._beams, segments, discs, own, self._scratch, ranges, hits)
         return LidarScan(ranges, self._settings.angle_min, self._settings.angle_increment, self._settings.max_range)
@@ -118,7 +116,9 @@ class PlanarLidar(Sensor):
         pose = (view.robot.x, view.robot.y, view.robot.heading)
         outlines = None
         if self._footprints:
-            outlines = outline_edges(self._footprints, view.vehicles[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]])
+            poses = view.vehicles[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
+            here = np.flatnonzero(present_vehicles(view)).tolist()
+            outlines = outline_edges([self._footprints[k] for k in here], poses[here])
         return {"lidar": self._lidar.sense(view.agents, view.flags, pose, view.own, outlines)}
 
 

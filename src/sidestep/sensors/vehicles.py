@@ -8,10 +8,11 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.interfaces import Sensor, SensorContext, SensorView
+from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_OMEGA, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.rays import Discs
 from sidestep.kernels.visibility import visible_people
-from sidestep.types.base import FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.observation import Vehicles
 from sidestep.types.robot import Footprint
 from sidestep.types.sensors import PedestrianSensing
@@ -49,15 +50,16 @@ class VehicleDetector:
         self._size = np.array([box[1] for box in boxes]).reshape(-1, 2)
         self._sees_all = settings.range_m is None and settings.field_of_view is None and not settings.occlusion
 
-    def sense(self, vehicles: FloatArray, pose: tuple[float, float, float]) -> Vehicles:
-        """What is seen from ``pose`` (x, y, heading); ``vehicles`` (K, ROBOT_ROWS) are the states of all."""
+    def sense(self, vehicles: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> Vehicles:
+        """What is seen from ``pose`` (x, y, heading); ``vehicles`` (K, ROBOT_ROWS) are the states of all, and
+        ``present`` (K,) says who has not left."""
         sine, cosine = exact.sincos(vehicles[:, ROBOT_HEADING])
         ahead = cosine * self._middle[:, 0] - sine * self._middle[:, 1]
         left = sine * self._middle[:, 0] + cosine * self._middle[:, 1]
         position = vehicles[:, [ROBOT_X, ROBOT_Y]] + np.stack([ahead, left], axis=1)
         omega = vehicles[:, ROBOT_OMEGA]
         velocity = vehicles[:, [ROBOT_VX, ROBOT_VY]] + np.stack([-omega * left, omega * ahead], axis=1)
-        seen = np.arange(len(vehicles)) if self._sees_all else self._visible(position, pose)
+        seen = np.flatnonzero(present if self._sees_all else self._visible(position, present, pose))
         return Vehicles(
             id=seen,
             kind=tuple(self._kinds[k] for k in seen.tolist()),
@@ -68,19 +70,26 @@ class VehicleDetector:
             width=self._size[seen, 1],
         )
 
-    def _visible(self, position: FloatArray, pose: tuple[float, float, float]) -> IntArray:
+    def _visible(self, position: FloatArray, present: BoolArray, pose: tuple[float, float, float]) -> IntArray:
         mask = np.zeros(len(position), np.uint8)
         reach, view = self._settings.range_m, self._settings.field_of_view
         x, y = np.ascontiguousarray(position.T, np.float32)
-        discs = Discs(x, y, (self._size.min(axis=1) / 2).astype(np.float32), np.ones(len(position), np.int32))
+        discs = Discs(x, y, (self._size.min(axis=1) / 2).astype(np.float32), present.astype(np.int32))
         reach, view = np.inf if reach is None else reach, 2 * np.pi if view is None else view
         visible_people(*pose, reach, view, self._settings.occlusion, self._segments, discs, -1, mask)
-        return np.flatnonzero(mask)
+        return mask
 
 
 def vehicle_footprints(context: SensorContext) -> list[Footprint]:
     """The outlines of a scenario's vehicles, which come after the other robots."""
     return [spec.footprint for spec in context.others[len(context.others) - len(context.scenario.traffic) :]]
+
+
+def present_vehicles(view: SensorView) -> BoolArray:
+    """(K,) which of the scenario's vehicles have not left the world. The discs that cover them have later columns."""
+    columns = np.flatnonzero(view.flags[layout.MODEL] == layout.MODEL_VEHICLE)[: len(view.vehicles)]
+    present: BoolArray = view.flags[layout.ACTIVE, columns] == 1
+    return present
 
 
 class VehicleSensor(Sensor):
@@ -97,7 +106,8 @@ class VehicleSensor(Sensor):
 
     def sense(self, view: SensorView) -> dict[str, Vehicles]:
         """What is seen now."""
-        return {"vehicles": self._detector.sense(view.vehicles, (view.robot.x, view.robot.y, view.robot.heading))}
+        pose = (view.robot.x, view.robot.y, view.robot.heading)
+        return {"vehicles": self._detector.sense(view.vehicles, present_vehicles(view), pose)}
 
 
 def _box(footprint: Footprint) -> tuple[tuple[float, float], tuple[float, float]]:

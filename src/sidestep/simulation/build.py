@@ -14,6 +14,7 @@ from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
 from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
 from sidestep.crowd.people import People, join_people, make_people
+from sidestep.crowd.road_crossing import CrossingWalkers, place_crossing_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput, UnknownName, plug_in_errors
 from sidestep.interfaces import CrowdModel
@@ -26,6 +27,7 @@ from sidestep.scenes.load import resolve_scene
 from sidestep.sensors.camera import with_robot_camera
 from sidestep.simulation.directors import (
     BackgroundDirector,
+    CrossingDirector,
     CrowdModelDirector,
     Director,
     add_event_people,
@@ -36,13 +38,14 @@ from sidestep.simulation.directors import (
 )
 from sidestep.simulation.referee import CompiledRules, compile_rules
 from sidestep.simulation.replay import Replay, load_replay
-from sidestep.simulation.road_users import TrafficDirector, load_specs, make_road_users
+from sidestep.simulation.road_users import RoadUsers, TrafficDirector, load_specs, make_road_users, with_lane_traffic
 from sidestep.simulation.seeds import generator_for
 from sidestep.simulation.synthetic import generate_crowd
 from sidestep.types import CompiledScene, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
-from sidestep.types.scenario import CrowdPart, ReplayPlacement, TwinPlacement
+from sidestep.types.road import Roads
+from sidestep.types.scenario import CrossingPlacement, CrowdPart, ReplayPlacement, TwinPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
@@ -103,11 +106,14 @@ class WorldBuilder:
         self._where = f"scenario {scenario.name!r}"
         spec = resolve_scene(scenario.scene, base)
         self._scene = _compiled(spec.model_dump_json(), self._where)
+        self._base = base
         scenario, specs = load_specs(scenario.model_copy(update={"scene": spec}), base)
         self.scenario = with_robot_camera(scenario, specs[0])
         self._road_users = make_road_users(scenario, specs, self._scene, self._where)
         if scenario.traffic:  # drivers that do not fit are an error now, not in the first episode
             TrafficDirector(scenario, self._scene, 0, self._road_users.body, self._where)
+        if scenario.lane_traffic is not None:
+            self._with_traffic(0)
         check_extra_sensors(scenario.sensors.extra, self._where)
         self._codes = [model_code(part, self._where) for part in scenario.crowd]
         self._model_names = (*(part.model for part in scenario.crowd), "script")  # last: the people of events
@@ -140,12 +146,14 @@ class WorldBuilder:
 
     def build(self, seed: int) -> World:
         """The world under ``seed``: all that is random is drawn here."""
-        scenario, replays = self.scenario, self._replays | self._twins(seed)
+        scenario, users, rules = self._with_traffic(seed)
+        replays = self._replays | self._twins(seed)
         first_paths: dict[int, FirstPaths] = {}
-        crowd, part_of = self._place_people(seed, replays, first_paths)
-        scripts = write_scripts(scenario, self._scene, seed, self._road_users.discs, self._where)
+        looks: dict[int, FloatArray] = {}
+        crowd, part_of = self._place_people(seed, replays, first_paths, looks, users.discs)
+        scripts = write_scripts(scenario, self._scene, seed, users.discs, self._where)
         crowd, part_of = add_event_people(crowd, part_of, scripts, len(scenario.crowd))
-        people, users = len(part_of), self._road_users
+        people = len(part_of)
         columns = people + users.agents.shape[1]
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
@@ -153,6 +161,7 @@ class WorldBuilder:
         replay, person_id = self._fill_replay(agents, flags, part_of, replays)
         agents[:, people:], flags[:, people:] = users.agents, users.flags
         directors = [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
+        directors += [self._crossing(index, part_of, looks_s) for index, looks_s in looks.items()]
         directors += [
             partial(self._plug_in, seed, index, make, np.flatnonzero(part_of == index), person_id)
             for index, make in self._plug_ins.items()
@@ -176,13 +185,21 @@ class WorldBuilder:
             limits=users.limits,
             dynamics=users.dynamics,
             goals=users.goals,
-            rules=self._rules,
+            rules=rules,
             replay=replay,
             parameters=self._parameters,
             person_model=tuple(self._model_names[part] for part in part_of),
             direct=make_cast(directors),
             directs_people=directs_people,
         )
+
+    def _with_traffic(self, seed: int) -> tuple[Scenario, RoadUsers, CompiledRules]:
+        """The scenario with the vehicles of ``seed``, and what depends on them."""
+        if self.scenario.lane_traffic is None:
+            return self.scenario, self._road_users, self._rules
+        scenario, specs = load_specs(with_lane_traffic(self.scenario, self._scene, seed, self._where), self._base)
+        users = make_road_users(scenario, specs, self._scene, self._where)
+        return scenario, users, compile_rules(scenario, self._scene, self._where)
 
     def _plug_in(
         self, seed: int, index: int, make: Callable[[], CrowdModel], columns: IntArray, person_id: IntArray
@@ -207,6 +224,13 @@ class WorldBuilder:
 
         return make
 
+    def _crossing(self, index: int, part_of: IntArray, looks_s: FloatArray) -> Callable[[], Director]:
+        """What makes the director of the people of part ``index``, who cross a road."""
+        placement = self.scenario.crowd[index].placement
+        assert isinstance(placement, CrossingPlacement)
+        begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
+        return lambda: CrossingDirector(CrossingWalkers(looks_s, placement, self._codes[index]), begin, end)
+
     def _twins(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
         rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
@@ -218,10 +242,12 @@ class WorldBuilder:
         }
 
     def _place_people(
-        self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths]
-    ) -> tuple[People, IntArray]:
+        self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths], looks: dict[int, FloatArray],
+        road_users: FloatArray,
+    ) -> tuple[People, IntArray]:  # fmt: skip
         """Everybody in column order, and the number of the crowd part that each belongs to; background people's first
-        paths go into ``first_paths``."""
+        paths go into ``first_paths``, the seconds that people look before they cross a road into ``looks``.
+        ``road_users``: discs where nobody can stand."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
         placer = Spawner(
@@ -229,7 +255,7 @@ class WorldBuilder:
             (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
             self.scenario.rules.time_limit_s,
             self._where,
-            self._road_users.discs,
+            road_users,
         )
         placed = []
         for index, part in enumerate(self.scenario.crowd):
@@ -238,6 +264,10 @@ class WorldBuilder:
                 placed.append(_stand_ins(replays[index].group, part.radius))
             elif isinstance(part.placement, BehaviourPlacement):
                 people, first_paths[index] = place_background(placer, part, part.placement, self._networks[index], rng)
+                placed.append(people)
+            elif isinstance(part.placement, CrossingPlacement):
+                roads = scene.spec.roads or Roads()
+                people, looks[index] = place_crossing_people(placer, part, part.placement, roads, rng)
                 placed.append(people)
             else:
                 placed.append(placer.place(part, rng))

@@ -2,8 +2,9 @@
 
 A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
 crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
-``BackgroundDirector`` moves people on a behaviour graph, ``CrowdModelDirector`` those of a plug-in model,
-``EventDirector`` plays the act of one event; ``road_users.TrafficDirector`` drives vehicles.
+``BackgroundDirector`` moves people on a behaviour graph, ``CrossingDirector`` those who cross a road,
+``CrowdModelDirector`` those of a plug-in model, ``EventDirector`` plays the act of one event;
+``road_users.TrafficDirector`` drives vehicles.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sidestep.crowd.behaviour.network import Ground, Network, make_network
 from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
 from sidestep.crowd.people import People, join_people, make_people
+from sidestep.crowd.road_crossing import CrossingWalkers
 from sidestep.errors import BadInput, plug_in_errors
 from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
@@ -77,6 +79,21 @@ def background_network(
     return make_network(graph, ground, radius, lane_m, where)
 
 
+def view_people(worlds: Worlds, b: int, who: slice) -> PeopleView:
+    """The people in the columns ``who`` of world ``b``."""
+    return PeopleView(
+        worlds.agents[b][:, who],
+        worlds.flags[b][:, who],
+        worlds.routes[b, who],
+        worlds.route_length[b, who],
+        float(worlds.clock[b]) * float(worlds.rules[b, RULE_DT]),
+        worlds.agents[b],
+        worlds.flags[b],
+        who.start,
+        worlds.people,
+    )
+
+
 class BackgroundDirector:
     """Directs the people of one crowd part, who are in the columns ``first … last - 1``."""
 
@@ -86,19 +103,20 @@ class BackgroundDirector:
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
         """Tell them what to do in the coming step. That is no event."""
-        who = self._columns
-        dt = float(worlds.rules[b, RULE_DT])
-        stage = PeopleView(
-            worlds.agents[b][:, who],
-            worlds.flags[b][:, who],
-            worlds.routes[b, who],
-            worlds.route_length[b, who],
-            float(worlds.clock[b]) * dt,
-            worlds.agents[b],
-            worlds.flags[b],
-            self._columns.start,
-        )
-        self.background.advance(stage, dt)
+        self.background.advance(view_people(worlds, b, self._columns), float(worlds.rules[b, RULE_DT]))
+        return []
+
+
+class CrossingDirector:
+    """Directs people who cross a road, who are in the columns ``first … last - 1``."""
+
+    def __init__(self, walkers: CrossingWalkers, first: int, last: int) -> None:
+        self._walkers = walkers
+        self._columns = slice(first, last)
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """Tell them what to do in the coming step. That is no event."""
+        self._walkers.advance(view_people(worlds, b, self._columns))
         return []
 
 

@@ -48,6 +48,10 @@ class Recorder:
         """Where everybody is now."""
         k, n = self._steps, self._world.people
         self._robots[k] = worlds.robot_state[b]
+        vehicles = slice(len(self._world.scenario.robots), None)
+        has_left = worlds.flags[b, layout.ACTIVE, worlds.people : worlds.columns][vehicles] == 0
+        if has_left.any():
+            self._robots[k, vehicles][has_left] = np.nan
         self._people[k, :4] = worlds.agents[b, :4, :n]
         self._people[k, 4] = worlds.agents[b, layout.HEADING, :n]
         self._present[k] = worlds.flags[b, layout.ACTIVE, :n] == 1

@@ -15,7 +15,9 @@ import shapely
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.kernels import referee
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.layout import LIMITED, RULE_DT, RULE_GOAL_RADIUS, RULE_TIME_LIMIT, WALL_FRACTION, Grounds
+from sidestep.simulation.road_judge import RoadJudge
 from sidestep.types import CompiledScene, Event, Outcome, RobotPlacement, Scenario
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.decide import decide_outcome
@@ -30,6 +32,8 @@ OUTCOME_CODES: dict[Outcome, int] = {outcome: code for code, outcome in enumerat
 """Numbers of the outcomes in kernels."""
 SEAM_M = 0.02
 """Gaps between regions narrower than twice this are drawing errors, not holes to fall into."""
+NEVER_M = -1.0
+"""Radius of a goal that is not to be reached."""
 BAND_MM = 1000.0
 """Height of the bands in which the edges of the ground are listed."""
 
@@ -64,7 +68,8 @@ def compile_rules(scenario: Scenario, scene: CompiledScene, where: str) -> Compi
 
 def _pack_rules(rules: Rules) -> FloatArray:
     packed = np.zeros(referee.RULE_ROWS)
-    packed[RULE_DT], packed[RULE_GOAL_RADIUS] = rules.step_s, rules.goal_radius_m
+    packed[RULE_DT] = rules.step_s
+    packed[RULE_GOAL_RADIUS] = rules.goal_radius_m if rules.success != "exit" else NEVER_M
     packed[RULE_TIME_LIMIT], packed[referee.RULE_MAX_STEPS] = rules.time_limit_s, rules.max_steps
     kinds = {
         referee.HAS_GROUND: bool(rules.stay_on),
@@ -155,6 +160,7 @@ class Referee:
         self._robot = robot
         self._limits: set[str] = set()
         self._groups = 0
+        self._road = RoadJudge(world, robot) if world.scenario.rules.exit or world.scenario.rules.lanes else None
         self.events: list[Event] = []
 
     @property
@@ -192,7 +198,12 @@ class Referee:
             self.events.append(Event(end, "timeout"))
         if news & referee.RESET_NEWS:
             self.events.append(Event(end, "reset", value=worlds.notes[b, self._robot, referee.CARRIED]))
-        return bool(worlds.ending[b, self._robot] != referee.RUNNING)
+        is_over = bool(worlds.ending[b, self._robot] != referee.RUNNING)
+        if self._road is not None:
+            pose = worlds.robot_state[b, self._robot, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
+            self.events += self._road.judge(pose, end)
+            is_over = is_over or self._road.is_over
+        return is_over
 
     def _note_contacts(self, worlds: Worlds, b: int, start: float) -> None:
         """Contacts that ended, by name, then contacts that began, by time."""

@@ -3,12 +3,14 @@
 Robots come first, as the scenario lists them, then its traffic. Both have a spec, a state and a column of ``agents``;
 both are moved, stopped by walls, swept for contacts and seen by people in the same way. A policy commands the robots
 under test, a :class:`TrafficDirector` the vehicles. What differs is the body: robots meet the outline of a vehicle, and
-people see a row of discs that covers it, since the circle about a car would close every sidewalk beside it.
+people see a row of discs that covers it, since the circle about a car would close every sidewalk beside it. The same
+holds for a robot under test that is a car, that is, one with a wheelbase.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +26,17 @@ from sidestep.kernels.world import mirror_cover
 from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for
-from sidestep.traffic import DrivingTask, RoadView, cover_body, inner_radius, load_vehicle, make_driver
+from sidestep.traffic import (
+    LANE_DRIVER,
+    DrivingTask,
+    LaneVehicles,
+    RoadView,
+    cover_body,
+    draw_vehicles,
+    inner_radius,
+    load_vehicle,
+    make_driver,
+)
 from sidestep.types import CompiledScene, Event, Footprint, RobotPlacement, RobotSpec, RobotState, Scenario
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.command import checked_command
@@ -90,7 +102,7 @@ def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: Compi
         corners = spec.footprint.polygon or ()
         body[k, 0] = len(corners), spec.footprint.enclosing_radius
         body[k, 1 : 1 + len(corners)] = np.reshape(corners, (-1, 2))
-        is_covered = k >= len(robots) and corners
+        is_covered = corners and (k >= len(robots) or spec.wheelbase is not None)
         radii.append(inner_radius(spec.footprint) if is_covered else spec.footprint.enclosing_radius)
         if is_covered:
             cover = cover_body(spec.footprint)
@@ -170,9 +182,17 @@ class TrafficDirector:
     def __init__(self, scenario: Scenario, scene: CompiledScene, seed: int, body: FloatArray, where: str) -> None:
         self._first = len(scenario.robots)
         self._names, self._drivers, self._converters = [], [], []
+        self._rows: list[int] = []
         self._discs = [range(int(cover[1]), int(cover[0] + cover[1])) for cover in body[self._first :, COVER]]
+        lanes = [k for k, place in enumerate(scenario.traffic) if place.driver_name == LANE_DRIVER]
+        self._make_lane_vehicles = partial(_lane_vehicles, scenario, lanes, body, scene, where) if lanes else None
+        self._lane_vehicles: LaneVehicles | None = None
         for k, place in enumerate(scenario.traffic):
             assert place.spec is not None
+            if k in lanes:
+                make_driver(place, f"{where}: vehicle {k} ({place.kind})")
+                continue
+            self._rows.append(k)
             rng = generator_for(scenario.suite, scenario.name, seed, "traffic", k)
             name = f"{where}: vehicle {k} ({place.kind})"
             driver = make_driver(place, name)
@@ -185,7 +205,15 @@ class TrafficDirector:
         """Write the commands of the coming step. That is no event."""
         agents, is_active = worlds.agents[b], worlds.flags[b, layout.ACTIVE] == 1
         time = float(worlds.clock[b]) * float(worlds.rules[b, RULE_DT])
-        for k, driver in enumerate(self._drivers):
+        if self._make_lane_vehicles is not None:
+            if self._lane_vehicles is None:
+                self._lane_vehicles = self._make_lane_vehicles(worlds.columns)
+            step_s = float(worlds.rules[b, RULE_DT])
+            self._lane_vehicles.write_commands(
+                time, step_s, agents, worlds.flags[b], worlds.people, worlds.robot_state[b], self._first,
+                worlds.command[b],
+            )  # fmt: skip
+        for k, name, driver, converter in zip(self._rows, self._names, self._drivers, self._converters, strict=True):
             seen = is_active.copy()
             seen[worlds.people + self._first + k] = False
             seen[[worlds.columns + disc for disc in self._discs[k]]] = False
@@ -196,8 +224,30 @@ class TrafficDirector:
             try:
                 command = checked_command(driver.drive(view))
             except Exception as error:  # a plug-in's mistake, told with its name
-                raise BadInput(
-                    f"{self._names[k]}: its driver failed: {describe_error(error)}{place_of(error)}"
-                ) from error
-            worlds.command[b, self._first + k] = self._converters[k].to_native(command, own)
+                raise BadInput(f"{name}: its driver failed: {describe_error(error)}{place_of(error)}") from error
+            worlds.command[b, self._first + k] = converter.to_native(command, own)
         return []
+
+
+def _lane_vehicles(
+    scenario: Scenario, which: Sequence[int], body: FloatArray, scene: CompiledScene, where: str, first_disc: int
+) -> LaneVehicles:
+    """The vehicles ``which`` of a scenario's traffic, which follow lanes."""
+    places = [scenario.traffic[k] for k in which]
+    specs = [place.spec for place in places if place.spec is not None]
+    rows = [len(scenario.robots) + k for k in which]
+    return LaneVehicles(places, specs, rows, body, first_disc, scene, where)
+
+
+def with_lane_traffic(scenario: Scenario, scene: CompiledScene, seed: int, where: str) -> Scenario:
+    """The scenario with the vehicles that its ``lane_traffic`` brings under ``seed`` among its ``traffic``."""
+    if scenario.lane_traffic is None:
+        return scenario
+    rng = generator_for(scenario.suite, scenario.name, seed, "traffic", LANE_TRAFFIC_PART)
+    robots = [robot.start[:2] for robot in scenario.robots] + [place.pose[:2] for place in scenario.traffic]
+    drawn = draw_vehicles(scenario.lane_traffic, scene, robots, rng, where)
+    return scenario.model_copy(update={"traffic": (*scenario.traffic, *drawn), "lane_traffic": None})
+
+
+LANE_TRAFFIC_PART = 1_000_000
+"""Its random numbers are not those of any vehicle."""

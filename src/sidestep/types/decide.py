@@ -25,6 +25,8 @@ _BY_KIND: dict[str, Outcome] = {
     "off_route": Outcome.OFF_ROUTE,
     "lane_invasion": Outcome.LANE_INVASION,
     "policy_error": Outcome.POLICY_ERROR,
+    "exited": Outcome.SUCCESS,
+    "wrong_exit": Outcome.WRONG_EXIT,
 }
 
 _BY_SUBJECT: dict[str, Outcome] = {
@@ -33,6 +35,9 @@ _BY_SUBJECT: dict[str, Outcome] = {
     "robot": Outcome.VEHICLE_COLLISION,
     "vehicle": Outcome.VEHICLE_COLLISION,
 }
+
+_SUCCESSES = {"goal": "goal_reached", "stop": "stopped", "exit": "exited"}
+"""The event that is a success, by ``rules.success``."""
 
 _NO_FAILURES = frozenset({None, Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR})
 
@@ -57,10 +62,10 @@ def outcome_of_event(event: Event) -> Outcome | None:
 def decide_outcome(events: Iterable[Event], rules: Rules) -> Outcome:
     """Of everything that happened, the first in ``rules.precedence``. Nothing happened: the time ran out.
 
-    Where the task is to stop (``rules.success``), reaching the goal is no success.
+    Where the task is to stop or to leave an area (``rules.success``), reaching the goal is no success.
     """
-    idle = "goal_reached" if rules.success == "stop" else "stopped"
-    happened = {outcome_of_event(event) for event in events if event.kind != idle}
+    idle = set(_SUCCESSES.values()) - {_SUCCESSES[rules.success]}
+    happened = {outcome_of_event(event) for event in events if event.kind not in idle}
     return next((outcome for outcome in rules.precedence if outcome in happened), Outcome.TIMEOUT)
 
 

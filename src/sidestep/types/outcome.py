@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, field_validator, model_validator
 
-from sidestep.types.base import Model, NonNegative, Positive
+from sidestep.types.base import Coordinate, Model, NonNegative, Pose, Positive
 from sidestep.types.scene import RegionKind
 
 
@@ -25,6 +25,7 @@ class Outcome(StrEnum):
     LANE_INVASION = "lane_invasion"
     FROZEN = "frozen"
     POLICY_ERROR = "policy_error"
+    WRONG_EXIT = "wrong_exit"
 
 
 PRECEDENCE: tuple[Outcome, ...] = (
@@ -36,6 +37,7 @@ PRECEDENCE: tuple[Outcome, ...] = (
     Outcome.DISOBEYED,
     Outcome.OFF_ROUTE,
     Outcome.LANE_INVASION,
+    Outcome.WRONG_EXIT,
     Outcome.FROZEN,
     Outcome.TIMEOUT,
     Outcome.SUCCESS,
@@ -46,6 +48,31 @@ goal, a collision outranks a timeout, and a policy that broke is never credited 
 
 MOST_STEPS = 1_000_000
 """Of an episode: 14 hours of 0.05 s."""
+
+
+Side = Literal["east", "north", "west", "south"]
+
+
+class ExitRule(Model):
+    """The task is to leave an area on one side, in the right lane and direction."""
+
+    area: tuple[Coordinate, Coordinate, Coordinate, Coordinate]
+    """x_min, y_min, x_max, y_max, m; the episode is over when the middle of the robot's body leaves it."""
+    side: Side
+    pose: Pose
+    """Where and in which direction an expert left it."""
+    lateral_m: Positive = 1.0
+    """How far beside that pose, seen along its direction, the robot may leave."""
+    angle_rad: Positive = 0.2617993877991494
+    """How far off its direction; 15 degrees."""
+
+
+class LaneRule(Model):
+    """Lanes have to be kept. An invasion is a step in which a wheel crosses a solid line or a kerb, or a whole second
+    in which the middle of the body is in no lane that leads the way it heads."""
+
+    most_invasions: Annotated[int, Field(ge=0)] = 5
+    """More are ``lane_invasion``."""
 
 
 class Rules(Model):
@@ -75,8 +102,12 @@ class Rules(Model):
     """Ground that the robot's reference point must not leave (``off_route``); empty: it may go anywhere."""
     avoid_groups: bool = False
     """Passing between two people of one group who are at most 3.6 m apart is ``group_intrusion``."""
-    success: Literal["goal", "stop"] = "goal"
-    """``stop``: the task is to stop for whoever makes the stop gesture; reaching the goal instead is ``disobeyed``."""
+    success: Literal["goal", "stop", "exit"] = "goal"
+    """``stop``: the task is to stop for whoever makes the stop gesture; reaching the goal instead is ``disobeyed``.
+    ``exit``: the task is to leave an area as ``exit`` says; leaving it in another way is ``wrong_exit``."""
+    exit: ExitRule | None = None
+    lanes: LaneRule | None = None
+    """None: lanes may be left. Otherwise the scene has to have ``roads``."""
     stop_within_m: Positive = 3.0
     """How near to that person, and in front of them, the robot has to stand (below 0.05 m/s) for ``stop_for_s``. In
     front is judged against the direction of approach when the hand rose; a robot that passed the person has missed
@@ -104,7 +135,20 @@ class Rules(Model):
             raise ValueError(f"precedence must list every outcome once; missing {missing}")
         if len(self.precedence) != len(Outcome):
             raise ValueError("precedence lists an outcome twice")
+        if (self.success == "exit") != (self.exit is not None):
+            raise ValueError("success: exit and exit: {area, side, pose} go together")
+        if self.on_failure == "reset" and (self.exit is not None or self.lanes is not None):
+            raise ValueError("on_failure: reset does not go with exit or lanes: who is put back crosses no line")
         return self
+
+    @field_validator("precedence", mode="before")
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        """Files from before ``wrong_exit`` existed leave it out: it ranks behind ``lane_invasion``."""
+        if not isinstance(given, list | tuple) or Outcome.WRONG_EXIT in given or Outcome.LANE_INVASION not in given:
+            return given
+        place = list(given).index(Outcome.LANE_INVASION) + 1
+        return (*given[:place], Outcome.WRONG_EXIT, *given[place:])
 
     @property
     def max_steps(self) -> int:

@@ -118,6 +118,7 @@ OPTIONAL_ARRAYS: dict[str, type[np.generic]] = {
 EventKind = Literal[
     "collision_start", "collision_end", "goal_reached", "timeout", "frozen", "off_route", "lane_invasion",
     "policy_error", "limit_start", "limit_end", "trigger", "group_intrusion", "disobeyed", "stopped", "reset",
+    "lane_crossing", "exited", "wrong_exit",
 ]  # fmt: skip
 
 Source = Literal["recorded", "generated", "mixed"]

@@ -75,6 +75,16 @@ class ControllerGains(Model):
     lookahead_m: Positive = 0.6  # distance along the waypoints to the point that is followed, m
 
 
+class Actuators(Model):
+    """How the controls of a car (``Drive``) reach its wheels: each follows with a first-order lag."""
+
+    steer_lag_s: NonNegative = 0.0  # of the steering, s
+    throttle_lag_s: NonNegative = 0.0  # of the throttle, s
+    brake_lag_s: NonNegative = 0.0  # of the brake, s
+    rolling_mps2: NonNegative = 0.0  # deceleration of a car that coasts, m/s²
+    drag_per_m: NonNegative = 0.0  # deceleration by the air: this times the squared speed, 1/m
+
+
 class RobotSpec(Model):
     """A robot, whole. ``source`` says where the numbers come from."""
 
@@ -87,6 +97,7 @@ class RobotSpec(Model):
     height: Positive = 1.0  # m
     mass: Positive = 50.0  # kg
     controller: ControllerGains = Field(default_factory=ControllerGains)  # gains of the low-level controller
+    actuators: Actuators = Field(default_factory=Actuators)  # lags of a car's controls
     camera_height: Positive | None = None  # height of the camera above ground, m
     camera: CameraSettings | None = None
     """Its own camera, a preset or settings, where neither scenario nor policy says otherwise."""

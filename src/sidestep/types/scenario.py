@@ -132,8 +132,39 @@ class TwinPlacement(Model):
     """Name of the fitted statistics; they name their floor plan, whose frame the people are in."""
 
 
+class CrossingPlacement(Model):
+    """People who cross a road at the scene's crossings, between pairs of boxes. Defaults: IntersectNav's."""
+
+    kind: Literal["crossing"] = "crossing"
+    boxes: Annotated[tuple[tuple[Box, Box], ...], Field(min_length=1)]
+    """People of one box walk to the other, and the other way round."""
+    count: tuple[Annotated[int, Field(ge=0, le=1000)], Annotated[int, Field(ge=0, le=1000)]] = (20, 30)
+    """Fewest and most, drawn uniformly; then rounded up so that every box has the same number."""
+    speed: tuple[PositiveSpeed, PositiveSpeed] = (1.3, 1.8)
+    """Preferred speed, drawn uniformly, m/s."""
+    look_s: tuple[NonNegative, NonNegative] = (0.4, 1.4)
+    """How long people look before they step onto the road, drawn uniformly, s."""
+    accepts_gap_s: NonNegative | None = None
+    """People wait until every vehicle leaves them this much more time than they need, s; None: they go whatever
+    comes."""
+
+    @model_validator(mode="after")
+    def _check(self) -> CrossingPlacement:
+        for name in ("count", "speed", "look_s"):
+            least, most = getattr(self, name)
+            if least > most:
+                raise ValueError(f"{name} is (least, most)")
+        return self
+
+
 Placement = Annotated[
-    CirclePlacement | RandomPlacement | FlowPlacement | ReplayPlacement | TwinPlacement | BehaviourPlacement,
+    CirclePlacement
+    | RandomPlacement
+    | FlowPlacement
+    | ReplayPlacement
+    | TwinPlacement
+    | BehaviourPlacement
+    | CrossingPlacement,
     Field(discriminator="kind"),
 ]
 
@@ -254,6 +285,35 @@ class VehiclePlacement(Model):
         return self.driver or ("follow_path" if self.path else "parked")
 
 
+class LaneTraffic(Model):
+    """Vehicles drawn anew for every seed, who drive along the scene's lanes (``driver: lane``)."""
+
+    count: tuple[Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=0, le=100)]] = (6, 15)
+    """Fewest and most; drawn uniformly."""
+    per_km: NonNegative | None = None
+    """Vehicles per kilometre of lane outside of junctions, in place of ``count``, at most 100; they may start on every
+    such lane."""
+    returns_s: Positive | None = None
+    """After so many seconds a vehicle that has left the scene comes in again where its lanes begin, as soon as there
+    is room; None: it is gone."""
+    parked_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the scene's parking bays in which a car stands."""
+    kinds: dict[str, Positive] = Field(default_factory=lambda: {"car": 8.0, "van": 1.0, "bicycle": 1.0})
+    """Kinds of road users and how often each is drawn."""
+    speed_share: tuple[Positive, Positive] = (0.8, 1.1)
+    """Of a lane's speed limit, from … to: what drivers want to drive; drawn uniformly."""
+    apart_m: Positive = 12.0
+    """Between two vehicles at the start, and from the robots."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Settings of all drivers by name."""
+
+    @model_validator(mode="after")
+    def _check(self) -> LaneTraffic:
+        if self.count[0] > self.count[1] or self.speed_share[0] > self.speed_share[1]:
+            raise ValueError("count and speed_share are (least, most)")
+        return self
+
+
 class Scenario(Model):
     """One episode's description. With a seed it is one world, down to the last bit."""
 
@@ -269,6 +329,8 @@ class Scenario(Model):
     """People who do something because of where the first robot is (docs/suites/sidewalk_events.md)."""
     traffic: tuple[VehiclePlacement, ...] = ()
     """Vehicles: cars, cyclists and other road users than people and robots under test (docs/scenarios.md)."""
+    lane_traffic: LaneTraffic | None = None
+    """Further vehicles, drawn with the seed; in a record they are part of ``traffic``."""
     rules: Rules = Field(default_factory=Rules)
     sensors: Sensors = Field(default_factory=Sensors)
     tags: tuple[str, ...] = ()

@@ -184,7 +184,7 @@ def test_the_plan_gives_everybody_a_turn_at_every_node() -> None:
 def test_stage_sends_people() -> None:
     agents = np.zeros((layout.AGENT_ROWS, 2), np.float32)
     flags = np.zeros((layout.FLAG_ROWS, 2), np.int32)
-    stage = PeopleView(agents, flags, np.zeros((2, 8, 2), np.float32), np.zeros(2, np.int32), 0.0, agents, flags, 0)
+    stage = PeopleView(agents, flags, np.zeros((2, 8, 2), np.float32), np.zeros(2, np.int32), 0.0, agents, flags, 0, 2)
     stage.send(1, [(1.0, 2.0), (3.0, 4.0)])
     assert stage.route_length.tolist() == [0, 2]
     assert agents[[layout.GOAL_X, layout.GOAL_Y], 1].tolist() == [1.0, 2.0]

@@ -36,6 +36,7 @@ class PeopleView:
     world_agents: FloatArray  # (AGENT_ROWS, M) everybody in the world, robots too
     world_flags: IntArray  # (FLAG_ROWS, M)
     first: int  # column of the first of the N among the M
+    people: int  # how many of the M are people; the others are robots, vehicles and the discs that cover these
 
     def place(self, i: int) -> Point:
         """Where person ``i`` is."""

@@ -202,7 +202,7 @@ def _add_all_ground(
     elif not layout.enclosed:
         domain = shapely.union(domain, shapely.box(*layout.bounds))
     footprints = shapely.union_all([f.polygon for f in buildings])
-    add_ground(builder, cut_ground(regions, domain, fill, footprints, height, palette))
+    add_ground(builder, cut_ground(regions, domain, fill, footprints, height, palette, layout.spec.roads))
 
 
 def _add_buildings(builder: MeshBuilder, layout: Layout, buildings: list[Footprint], rng: np.random.Generator) -> None:

@@ -1,0 +1,261 @@
+"""The intersection suite for learning: a Gymnasium environment, and IntersectNav's own call shape on top of it.
+
+``IntersectionEnv`` drives the same episodes as the benchmark does (``simulation.Session``): the same commands give the
+same record. :class:`Env` takes and returns what IntersectNav's ``Env`` does, in the published left-handed frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import degrees
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
+from sidestep.simulation.session import Session
+from sidestep.suites.intersection import INTERSECTION_SUITE, LIDAR_RANGE_M, LIDAR_RAYS, MIDDLE_M
+from sidestep.types import Drive, Observation, Scenario
+from sidestep.types.base import FloatArray
+
+NEEDS = ("rgb", "lidar", "measurements", "high_level_command", "lane_markings", "route", "pedestrians", "vehicles")
+PICTURE = (88, 200, 3)
+Agent = Literal["NN", "PID", "PID_NOISE"]
+AGENTS: dict[str, type[PidDriver] | None] = {"NN": None, "PID": PidDriver, "PID_NOISE": NoisyPidDriver}
+
+
+@dataclass(frozen=True)
+class DrivingReward:
+    """Reward of a step: metres driven along the route, and what an episode's end is worth."""
+
+    progress: float = 0.1
+    success: float = 10.0
+    failure: float = -10.0
+    """Collision, lane invasion, wrong exit, leaving the road; a timeout is worth nothing."""
+
+
+def drive_from_action(action: Any, where: str = "action") -> Drive:
+    """[steer, acceleration] or [steer, throttle, brake] as a command, clipped to what there is. Positive steer is to
+    the left."""
+    values = np.asarray(action, np.float64).ravel()
+    if len(values) not in (2, 3) or not np.isfinite(values).all():
+        raise BadInput(
+            f"{where} is [steer, acceleration] or [steer, throttle, brake], finite numbers; got {action!r:.80}"
+        )
+    steer = float(np.clip(values[0], -1.0, 1.0))
+    if len(values) == 3:
+        return Drive(steer, float(np.clip(values[1], 0.0, 1.0)), float(np.clip(values[2], 0.0, 1.0)))
+    push = float(np.clip(values[1], -1.0, 1.0))
+    return Drive(steer, max(push, 0.0), max(-push, 0.0))
+
+
+def choose_scenarios(
+    scenes: Sequence[int] | None, branches: Sequence[int] | None, options: dict[str, Any]
+) -> tuple[Scenario, ...]:
+    """Scenarios of the suite by scene and branch, in order; ``BadInput`` for scenes or branches that do not exist."""
+    every = INTERSECTION_SUITE.with_options({"split": "all", **options}).scenarios()
+    known = {"scene": {each.notes["scene"] for each in every}, "branch": {each.notes["branch"] for each in every}}
+    for what, wanted in (("scene", scenes), ("branch", branches)):
+        for number in wanted or ():
+            if number not in known[what]:
+                raise UnknownName(what, str(number), sorted(map(str, known[what])), "intersection")
+    chosen = tuple(
+        each
+        for each in every
+        if (scenes is None or each.notes["scene"] in scenes) and (branches is None or each.notes["branch"] in branches)
+    )
+    if not chosen:
+        raise BadInput(f"no route of scenes {scenes} has a branch of {branches}")
+    return chosen
+
+
+class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
+    """A car at a crowded intersection.
+
+    Observation: ``image`` (88, 200, 3) uint8, ``lidar`` (720,) in [0, 1] of 40 m, ``measurements`` (4,) and ``command``
+    (2,) as in ``sidestep.policies.driving.measurements``. Action: [steer, acceleration] in [-1, 1], positive to the
+    left and ahead. Every reset draws a route and a seed; ``reset(options={"scenario": NAME, "world_seed": K})`` asks
+    for certain ones.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012
+
+    def __init__(
+        self,
+        scenes: Sequence[int] | None = (0, 1, 2, 3),
+        branches: Sequence[int] | None = None,
+        render_mode: str | None = None,
+        reward: DrivingReward | None = None,
+        **options: Any,
+    ) -> None:
+        """``options`` are those of the suite: people, vehicles, weather, …"""
+        if render_mode not in (None, "rgb_array"):
+            raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
+        self.render_mode = render_mode
+        self._scenarios = {each.name: each for each in choose_scenarios(scenes, branches, options)}
+        self._reward = reward or DrivingReward()
+        self._sessions: dict[str, Session] = {}
+        self.session: Session | None = None
+        """The episode under way: its ``record`` is that of the benchmark."""
+        self.observation_space = spaces.Dict(
+            {
+                "image": spaces.Box(0, 255, PICTURE, np.uint8),
+                "lidar": spaces.Box(0.0, 1.0, (LIDAR_RAYS,), np.float32),
+                "measurements": spaces.Box(-np.inf, np.inf, (4,), np.float32),
+                "command": spaces.MultiDiscrete([4, 3]),
+            }
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A new episode."""
+        super().reset(seed=seed)
+        given = {"scenario": None, "world_seed": None, **(options or {})}
+        for name in given:
+            if name not in ("scenario", "world_seed"):
+                raise UnknownName("reset option", name, ["scenario", "world_seed"])
+        names = list(self._scenarios)
+        name = given["scenario"] or names[int(self.np_random.integers(len(names)))]
+        if name not in self._scenarios:
+            raise UnknownName("scenario", name, names, "intersection")
+        world_seed = int(self.np_random.integers(2**31)) if given["world_seed"] is None else int(given["world_seed"])
+        if name not in self._sessions:
+            self._sessions = {name: Session(self._scenarios[name], needs=NEEDS)}
+        self.session = self._sessions[name]
+        observation = self.session.reset(world_seed)
+        self._left = _route_left(self.session)
+        return as_spaces(observation), self._info(world_seed=world_seed)
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Drive for one step."""
+        if self.session is None or self.session.done:
+            raise ResetNeeded("no episode is under way: call reset() before step()")
+        observation, done = self.session.step(drive_from_action(action))
+        left, before = _route_left(self.session), self._left
+        self._left = left
+        reward = self._reward.progress * (before - left)
+        outcome = str(self.session.outcome)
+        truncated = done and outcome == "timeout"
+        if done and not truncated:
+            reward += self._reward.success if outcome == "success" else self._reward.failure
+        return as_spaces(observation), float(reward), done and not truncated, truncated, self._info()
+
+    def render(self) -> Any:
+        """What the car's camera sees."""
+        if self.render_mode is None or self.session is None:
+            return None
+        return self.session.observation.rgb
+
+    def _info(self, **more: Any) -> dict[str, Any]:
+        assert self.session is not None
+        done = self.session.done
+        outcome = str(self.session.outcome) if done else ""
+        scenario = self.session.scenario.name
+        return {"scenario": scenario, "is_success": outcome == "success", "termination_reason": outcome, **more}
+
+
+def as_spaces(observation: Observation) -> dict[str, Any]:
+    """An observation with :data:`NEEDS` as arrays."""
+    assert observation.lidar is not None
+    assert observation.extra is not None
+    return {
+        "image": np.asarray(observation.rgb),
+        "lidar": np.minimum(observation.lidar.ranges / np.float32(LIDAR_RANGE_M), np.float32(1.0), dtype=np.float32),
+        "measurements": np.asarray(observation.extra["measurements"], np.float32),
+        "command": np.asarray(observation.extra["high_level_command"], np.int64),
+    }
+
+
+def _route_left(session: Session) -> float:
+    """Straight distance to where an expert left the area, m."""
+    rule = session.scenario.rules.exit
+    assert rule is not None
+    robot = session.observation.robot
+    return float(np.hypot(robot.x - rule.pose[0], robot.y - rule.pose[1]))
+
+
+def published_pose(observation: Observation) -> tuple[FloatArray, FloatArray]:
+    """Location (x, y, z) of the middle of the body, m, and rotation (pitch, yaw, roll), degrees, in the published
+    left-handed frame."""
+    robot = observation.robot
+    x = robot.x + MIDDLE_M * np.cos(robot.heading)
+    y = robot.y + MIDDLE_M * np.sin(robot.heading)
+    return np.array([x, -y, 0.0]), np.array([0.0, -degrees(robot.heading), 0.0])
+
+
+class Env:
+    """IntersectNav's environment as its scripts call it: ``reset(scene)``, ``step(action, lateral=…, longitude=…)``.
+
+    A state is (image, lidar, measurements, command, location, rotation). Actions are [steer, acceleration] or
+    [steer, throttle, brake] with positive steer to the *right*, and signed measurements are positive to the right, as
+    published. ``lateral`` and ``longitude`` say who steers and who accelerates: ``NN`` (the action), ``PID`` or
+    ``PID_NOISE``. ``port`` and other arguments of the published class are accepted and mean nothing here.
+    """
+
+    def __init__(self, port: int = 2000, seed: int = 0, branches: Sequence[int] | None = None, **options: Any) -> None:
+        """``options`` are those of the suite, and ``scenes``."""
+        del port
+        self._environment = IntersectionEnv(**{"scenes": None, "branches": branches, **options})
+        self._rng = np.random.default_rng(seed)
+        self._drivers: dict[str, PidDriver] = {}
+
+    def reset(
+        self, scene: Any, branch: int | None = None, pose: int | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Begin an episode on a route of ``scene`` (a number, or an object with ``scene_id``), drawn unless ``branch``
+        and ``pose`` say which."""
+        number = int(getattr(scene, "scene_id", scene))
+        routes = [
+            each
+            for each in self._environment._scenarios.values()
+            if each.notes["scene"] == number
+            and branch in (None, each.notes["branch"])
+            and pose in (None, each.notes["pose"])
+        ]
+        if not routes:
+            raise BadInput(f"scene {number} has no route with branch {branch} and pose {pose}")
+        chosen = routes[int(self._rng.integers(len(routes)))]
+        options = {"scenario": chosen.name, "world_seed": int(self._rng.integers(2**31))}
+        _, info = self._environment.reset(options=options)
+        session = self._environment.session
+        assert session is not None
+        self._drivers = {name: make() for name, make in AGENTS.items() if make is not None}
+        for driver in self._drivers.values():
+            driver.reset(session.task)
+        return published_state(session.observation), {**info, **chosen.notes}
+
+    def step(
+        self, action: Any, lateral: str = "NN", longitude: str = "NN"
+    ) -> tuple[tuple[Any, ...], float, bool, dict[str, Any], Any]:
+        """Drive for one step: the next state, reward, whether it is over, information, and the action carried out as
+        [steer, throttle, brake]."""
+        session = self._environment.session
+        if session is None:
+            raise ResetNeeded("no episode is under way: call reset(scene) before step()")
+        for who in (lateral, longitude):
+            if who not in AGENTS:
+                raise UnknownName("control agent", who, AGENTS)
+        answers = {name: driver.act(session.observation) for name, driver in self._drivers.items()}
+        values = np.asarray(action, np.float64).ravel()
+        given = drive_from_action([-values[0], *values[1:]] if len(values) else values)
+        steer, speed = (answers.get(who, given) for who in (lateral, longitude))
+        assert isinstance(steer, Drive)
+        assert isinstance(speed, Drive)
+        done_action = [steer.steer, speed.throttle, speed.brake]
+        _, reward, terminated, truncated, info = self._environment.step(done_action)
+        state = published_state(session.observation)
+        return state, reward, terminated or truncated, info, np.array([-steer.steer, speed.throttle, speed.brake])
+
+
+def published_state(observation: Observation) -> tuple[Any, ...]:
+    """(image, lidar, measurements, command, location, rotation) as published: positive to the right."""
+    seen = as_spaces(observation)
+    measured = seen["measurements"] * np.array([1.0, -1.0, -1.0, 1.0], np.float32)
+    return (seen["image"], seen["lidar"][::-1].copy(), measured, seen["command"], *published_pose(observation))
