@@ -276,7 +276,7 @@ def test_routes_and_their_errors() -> None:
 
 
 def test_settings_of_the_driver_are_checked() -> None:
-    with pytest.raises(BadInput, match="unknown setting 'headway'.*did you mean 'headway_s'"):
+    with pytest.raises(BadInput, match=r"unknown setting 'headway'.*did you mean 'headway_s'"):
         drive(road_with([vehicle(10, headway=1.0)]))
     with pytest.raises(BadInput, match="headway_s must be above 0"):
         drive(road_with([vehicle(10, headway_s=0.0)]))

@@ -266,8 +266,8 @@ def _conflict_gap(
                         continue
                     their_v = robots[vehicles.row[j], ROBOT_V]
                     if _must_wait(
-                        i, j, entry, begin, end, v, wish, their_entry, their_begin, their_end, their_v, setting[j, WISH],
-                        rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
+                        i, j, entry, begin, end, v, wish, their_entry, their_begin, their_end, their_v,
+                        setting[j, WISH], rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
                         state[i, WAITED] > setting[i, PATIENCE],
                     ):  # fmt: skip
                         nearest = stop
