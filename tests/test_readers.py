@@ -17,9 +17,9 @@ import pytest
 
 from sidestep.cli.run import parse_settings
 from sidestep.datasets import load_tracks
-from sidestep.datasets.find import installed
 from sidestep.datasets.sanity import describe
 from sidestep.datasets.sidestep_tracks import SIDESTEP
+from sidestep.datasets.sources import installed
 from sidestep.errors import SidestepError
 from sidestep.policies.visual.model_files import load_spec
 from sidestep.remote.joystick import JoystickPolicy

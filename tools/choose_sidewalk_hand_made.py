@@ -13,8 +13,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput
-from sidestep.scenes.places import Place, bundled_place, resolve_place
-from sidestep.scenes.places.bundled import long_routes
+from sidestep.scenes.places import Place, bundled_place, long_routes, resolve_place
 from sidestep.scenes.walkways import Route, ShortRoute, join_lines, largest_turn, resample, section, stations_of
 from sidestep.simulation.build import WorldBuilder
 from sidestep.suites.sidewalk.routes import HAND_MADE_DATA, HandMadeFile, LongRoute, as_plain_data

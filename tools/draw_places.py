@@ -21,7 +21,7 @@ import shapely
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import ECCENTRICITY2, SEMI_MAJOR, to_geojson
-from sidestep.scenes.places.bundled import DATA, LONG_ROUTES, bundled_place
+from sidestep.scenes.places import DATA, LONG_ROUTES, bundled_place
 from sidestep.scenes.places.osm import osm_place
 from sidestep.scenes.places.place import Place
 from sidestep.scenes.walkways import Route, left_of, points_at, stations_between, stations_of, unit

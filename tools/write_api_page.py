@@ -56,7 +56,7 @@ TYPES: dict[str, dict[str, tuple[str, ...]]] = {
         "sidestep.types.result": ("EpisodeEnd",),
     },
     "Commands": {
-        "sidestep.types.command": ("Velocity", "HolonomicVelocity", "Position", "Waypoints", "Drive"),
+        "sidestep.types.command": ("Velocity", "HolonomicVelocity", "Position", "Waypoints", "Drive", "Native"),
     },
     "Robots": {
         "sidestep.types.robot": ("RobotSpec", "Footprint", "RobotLimits", "ControllerGains"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Drive,
         EpisodeRecord,
         HolonomicVelocity,
+        Native,
         Observation,
         Position,
         Scenario,
@@ -38,8 +39,8 @@ _HOME = {
     "check_policy": "sidestep.simulation.check",
     **dict.fromkeys(
         (
-            "Drive", "EpisodeRecord", "HolonomicVelocity", "Observation", "Position", "Scenario", "Task", "Velocity",
-            "Waypoints",
+            "Drive", "EpisodeRecord", "HolonomicVelocity", "Native", "Observation", "Position", "Scenario", "Task",
+            "Velocity", "Waypoints",
         ),
         "sidestep.types",
     ),
@@ -50,6 +51,7 @@ __all__ = [
     "Drive",
     "EpisodeRecord",
     "HolonomicVelocity",
+    "Native",
     "Observation",
     "Policy",
     "Position",

@@ -53,6 +53,9 @@ class Policy(ABC):
     """``holonomic``, ``unicycle`` or ``bicycle``: how it wants to move where a scenario leaves that to the policy."""
     camera: CameraSettings | Mapping[str, Any] | str | None = None
     """The camera that it was made for, laid over the scenario's: settings, some of their fields, or a preset's name."""
+    sensor_settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Need → settings of the sensor that serves it, laid over the scenario's ``sensors.extra``: for plug-in sensors and
+    ``learning``. Plain data: the scenario in the record holds it."""
     privileged: ClassVar[bool] = False
     """It sees what others of its suite do not (everybody, the map), so tables never rank it with them. A policy that
     needs the ``future`` is privileged anyway."""

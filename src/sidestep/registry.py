@@ -43,6 +43,7 @@ POLICIES: dict[str, str] = {
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
+    "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
 SUITES: dict[str, str] = {
@@ -58,11 +59,15 @@ SUITES: dict[str, str] = {
 
 REMOTE = "remote:"
 """Opens the name of a policy that another process serves."""
+SB3 = "sb3:"
+"""Opens the path of a file that Stable-Baselines3 saved."""
+SET_BY_POLICIES = frozenset({"learning"})
+"""Bundled sensors whose settings are the policy's (``Policy.sensor_settings``)."""
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",
-    "biwi": "sidestep.datasets.biwi:BIWI",
-    "ucy_vsp": "sidestep.datasets.ucy_vsp:UCY_VSP",
+    "biwi": "sidestep.datasets.eth_ucy:BIWI",
+    "ucy_vsp": "sidestep.datasets.eth_ucy:UCY_VSP",
     "socnavbench": "sidestep.datasets.csv_formats:SOCNAVBENCH",
     "trajnet": "sidestep.datasets.trajnet:TRAJNET",
     "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",
@@ -81,6 +86,7 @@ SENSORS: dict[str, str] = {
     "rgb": "sidestep.sensors.camera:CameraSensor",
     "depth": "sidestep.sensors.camera:CameraSensor",
     "semantic": "sidestep.sensors.camera:CameraSensor",
+    "learning": "sidestep.sensors.learning:LearningSensor",
     "signals": "sidestep.sensors.signals:SignalSensor",
     "measurements": "sidestep.policies.driving.measurements:DrivingSensor",
     "high_level_command": "sidestep.policies.driving.measurements:DrivingSensor",
@@ -310,7 +316,8 @@ class AdaptedPolicy(Policy):
         self.version = str(declared(wrapped, "version") or "")
         settings = declared(wrapped, "settings")
         self.settings = dict(settings) if isinstance(settings, Mapping) else {}
-        for member in ("summary", "citation", "dynamics", "camera", "privileged", "first_answer_s"):
+        members = ("summary", "citation", "dynamics", "camera", "sensor_settings", "privileged", "first_answer_s")
+        for member in members:
             setattr(self, member, declared(wrapped, member))
 
     @property
@@ -373,8 +380,8 @@ def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
 
 
 def make_policy(reference: str, settings: Mapping[str, Any] | None = None) -> Policy:
-    """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class`` or
-    ``remote:ADDRESS``."""
+    """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class``,
+    ``remote:ADDRESS`` or ``sb3:FILE.zip``."""
     return policy_maker(reference, settings)()
 
 
@@ -382,6 +389,8 @@ def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> C
     """What makes such a policy as often as it is called: the name is looked up once."""
     if reference.startswith(REMOTE):
         factory = partial(import_attribute("sidestep.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
+    elif reference.startswith(SB3):
+        factory = partial(import_attribute("sidestep.gym.sb3_file:load_sb3"), reference.removeprefix(SB3))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
     return _maker(factory, settings, reference)

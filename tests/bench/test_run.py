@@ -18,6 +18,7 @@ MODELS = ("orca", "social_force_moussaid", "social_force_helbing")
 IDS = [
     *(f"{model}/n={n}/threads={threads}" for model in MODELS for n in SIZES for threads in (1, 2)),
     *(f"{kind}/people={people}" for kind in ("env", "batch256") for people in PEOPLE),
+    *(f"walls256/sensors={sensors}" for sensors in ("none", "lidar180", "grid64")),
     "lidar/rays=720",
     "start/warm",
     "start/cold",
@@ -40,6 +41,7 @@ QUICK = {
     "social_force_moussaid/n=50/threads=1": ("agent-steps/s", "pysocialforce", "pysocialforce"),
     "social_force_helbing/n=50/threads=1": ("agent-steps/s", "jupedsim", "jupedsim"),
     "env/people=20": ("env-steps/s", "ir-sim", "irsim"),
+    "walls256/sensors=lidar180": ("env-steps/s", None, None),
     "lidar/rays=720": ("rays/s", None, None),
 }
 

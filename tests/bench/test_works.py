@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from sidestep.bench import crowd as crowd_bench
-from sidestep.bench import crowd as walking
-from sidestep.bench.crowd import CODES, Crowd, SharedCrowd, WalkingCrowd
+from sidestep.bench.crowd import CODES, Crowd, SharedCrowd, WalkingCrowd, make_crowd, make_scratch, walk
 from sidestep.bench.crowd_peers import DENSITY, SPACING, Walkers, draw_square
 from sidestep.bench.environment import Batch, OneEnvironment, bytes_per_environment
 from sidestep.bench.lidar import Scans
@@ -47,7 +46,7 @@ def test_walkers_get_the_next_goal_on_arrival() -> None:
 def test_crowd_keeps_walking_in_its_square(model: str) -> None:
     drawn = draw_square(N)
     work = WalkingCrowd(model, drawn)
-    assert work.run() == work.crowd.steps * N
+    assert work.run() == work.steps * N
     agents = work.crowd.agents
     assert np.isfinite(agents).all()
     assert positions_of(work.crowd).min() > -3.0
@@ -69,12 +68,9 @@ def test_orca_and_rvo2_walk_the_same_way() -> None:
 
     drawn = draw_square(N)
     peer: Any = orca_peer(drawn).work
-    ours = Crowd("orca", drawn)
-    scratch = ours.new_scratch("orca")
+    ours, scratch = make_crowd("orca", drawn), make_scratch("orca", N)
     for _ in range(100):
-        walking.walk_orca(
-            1, ours.agents, ours.flags, ours.routes, ours.lengths, ours.walls, ours.params, ours.dt, scratch
-        )
+        walk(1, ours, scratch)
         for i in range(N):
             wish = ours.agents[[layout.WISH_X, layout.WISH_Y], i].tolist()
             peer._simulator.set_agent_pref_velocity(i, wish)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sidestep import registry
 from sidestep.datasets import detect_format, load_tracks
+from sidestep.datasets.eth_ucy import to_ground
 from sidestep.datasets.plain import PLAIN
 from sidestep.datasets.sidestep_tracks import SIDESTEP
 from sidestep.datasets.trajnet import TRAJNET
-from sidestep.datasets.ucy_vsp import to_ground
 from sidestep.errors import BadInput
 from sidestep.types.tracks import Tracks
 from tests.datasets.conftest import FILES, OPTIONS, VSP, write

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 from sidestep.datasets import find_dataset, load_dataset, load_tracks, sources
-from sidestep.datasets.find import dataset_rows, installed_names
 from sidestep.datasets.install import add_dataset, get_dataset
-from sidestep.datasets.sources import DATASETS, Dataset
+from sidestep.datasets.sources import DATASETS, Dataset, dataset_rows, installed_names
 from sidestep.errors import BadInput, UnknownName
 from tests.datasets.conftest import FILES, VSP, write
 

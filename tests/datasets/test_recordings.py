@@ -99,7 +99,7 @@ def test_splines_of_students03_are_where_its_text_says() -> None:
 def test_socnavbench_exchanged_rows_and_columns(site: str) -> None:
     """Its zara files are the splines with column and row exchanged before the homography, and y moved: that is the
     17 % by which they are too large."""
-    from sidestep.datasets.ucy_vsp import _control_points, _every_frame, _homography
+    from sidestep.datasets.eth_ucy import _control_points, _every_frame, _homography
 
     theirs = need(f"socnavbench-{site}")
     path = find_dataset(f"ucy-{site}")

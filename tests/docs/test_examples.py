@@ -42,6 +42,7 @@ WITH_EXAMPLES = {
     "docs/scenarios.md": 6,
     "docs/datasets.md": 2,
     "docs/scenes.md": 2,
+    "docs/intersections.md": 4,
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,

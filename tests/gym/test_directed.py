@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from sidestep.errors import BadInput
-from sidestep.gym.batch import EnvironmentBatch, RewardWeights
+from sidestep.gym.batch import EnvironmentBatch, HelperThreads, RewardWeights
+from sidestep.gym.environment import CrowdEnv
 from sidestep.kernels import layout
 from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
+from sidestep.suites.files import load_suite
 from tests.simulation.scenarios import make
 
 EVENT = {"kind": "frontal", "at": [0, 8]}
@@ -29,7 +31,39 @@ def test_directed_people_walk_as_in_an_episode_and_begin_again_after_a_reset() -
         environments.reset(np.arange(2))
 
 
-def test_control_at_every_second_step_is_refused() -> None:
-    world = build_world(make(events=[EVENT], rules={"step_s": 0.1, "time_limit_s": 20, "control_every": 2}), 0)
-    with pytest.raises(BadInput, match="need control_every: 1"):
-        EnvironmentBatch([world], RewardWeights(), 4)
+@pytest.mark.parametrize("every", [2, 3])
+def test_held_actions_among_directed_people_are_those_of_an_episode(every: int) -> None:
+    """People are directed before every simulation step, not only before every action."""
+    rules = {"step_s": 0.1, "time_limit_s": 20, "control_every": every}
+    scenario = make(events=[EVENT], rules=rules)
+    record = run_episode(scenario, Stop())
+    world = build_world(scenario, 0)
+    workers = HelperThreads(2)
+    environments = EnvironmentBatch([world] * 30, RewardWeights(), 4, size=20, workers=workers)
+    for again in range(2):
+        for action in range(12):
+            at = environments.worlds.agents[:, [layout.PX, layout.PY], 0]
+            expected = np.tile(record.person_position[action * every, 0], (20, 1))
+            np.testing.assert_array_equal(at, expected, f"{again} {action}")
+            environments.step()
+            assert environments.worlds.clock.tolist() == [(action + 1) * every] * 20
+        environments.reset(np.arange(20))
+    workers.close()
+
+
+def test_every_scenario_of_the_catalogue_is_an_environment() -> None:
+    suite = load_suite("catalogue")
+    for scenario in suite.scenarios():
+        if len(scenario.robots) == 1:
+            env = CrowdEnv("Scenario", scenario=scenario)
+            env.reset(seed=0)
+            env.step(np.zeros(2, np.float32))
+
+
+def test_an_action_that_is_not_finite_directs_nobody() -> None:
+    environments = EnvironmentBatch([build_world(make(events=[EVENT]), 0)], RewardWeights(), 4)
+    environments.action[:] = np.nan
+    before = environments.worlds.agents.copy()
+    with pytest.raises(BadInput, match="not finite"):
+        environments.step()
+    np.testing.assert_array_equal(environments.worlds.agents, before)

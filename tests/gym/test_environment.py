@@ -67,7 +67,11 @@ def no_warning_but_of_infinite_spaces() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", sidestep.gym.IDS)
 def test_registered_ids_pass_gymnasiums_check(name: str, flow_file: str) -> None:
-    options = {"scenario": flow_file} if name == "Scenario" else {}
+    more: dict[str, dict[str, Any]] = {
+        "Scenario": {"scenario": flow_file},
+        "Suite": {"suite": "catalogue", "scenarios": ["frontal-*"], "sensors": ("lidar", "grid")},
+    }
+    options = more.get(name, {})
     with no_warning_but_of_infinite_spaces():
         check_env(gymnasium.make(f"sidestep/{name}-v0", render_mode="rgb_array", **options).unwrapped)
 

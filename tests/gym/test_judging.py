@@ -23,7 +23,7 @@ from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.referee import OUTCOME_CODES, Referee
-from sidestep.types import HolonomicVelocity, Observation, Outcome, Scenario, Task, Velocity
+from sidestep.types import HolonomicVelocity, Native, Observation, Outcome, Scenario, Task, Velocity
 from sidestep.types.decide import outcome_of_event
 from sidestep.types.record import EpisodeRecord
 from tests.gym.scenes import FORWARD, STAND, by_hand, drive, environment, stander
@@ -45,7 +45,14 @@ WALKERS = {"model": "orca", "at_end": "loop", "placement": {"kind": "random", "c
 SIGN = {"kind": "gesturing", "at": [3.0, 1.0], "trigger_m": 2.9}
 
 
-def case(robot: str, crowd: Any = (), events: Any = (), scene: Any = STREET, **rules: Any) -> Scenario:
+APPROACH = {"kind": "frontal", "at": [6, 0]}
+CAR = {"kind": "car", "path": [[6.0, -8.0], [6.0, 20.0]], "speed": 1.0, "driver": "follow_path"}
+VAN = {"kind": "van", "start": [0.0, 2.0, 0.1], "driver": "parked"}
+
+
+def case(
+    robot: str, crowd: Any = (), events: Any = (), scene: Any = STREET, traffic: Any = (), **rules: Any
+) -> Scenario:
     """From (0, 0) along x."""
     way = [[1.5 * k, 0.0] for k in range(1, 6)]
     return Scenario.parse(
@@ -56,6 +63,7 @@ def case(robot: str, crowd: Any = (), events: Any = (), scene: Any = STREET, **r
             "robots": [{"spec": robot, "start": [0, 0, 0], "goal": [9, 0], "route": way}],
             "crowd": list(crowd),
             "events": list(events),
+            "traffic": list(traffic),
             "rules": {**SHORT, **rules},
         },
         "test scenario",
@@ -72,6 +80,9 @@ CASES: dict[str, Scenario] = {
         "delivery_robot", [TALKING], stay_on=["sidewalk"], avoid_groups=True,
         frozen_after_s=0.5, on_failure="reset", ends_on=ALL_END, collision_cooldown_s=0.5,
     ),
+    "bicycle": case("car", [WALKERS], scene="open", goal_radius_m=3.0),
+    "directed, held actions": case("point", [WALKERS], [APPROACH], control_every=3),
+    "traffic": case("pioneer_3dx", [WALKERS], scene="open", control_every=2, traffic=[CAR, VAN]),
     "resets, held actions": case(
         "point", [WALKERS], stay_on=["sidewalk"], control_every=3, frozen_after_s=0.5, on_failure="reset",
         ends_on=ALL_END, goal_radius_m=2.0,
@@ -85,9 +96,10 @@ class Replay(Policy):
     needs = frozenset({"goal"})
     name = "replay"
 
-    def __init__(self, commands: Any, holonomic: bool) -> None:
+    def __init__(self, commands: Any, dynamics: str) -> None:
         self._commands = commands
-        self._kind: Any = HolonomicVelocity if holonomic else Velocity
+        kinds: dict[str, Any] = {"holonomic": HolonomicVelocity, "unicycle": Velocity, "bicycle": Native}
+        self._kind = kinds[dynamics]
         self.seen: list[tuple[float, ...]] = []
 
     def reset(self, task: Task) -> None:
@@ -125,7 +137,7 @@ def check(scenario: Scenario, seed: int) -> EpisodeRecord:
     actions = random_actions(scenario, seed)
     low, high = np.array(native_bounds(world.robots[0]))
     commands = (low + high) / 2 + (high - low) / 2 * actions.astype(np.float64)
-    policy = Replay(commands, world.robots[0].dynamics == "holonomic")
+    policy = Replay(commands, world.robots[0].dynamics)
     record = run_episode(scenario, policy, seed=seed, act_limit_s=None)
     env = CrowdEnv("Scenario", scenario=scenario)
     batch = EnvironmentBatch([world, world, world], RewardWeights(), 4, size=2)
@@ -184,6 +196,9 @@ def test_the_actions_above_meet_every_rule() -> None:
     assert "frozen" in met["freezing"]
     assert {"reset", "off_route", "frozen"} <= met["resets"]
     assert {"reset", "goal_reached"} <= met["resets, held actions"]
+    assert {"trigger", "collision_start"} <= met["directed, held actions"]
+    touched = {event.subject for seed in range(12) for event in check(CASES["traffic"], seed).events}
+    assert "vehicle:1" in touched  # the car yields
 
 
 # endings and rewards by hand

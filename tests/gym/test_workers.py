@@ -151,8 +151,8 @@ def same_course(one: EnvironmentBatch, other: EnvironmentBatch, steps: int) -> N
             assert each._counters[FINISHED] == each.size
             if step % 20 == 19:
                 each.reset(np.arange(each.size))
-        assert np.array_equal(one.people_view, other.people_view)
-        assert np.array_equal(one.robot_view, other.robot_view)
+        assert np.array_equal(one.views.people, other.views.people)
+        assert np.array_equal(one.views.robot, other.views.robot)
         assert np.array_equal(one.reward, other.reward)
 
 

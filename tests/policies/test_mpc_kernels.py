@@ -8,8 +8,7 @@ import pytest
 from sidestep.policies.crowd_forecast import CrowdPaths
 from sidestep.policies.mpc import field as rows
 from sidestep.policies.mpc.field import Ground, ground_to
-from sidestep.policies.mpc.planner import HALF_LEG_TIMES, leg_moves, make_window
-from sidestep.policies.mpc.search import search_window
+from sidestep.policies.mpc.planner import HALF_LEG_TIMES, leg_moves, make_window, search_window
 from sidestep.policies.mpc.smooth import (
     INTERVALS,
     TIMES,

@@ -14,7 +14,17 @@ from sidestep.remote.messages import observation_message, read_command, task_mes
 from sidestep.robots import load_robot
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.types import Drive, HolonomicVelocity, Observation, Pedestrians, Position, RobotState, Task, Velocity
+from sidestep.types import (
+    Drive,
+    HolonomicVelocity,
+    Native,
+    Observation,
+    Pedestrians,
+    Position,
+    RobotState,
+    Task,
+    Velocity,
+)
 from sidestep.types import Waypoints as WaypointsCommand
 from sidestep.types.observation import Future, LidarScan, PointScan
 
@@ -92,7 +102,9 @@ def test_a_task_arrives_as_it_was(binary: bool) -> None:
         assert task.map.wall_convex.dtype == scene.wall_convex.dtype
 
 
-@pytest.mark.parametrize("command", [Velocity(1, 0.5), HolonomicVelocity(0.1, -0.2), Position(3, 4), Drive(0.1, 1, 0)])
+@pytest.mark.parametrize(
+    "command", [Velocity(1, 0.5), HolonomicVelocity(0.1, -0.2), Position(3, 4), Drive(0.1, 1, 0), Native(1, 2)]
+)
 def test_a_command_arrives_as_it_was(command: Any) -> None:
     message = travelled({"type": "act", **command_message(command)})
     assert read_command(message) == command

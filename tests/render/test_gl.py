@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from sidestep.bench.render_street import make_street
-from sidestep.bench.render_walkers import SLOTS, Walkers, make_walker
+from sidestep.bench.render import BusyStreet
 from sidestep.errors import BadInput, SidestepError, UnknownName
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.gl.context import open_context
@@ -20,7 +19,7 @@ from sidestep.render.light import Lamp, make_light
 from sidestep.render.mesh import Instance, Material, Model, Scene3D
 from sidestep.render.renderer import Images, Renderer, make_renderer
 from tests.render.exact import make_scene
-from tests.render.test_raster_exact import GROUND, box, people
+from tests.render.test_raster_exact import GROUND, WALKER, box, people
 
 try:
     open_context()
@@ -32,13 +31,13 @@ POSE = CameraPose(2.0, 5.5, 1.5, -0.12, 0.05)
 
 
 @pytest.fixture(scope="module")
-def street() -> Scene3D:
-    return make_street((make_walker(),))
+def crowd() -> BusyStreet:
+    return BusyStreet(30)
 
 
 @pytest.fixture(scope="module")
-def crowd() -> Walkers:
-    return Walkers(30)
+def street(crowd: BusyStreet) -> Scene3D:
+    return crowd.scene
 
 
 def inner(picture: np.ndarray) -> np.ndarray:
@@ -85,28 +84,28 @@ def compare(ours: Images, theirs: Images) -> None:
     ids=["plain", "turned", "above", "wide", "lens"],
 )
 def test_depth_and_numbers_are_those_of_the_processor(
-    street: Scene3D, crowd: Walkers, camera: CameraModel, pose: CameraPose
+    street: Scene3D, crowd: BusyStreet, camera: CameraModel, pose: CameraPose
 ) -> None:
     renderer = GlRenderer(street, camera)
     compare(Renderer(street, camera).render(pose, crowd.at(0.3)), renderer.render(pose, crowd.at(0.3)))
 
 
 def test_people_cut_by_the_near_plane() -> None:
-    scene = replace(make_scene(GROUND), models=(make_walker(),))
+    scene = replace(make_scene(GROUND), models=(WALKER,))
     near = people([(0.25, 0.0), (0.8, 0.3), (2.0, -0.4)])
     pose = CameraPose(0.0, 0.0, 1.2, 0.0, 0.2)
     compare(Renderer(scene, CAMERA).render(pose, near), GlRenderer(scene, CAMERA).render(pose, near))
 
 
 def test_vertices_between_two_bones(street: Scene3D) -> None:
-    rng, walker = np.random.default_rng(4), make_walker()
+    rng, walker = np.random.default_rng(4), WALKER
     hangs = tuple(rng.integers(0, walker.bone_count, (len(m.vertices), 2)).astype(np.int32) for m in walker.levels)
     share = tuple(rng.uniform(0, 1, (len(m.vertices), 1)).astype(np.float32) for m in walker.levels)
     weights = tuple(np.concatenate([one, 1 - one], axis=1) for one in share)
     blended = Model(walker.levels, hangs, weights, walker.bone_count, walker.slots, 1.76, 0.8)
     scene = replace(street, models=(walker, blended))
-    colours = np.ones((len(SLOTS), 3), np.float32)
-    bones = Walkers(4).at(0.0).bones
+    colours = np.ones((len(walker.slots), 3), np.float32)
+    bones = BusyStreet(4).at(0.0).bones
     bones[:, :, :, 3] += [6.0, 5.5, 0.0] - bones[:, :1, :, 3] + rng.uniform(-1, 1, (4, 1, 3))
     mixed = [Instance(k % 2, bones[k], colours, 7 + k) for k in range(4)]
     compare(Renderer(scene, CAMERA).render(POSE, mixed), GlRenderer(scene, CAMERA).render(POSE, mixed))
@@ -117,7 +116,7 @@ def test_vertices_between_two_bones(street: Scene3D) -> None:
     [("clear", "noon", 2.0), ("cloudy", "sunset", 2.0), ("clear", "night", 3.0), ("rain", "noon", 8.0)],
 )
 def test_colours_are_near_those_of_the_processor(
-    street: Scene3D, crowd: Walkers, weather: str, time: str, most: float
+    street: Scene3D, crowd: BusyStreet, weather: str, time: str, most: float
 ) -> None:
     """Wet ground mirrors in other planes and less softly, so its bound is wider."""
     light, lamps = make_light(weather, time), [Lamp(1.0, 5.0, 1.0)]
@@ -146,7 +145,7 @@ def test_shadows_fall_where_they_should() -> None:
     assert (np.abs(ours.astype(int) - theirs).max(axis=2) < 12).mean() > 0.98
 
 
-def test_one_renderer_for_many_pictures(street: Scene3D, crowd: Walkers) -> None:
+def test_one_renderer_for_many_pictures(street: Scene3D, crowd: BusyStreet) -> None:
     used = GlRenderer(street, CAMERA)
     for k in range(3):
         used.render(CameraPose(5.0 + 9.0 * k, 0.0, 1.2, 0.4 * k), crowd.at(float(k)), {"depth"})
@@ -162,7 +161,7 @@ def test_one_renderer_for_many_pictures(street: Scene3D, crowd: Walkers) -> None
     np.testing.assert_array_equal(only.instance, fresh.instance)
 
 
-def test_four_samples_a_pixel(street: Scene3D, crowd: Walkers) -> None:
+def test_four_samples_a_pixel(street: Scene3D, crowd: BusyStreet) -> None:
     fine = GlRenderer(street, CAMERA, supersample=2, reuse=True)
     images = fine.render(POSE, crowd.at(0.0))
     compare(Renderer(street, CAMERA, supersample=2).render(POSE, crowd.at(0.0)), images)
@@ -170,7 +169,7 @@ def test_four_samples_a_pixel(street: Scene3D, crowd: Walkers) -> None:
 
 
 def test_models_without_a_scene_and_faces_seen_from_behind() -> None:
-    empty = replace(make_scene(np.zeros((0, 3, 3))), models=(make_walker(),))
+    empty = replace(make_scene(np.zeros((0, 3, 3))), models=(WALKER,))
     compare(
         Renderer(empty, CAMERA).render(CameraPose(0, 0, 1), people([(3.0, 0.0)])),
         GlRenderer(empty, CAMERA).render(CameraPose(0, 0, 1), people([(3.0, 0.0)])),
@@ -181,7 +180,7 @@ def test_models_without_a_scene_and_faces_seen_from_behind() -> None:
         compare(Renderer(wall, CAMERA).render(pose), GlRenderer(wall, CAMERA).render(pose))
 
 
-def test_what_is_refused(street: Scene3D, crowd: Walkers) -> None:
+def test_what_is_refused(street: Scene3D, crowd: BusyStreet) -> None:
     renderer = make_renderer("gl", street, CAMERA)
     assert isinstance(renderer, GlRenderer)
     with pytest.raises(UnknownName, match="picture"):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.bench.render_walkers import make_walker
 from sidestep.errors import BadInput
 from sidestep.render.lidar3d import DepthScanner, turned
 from sidestep.render.mesh import Instance, Scene3D, Semantic
+from sidestep.render.people.body import person_models
 from sidestep.simulation import Worlds, build_world
 from sidestep.simulation.observe import Observer
 from sidestep.types import Observation, PointScan
@@ -88,7 +88,7 @@ def test_within_a_centimetre_of_the_exact_ranges(pitch: float) -> None:
 
 
 def test_bodies_are_hit_where_they_are() -> None:
-    scene = make_scene(np.concatenate(STREET), models=(coarsest(make_walker()),))
+    scene = make_scene(np.concatenate(STREET), models=(coarsest(person_models()[0]),))
     crowd = people([(3.0, 0.5), (-4.0, -2.0), (0.5, 6.0)])
     settings = Lidar3DSettings(channels=12, rays=720, max_range=30.0)
     scanner = DepthScanner(settings)

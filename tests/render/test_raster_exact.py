@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidestep.bench.render_walkers import SLOTS, make_walker, walk_bones
 from sidestep.render.camera_model import CameraModel, CameraPose
 from sidestep.render.mesh import Instance, Model, Scene3D
+from sidestep.render.people.body import person_models
+from sidestep.render.people.pose import PeopleState, pose_people
 from sidestep.render.renderer import Images, Renderer
 from tests.render.exact import cast, make_scene, world_triangles
 
 CAMERA = CameraModel(64, 48, math.radians(90.0))
 EDGE = 1e-4  # pixels
+WALKER = person_models()[0]
 
 
 def finest(model: Model) -> Model:
-    return Model(model.levels[:1], model.bones[:1], model.weights[:1], model.bone_count, model.slots, 1.76, 0.8)
+    return replace(model, levels=model.levels[:1], bones=model.bones[:1], weights=model.weights[:1])
 
 
 def coarsest(model: Model) -> Model:
-    return Model(model.levels[-1:], model.bones[-1:], model.weights[-1:], model.bone_count, model.slots, 1.76, 0.8)
+    return replace(model, levels=model.levels[-1:], bones=model.bones[-1:], weights=model.weights[-1:])
 
 
 def people(places: list[tuple[float, float]], seed: int = 0) -> list[Instance]:
     rng = np.random.default_rng(seed)
     xy = np.array(places, float).reshape(-1, 2)
-    bones = walk_bones(xy[:, 0], xy[:, 1], rng.uniform(0, 6, len(xy)), rng.uniform(0, 6, len(xy)), np.zeros(len(xy)))
-    colours = rng.uniform(0, 1, (len(SLOTS), 3)).astype(np.float32)
+    heading, phase = rng.uniform(0, 6, len(xy)), rng.uniform(0, 1, len(xy))
+    bones = pose_people(PeopleState(xy, heading, np.full(len(xy), 1.2), phase, np.zeros(len(xy), np.int64)))
+    colours = rng.uniform(0, 1, (len(WALKER.slots), 3)).astype(np.float32)
     return [Instance(0, bones[k], colours, 100 + k) for k in range(len(xy))]
 
 
@@ -70,14 +74,14 @@ def test_depth_is_within_a_millimetre_at_twenty_metres() -> None:
 
 
 def test_people_and_walls_have_exact_numbers() -> None:
-    scene = make_scene(np.concatenate([GROUND, box((6, -4, 0), (7, 4, 3))]), models=(coarsest(make_walker()),))
+    scene = make_scene(np.concatenate([GROUND, box((6, -4, 0), (7, 4, 3))]), models=(coarsest(WALKER),))
     images = compare(scene, people([(2.0, 0.5), (3.0, -0.8), (4.5, 0.2)]), CameraPose(0, 0, 1.4, 0.0, 0.15))
     assert images.instance is not None
     assert {100, 101, 102} <= set(np.unique(images.instance))
 
 
 def test_a_finely_drawn_person_who_is_cut_by_the_near_plane() -> None:
-    scene = make_scene(GROUND, models=(finest(make_walker()),))
+    scene = make_scene(GROUND, models=(finest(WALKER),))
     camera = CameraModel(32, 24, math.radians(110.0))
     images = compare(scene, people([(0.22, 0.0)]), CameraPose(0, 0.05, 1.3, 0.0, 0.1), camera)
     assert images.instance is not None
@@ -93,7 +97,7 @@ def test_a_finely_drawn_person_who_is_cut_by_the_near_plane() -> None:
 )  # fmt: skip
 def test_from_inside_a_crowd_or_under_the_floor(places, z, yaw, pitch, roll) -> None:
     wall = box((-2, 2, 0.01), (2, 2.3, 2.5))  # not in the plane of the ground: from below they would be a tie
-    scene = make_scene(np.concatenate([GROUND, wall]), models=(coarsest(make_walker()),))
+    scene = make_scene(np.concatenate([GROUND, wall]), models=(coarsest(WALKER),))
     camera = CameraModel(24, 18, math.radians(100.0))
     compare(scene, people(places), CameraPose(0.0, 0.0, z, yaw, pitch, roll), camera)
 

@@ -9,8 +9,8 @@ import shapely
 from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene import build_scene
-from sidestep.render.scene.builder import FIRST_OBJECT
 from sidestep.render.scene.layout import is_indoor
+from sidestep.render.scene.solids import FIRST_OBJECT
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.plans import load_plan, plan_names
 from sidestep.types.scene import Region, SceneSpec

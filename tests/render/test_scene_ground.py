@@ -9,7 +9,7 @@ import shapely
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene import build_scene, ground_height
 from sidestep.render.scene.ground import crosswalk_bars, road_paint
-from sidestep.render.scene.levels import KERB_HEIGHT
+from sidestep.render.scene.layout import KERB_HEIGHT
 from sidestep.scenes.plans import load_plan
 from sidestep.types.scene import Region, SceneSpec
 from tests.render.meshes import area_vectors, corners, of_class

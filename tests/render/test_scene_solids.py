@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder, triangulate
+from sidestep.render.scene.build import MAKERS, furniture_kind
 from sidestep.render.scene.building import add_building
 from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
-from sidestep.render.scene.furniture_kinds import MAKERS, furniture_kind
 from sidestep.render.scene.layout import Footprint, words
-from sidestep.render.scene.solids import Frame, blob, disc, prism
+from sidestep.render.scene.solids import Frame, MeshBuilder, blob, disc, prism, triangulate
 from sidestep.types.scene import Region
 from tests.render.meshes import area_vectors, corners, flat_pictures, overlaps_in_plane, volumes
 
@@ -156,4 +155,4 @@ CASES = [
 def test_the_choice_follows_name_then_shape(name, shape, indoor, expected):
     region = Region(kind="obstacle", name=name, polygon=tuple(shape.exterior.coords)[:-1])
     thing = FurniturePiece(shape, Frame.about(shape), 1.0, np.random.default_rng(0), words(name), indoor)
-    assert furniture_kind(Footprint(region, shape, True), thing) == expected
+    assert furniture_kind(Footprint(region, shape), thing) == expected

@@ -11,6 +11,7 @@ from sidestep.types.command import (
     COMMAND_KINDS,
     Drive,
     HolonomicVelocity,
+    Native,
     Position,
     Velocity,
     Waypoints,
@@ -28,6 +29,7 @@ POINTS = np.array([[1.0, 2.0], [3.0, 4.0]])
         (Position(3.0, 4.0), (2, 3.0, 4.0, 0.0)),
         (Waypoints(POINTS), (3, 1.0, 2.0, 2.0)),
         (Drive(-1.0, 0.5, 0.0), (4, -1.0, 0.5, 0.0)),
+        (Native(0.5, -0.25), (5, 0.5, -0.25, 0.0)),
     ],
 )
 def test_good_commands_pass_and_are_encoded(command, code):
@@ -40,7 +42,7 @@ def test_good_commands_pass_and_are_encoded(command, code):
     ("command", "message"),
     [
         (None, "got NoneType"),
-        ((1.0, 0.0), "one of Velocity, HolonomicVelocity, Position, Waypoints, Drive; got tuple"),
+        ((1.0, 0.0), "one of Velocity, HolonomicVelocity, Position, Waypoints, Drive, Native; got tuple"),
         (Velocity(float("nan"), 0.0), "Velocity.v is nan"),
         (HolonomicVelocity(0.0, float("inf")), "HolonomicVelocity.vy is inf"),
         (Position("1", 0.0), "Position.x must be one number, got str '1'"),

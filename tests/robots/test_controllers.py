@@ -10,7 +10,7 @@ import pytest
 from sidestep.kernels import dynamics as k
 from sidestep.robots import DYNAMICS_CODES, CommandConverter, load_robot, pack_limits, robot_names
 from sidestep.robots.controllers import look_ahead, stopping_speed
-from sidestep.types.command import Drive, HolonomicVelocity, Position, Velocity, Waypoints
+from sidestep.types.command import Drive, HolonomicVelocity, Native, Position, Velocity, Waypoints
 from sidestep.types.observation import RobotState
 from sidestep.types.robot import Actuators
 
@@ -195,6 +195,13 @@ def test_drive_speeds_up_steers_left_and_stops(name):
         loop.step(Drive(0.0, 0.0, 1.0))
     assert loop.row[k.ROBOT_V] == 0.0
     assert not loop.bits & (k.LIMITED_SPEED | k.LIMITED_ACCELERATION)
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_a_native_command_is_executed_as_it_is(name):
+    converter = CommandConverter(load_robot(name), DT)
+    moving = RobotState(1.0, 2.0, 0.7, 0.3, -0.1, 0.4)
+    assert converter.to_native(Native(0.123456789, -0.1), moving) == (0.123456789, -0.1)
 
 
 def test_drive_brakes_a_reversing_car_to_a_stand():

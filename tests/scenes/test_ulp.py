@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import shapely
 
-from sidestep.scenes import free_space
+from sidestep.scenes import free_space, places
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places import bundled
 from sidestep.scenes.plans import load_plan, plan_names
 from sidestep.scenes.towns import long_scene, make, make_town, numbered_long_route
 from sidestep.suites.sidewalk.routes import town_routes
@@ -99,12 +98,12 @@ def windows_digest(seed: int, count: int) -> str:
 
 
 def place_digest(name: str) -> str:
-    for cached in (bundled.bundled_place, bundled.long_routes):
+    for cached in (places.bundled_place, places.long_routes):
         cached.cache_clear()
-    place = bundled.bundled_place(name)
+    place = places.bundled_place(name)
     spots = [find(place) for find in (straight_routes, curve_routes, crosswalk_routes)]
-    scenes = [bundled.resolve_place(f"place:{name}/long/{k}") for k in range(len(bundled.long_routes(name)))]
-    routes = [[route.points.tolist(), route.width.tolist()] for route in bundled.long_routes(name)]
+    scenes = [places.resolve_place(f"place:{name}/long/{k}") for k in range(len(places.long_routes(name)))]
+    routes = [[route.points.tolist(), route.width.tolist()] for route in places.long_routes(name)]
     return digest(
         graph_digest(place.graph), compiled_digest(place.scene), routes, [spots_digest(found) for found in spots],
         [scene.model_dump_json() for scene in scenes],

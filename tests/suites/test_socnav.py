@@ -76,7 +76,7 @@ def test_recorded_where_the_recordings_are_installed() -> None:
 
 def test_generated_where_they_are_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
-    monkeypatch.setattr("sidestep.datasets.find.user_folder", lambda: tmp_path)
+    monkeypatch.setattr("sidestep.datasets.sources.user_folder", lambda: tmp_path)
     assert {scenario.source for scenario in SOCNAV.scenarios()} == {"generated"}
     with pytest.raises(BadInput, match="not installed"):
         SOCNAV.with_options({"source": "recorded"}).scenarios()

@@ -13,8 +13,7 @@ import yaml
 from sidestep.datasets import find_dataset
 from sidestep.reading import read_json, read_yaml
 from sidestep.scenes.geojson import read_geojson
-from sidestep.scenes.places import bundled_place, place_names
-from sidestep.scenes.places.bundled import DATA, LONG_ROUTES
+from sidestep.scenes.places import DATA, LONG_ROUTES, bundled_place, place_names
 from sidestep.suites import socnav
 from sidestep.types.scene import SceneSpec
 from tools import choose_socnav_windows

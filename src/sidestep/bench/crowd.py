@@ -1,6 +1,6 @@
 """Agent-steps per second of each crowd model, on one thread and on two. A step is what the product does for a person:
-preferred velocity, interaction, position update. ``walk_*`` carries out many steps on one thread; ``begin_*`` and
-``part_of_*`` split one step, so that threads can share the interaction.
+preferred velocity, interaction, position update. ``walk`` carries out many steps on one thread; ``begin_step`` and
+``decide`` split one step, so that threads can share the interaction.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,92 +17,59 @@ from sidestep.bench.crowd_peers import Square, draw_square
 from sidestep.bench.measure import Case, Effort, Figure, Notify, Peer, Work, find_peer, measure_work
 from sidestep.kernels import layout
 from sidestep.kernels.jit import kernel
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_build, orca_range, orca_world
+from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_build, orca_range
 from sidestep.kernels.people import move_people, wish_velocities
 from sidestep.kernels.social_force import make_social_force_scratch
 from sidestep.kernels.social_force_helbing import HelbingParameters, helbing_world
 from sidestep.kernels.social_force_moussaid import MoussaidParameters, moussaid_world
+from sidestep.types.base import FloatArray, IntArray
 
 
-@kernel
-def walk_orca(
-    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
-) -> None:
-    """``steps`` steps of ORCA."""
-    people = agents.shape[1]
-    for _ in range(steps):
-        wish_velocities(agents, flags, people, routes, lengths, dt)
-        orca_world(agents, flags, people, walls, params, scratch)
-        move_people(agents, flags, people, walls, dt)
+class Crowd(NamedTuple):
+    """N people of one model in an open world, as the kernels take them."""
+
+    agents: FloatArray  # (AGENT_ROWS, N) float32
+    flags: IntArray  # (FLAG_ROWS, N) int32
+    routes: FloatArray  # (N, GOALS, 2) float32, m
+    lengths: IntArray  # (N,) int32
+    walls: layout.Walls
+    params: FloatArray  # of the model
+    dt: Any  # float32, s
 
 
-@kernel
-def walk_helbing(
-    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
-) -> None:
-    """``steps`` steps of the Helbing social force model."""
-    people = agents.shape[1]
-    for _ in range(steps):
-        wish_velocities(agents, flags, people, routes, lengths, dt)
-        helbing_world(agents, flags, people, walls, params, dt, scratch, 0, people)
-        move_people(agents, flags, people, walls, dt)
-
-
-@kernel
-def walk_moussaid(
-    steps: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, scratch: Any
-) -> None:
-    """``steps`` steps of the Moussaïd social force model."""
-    people = agents.shape[1]
-    for _ in range(steps):
-        wish_velocities(agents, flags, people, routes, lengths, dt)
-        moussaid_world(agents, flags, people, walls, params, dt, scratch, 0, people)
-        move_people(agents, flags, people, walls, dt)
-
-
-@kernel
-def begin_orca(
-    decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, params: Any, dt: Any, shared: Any
-) -> None:
-    """Move everybody by the last step's decision, if any, wish anew, and sort people into ``shared``."""
+@kernel(forceinline=True)
+def begin_step(crowd: Crowd, decided: bool, shared: FloatArray) -> None:
+    """Move everybody by the last step's decision, if any, wish anew, and sort ORCA's people into ``shared``."""
+    agents, flags = crowd.agents, crowd.flags
     people = agents.shape[1]
     if decided:
-        move_people(agents, flags, people, walls, dt)
-    wish_velocities(agents, flags, people, routes, lengths, dt)
-    orca_build(agents, flags, params, shared)
+        move_people(agents, flags, people, crowd.walls, crowd.dt)
+    wish_velocities(agents, flags, people, crowd.routes, crowd.lengths, crowd.dt)
+    if flags[layout.MODEL, 0] == layout.MODEL_ORCA:
+        orca_build(agents, flags, crowd.params, shared)
+
+
+@kernel(forceinline=True)
+def decide(crowd: Crowd, shared: FloatArray, scratch: FloatArray, first: int, last: int) -> None:
+    """Decide for people ``first … last - 1``, with ORCA in the order in ``shared``."""
+    agents, flags, walls, params = crowd.agents, crowd.flags, crowd.walls, crowd.params
+    people, model = agents.shape[1], flags[layout.MODEL, 0]
+    if model == layout.MODEL_ORCA:
+        orca_range(agents, flags, people, walls, params, shared, scratch, first, last)
+    elif model == layout.MODEL_HELBING:
+        helbing_world(agents, flags, people, walls, params, crowd.dt, scratch, first, last)
+    else:
+        moussaid_world(agents, flags, people, walls, params, crowd.dt, scratch, first, last)
 
 
 @kernel
-def part_of_orca(
-    agents: Any, flags: Any, walls: Any, params: Any, shared: Any, scratch: Any, first: Any, last: Any
-) -> None:
-    """Decide for places ``first … last - 1`` of the order in ``shared``."""
-    orca_range(agents, flags, agents.shape[1], walls, params, shared, scratch, first, last)
-
-
-@kernel
-def begin_force(decided: Any, agents: Any, flags: Any, routes: Any, lengths: Any, walls: Any, dt: Any) -> None:
-    """Move everybody by the last step's decision, if any, and wish anew."""
-    people = agents.shape[1]
-    if decided:
-        move_people(agents, flags, people, walls, dt)
-    wish_velocities(agents, flags, people, routes, lengths, dt)
-
-
-@kernel
-def part_of_helbing(
-    agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
-) -> None:
-    """Decide for people ``first … last - 1``."""
-    helbing_world(agents, flags, agents.shape[1], walls, params, dt, scratch, first, last)
-
-
-@kernel
-def part_of_moussaid(
-    agents: Any, flags: Any, walls: Any, params: Any, dt: Any, scratch: Any, first: Any, last: Any
-) -> None:
-    """Decide for people ``first … last - 1``."""
-    moussaid_world(agents, flags, agents.shape[1], walls, params, dt, scratch, first, last)
+def walk(steps: int, crowd: Crowd, scratch: FloatArray) -> None:
+    """``steps`` steps."""
+    people = crowd.agents.shape[1]
+    for _ in range(steps):
+        begin_step(crowd, False, scratch)
+        decide(crowd, scratch, scratch, 0, people)
+        move_people(crowd.agents, crowd.flags, people, crowd.walls, crowd.dt)
 
 
 SIZES = (10, 50, 200, 1000, 5000)
@@ -116,8 +83,6 @@ CODES = {
     "social_force_moussaid": layout.MODEL_MOUSSAID,
     "social_force_helbing": layout.MODEL_HELBING,
 }
-WALKS = {"orca": walk_orca, "social_force_moussaid": walk_moussaid, "social_force_helbing": walk_helbing}
-PARTS = {"social_force_moussaid": part_of_moussaid, "social_force_helbing": part_of_helbing}
 PEERS: dict[tuple[str, int], Callable[[Square], Peer]] = {
     **{("orca", people): peers.orca_peer for people in SIZES},
     **{("social_force_moussaid", people): peers.moussaid_peer for people in (50, 200)},
@@ -148,34 +113,23 @@ def measure_crowd(model: str, people: int, threads: int, effort: Effort, note: N
     return measure_work(f"{model}/n={people}/threads={threads}", "agent-steps/s", work, effort, peer)
 
 
-class Crowd:
-    """The square's people as the kernels' arrays, in an open world."""
-
-    def __init__(self, model: str, square: Square) -> None:
-        n = square.people
-        self.people = n
-        self.steps = max(20, AGENT_STEPS // n)
-        self.dt = np.float32(peers.TIME_STEP)
-        self.agents = np.zeros((layout.AGENT_ROWS, n), np.float32)
-        self.agents[[layout.PX, layout.PY]] = square.positions.T
-        self.agents[[layout.VX, layout.VY]] = square.velocities().T
-        self.agents[[layout.GOAL_X, layout.GOAL_Y]] = square.goals[:, 0].T
-        self.agents[layout.RADIUS], self.agents[layout.SHARE] = peers.RADIUS, 1.0
-        self.agents[layout.PREF_SPEED], self.agents[layout.MAX_SPEED] = square.speeds, peers.MAX_SPEED
-        self.flags = np.zeros((layout.FLAG_ROWS, n), np.int32)
-        self.flags[layout.MODEL], self.flags[layout.ACTIVE] = CODES[model], 1
-        self.flags[layout.GROUP], self.flags[layout.AT_END] = -1, layout.END_LOOP
-        self.routes = square.goals.astype(np.float32)
-        self.lengths = np.full(n, peers.GOALS, np.int32)
-        self.walls = layout.no_walls()
-        self.params = _parameters(model)
-
-    def new_scratch(self, model: str) -> Any:
-        """Working memory of one thread."""
-        return make_orca_scratch(self.people) if model == "orca" else make_social_force_scratch(self.people)
+def make_crowd(model: str, square: Square) -> Crowd:
+    """The square's people as arrays."""
+    n = square.people
+    agents = np.zeros((layout.AGENT_ROWS, n), np.float32)
+    agents[[layout.PX, layout.PY]] = square.positions.T
+    agents[[layout.VX, layout.VY]] = square.velocities().T
+    agents[[layout.GOAL_X, layout.GOAL_Y]] = square.goals[:, 0].T
+    agents[layout.RADIUS], agents[layout.SHARE] = peers.RADIUS, 1.0
+    agents[layout.PREF_SPEED], agents[layout.MAX_SPEED] = square.speeds, peers.MAX_SPEED
+    flags = np.zeros((layout.FLAG_ROWS, n), np.int32)
+    flags[layout.MODEL], flags[layout.ACTIVE] = CODES[model], 1
+    flags[layout.GROUP], flags[layout.AT_END] = -1, layout.END_LOOP
+    lengths, routes = np.full(n, peers.GOALS, np.int32), square.goals.astype(np.float32)
+    return Crowd(agents, flags, routes, lengths, layout.no_walls(), _parameters(model), np.float32(peers.TIME_STEP))
 
 
-def _parameters(model: str) -> Any:
+def _parameters(model: str) -> FloatArray:
     if model == "orca":
         return OrcaParameters(
             time_step=peers.TIME_STEP,
@@ -186,24 +140,23 @@ def _parameters(model: str) -> Any:
     return (MoussaidParameters() if model == "social_force_moussaid" else HelbingParameters()).as_array()
 
 
+def make_scratch(model: str, people: int) -> FloatArray:
+    """Working memory of one thread."""
+    return make_orca_scratch(people) if model == "orca" else make_social_force_scratch(people)
+
+
 class WalkingCrowd(Work):
     """Many steps in one compiled call, on one thread."""
 
     def __init__(self, model: str, square: Square) -> None:
-        self.crowd = Crowd(model, square)
-        self._kernel = WALKS[model]
-        self._scratch = self.crowd.new_scratch(model)
-        self.walk(SETTLING_STEPS)
-
-    def walk(self, steps: int) -> None:
-        """Walk ``steps`` steps."""
-        c = self.crowd
-        self._kernel(steps, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, self._scratch)
+        self.crowd, self._scratch = make_crowd(model, square), make_scratch(model, square.people)
+        self.people, self.steps = square.people, max(20, AGENT_STEPS // square.people)
+        walk(SETTLING_STEPS, self.crowd, self._scratch)
 
     def run(self) -> float:
         """Walk on; returns agent-steps."""
-        self.walk(self.crowd.steps)
-        return float(self.crowd.steps * self.crowd.people)
+        walk(self.steps, self.crowd, self._scratch)
+        return float(self.steps * self.people)
 
 
 class SharedCrowd(Work):
@@ -213,36 +166,21 @@ class SharedCrowd(Work):
     """
 
     def __init__(self, model: str, square: Square, threads: int) -> None:
-        self.crowd = Crowd(model, square)
-        self._model = model
-        self._scratch = [self.crowd.new_scratch(model) for _ in range(threads)]
+        self.crowd, self.people = make_crowd(model, square), square.people
+        self._scratch = [make_scratch(model, square.people) for _ in range(threads)]
         self._pool = ThreadPoolExecutor(threads - 1)
         self._decided = False
         self._bounds = np.linspace(0, square.people, threads + 1).astype(int).tolist()
         for _ in range(SETTLING_STEPS):
             self.step()
 
-    def _begin(self) -> None:
-        c = self.crowd
-        if self._model == "orca":
-            shared = self._scratch[0]
-            begin_orca(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.params, c.dt, shared)
-        else:
-            begin_force(self._decided, c.agents, c.flags, c.routes, c.lengths, c.walls, c.dt)
-        self._decided = True
-
     def _decide(self, k: int) -> None:
-        c, scratch, first, last = self.crowd, self._scratch[k], self._bounds[k], self._bounds[k + 1]
-        if self._model == "orca":
-            shared = self._scratch[0]
-            part_of_orca(c.agents, c.flags, c.walls, c.params, shared, scratch, first, last)
-        else:
-            part = PARTS[self._model]
-            part(c.agents, c.flags, c.walls, c.params, c.dt, scratch, first, last)
+        decide(self.crowd, self._scratch[0], self._scratch[k], self._bounds[k], self._bounds[k + 1])
 
     def step(self) -> None:
         """One step."""
-        self._begin()
+        begin_step(self.crowd, self._decided, self._scratch[0])
+        self._decided = True
         others = [self._pool.submit(self._decide, k) for k in range(1, len(self._scratch))]
         self._decide(0)
         for other in others:
@@ -252,4 +190,4 @@ class SharedCrowd(Work):
         """Twenty steps; returns agent-steps."""
         for _ in range(20):
             self.step()
-        return 20.0 * self.crowd.people
+        return 20.0 * self.people

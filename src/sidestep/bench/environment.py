@@ -1,9 +1,10 @@
 """Learning environments: steps per second of ``sidestep/Crossing-v0`` (one Gymnasium environment next to ir-sim's, and
-a batch of 256), bytes per environment of the batch, and seconds from starting Python to the first step. The robot
-drives to its goal with some noise; what chooses the action is not timed, resets are. ir-sim's people use its
-reciprocal velocity obstacles (``rvo``), headless, in NumPy. Memory is counted by ``tracemalloc``, which sees Python
-objects and NumPy arrays but neither the kernels' working memory nor compiled code. A start is ``warm`` when the
-kernels are in the cache, ``cold`` when everything has to be compiled.
+a batch of 256) and of a batch in ``sidestep/Plaza-v0`` with and without lidar and grid, bytes per environment of the
+batch, and seconds from starting Python to the first step. The robot drives to its goal with some noise; what chooses
+the action is not timed, resets are. ir-sim's people use its reciprocal velocity obstacles (``rvo``), headless, in
+NumPy. Memory is counted by ``tracemalloc``, which sees Python objects and NumPy arrays but neither the kernels' working
+memory nor compiled code. A start is ``warm`` when the kernels are in the cache, ``cold`` when everything has to be
+compiled.
 """
 
 from __future__ import annotations
@@ -115,13 +116,31 @@ NOISE = 0.3  # of the action, standard deviation
 NOISES = 4096
 
 
+WALLED = "sidestep/Plaza-v0"
+WALLED_PEOPLE = 20
+WALLED_SENSORS: dict[str, tuple[str, ...]] = {"none": (), "lidar180": ("lidar",), "grid64": ("grid",)}
+"""With 180 rays all round, and with 64 × 64 cells: the defaults."""
+
+
 def cases() -> list[Case]:
-    """One per number of people, for one environment and for the batch."""
+    """One per number of people, for one environment and for the batch; then the batch among walls."""
     return [
-        Case(f"{kind}/people={people}", partial(measure, people), quick=people in QUICK_PEOPLE[kind])
-        for kind, measure in (("env", measure_environment), ("batch256", measure_batch))
-        for people in PEOPLE
+        *(
+            Case(f"{kind}/people={people}", partial(measure, people), quick=people in QUICK_PEOPLE[kind])
+            for kind, measure in (("env", measure_environment), ("batch256", measure_batch))
+            for people in PEOPLE
+        ),
+        *(
+            Case(f"walls256/sensors={name}", partial(measure_walls, name), quick=name == "lidar180")
+            for name in WALLED_SENSORS
+        ),
     ]
+
+
+def measure_walls(name: str, effort: Effort, note: Notify) -> Figure:
+    """Steps per second of all environments of a batch among walls, with certain sensors."""
+    work = Batch(WALLED_PEOPLE, environment=WALLED, sensors=WALLED_SENSORS[name])
+    return measure_work(f"walls256/sensors={name}", "env-steps/s", work, effort)
 
 
 def measure_environment(people: int, effort: Effort, note: Notify) -> Figure:
@@ -141,10 +160,12 @@ def make_environment(people: int) -> Any:
     return gymnasium.make(ENVIRONMENT, people=people)
 
 
-def make_batch(people: int, environments: int = BATCH) -> Any:
+def make_batch(
+    people: int, environments: int = BATCH, environment: str = ENVIRONMENT, sensors: tuple[str, ...] = ()
+) -> Any:
     """The native vector environment with as many threads as there are cores; its arrays are not copied."""
     announce_environments()
-    return gymnasium.make_vec(ENVIRONMENT, num_envs=environments, people=people, copy=False)
+    return gymnasium.make_vec(environment, num_envs=environments, people=people, copy=False, sensors=sensors)
 
 
 def announce_environments() -> None:
@@ -188,8 +209,8 @@ class OneEnvironment(Work):
 class Batch(Work):
     """A run is one step of all environments; those whose episode is over are reset in the same step."""
 
-    def __init__(self, people: int) -> None:
-        self._environments = make_batch(people)
+    def __init__(self, people: int, environment: str = ENVIRONMENT, sensors: tuple[str, ...] = ()) -> None:
+        self._environments = make_batch(people, environment=environment, sensors=sensors)
         self._observations, _ = self._environments.reset(seed=0)
         self._noise, self._count = _noises((NOISES + BATCH, 2)), 0
 

@@ -10,7 +10,9 @@ from sidestep.cli import (
     bench,
     compare,
     data,
+    demos,
     doctor,
+    evaluate,
     listing,
     render,
     replay,
@@ -60,5 +62,11 @@ app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
 app.add_typer(train.app, name="train")
+app.add_typer(demos.app, name="demos")
+app.command(
+    "evaluate",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(evaluate.evaluate)
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)

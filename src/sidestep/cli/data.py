@@ -46,7 +46,7 @@ def data() -> None:
 @verb
 def list_(as_json: AsJson = False) -> None:
     """List the known recordings and whether they are installed."""
-    from sidestep.datasets.find import dataset_rows
+    from sidestep.datasets.sources import dataset_rows
 
     with quiet_stdout(as_json):
         rows = dataset_rows()
@@ -164,8 +164,7 @@ def _given(rate_hz: float | None, homography: Path | None, pixels: str | None, l
 def _load(reference: str, format_name: str | None, options: dict[str, Any]) -> tuple[Path, Tracks, str]:
     """File, tracks and format of a path or of a recording's name."""
     from sidestep.datasets import detect_format, load_tracks
-    from sidestep.datasets.find import installed, locate
-    from sidestep.datasets.sources import DATASETS
+    from sidestep.datasets.sources import DATASETS, installed, locate
     from sidestep.errors import BadInput
 
     path = Path(reference)

@@ -173,7 +173,7 @@ def run(
         list[str],
         typer.Option(
             metavar="[LABEL=]POLICY",
-            help="Policy: a name, path/to/file.py:Class or package.module:Class, with an optional label; repeatable.",
+            help="Policy: a name, file.py:Class, package.module:Class or sb3:FILE.zip, labelled or not; repeatable.",
         ),
     ],
     scenario: ScenarioPattern = None,

@@ -62,3 +62,39 @@ def cadrl(
     say(f"wrote {out} (sha256 {digest})")
     typer.echo(f"goal {measured['success']:.1%}, contact {measured['contact']:.1%}, late {measured['late']:.1%} of "
                f"{measured['learners']:.0f} learners in fresh encounters")  # fmt: skip
+
+
+@app.command("intersection")
+@verb
+def intersection(
+    demonstrations: Annotated[list[Path], typer.Argument(help="HDF5 files of `sidestep demos intersection`.")],
+    out: Annotated[Path, typer.Option(help="File to write the network to.")] = Path("intersection.onnx"),
+    epochs: Annotated[int, typer.Option(min=1, help="Number of passes over the frames.")] = 12,
+    batch: Annotated[int, typer.Option(min=1, help="Frames per gradient step.")] = 128,
+    seed: Annotated[int, typer.Option(min=0, help="Seed. The same seed and files give the same weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train the policy ``imitation`` on demonstrations and write it as ONNX. Needs the extra ``learn``."""
+    from sidestep.errors import BadInput, MissingExtra
+    from sidestep.progress import progress_bar
+
+    try:
+        from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("training", "learn") from error
+    if not out.parent.is_dir():
+        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    settings = DrivingTraining(epochs=epochs, batch=batch, seed=seed)
+
+    def write(so_far: DrivingTrained) -> None:
+        export_driving(so_far, out, settings)
+
+    with quiet_stdout(as_json), progress_bar("training") as move:
+        trained = train_driving(demonstrations, settings, move, write)
+    if as_json:
+        print_json({"network": str(out), "frames": trained.frames, "curve": trained.curve})
+        return
+    last = trained.curve[-1]
+    say(f"wrote {out}: {trained.frames} frames, loss {last['train']:.4f}, held out {last['validate']:.4f}")

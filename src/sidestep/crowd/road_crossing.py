@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from sidestep import exact
-from sidestep.crowd.behaviour.view import PeopleView, squared_length
+from sidestep.crowd.behaviour.stops import PeopleView, squared_length
 from sidestep.crowd.people import People, draw_in_box, make_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from math import pi
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,34 +26,23 @@ PAIR_SPACING_M = 0.6
 """Between the two members of a walking pair, centre to centre."""
 
 
-class _Stream:
-    """Collects the people of a stream."""
+class _Arrival(NamedTuple):
+    """One person of a stream."""
 
-    def __init__(self) -> None:
-        self.start: list[FloatArray] = []
-        self.routes: list[FloatArray] = []
-        self.speed: list[float] = []
-        self.group: list[int] = []
-        self.enter_s: list[float] = []
+    start: FloatArray
+    route: FloatArray
+    speed: float
+    group: int
+    enter_s: float
 
-    def add(self, start: FloatArray, route: FloatArray, speed: float, group: int, enter_s: float) -> None:
-        self.start.append(start)
-        self.routes.append(route)
-        self.speed.append(speed)
-        self.group.append(group)
-        self.enter_s.append(enter_s)
 
-    def people(self, radius: float) -> People:
-        routes, lengths = pad_routes(self.routes)
-        return make_people(
-            np.array(self.start).reshape(-1, 2),
-            routes,
-            lengths,
-            np.array(self.speed),
-            radius,
-            group=np.array(self.group, dtype=np.int64),
-            enter_s=np.array(self.enter_s),
-        )
+def _people_of(stream: list[_Arrival], radius: float) -> People:
+    routes, lengths = pad_routes([person.route for person in stream])
+    start, speed = np.array([person.start for person in stream]), np.array([person.speed for person in stream])
+    group, enter_s = [person.group for person in stream], [person.enter_s for person in stream]
+    return make_people(
+        start.reshape(-1, 2), routes, lengths, speed, radius, group=np.array(group, np.int64), enter_s=np.array(enter_s)
+    )
 
 
 def draw_flow(
@@ -62,11 +52,11 @@ def draw_flow(
     until = min(flow.until_s or time_limit_s, time_limit_s)
     time = -_lead(part, flow) if flow.already_walking else 0.0
     _check_number(placer, flow, until - time)
-    stream = _Stream()
+    stream: list[_Arrival] = []
     while True:
         time += float(exact.exponential(rng, 60.0 / flow.per_minute))
         if time > until:
-            return stream.people(part.radius)
+            return _people_of(stream, part.radius)
         _arrive(stream, placer, part, flow, time, rng)
 
 
@@ -86,7 +76,7 @@ def _lead(part: CrowdPart, flow: FlowPlacement) -> float:
 
 
 def _arrive(
-    stream: _Stream, placer: Spawner, part: CrowdPart, flow: FlowPlacement, time: float, rng: np.random.Generator
+    stream: list[_Arrival], placer: Spawner, part: CrowdPart, flow: FlowPlacement, time: float, rng: np.random.Generator
 ) -> None:
     """One person, or a pair side by side, who enters at ``time``; on the way already if that is before 0."""
     together = rng.random() < flow.group_share
@@ -105,8 +95,8 @@ def _arrive(
     beside = _beside(placer, here, route, part.radius) if together else None
     if beside is not None:
         placer.groups += 1
-        stream.add(*beside, speed, placer.groups, max(time, 0.0))
-    stream.add(here, route, speed, placer.groups if beside is not None else -1, max(time, 0.0))
+        stream.append(_Arrival(*beside, speed, placer.groups, max(time, 0.0)))
+    stream.append(_Arrival(here, route, speed, placer.groups if beside is not None else -1, max(time, 0.0)))
 
 
 def _walked(start: FloatArray, route: FloatArray, distance: float) -> tuple[FloatArray, FloatArray] | None:

@@ -1,10 +1,10 @@
 """Recorded people: one module per format, all returning :class:`sidestep.types.Tracks`. Nothing is simulated here.
 
-``sources`` knows recordings by name and SHA-256, ``find`` where they are installed, ``install`` puts them
-there; ``sanity`` says what is in a recording and what is odd about it. Some files cut everybody into tracklets
-with a new number each; ``link_tracklets`` joins a piece to the one that begins one usual interval after its
-end, near where the first was heading and at a similar velocity, nearest pairs first, so that every piece has at
-most one successor and one predecessor.
+``sources`` knows recordings by name and SHA-256 and where they are installed, ``install`` puts them there;
+``sanity`` says what is in a recording and what is odd about it. Some files cut everybody into tracklets with a
+new number each; ``link_tracklets`` joins a piece to the one that begins one usual interval after its end, near
+where the first was heading and at a similar velocity, nearest pairs first, so that every piece has at most one
+successor and one predecessor.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import numpy as np
 
 from sidestep import registry
 from sidestep.datasets.annotations import data_lines, explain_line, numbers, read_text
-from sidestep.datasets.find import find_dataset, locate
-from sidestep.datasets.sources import read_bytes
+from sidestep.datasets.sources import find_dataset, locate, read_bytes
 from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks

@@ -17,9 +17,19 @@ from urllib.parse import urljoin, urlsplit
 
 from sidestep import registry
 from sidestep.datasets import detect_format, load_tracks
-from sidestep.datasets.find import ABOUT, Installed, installed, remedy, user_folder
 from sidestep.datasets.sanity import absurdities
-from sidestep.datasets.sources import DATASETS, NO_ADDRESS, Dataset, by_sha256, sha256_of
+from sidestep.datasets.sources import (
+    ABOUT,
+    DATASETS,
+    NO_ADDRESS,
+    Dataset,
+    Installed,
+    by_sha256,
+    installed,
+    remedy,
+    sha256_of,
+    user_folder,
+)
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import LoaderWithCompanions
 from sidestep.types.tracks import Tracks

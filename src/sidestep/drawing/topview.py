@@ -156,6 +156,8 @@ class TopView:
             self._canvas.disc(x, y, 3.6 * self._line, palette.WHITE, 0.9)
             self._canvas.disc(x, y, 2.6 * self._line, palette.COLLISION)
         for pose, footprint in zip(() if others is None else others, other_footprints, strict=True):
+            if np.isnan(pose).any():  # has left
+                continue
             draw_machine(self._canvas, self.view, pose, footprint, palette.OTHER_MACHINE)
         draw_machine(self._canvas, self.view, robot_pose, robot_footprint, palette.ROBOT)
         for x, y, age in contacts:

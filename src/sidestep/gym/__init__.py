@@ -1,14 +1,21 @@
 """Learning environments: Gymnasium, a native vector environment, Stable-Baselines3 and PettingZoo adapters.
 
-``import sidestep.gym`` announces the ids, then ``gymnasium.make("sidestep/Crossing-v0")`` works; or in one go
-``gymnasium.make("sidestep.gym:sidestep/Crossing-v0")``. Nothing heavy is imported until an environment is made.
+``gymnasium.make("sidestep/Crossing-v0")`` works as it is where Sidestep is installed (``sidestep_gymnasium``);
+``import sidestep.gym`` registers the ids anywhere else. Nothing heavy is imported until an environment is made.
 
-All of them step the same compiled worlds as the benchmark does (:mod:`sidestep.simulation.worlds`).
+All of them step the same compiled worlds as the benchmark does (:mod:`sidestep.simulation.worlds`), and
+:func:`as_policy` drives in the benchmark what was trained here.
 """
 
 from __future__ import annotations
 
-import gymnasium
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.envs.registration import register as _register
+from gymnasium.envs.registration import registry as _registry
+
+if TYPE_CHECKING:
+    from sidestep.gym.policy import as_policy
 
 IDS: dict[str, str] = {
     "Crossing": "people on a circle who walk to the opposite side and back, in the open",
@@ -16,21 +23,36 @@ IDS: dict[str, str] = {
     "Doorway": "people walking about two rooms that a door joins",
     "Plaza": "people walking about a square with four columns",
     "Scenario": "any scenario with one robot: pass scenario=FILE, a suite's name or a Scenario object",
+    "Suite": "every scenario of a suite: pass suite=NAME, and a split or names of scenarios",
 }
+INTERSECTION = "sidestep/Intersection-v0"
+"""A car at crowded intersections, with camera, lidar, measurements and high-level commands."""
+
+__all__ = ["IDS", "as_policy", "register"]
 
 
 def register() -> None:
     """Announce ``sidestep/NAME-v0`` to Gymnasium."""
     for name in IDS:
         identifier = f"sidestep/{name}-v0"
-        if identifier not in gymnasium.registry:
-            gymnasium.register(
+        if identifier not in _registry:
+            _register(
                 identifier,
                 entry_point="sidestep.gym.environment:CrowdEnv",
                 vector_entry_point="sidestep.gym.vector:CrowdVectorEnv",
                 order_enforce=False,  # the environment says itself that a reset is needed
                 kwargs={"task": name},
             )
+    if INTERSECTION not in _registry:
+        _register(INTERSECTION, entry_point="sidestep.gym.intersection:IntersectionEnv", order_enforce=False)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "as_policy":
+        from sidestep.gym.policy import as_policy
+
+        return as_policy
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 register()

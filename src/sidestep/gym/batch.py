@@ -19,12 +19,22 @@ import numpy as np
 from sidestep.errors import BadInput
 from sidestep.kernels import environment
 from sidestep.kernels.jit import compile_for
-from sidestep.kernels.referee import TIMEOUT_NEWS
-from sidestep.robots import native_bounds
+from sidestep.kernels.referee import RUNNING, TIMEOUT_NEWS
+from sidestep.robots import action_scale
+from sidestep.sensors.learning import (
+    GridSettings,
+    LearningView,
+    entries,
+    make_sense_scratch,
+    make_senses,
+    make_views,
+    pack_sight,
+)
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Outcome
 from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.sensors import LidarSettings
 
 
 @dataclass(frozen=True)
@@ -127,11 +137,12 @@ ENDINGS: tuple[str, ...] = ("", *(outcome.value for outcome in Outcome))
 
 
 class EnvironmentBatch:
-    """B environments of R robots, all worlds of one scenario.
+    """B environments of A robots. Their worlds may be of different scenarios; all have the same robots under test and
+    the same number of vehicles.
 
-    Fill ``action`` (B, R, 2), in [-1, 1] over the robot's native command limits, call :meth:`step`, read ``reward`` and
-    ``ending`` (B, R; an index of ``ENDINGS``) and the views: ``robot_view`` (B, R, 8), ``people_view`` (B, R, rows, 5)
-    and ``mask``, ``robots_view`` (B, R, R − 1, 5) and ``robots_mask``. All arrays stay where they are.
+    Fill ``action`` (B, A, 2), in [-1, 1] over the robot's native command limits, call :meth:`step`, read ``reward`` and
+    ``ending`` (B, A; an index of ``ENDINGS``) and ``views``, the observations (``kernels.observation``); ``entries``
+    has them by name, without the other robots. All arrays stay where they are.
     """
 
     def __init__(
@@ -142,94 +153,126 @@ class EnvironmentBatch:
         *,
         size: int | None = None,
         workers: HelperThreads | None = None,
+        lidar: LidarSettings | None = None,
+        grid: GridSettings | None = None,
     ) -> None:
         """``size`` environments that start from, and are reset to, ``worlds`` (at least ``size`` of them); None: one
         for each, without a pool that :meth:`reset` could take new worlds from.
-        ``rows``: for how many people a view has room; where there are more, it has the nearest."""
-        if worlds[0].scenario.traffic:
-            raise BadInput(
-                f"scenario {worlds[0].scenario.name!r} has traffic, which learning environments do not drive yet; "
-                "leave traffic out, or run the scenario with `sidestep run`"
-            )
+        ``rows``: for how many people a view has room; where there are more, it has the nearest. ``lidar``, ``grid``:
+        further parts of the observation."""
+        scenarios = {id(world.scenario): world for world in worlds}
+        self._view = LearningView(rows, lidar, grid)
+        for world in scenarios.values():
+            self._view.check(world.scenario, world.robots[0])
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)
         self.worlds = self._pool if size is None else Worlds(worlds[:size], share=self._pool)
+        self.tested = len(worlds[0].scenario.robots)
+        """Robots under test in each world; vehicles come after them."""
         self._is_directed = any(world.direct is not None for world in worlds)
-        if self._is_directed and worlds[0].scenario.rules.control_every > 1:
-            raise BadInput(
-                f"scenario {worlds[0].scenario.name!r} has people directed at every step, and rules.control_every "
-                f"is {worlds[0].scenario.rules.control_every}; environments need control_every: 1 for it"
-            )
+        self._is_mixed = len(scenarios) > 1
+        self._pool_every = np.array([world.scenario.rules.control_every for world in worlds], np.int64)
+        self._pool_sight = pack_sight([world.scenario for world in worlds])
         self.source = np.arange(self.size)
         """Which of the pool's worlds each environment has."""
         self._order = np.tile(np.arange(self._pool.size), 2)
         self._next = self.size % self._pool.size
-        self._allocate(worlds[0], weights, rows)
         self._workers = workers or HelperThreads(0)
+        self._allocate(worlds, weights)
         self._counters = np.zeros(environment.COUNTERS, np.int64)
         self._counters[environment.TAKEN] = self.size  # no step is open
-        self._scratch = [self.worlds.new_scratch() for _ in range(1 + self._workers.count)]
-        self._arguments = (self._counters, self.worlds.batch, self._actions, self._views)
-        self._step = compile_for(environment.step_environments, True, *self._arguments, self._scratch[0])
-        self._initial = (self.worlds.batch, self._pool.batch.worlds, self._views)
+        self._arguments = (self._counters, self.worlds.batch, self._actions, self._senses, self.views)
+        self._step = compile_for(environment.step_environments, True, *self._arguments, *self._scratch[0])
+        self._observing = (self._senses, self.views, self._scratch[0][1])
         self.observe(np.arange(self.size))
 
-    def _allocate(self, world: World, weights: RewardWeights, rows: int) -> None:
+    def _allocate(self, worlds: Sequence[World], weights: RewardWeights) -> None:
         """The arrays that are no part of the worlds."""
-        b, r, others = self.size, self.worlds.robots, max(self.worlds.robots - 1, 1)
-        self.action = np.zeros((b, r, 2), np.float32)
-        self.reward = np.zeros((b, r))
-        bounds = np.array([native_bounds(robot) for robot in world.robots])  # (R, 2, 2), the same in all worlds
-        centre = np.tile(bounds.mean(axis=1), (b, 1, 1))
-        half = np.tile((bounds[:, 1] - bounds[:, 0]) / 2, (b, 1, 1))
-        every = world.scenario.rules.control_every
-        self._actions = environment.ActionArrays(every, self.action, centre, half, weights.as_array(), self.reward)
-        self.robot_view = np.zeros((b, r, environment.ROBOT_FEATURES), np.float32)
-        self.people_view = np.zeros((b, r, rows, environment.AGENT_FEATURES), np.float32)
-        self.mask = np.zeros((b, r, rows), np.int8)
-        self.robots_view = np.zeros((b, r, others, environment.AGENT_FEATURES), np.float32)
-        self.robots_mask = np.zeros((b, r, others), np.int8)
-        self._views = environment.Views(
-            self.robot_view, self.people_view, self.mask, self.robots_view, self.robots_mask
+        b, a, world = self.size, self.tested, worlds[0]
+        self.action = np.zeros((b, a, 2), np.float32)
+        self.reward = np.zeros((b, a))
+        centre, half = action_scale(world.robots[:a])
+        self._every, self._sight = self._pool_every[:b].copy(), self._pool_sight[:b].copy()
+        self._span = np.array([0, self._pool_every.max()], np.int64)
+        self._actions = environment.ActionArrays(
+            self._every, self._span, self.action, centre, half, weights.as_array(), self.reward
         )
+        self.views = make_views(self._view, b, a)
+        self.entries = entries(self.views)
+        self._senses = make_senses(self._view, self._sight)
+        if self._is_mixed:  # the reach of the widest sight of the pool
+            self._senses = self._senses._replace(reach=make_senses(self._view, self._pool_sight).reach)
+        walls = max(len(each.scene.wall_points) for each in worlds)
+        columns, vehicles = self.worlds.agents.shape[2], self.worlds.robots - a
+        self._scratch = [
+            (self._pool.new_scratch(), make_sense_scratch(self._view, walls, columns, vehicles))
+            for _ in range(1 + self._workers.count)
+        ]
 
     def step(self) -> None:
         """Carry out ``action`` in every environment. A robot whose episode is over has left its world."""
+        if not self._is_directed:
+            self._make_steps()
+            return
+        if not np.isfinite(self.action).all():  # before anybody is directed
+            raise self._not_finite()
+        every = int(self._every.max())
+        for step in range(every):  # who directs people or vehicles does so before each simulation step
+            self._span[:] = step, step + 1
+            if step:
+                self.worlds.running[:] = (self.ending == RUNNING).any(axis=1) & (step < self._every)
+            self.worlds.direct()
+            self._make_steps()
+        if every > 1:
+            self.worlds.running[:] = 1
+
+    def _make_steps(self) -> None:
         if not environment.open_step(self._counters, self.action):
-            b, r = np.argwhere(~np.isfinite(self.action).all(axis=2))[0]
-            raise BadInput(
-                f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
-                "A policy that answers NaN has usually diverged"
-            )
-        self.worlds.direct()
+            raise self._not_finite()
         self._workers.call(self._help)
-        self._step(True, *self._arguments, self._scratch[0])
+        self._step(True, *self._arguments, *self._scratch[0])
+
+    def _not_finite(self) -> BadInput:
+        b, r = np.argwhere(~np.isfinite(self.action).all(axis=2))[0]
+        return BadInput(
+            f"action {self.action[b, r].tolist()} of environment {b} is not finite; nothing was moved. "
+            "A policy that answers NaN has usually diverged"
+        )
 
     @cached_property
     def _restart(self) -> Callable[..., None]:
-        return compile_for(environment.restart_environments, self.source, self.source, *self._initial)
+        initial = (self.worlds.batch, self._pool.batch.worlds, *self._observing)
+        return compile_for(environment.restart_environments, self.source, self.source, *initial)
+
+    @cached_property
+    def _observe(self) -> Callable[..., None]:
+        return compile_for(environment.observe_environments, self.source, self.worlds.batch, *self._observing)
 
     @property
     def ending(self) -> IntArray:
-        """(B, R) int32, indices of ``ENDINGS``."""
-        return self.worlds.ending
+        """(B, A) int32, indices of ``ENDINGS``."""
+        return self.worlds.ending[:, : self.tested]
 
     def timed_out(self) -> BoolArray:
-        """(B, R) whose episode was ended by the time limit, in the step just made."""
-        late: BoolArray = (self.worlds.news & TIMEOUT_NEWS) != 0
+        """(B, A) whose episode was ended by the time limit, in the step just made."""
+        late: BoolArray = (self.worlds.news[:, : self.tested] & TIMEOUT_NEWS) != 0
         return late
 
     def _help(self, worker: int) -> None:
-        self._step(False, *self._arguments, self._scratch[worker])
+        self._step(False, *self._arguments, *self._scratch[worker])
 
     def reset(self, which: IntArray) -> None:
         """Put the next worlds of the pool into the environments ``which`` (K,) int64 and observe them."""
         sources = self._order[self._next : self._next + len(which)]
         self._next = (self._next + len(which)) % self._pool.size
         self.source[which] = sources
-        self._restart(np.ascontiguousarray(which, np.int64), sources, *self._initial)
-        if self._is_directed:
+        if self._is_mixed:
+            self._every[which], self._sight[which] = self._pool_every[sources], self._pool_sight[sources]
+        which = np.ascontiguousarray(which, np.int64)
+        self._restart(which, sources, self.worlds.batch, self._pool.batch.worlds, *self._observing)
+        if self._is_mixed or self._is_directed:
             for b, source in zip(which.tolist(), sources.tolist(), strict=True):
+                self.worlds.worlds[b] = self._pool.worlds[source]
                 self.worlds.redirect(b, self._pool.worlds[source])
 
     def load(self, world: World) -> None:
@@ -239,15 +282,11 @@ class EnvironmentBatch:
 
     def observe(self, which: IntArray) -> None:
         """Refresh the views of the environments ``which`` (K,) int64 without stepping."""
-        environment.observe_environments(which, self.worlds.batch, self._views)
+        self._observe(which, self.worlds.batch, *self._observing)
 
     def observation(self, b: int, r: int = 0) -> dict[str, Any]:
         """A copy of what robot ``r`` of environment ``b`` observes, without the other robots."""
-        return {
-            "robot": self.robot_view[b, r].copy(),
-            "people": self.people_view[b, r].copy(),
-            "mask": self.mask[b, r].copy(),
-        }
+        return {name: array[b, r].copy() for name, array in self.entries.items()}
 
 
 _FIRST = np.zeros(1, np.int64)

@@ -12,15 +12,8 @@ from gymnasium.error import ResetNeeded
 from sidestep.drawing import TopView
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
-from sidestep.gym.observation import (
-    EnvironmentCameras,
-    action_space,
-    check_sensors,
-    observation_space,
-    picture_spaces,
-    room_for_people,
-)
-from sidestep.gym.tasks import make_builder
+from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
+from sidestep.gym.tasks import make_source
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
@@ -67,8 +60,10 @@ def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
     agents, flags = worlds.agents[b], worlds.flags[b]
     people = agents[[layout.PX, layout.PY], :n].T.astype(np.float64)
     people[flags[layout.ACTIVE, :n] != 1] = np.nan
-    driving = np.flatnonzero(flags[layout.ACTIVE, n:] == 1)
+    tested = len(world.scenario.robots)
+    driving = np.flatnonzero(flags[layout.ACTIVE, n : n + tested] == 1)
     front, others = (int(driving[0]), driving[1:]) if len(driving) else (0, driving)
+    discs = [Footprint(radius=float(agents[layout.RADIUS, n + k])) for k in others]
     pose = worlds.robot_state[b][:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]]
     goal_x, goal_y = worlds.goals[b, front]
     return view.frame(
@@ -80,13 +75,16 @@ def draw_environment(view: TopView, worlds: Worlds, b: int) -> Any:
         groups=flags[layout.GROUP, :n],
         goal=(float(goal_x), float(goal_y)),
         goal_radius=world.scenario.rules.goal_radius_m,
-        others=pose[others],
-        other_footprints=[Footprint(radius=float(agents[layout.RADIUS, n + k])) for k in others],
+        others=np.concatenate([pose[others], pose[tested:]]),
+        other_footprints=[*discs, *(spec.footprint for spec in world.robots[tested:])],
         time=float(worlds.clock[b]) * world.scenario.rules.step_s,
     )
 
 
 Observation = dict[str, Any]
+
+KEPT_BATCHES = 64
+"""Scenarios of a suite whose arrays are kept for their next episode."""
 
 
 class CrowdEnv(gymnasium.Env[Observation, Any]):
@@ -95,12 +93,13 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     Observation: ``robot`` (8,): goal x, y; velocity x, y; turn rate; radius; speed limit; share of the time used.
     ``people`` (N, 5): position x, y; velocity x, y; radius. ``mask`` (N,): 1 where the row is a person. Metres,
     seconds, radians; centred on the robot and, except for holonomic robots, turned so that x points ahead.
-    With ``sensors`` also what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in metres,
-    ``semantic`` (H, W) uint8.
+    With ``sensors`` also ``lidar`` (rays,) float32 in metres, ``grid`` (3, H, W) uint8: 255 where walls, people, or
+    robots and vehicles are, and what the robot's camera sees: ``rgb`` (H, W, 3) uint8, ``depth`` (H, W) float32 in
+    metres, ``semantic`` (H, W) uint8.
     Action: two numbers in [-1, 1] over the robot's limits: (vx, vy) in the world frame, (v, ω) or (v, steer).
     Ends: as the scenario's rules say, terminated, or by the time limit, truncated. ``info`` has ``termination_reason``,
     the outcome that the benchmark would give, empty while the episode goes on, and ``is_success``; after a reset also
-    ``world_seed``.
+    ``world_seed``; of a suite always ``scenario``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
@@ -114,26 +113,29 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         picture_size: int = 480,
         sensors: Sequence[str] = (),
         camera: Any = None,
+        lidar: Any = None,
+        grid: Any = None,
         **options: Any,
     ) -> None:
-        """``sensors``: pictures in the observation, of ``rgb``, ``depth`` and ``semantic``; ``camera``: settings laid
-        over the scenario's. ``options`` go to :func:`sidestep.gym.tasks.make_scenario` (people, crowd_model,
-        robot, scenario, …)."""
+        """``sensors``: of ``lidar``, ``grid``, ``rgb``, ``depth`` and ``semantic``; ``camera`` and ``lidar``: settings
+        laid over the scenario's; ``grid``: ``size`` in cells and ``cell_m``. ``options`` go to
+        :func:`sidestep.gym.tasks.make_source` (people, crowd_model, robot, scenario, suite, …)."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
-        self._sensors = check_sensors(sensors)
-        self._builder = make_builder(task, camera, **options)
-        self.scenario = self._builder.scenario
+        self._source = make_source(task, camera, **options)
+        self._rows = room_for_people(self._source.peopled(), max_people)
+        self.scenario = self._source.builder().scenario
+        """The scenario of the present episode."""
+        self._choice = choose_sensors(self._source.scenarios(sensors), sensors, lidar, grid)
         self._weights = weights or RewardWeights()
-        self._rows = room_for_people(self._builder, max_people)
-        self._environments = EnvironmentBatch([self._builder.build(0)], self._weights, self._rows)
+        self._batches: dict[str, EnvironmentBatch] = {}
+        self._environments = self._batch(self._source.build(self._source.names[0], 0))
         self._picture_size = picture_size
         self._view: TopView | None = None
         self._under_way = False
         self._cameras: EnvironmentCameras | None = None
-        pictures = picture_spaces(self._sensors, self.scenario.sensors.camera)
-        self.observation_space = observation_space(self._rows, pictures)
+        self.observation_space = self._choice.space(self._rows)
         self.action_space = action_space()
         self.world_seed = 0
         """The seed of the present world: ``reset(options={"world_seed": …})`` brings it back."""
@@ -141,24 +143,40 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """A new world, drawn with the environment's generator; ``options={"world_seed": k}`` asks for a certain one."""
+        """A new world, drawn with the environment's generator; ``options={"world_seed": k}`` asks for a certain one,
+        and in a suite ``options={"scenario": name}`` for a certain scenario."""
         super().reset(seed=seed)
-        options = options or {}
+        options, known = options or {}, ["world_seed", "scenario"][: 1 + self._source.is_suite]
         for name in options:
-            if name != "world_seed":
-                raise UnknownName("reset option", name, ["world_seed"])
-        given = options.get("world_seed")
-        self.world_seed = int(self.np_random.integers(2**31)) if given is None else int(given)
-        world = self._builder.build(self.world_seed)
-        if self._environments.worlds.fits(world):
-            self._environments.load(world)
-        else:
-            self._environments = EnvironmentBatch([world], self._weights, self._rows)
+            if name not in known:
+                raise UnknownName("reset option", name, known)
+        name, self.world_seed = self._source.draw(self.np_random, options.get("scenario"), options.get("world_seed"))
+        world = self._source.build(name, self.world_seed)
+        if world.scenario is not self.scenario:
+            self.scenario, self._view = world.scenario, None
+        self._environments = self._batch(world)
         self._under_way = True
-        if self._sensors:
+        if self._choice.pictures:
             self._begin_pictures(world)
-        info = {"is_success": False, "termination_reason": "", "world_seed": self.world_seed}
-        return self._observe(), info
+        info = self._info({"is_success": False, "termination_reason": ""})
+        return self._observe(), {**info, "world_seed": self.world_seed}
+
+    def _batch(self, world: World) -> EnvironmentBatch:
+        """A batch of one that holds ``world``: one from before, if there is one that it fits into."""
+        name = world.scenario.name
+        found = self._batches.get(name)
+        if found is not None and found.worlds.fits(world):
+            found.load(world)
+            return found
+        if len(self._batches) >= KEPT_BATCHES:
+            del self._batches[next(iter(self._batches))]
+        lidar, grid = self._choice.lidar, self._choice.grid
+        made = EnvironmentBatch([world], self._weights, self._rows, lidar=lidar, grid=grid)
+        self._batches[name] = made
+        return made
+
+    def _info(self, info: dict[str, Any]) -> dict[str, Any]:
+        return {**info, "scenario": self.scenario.name} if self._source.is_suite else info
 
     def step(self, action: FloatArray) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Carry out the action for one step."""
@@ -176,13 +194,13 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         over = ending != RUNNING
         truncated = over and bool(marks.item(0, 0, NEWS) & TIMEOUT_NEWS)
         self._under_way = not over
-        info = {"is_success": ending == SUCCEEDED, "termination_reason": ENDINGS[ending]}
+        info = self._info({"is_success": ending == SUCCEEDED, "termination_reason": ENDINGS[ending]})
         reward: float = environments.reward.item()
         return self._observe(), reward, over and not truncated, truncated, info
 
     def _begin_pictures(self, world: World) -> None:
         if self._cameras is None:
-            self._cameras = EnvironmentCameras([world], self._sensors, threads=1)
+            self._cameras = EnvironmentCameras([world], self._choice.pictures, threads=1)
         else:
             self._cameras.restart(0, world)
 

@@ -1,11 +1,12 @@
-"""What learning environments observe: the spaces, the number of people that an observation has room for, and the
-pictures of each environment's camera, drawn on several threads.
+"""What learning environments observe: the sensors and their spaces, the number of people that an observation has room
+for, and the pictures of each environment's camera, drawn on several threads.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,66 +15,114 @@ from numpy.typing import NDArray
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.interfaces import SensorContext, SensorView
-from sidestep.kernels.environment import AGENT_FEATURES, ROBOT_FEATURES
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
+from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
 from sidestep.render.target import WorkerThreads
 from sidestep.sensors import PedestrianDetector
-from sidestep.sensors.camera import PICTURES, CameraSensor
+from sidestep.sensors.camera import CameraSensor
+from sidestep.sensors.learning import GridSettings, learning_grid, learning_lidar
 from sidestep.simulation.build import World, WorldBuilder
 from sidestep.simulation.observe import robot_state
 from sidestep.simulation.worlds import Worlds
+from sidestep.types import Scenario
 from sidestep.types.base import IntArray
 from sidestep.types.scenario import FlowPlacement
-from sidestep.types.sensors import CameraSettings, PedestrianSensing
+from sidestep.types.sensors import CameraSettings, LidarSettings, PedestrianSensing
 
 SAMPLED_WORLDS = 8
 """Where the number of people differs from world to world, there is room for the fullest of so many."""
 
 
-def room_for_people(builder: WorldBuilder, max_people: int | None) -> int:
-    """Rows of the ``people`` observation: ``max_people``, or as many as the scenario has; at least 1."""
+def room_for_people(builders: Iterable[WorldBuilder], max_people: int | None) -> int:
+    """Rows of the ``people`` observation: ``max_people``, or as many as the fullest scenario has; at least 1."""
     if max_people is not None:
         if max_people < 1:
             raise BadInput(f"max_people must be at least 1, got {max_people}")
         return max_people
+    return max([1, *(_most_people(builder) for builder in builders)])
+
+
+def _most_people(builder: WorldBuilder) -> int:
     varies = any(isinstance(part.placement, FlowPlacement) for part in builder.scenario.crowd)
-    return max(1, *(builder.build(seed).people for seed in range(SAMPLED_WORLDS if varies else 1)))
+    return max(builder.build(seed).people for seed in range(SAMPLED_WORLDS if varies else 1))
 
 
-def observation_space(rows: int, pictures: dict[str, spaces.Space[Any]] | None = None) -> spaces.Dict:
-    """``robot`` (8,), ``people`` (rows, 5) padded with zeros, ``mask`` (rows,): 1 where somebody is; and pictures."""
-    return spaces.Dict(
-        {
-            **(pictures or {}),
+DTYPES: dict[str, Any] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8}
+"""Pictures."""
+SENSORS = (*DTYPES, "lidar", "grid")
+
+
+def check_sensors(sensors: Sequence[str]) -> tuple[str, ...]:
+    """What observations shall have beside people, in a fixed order."""
+    if isinstance(sensors, str):
+        raise BadInput(f"sensors is a list of names, such as ('{sensors}',)")
+    for name in sensors:
+        if name not in SENSORS:
+            raise UnknownName("sensor", name, SENSORS)
+    return tuple(name for name in SENSORS if name in sensors)
+
+
+@dataclass(frozen=True)
+class SensorChoice:
+    """The sensors of an environment beside the detector of people; ``lidar`` and ``grid`` are None where there are
+    none."""
+
+    pictures: tuple[str, ...]
+    camera: CameraSettings
+    lidar: LidarSettings | None
+    grid: GridSettings | None
+
+    def space(self, rows: int, others: int | None = None) -> spaces.Dict:
+        """``robot`` (8,), ``people`` (rows, 5) padded with zeros, ``mask`` (rows,): 1 where somebody is; pictures,
+        ``lidar`` (rays,) and ``grid`` (3, H, W); with ``others`` also ``robots`` (others, 5) and ``robots_mask``."""
+        space: dict[str, spaces.Space[Any]] = {
+            **picture_spaces(self.pictures, self.camera),
             "robot": spaces.Box(-np.inf, np.inf, (ROBOT_FEATURES,), np.float32),
             "people": spaces.Box(-np.inf, np.inf, (rows, AGENT_FEATURES), np.float32),
             "mask": spaces.MultiBinary(rows),
         }
-    )
+        if self.lidar is not None:
+            space["lidar"] = spaces.Box(0.0, self.lidar.max_range, (self.lidar.rays,), np.float32)
+        if self.grid is not None:
+            space["grid"] = spaces.Box(0, 255, (GRID_LAYERS, *self.grid.size), np.uint8)
+        if others is not None:
+            space["robots"] = spaces.Box(-np.inf, np.inf, (others, AGENT_FEATURES), np.float32)
+            space["robots_mask"] = spaces.MultiBinary(others)
+        return spaces.Dict(space)
 
 
-def several_robots_space(rows: int, others: int) -> spaces.Dict:
-    """The same with the other robots: ``robots`` (others, 5) and ``robots_mask`` (others,)."""
-    alone = observation_space(rows).spaces
-    robots = spaces.Box(-np.inf, np.inf, (others, AGENT_FEATURES), np.float32)
-    return spaces.Dict({**alone, "robots": robots, "robots_mask": spaces.MultiBinary(others)})
+def choose_sensors(
+    scenarios: Sequence[Scenario], sensors: Sequence[str], lidar: Any = None, grid: Any = None
+) -> SensorChoice:
+    """The sensors called ``sensors`` under the scenarios' settings, over which ``lidar`` and ``grid`` are laid. They
+    must come out the same for all scenarios, as an observation has one shape."""
+    wanted = check_sensors(sensors)
+    for name, settings in (("lidar", lidar), ("grid", grid)):
+        if settings is not None and name not in wanted:
+            raise BadInput(f"{name}={settings!r:.60} sets up a sensor that is not asked for: sensors=({name!r}, …)")
+    pictures = tuple(name for name in wanted if name in DTYPES)
+    choices = [
+        SensorChoice(
+            pictures,
+            scenario.sensors.camera,
+            learning_lidar(scenario, lidar, "lidar") if "lidar" in wanted else None,
+            learning_grid(grid, "grid") if "grid" in wanted else None,
+        )
+        for scenario in scenarios
+    ]
+    for scenario, choice in zip(scenarios, choices, strict=True):
+        same = choice.lidar == choices[0].lidar
+        if not same or (pictures and choice.camera.picture_size != choices[0].camera.picture_size):
+            raise BadInput(
+                f"scenarios {scenarios[0].name!r} and {scenario.name!r} have different settings of the "
+                f"{'camera' if same else 'lidar'}; set it for all: {'camera' if same else 'lidar'}={{…}}"
+            )
+    return choices[0]
 
 
 def action_space() -> spaces.Box:
     """Two numbers in [-1, 1] that span the robot's command limits."""
     return spaces.Box(-1.0, 1.0, (2,), np.float32)
-
-
-DTYPES: dict[str, Any] = {"rgb": np.uint8, "depth": np.float32, "semantic": np.uint8}
-
-
-def check_sensors(sensors: Sequence[str]) -> tuple[str, ...]:
-    """The pictures that observations shall have, in a fixed order."""
-    if isinstance(sensors, str):
-        raise BadInput(f"sensors is a list of names, such as ('{sensors}',)")
-    for name in sensors:
-        if name not in PICTURES:
-            raise UnknownName("sensor", name, DTYPES)
-    return tuple(name for name in DTYPES if name in sensors)
 
 
 def picture_shape(name: str, settings: CameraSettings) -> tuple[int, ...]:
@@ -89,17 +138,13 @@ def picture_spaces(sensors: Sequence[str], settings: CameraSettings) -> dict[str
 
 
 class EnvironmentCameras:
-    """The cameras of B environments of one scenario; pictures do not depend on B, on threads or on each other."""
+    """The cameras of B environments; pictures do not depend on B, on threads or on each other."""
 
     def __init__(self, worlds: Sequence[World], sensors: tuple[str, ...], threads: int | None = None) -> None:
         """``worlds``: what each environment has at first."""
         self._sensors = sensors
         settings = worlds[0].scenario.sensors.camera
-        wanted = frozenset(sensors)
-        self._feeds = [
-            CameraSensor(SensorContext(world.scene, world.robots[0], wanted, world.scenario, world.person_id))
-            for world in worlds
-        ]
+        self._feeds = [self._feed(world) for world in worlds]
         self._detectors = [_everybody(world) for world in worlds]
         count = (os.cpu_count() or 1) if threads is None else threads
         self._workers = WorkerThreads(max(1, min(count, len(worlds))))
@@ -108,9 +153,18 @@ class EnvironmentCameras:
         }
         """By name, (B, …): what :meth:`look` saw last."""
 
+    def _feed(self, world: World) -> CameraSensor:
+        wanted = frozenset(self._sensors)
+        return CameraSensor(
+            SensorContext(world.scene, world.robots[0], wanted, world.scenario, world.person_id, world.robots[1:])
+        )
+
     def restart(self, b: int, world: World) -> None:
         """A new episode in place ``b``."""
-        self._feeds[b].restart(world.person_id)
+        if self._feeds[b].context.scenario is world.scenario:
+            self._feeds[b].restart(world.person_id)
+        else:
+            self._feeds[b] = self._feed(world)
         self._detectors[b] = _everybody(world)
 
     def look(self, worlds: Worlds, which: IntArray | Sequence[int]) -> None:
@@ -122,7 +176,7 @@ class EnvironmentCameras:
             agents, flags, step = worlds.agents[b], worlds.flags[b], int(worlds.clock[b])
             time_s = step * worlds.worlds[b].scenario.rules.step_s
             view = SensorView(
-                step, time_s, robot, agents, flags, worlds.people, np.zeros((0, 3)),
+                step, time_s, robot, agents, flags, worlds.people, worlds.robot_state[b, 1:][:, _POSE],
                 lambda: self._detectors[b].sense(agents, flags, pose),
             )  # fmt: skip
             seen = self._feeds[b].sense(view)
@@ -138,6 +192,9 @@ class EnvironmentCameras:
     def all(self, copy: bool) -> dict[str, Any]:
         """The pictures of all."""
         return {name: pictures.copy() if copy else pictures for name, pictures in self.pictures.items()}
+
+
+_POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
 
 
 def _everybody(world: World) -> PedestrianDetector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi, sin
 from typing import Any, ClassVar
 
@@ -11,10 +12,10 @@ from sidestep.drawing import TopView
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.environment import draw_environment, make_top_view
-from sidestep.gym.observation import action_space, room_for_people, several_robots_space
+from sidestep.gym.observation import action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import CONTACTS_END
 from sidestep.kernels.referee import RUNNING, SUCCEEDED
-from sidestep.simulation.build import WorldBuilder
+from sidestep.simulation.build import World, WorldBuilder
 from sidestep.types import Scenario
 
 try:
@@ -68,16 +69,23 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         max_people: int | None = None,
         render_mode: str | None = None,
         picture_size: int = 480,
+        sensors: Sequence[str] = (),
+        lidar: Any = None,
+        grid: Any = None,
     ) -> None:
-        """``robots`` and ``people`` are those of :func:`ring_of_robots`, which is used where no scenario is given."""
+        """``robots`` and ``people`` are those of :func:`ring_of_robots`, which is used where no scenario is given;
+        ``sensors``, of ``lidar`` and ``grid``, and their settings as for one robot."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self._builder = WorldBuilder(scenario if scenario is not None else ring_of_robots(robots, people))
         self.scenario = self._builder.scenario
         self.render_mode = render_mode
         self._weights = weights or RewardWeights()
-        self._rows = room_for_people(self._builder, max_people)
-        self._environments = EnvironmentBatch([self._builder.build(0)], self._weights, self._rows)
+        self._rows = room_for_people([self._builder], max_people)
+        self._choice = choose_sensors([self.scenario], sensors, lidar, grid)
+        if self._choice.pictures:
+            raise BadInput(f"several robots have no cameras here: leave {self._choice.pictures} out of sensors")
+        self._environments = self._batch(self._builder.build(0))
         self._rng = np.random.default_rng()
         self._picture_size = picture_size
         self._view: TopView | None = None
@@ -86,7 +94,7 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.agents: list[str] = []
         self._number = {agent: k for k, agent in enumerate(self.possible_agents)}
         self.observation_spaces = {
-            agent: several_robots_space(self._rows, max(count - 1, 1)) for agent in self.possible_agents
+            agent: self._choice.space(self._rows, max(count - 1, 1)) for agent in self.possible_agents
         }
         self.action_spaces = {agent: action_space() for agent in self.possible_agents}
         self.world_seed = 0
@@ -110,7 +118,7 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
         if self._environments.worlds.fits(world):
             self._environments.load(world)
         else:
-            self._environments = EnvironmentBatch([world], self._weights, self._rows)
+            self._environments = self._batch(world)
         self.agents = list(self.possible_agents)
         return {agent: self._observe(agent) for agent in self.agents}, {agent: {} for agent in self.agents}
 
@@ -148,10 +156,14 @@ class CrowdParallelEnv(ParallelEnv):  # type: ignore[misc]
             self._view = make_top_view(self._environments.worlds.worlds[0], self._picture_size)
         return draw_environment(self._view, self._environments.worlds, 0)
 
+    def _batch(self, world: World) -> EnvironmentBatch:
+        lidar, grid = self._choice.lidar, self._choice.grid
+        return EnvironmentBatch([world], self._weights, self._rows, lidar=lidar, grid=grid)
+
     def _observe(self, agent: str) -> dict[str, Any]:
         environments, own = self._environments, self._number[agent]
         return {
             **environments.observation(0, own),
-            "robots": environments.robots_view[0, own].copy(),
-            "robots_mask": environments.robots_mask[0, own].copy(),
+            "robots": environments.views.robots[0, own].copy(),
+            "robots_mask": environments.views.robots_mask[0, own].copy(),
         }

@@ -1,40 +1,117 @@
-"""The scenarios behind the environment ids."""
+"""The scenarios behind the environment ids, and the worlds drawn from them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from math import pi
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sidestep.errors import BadInput, UnknownName
-from sidestep.sensors.camera import with_camera
-from sidestep.simulation.build import WorldBuilder
-from sidestep.suites.files import load_suite
+from sidestep.robots import load_robot, native_bounds
+from sidestep.sensors.camera import PICTURES, with_camera
+from sidestep.simulation.build import World, WorldBuilder
+from sidestep.suites.files import FileSuite, choose_options, load_suite, option_names
 from sidestep.types import Scenario
 
 CONTACTS_END = (
     "success", "timeout", "policy_error", "environment_collision", "pedestrian_collision", "vehicle_collision",
 )  # fmt: skip
 """Rules of the built-in tasks: unlike in the benchmark's default, a contact with a person ends the episode."""
+DEVELOPMENT = "dev"
+"""The split that is trained on unless another is asked for."""
 DEFAULT_PEOPLE = {"Crossing": 5, "Corridor": 6, "Doorway": 4, "Plaza": 12}
 
 
-def make_builder(task: str, camera: Any = None, **options: Any) -> WorldBuilder:
-    """What builds the worlds of an environment id. ``camera`` is laid over the scenario's camera settings. ``options``
-    go to :func:`make_scenario`, or for the task ``Scenario`` to :func:`find_scenario`."""
-    if task == "Scenario":
+class WorldSource:
+    """Where an environment gets its worlds from: one scenario, or all scenarios of a suite in random order. Scenarios
+    of a suite have robots with the same commands, so that one policy can drive all of them."""
+
+    def __init__(self, scenarios: Sequence[Scenario], base: Path | None = None, is_suite: bool = False) -> None:
+        self._scenarios = {scenario.name: scenario for scenario in scenarios}
+        self._base = base
+        self._builders: dict[str, WorldBuilder] = {}
+        self.is_suite = is_suite
+        self.names = tuple(self._scenarios)
+        for scenario in scenarios:
+            if len(scenario.robots) != 1:
+                raise BadInput(
+                    f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
+                    "use sidestep.gym.parallel.CrowdParallelEnv"
+                )
+        _check_same_commands(scenarios, base)
+
+    def builder(self, name: str | None = None) -> WorldBuilder:
+        """What builds the worlds of the scenario ``name`` (None: the first); made when first asked for."""
+        name = self.names[0] if name is None else name
+        if name not in self._scenarios:
+            raise UnknownName("scenario", name, self.names)
+        if name not in self._builders:
+            self._builders[name] = WorldBuilder(self._scenarios[name], self._base)
+        return self._builders[name]
+
+    def peopled(self) -> Iterator[WorldBuilder]:
+        """What builds the worlds of each scenario that has people."""
+        return (self.builder(name) for name, one in self._scenarios.items() if one.crowd or one.events)
+
+    def scenarios(self, sensors: Sequence[str] = ()) -> tuple[Scenario, ...]:
+        """All scenarios; where ``sensors`` has pictures, with the cameras of their robots, for which they are built."""
+        if PICTURES.isdisjoint(sensors):
+            return tuple(self._scenarios.values())
+        return tuple(self.builder(name).scenario for name in self.names)
+
+    def draw(self, rng: np.random.Generator, name: str | None = None, seed: int | None = None) -> tuple[str, int]:
+        """Scenario and seed of the next world; what is not given is drawn."""
+        if name is None:
+            name = self.names[int(rng.integers(len(self.names)))] if self.is_suite else self.names[0]
+        return name, int(rng.integers(2**31)) if seed is None else int(seed)
+
+    def build(self, name: str, seed: int) -> World:
+        """The world of a scenario under a seed."""
+        return self.builder(name).build(seed)
+
+
+def _check_same_commands(scenarios: Sequence[Scenario], base: Path | None) -> None:
+    first: tuple[Any, ...] | None = None
+    for scenario in scenarios if len(scenarios) > 1 else ():
+        ego = scenario.ego
+        spec = load_robot(ego.spec, None if ego.dynamics == "policy" else ego.dynamics, base)
+        commands = (spec.dynamics, *(tuple(bound.tolist()) for bound in native_bounds(spec)))
+        if first is None:
+            first = commands
+        if commands != first:
+            raise BadInput(
+                f"scenarios {scenarios[0].name!r} and {scenario.name!r} have robots with different commands "
+                f"({first[0]} {first[1:]} and {commands[0]} {commands[1:]}); choose scenarios with one kind of robot: "
+                "scenarios=[…]"
+            )
+
+
+def make_source(task: str, camera: Any = None, **options: Any) -> WorldSource:
+    """Where an environment id gets its worlds from. ``camera`` is laid over the scenarios' camera settings. ``options``
+    go to :func:`make_scenario`, for the task ``Scenario`` to :func:`find_scenario` and for ``Suite`` to
+    :func:`find_scenarios`."""
+    base: Path | None = None
+    scenarios: Sequence[Scenario]
+    if task == "Suite":
+        scenarios, base = find_scenarios(**_known(options, ("suite", "split", "scenarios", "suite_options"), task))
+    elif task == "Scenario":
         scenario, base = find_scenario(**_known(options, ("scenario", "name"), task))
+        scenarios = [scenario]
     else:
         known = ("people", "crowd_model", "sees_robot", "robot", "time_limit_s", "step_s")
-        scenario, base = make_scenario(task, **_known(options, known, task)), None
-    if len(scenario.robots) != 1:
-        raise BadInput(
-            f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
-            "use sidestep.gym.parallel.CrowdParallelEnv"
-        )
+        scenarios = [make_scenario(task, **_known(options, known, task))]
     if camera is not None:
-        scenario = with_camera(scenario, camera, "camera")
-    return WorldBuilder(scenario, base)
+        scenarios = [with_camera(scenario, camera, "camera") for scenario in scenarios]
+    return WorldSource(scenarios, base, task == "Suite")
+
+
+def make_builder(task: str, camera: Any = None, **options: Any) -> WorldBuilder:
+    """What builds the worlds of an environment id with one scenario."""
+    return make_source(task, camera, **options).builder()
 
 
 def _known(options: dict[str, Any], known: tuple[str, ...], task: str) -> dict[str, Any]:
@@ -55,7 +132,7 @@ def make_scenario(
 ) -> Scenario:
     """The scenario of an environment id; ``people`` None takes the task's usual number."""
     if task not in DEFAULT_PEOPLE:
-        raise UnknownName("environment", task, [*DEFAULT_PEOPLE, "Scenario"])
+        raise UnknownName("environment", task, [*DEFAULT_PEOPLE, "Scenario", "Suite"])
     count = DEFAULT_PEOPLE[task] if people is None else people
     layout = {"Crossing": _crossing, "Corridor": _corridor, "Doorway": _doorway, "Plaza": _plaza}[task](count)
     part = {"model": crowd_model, "sees_robot": sees_robot, "at_end": "loop", "placement": layout["placement"]}
@@ -95,6 +172,35 @@ def find_scenario(
     if name not in found:
         raise UnknownName("scenario", name, found, str(scenario))
     return found[name], getattr(suite, "base", None)
+
+
+def find_scenarios(
+    suite: str | Path | None = None,
+    split: str | None = None,
+    scenarios: Sequence[str] | None = None,
+    suite_options: Mapping[str, Any] | None = None,
+) -> tuple[tuple[Scenario, ...], Path | None]:
+    """The scenarios of a suite to train on, and the folder of its paths. ``split``: of suites that have one, ``dev``
+    unless given, as tables show the test split. ``scenarios``: names or patterns such as ``straight-*``."""
+    if suite is None:
+        raise BadInput("sidestep/Suite-v0 needs suite=NAME, a file or a folder of scenarios")
+    if isinstance(scenarios, str):
+        raise BadInput(f"scenarios is a list of names or patterns, such as [{scenarios!r}]")
+    loaded = load_suite(suite)
+    chosen = dict(suite_options or {})
+    if split is not None or "split" in option_names(loaded):
+        if "split" not in option_names(loaded):
+            raise BadInput(f"suite {loaded.name!r} has no splits; leave split={split!r} out")
+        chosen["split"] = split or chosen.get("split", DEVELOPMENT)
+    found = tuple(choose_options(loaded, chosen).scenarios())
+    for pattern in scenarios or ():
+        if not any(fnmatchcase(scenario.name, pattern) for scenario in found):
+            raise UnknownName("scenario", pattern, [scenario.name for scenario in found], str(suite))
+    if scenarios is not None:
+        found = tuple(each for each in found if any(fnmatchcase(each.name, pattern) for pattern in scenarios))
+    if not found:
+        raise BadInput(f"suite {loaded.name!r}: no scenario was chosen")
+    return found, loaded.base if isinstance(loaded, FileSuite) else None
 
 
 def _crossing(people: int) -> dict[str, Any]:

@@ -14,15 +14,8 @@ from gymnasium.vector.utils import batch_space
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, HelperThreads, RewardWeights
-from sidestep.gym.observation import (
-    EnvironmentCameras,
-    action_space,
-    check_sensors,
-    observation_space,
-    picture_spaces,
-    room_for_people,
-)
-from sidestep.gym.tasks import make_builder
+from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
+from sidestep.gym.tasks import make_source
 from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -58,10 +51,12 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         render_mode: str | None = None,
         sensors: Sequence[str] = (),
         camera: Any = None,
+        lidar: Any = None,
+        grid: Any = None,
         **options: Any,
     ) -> None:
-        """``sensors`` and ``camera`` as of a single environment; one thread draws for an environment at a time.
-        ``options`` go to :func:`sidestep.gym.tasks.make_scenario`."""
+        """``sensors``, ``camera``, ``lidar`` and ``grid`` as of a single environment; one thread draws for an
+        environment at a time. ``options`` go to :func:`sidestep.gym.tasks.make_source`."""
         if render_mode is not None:
             raise BadInput("the vector environment does not draw; use gymnasium.make(…, render_mode='rgb_array')")
         if num_envs < 1:
@@ -71,9 +66,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         if threads is not None and threads < 1:
             raise BadInput(f"threads must be at least 1, got {threads}")
         self.num_envs = num_envs
-        self._sensors = check_sensors(sensors)
-        self._builder = make_builder(task, camera, **options)
-        self.scenario = self._builder.scenario
+        self._source = make_source(task, camera, **options)
+        self._choice = choose_sensors(self._source.scenarios(sensors), sensors, lidar, grid)
         self._pool = max(2 * num_envs, LEAST_POOL) if pool is None else pool
         self._pool_seeds = np.zeros(self._pool, np.int64)
         wanted = max(1, min(_cores(), num_envs // ENVIRONMENTS_PER_THREAD)) if threads is None else threads
@@ -83,10 +77,12 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         self._worlds: list[World] = []
         self._weights = weights or RewardWeights()
         self._copy = copy
-        self._rows = room_for_people(self._builder, max_people)
+        self._rows = room_for_people(self._source.peopled(), max_people)
+        self.scenario = self._source.builder().scenario
+        """The scenario, or the first of the suite."""
+        self._pool_scenarios: Any = np.empty(0, object)
         self._live: EnvironmentBatch | None = None
-        pictures = picture_spaces(self._sensors, self.scenario.sensors.camera)
-        self.single_observation_space = observation_space(self._rows, pictures)
+        self.single_observation_space = self._choice.space(self._rows)
         self.single_action_space = action_space()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -98,6 +94,12 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
     def world_seeds(self) -> IntArray:
         """The seed of each environment's present world: ``CrowdEnv.reset(options={"world_seed": …})`` repeats it."""
         return self._pool_seeds[self._environments.source]
+
+    @property
+    def scenario_names(self) -> list[str]:
+        """The scenario of each environment's present world."""
+        names: list[str] = self._pool_scenarios[self._environments.source].tolist()
+        return names
 
     @property
     def _environments(self) -> EnvironmentBatch:
@@ -126,11 +128,21 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
 
     def _build(self) -> EnvironmentBatch:
         """A new pool: the worlds that a single environment with the same generator would come to, in this order."""
-        rng = self.np_random
-        self._pool_seeds = np.array([rng.integers(2**31) for _ in range(self._pool)])
-        worlds = [self._builder.build(seed) for seed in self._pool_seeds.tolist()]
-        self._worlds = worlds if self._sensors else []
-        return EnvironmentBatch(worlds, self._weights, self._rows, size=self.num_envs, workers=self._workers)
+        drawn = [self._source.draw(self.np_random) for _ in range(self._pool)]
+        self._pool_seeds = np.array([seed for _, seed in drawn])
+        self._pool_scenarios = np.array([name for name, _ in drawn], object)
+        worlds = [self._source.build(name, seed) for name, seed in drawn]
+        _check_same_vehicles(worlds)
+        self._worlds = worlds if self._choice.pictures else []
+        return EnvironmentBatch(
+            worlds,
+            self._weights,
+            self._rows,
+            size=self.num_envs,
+            workers=self._workers,
+            lidar=self._choice.lidar,
+            grid=self._choice.grid,
+        )
 
     def _restart(self, which: IntArray) -> None:
         """New episodes in some places."""
@@ -139,12 +151,12 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
 
     def _begin_pictures(self, which: IntArray) -> None:
         """First pictures of the new episodes."""
-        if not self._sensors:
+        if not self._choice.pictures:
             return
         source = self._environments.source
         if self._cameras is None:
             worlds = [self._worlds[k] for k in source.tolist()]
-            self._cameras = EnvironmentCameras(worlds, self._sensors, self._draw_threads)
+            self._cameras = EnvironmentCameras(worlds, self._choice.pictures, self._draw_threads)
         else:
             for b in which.tolist():
                 self._cameras.restart(b, self._worlds[source[b]])
@@ -177,6 +189,8 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         if len(which):
             self._add_final(info, ending, over, which)
             self._restart(which)
+            if self._source.is_suite:  # of the new episodes
+                info["scenario"] = self._pool_scenarios[environments.source]
         return self._observations(), reward, over & ~truncated, truncated, info
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -185,25 +199,24 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
 
     def _running_info(self) -> dict[str, Any]:
         """What Gymnasium's own vector environments make of the info of episodes under way."""
-        return {
+        info: dict[str, Any] = {
             "is_success": self._no.copy(),
             "_is_success": self._yes.copy(),
             "termination_reason": self._no_reason.copy(),
             "_termination_reason": self._yes.copy(),
         }
+        if self._source.is_suite:
+            info["scenario"] = self._pool_scenarios[self._environments.source]
+            info["_scenario"] = self._yes.copy()
+        return info
 
     def _add_final(self, info: dict[str, Any], ending: IntArray, over: BoolArray, which: IntArray) -> None:
         """The last observations and infos of the episodes that are over, laid out as Gymnasium's own do."""
-        views, n = self._environments, self.num_envs
-        rows = zip(
-            views.robot_view[:, 0].take(which, 0),
-            views.people_view[:, 0].take(which, 0),
-            views.mask[:, 0].take(which, 0),
-            strict=True,
-        )
+        n = self.num_envs
+        taken = {name: array[:, 0].take(which, 0) for name, array in self._environments.entries.items()}
         final, reasons = np.empty(n, object), np.empty(n, object)  # filled with None
-        for b, (robot, people, mask) in zip(which.tolist(), rows, strict=True):
-            final[b] = {"robot": robot, "people": people, "mask": mask}
+        for k, b in enumerate(which.tolist()):
+            final[b] = {name: array[k] for name, array in taken.items()}
             if self._cameras is not None:
                 final[b].update(self._cameras.of(b))
             reasons[b] = ENDINGS[ending[b]]
@@ -217,14 +230,28 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
             },
             over.copy(),
         )
+        if self._source.is_suite:
+            names = np.empty(n, object)
+            names[which] = self._pool_scenarios[self._environments.source[which]]
+            info["final_info"]["scenario"], info["final_info"]["_scenario"] = names, over.copy()
 
     def _observations(self) -> Observations:
-        views = self._environments
-        robot, people, mask = views.robot_view[:, 0], views.people_view[:, 0], views.mask[:, 0]
+        seen = {name: array[:, 0] for name, array in self._environments.entries.items()}
         if self._copy:
-            robot, people, mask = robot.copy(), people.copy(), mask.copy()
-        pictures = {} if self._cameras is None else self._cameras.all(self._copy)
-        return {"robot": robot, "people": people, "mask": mask, **pictures}
+            seen = {name: array.copy() for name, array in seen.items()}
+        return seen if self._cameras is None else {**seen, **self._cameras.all(self._copy)}
+
+
+def _check_same_vehicles(worlds: Sequence[World]) -> None:
+    """The worlds of one batch have as many vehicles each."""
+    first = worlds[0]
+    for world in worlds:
+        if len(world.robots) != len(first.robots):
+            raise BadInput(
+                f"scenario {first.scenario.name!r} has {len(first.robots) - 1} vehicles and {world.scenario.name!r} "
+                f"{len(world.robots) - 1}; a vector environment needs as many in all: choose scenarios=[…], or use "
+                "single environments (gymnasium.make_vec(…, vectorization_mode='sync'))"
+            )
 
 
 def _cores() -> int:

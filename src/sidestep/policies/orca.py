@@ -51,9 +51,7 @@ class Orca(Policy):
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
         s = self._settings
-        self._body = RobotAgent(task, layout.MODEL_ORCA, s.radius_scale, s.people_share, s.guide)
-        self._columns = 64
-        self._scratch = make_orca_scratch(self._columns)
+        self._body = RobotAgent(task, layout.MODEL_ORCA, make_orca_scratch, s.guide, s.radius_scale, s.people_share)
         self._parameters = OrcaParameters(
             time_step=task.step_s,
             neighbour_distance=s.neighbour_distance,
@@ -67,8 +65,5 @@ class Orca(Policy):
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The permitted velocity nearest to full speed towards the guide's point."""
         agents, flags = self._body.fill(observation)
-        if agents.shape[1] > self._columns:
-            self._columns = 2 * agents.shape[1]
-            self._scratch = make_orca_scratch(self._columns)
-        orca_world(agents, flags, 1, self._body.walls, self._parameters, self._scratch)
+        orca_world(agents, flags, 1, self._body.walls, self._parameters, self._body.scratch)
         return HolonomicVelocity(float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0]))

@@ -4,6 +4,7 @@ guides (sampling planner or route) that give the point to head for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import numpy as np
@@ -89,8 +90,14 @@ def make_guide(name: GuideName, task: Task) -> Guide:
 class RobotAgent:
     """Column 0 is the robot, moved by ``model``; the observed people follow in the other columns."""
 
-    def __init__(self, task: Task, model: int, radius_scale: float, people_share: float, guide: GuideName) -> None:
+    def __init__(
+        self, task: Task, model: int, make_scratch: Callable[[int], FloatArray], guide: GuideName,
+        radius_scale: float = 1.0, people_share: float = 0.0,
+    ) -> None:  # fmt: skip
         self.walls = walls_of(task.map)
+        self._make_scratch, self._columns = make_scratch, 64
+        self.scratch = make_scratch(self._columns)
+        """The model's working memory, enough for the agents of the last :meth:`fill`."""
         self._task = task
         self._model = model
         self._body_radius = task.robot.footprint.enclosing_radius
@@ -108,6 +115,9 @@ class RobotAgent:
         people = observation.pedestrians
         assert people is not None
         columns = len(people) + 1
+        if columns > self._columns:
+            self._columns = 2 * columns
+            self.scratch = self._make_scratch(self._columns)
         agents = np.zeros((layout.AGENT_ROWS, columns), np.float32)
         flags = np.zeros((layout.FLAG_ROWS, columns), np.int32)
         robot = observation.robot

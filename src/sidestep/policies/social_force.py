@@ -63,23 +63,19 @@ class SocialForce(Policy):
     def reset(self, task: Task) -> None:
         """Take walls and route of the new episode."""
         robot, s = task.robot, self._settings
-        self._body = RobotAgent(task, layout.MODEL_MOUSSAID, 1.0, 0.0, s.guide)
+        self._body = RobotAgent(task, layout.MODEL_MOUSSAID, make_social_force_scratch, s.guide)
         follows_at_once = robot.dynamics == "holonomic" and robot.limits.max_acceleration is None
         self._step_s = layout.float32(task.step_s if follows_at_once else max(task.step_s, PREVIEW_S))
         near = (s.near_strength, s.near_range, DEEPEST_M, s.relaxation_time)
         self._near = tuple(layout.float32(value) for value in near)
-        self._columns = 64
-        self._scratch = make_social_force_scratch(self._columns)
         self.act(empty_observation(task))  # compiles now, not within the time limit of the first answer
         self._body.restart()
 
     def act(self, observation: Observation) -> HolonomicVelocity:
         """The velocity after one step under the forces."""
         agents, flags = self._body.fill(observation)
-        if agents.shape[1] > self._columns:
-            self._columns = 2 * agents.shape[1]
-            self._scratch = make_social_force_scratch(self._columns)
         push_apart(agents, *self._near)
-        moussaid_world(agents, flags, 1, self._body.walls, self._parameters, self._step_s, self._scratch, 0, 1)
+        body = self._body
+        moussaid_world(agents, flags, 1, body.walls, self._parameters, self._step_s, body.scratch, 0, 1)
         vx, vy = float(agents[layout.NEW_VX, 0]), float(agents[layout.NEW_VY, 0])
         return HolonomicVelocity(*self._body.stopped_at_walls(observation.robot, vx, vy))

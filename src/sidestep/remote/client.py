@@ -58,6 +58,13 @@ class Velocity(NamedTuple):
     omega: float
 
 
+class Native(NamedTuple):
+    """The command of the robot's own dynamics: (vx, vy), (v, ω) or (v, steering angle); m/s, rad/s, rad."""
+
+    first: float
+    second: float
+
+
 class HolonomicVelocity(NamedTuple):
     """Velocity in the world frame (m/s)."""
 
@@ -91,6 +98,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "HolonomicVelocity": ("holonomic_velocity", ("vx", "vy")),
     "Position": ("position", ("x", "y")),
     "Drive": ("drive", ("steer", "throttle", "brake")),
+    "Native": ("native", ("first", "second")),
 }
 
 
@@ -210,6 +218,7 @@ def _introduce(policy: Any) -> Message:
         "arrays": "list" if numpy is None else "binary",
     }
     own = {name: getattr(policy, name, None) for name in ("dynamics", "camera")}
+    own["sensor_settings"] = {need: dict(said) for need, said in getattr(policy, "sensor_settings", {}).items()} or None
     return hello | {name: value for name, value in own.items() if value is not None}
 
 
@@ -325,5 +334,6 @@ def _namespace(value: Any) -> Any:
 
 
 __all__ = [
-    "Drive", "HolonomicVelocity", "Position", "Velocity", "Waypoints", "WireError", "run_client", "serve_policy",
+    "Drive", "HolonomicVelocity", "Native", "Position", "Velocity", "Waypoints", "WireError", "run_client",
+    "serve_policy",
 ]  # fmt: skip

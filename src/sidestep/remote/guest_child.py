@@ -18,6 +18,7 @@ from sidestep.interfaces import Policy
 from sidestep.remote.client import command_message
 from sidestep.remote.guest_messages import (
     ObservationReceiver,
+    as_plain_data,
     camera_message,
     plain_settings,
     plans_message,
@@ -109,6 +110,7 @@ class Guest:
                 "needs": sorted(str(need) for need in policy.needs),
                 "dynamics": None if policy.dynamics is None else printable(str(policy.dynamics), 100),
                 "camera": camera_message(policy.camera),
+                "sensor_settings": {str(need): as_plain_data(said) for need, said in policy.sensor_settings.items()},
             }
         except BadInput as error:
             return {"type": "hello", "refused": printable(str(error))}

@@ -15,6 +15,7 @@ from sidestep.types import (
     Command,
     Drive,
     HolonomicVelocity,
+    Native,
     Observation,
     Pedestrians,
     Position,
@@ -33,6 +34,7 @@ COMMANDS: dict[str, tuple[type, int]] = {
     "holonomic_velocity": (HolonomicVelocity, 2),
     "position": (Position, 2),
     "drive": (Drive, 3),
+    "native": (Native, 2),
 }
 SCENE_ARRAYS = (
     "wall_points", "wall_dirs", "wall_next", "wall_prev", "wall_convex", "cell_start", "cell_items", "grid",
@@ -55,6 +57,7 @@ class Introduction:
     settings: dict[str, Any] = field(default_factory=dict)
     camera: dict[str, Any] | str | None = None
     """What it says of its camera; checked where a scenario's settings are at hand."""
+    sensor_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def read_introduction(hello: Message) -> Introduction:
@@ -82,9 +85,11 @@ def read_introduction(hello: Message) -> Introduction:
     camera = hello.get("camera")
     if camera is not None and not isinstance(camera, dict | str):
         raise Refused("camera must be a map of camera settings or the name of a preset")
-    return Introduction(
-        name, frozenset(needs), dynamics, str(hello.get("version", ""))[:100], arrays == "binary", settings, camera
-    )
+    sensors = hello.get("sensor_settings", {})
+    if not isinstance(sensors, dict) or not all(isinstance(value, dict) for value in sensors.values()):
+        raise Refused("sensor_settings must be a map from a need to a map of its settings")
+    version = str(hello.get("version", ""))[:100]
+    return Introduction(name, frozenset(needs), dynamics, version, arrays == "binary", settings, camera, sensors)
 
 
 def read_command(message: Message) -> Command:

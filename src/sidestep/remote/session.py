@@ -56,6 +56,7 @@ class IntroducedPolicy(Policy):
     def __init__(self, said: Introduction) -> None:
         self.name, self.version, self.camera = said.name, said.version, said.camera
         self.settings: dict[str, Any] = said.settings
+        self.sensor_settings = said.sensor_settings
         self.needs, self.dynamics = said.needs, said.dynamics  # type: ignore[misc]  # of this object
 
 

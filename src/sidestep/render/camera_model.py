@@ -57,11 +57,6 @@ class CameraModel:
         if not all(map(math.isfinite, values)) or min(self.fx, self.fy) <= 0.0:
             raise BadInput(f"camera: focal lengths and centre must be finite and positive, got {values}")
 
-    @property
-    def matrix(self) -> FloatArray:
-        """Intrinsics K (3, 3) float64, for x to the right, y down, z forward."""
-        return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
-
 
 @dataclass(frozen=True)
 class CameraPose:

@@ -21,7 +21,7 @@ from sidestep.render.people.pose import PeopleState, pose_people
 from sidestep.render.people.wardrobe import Looks, dress_people
 from sidestep.render.robots import robot_figure
 from sidestep.render.scene import build_scene
-from sidestep.render.scene.levels import ground_height
+from sidestep.render.scene.layout import ground_height
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.observation import Pedestrians, RobotState
 from sidestep.types.robot import RobotSpec

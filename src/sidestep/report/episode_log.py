@@ -85,7 +85,8 @@ def lidar_scans(record: EpisodeRecord, steps: IntArray) -> Iterator[LidarScan]:
         agents[layout.PX : layout.PY + 1, :people] = np.nan_to_num(record.person_position[step]).T
         agents[layout.PX : layout.PY + 1, people:] = record.other_pose[step, :robots, :2].T
         flags[layout.ACTIVE] = np.concatenate([there[step], np.ones(robots, bool)])
-        edges = outline_edges(outlines, record.other_pose[step, robots:]) if outlines else None
+        here = [k for k in range(len(outlines)) if np.isfinite(record.other_pose[step, robots + k, 0])]
+        edges = outline_edges([outlines[k] for k in here], record.other_pose[step, robots:][here]) if outlines else None
         x, y, heading = record.robot_pose[step]
         yield lidar.sense(agents, flags, (float(x), float(y), float(heading)), own=-1, outlines=edges)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from math import atan2, cos, sin
+from math import atan2, cos, isnan, sin
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +200,8 @@ def _vehicles(record: EpisodeRecord, step: int, time: float) -> list[Message]:
     for k, user in enumerate(others(record)):
         centre, half = user.box
         x, y, heading = record.other_pose[step, k].tolist()
+        if isnan(x):  # has left
+            continue
         x, y = (
             x + centre[0] * cos(heading) - centre[1] * sin(heading),
             y + centre[0] * sin(heading) + centre[1] * cos(heading),

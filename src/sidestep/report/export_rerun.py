@@ -89,7 +89,8 @@ def _others(rerun: Any, stream: Any, record: EpisodeRecord) -> None:
         name, (centre, half) = f"world/vehicles/{user.subject.replace(':', '_')}", user.box
         body = rerun.Boxes3D(half_sizes=[half], centers=[(*centre, half[2])], colors=palette.OTHER_MACHINE)
         stream.log(name, body, static=True)
-        stream.send_columns(name, _time(rerun, record.time), _moved(rerun, record.other_pose[:, k]))
+        here = np.isfinite(record.other_pose[:, k, 0])
+        stream.send_columns(name, _time(rerun, record.time[here]), _moved(rerun, record.other_pose[here, k]))
 
 
 def _people(rerun: Any, stream: Any, record: EpisodeRecord) -> None:

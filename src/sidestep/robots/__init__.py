@@ -9,11 +9,12 @@ The motion itself is :mod:`sidestep.kernels.dynamics`; nothing here knows pedest
 """
 
 from sidestep.robots.controllers import CommandConverter, encode_command
-from sidestep.robots.library import DYNAMICS_CODES, load_robot, native_bounds, pack_limits, robot_names
+from sidestep.robots.library import DYNAMICS_CODES, action_scale, load_robot, native_bounds, pack_limits, robot_names
 
 __all__ = [
     "DYNAMICS_CODES",
     "CommandConverter",
+    "action_scale",
     "encode_command",
     "load_robot",
     "native_bounds",

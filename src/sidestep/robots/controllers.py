@@ -8,6 +8,7 @@ HolonomicVelocity  as it is                 PD on the heading             pursui
 Position           straight there           PD on the heading             pure pursuit
 Waypoints          to the look-ahead point  PD to the look-ahead point    pursuit of the look-ahead
 Drive              as Velocity              ω = steer · max_turn_rate     steer · max_steer
+Native             as it is                 as it is                      as it is
 =================  =======================  ============================  ============================
 
 * PD on the heading: ``ω = heading_p · e - heading_d · ω_now``, e the angle from the heading to the wished
@@ -42,6 +43,7 @@ from sidestep.types.command import (
     Command,
     Drive,
     HolonomicVelocity,
+    Native,
     Position,
     Velocity,
     Waypoints,
@@ -66,6 +68,8 @@ def encode_command(command: Command) -> tuple[int, float, float, float]:
             return kind, float(points[0][0]), float(points[0][1]), float(len(points))
         case Drive(steer, throttle, brake):
             return kind, float(steer), float(throttle), float(brake)
+        case Native(first, second):
+            return kind, float(first), float(second), 0.0
 
 
 Point = tuple[float, float]
@@ -200,6 +204,8 @@ class CommandConverter:
                 return self._along_path(state)
             case Drive(steer, throttle, brake):
                 return self._driven(float(steer), float(throttle), float(brake), state)
+            case Native(first, second):
+                return float(first), float(second)
 
     def _accept(self, command: Command, state: RobotState) -> None:
         self._command = command

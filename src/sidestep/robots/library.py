@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -104,3 +105,10 @@ def native_bounds(spec: RobotSpec) -> tuple[FloatArray, FloatArray]:
         turn = limits.max_steer
     slowest = max(limits.min_speed, -limits.max_speed)
     return np.array([slowest, -turn]), np.array([limits.max_speed, turn])
+
+
+def action_scale(robots: Sequence[RobotSpec]) -> tuple[FloatArray, FloatArray]:
+    """Middle and half of the range of each robot's native command, (R, 2) float64: an action in [-1, 1] means the
+    command ``middle + half * action``."""
+    bounds = np.array([native_bounds(robot) for robot in robots])  # (R, 2, 2)
+    return bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2

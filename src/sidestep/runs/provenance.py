@@ -106,8 +106,11 @@ def sensor_files(needs: Iterable[str]) -> dict[str, str]:
 
 def user_version(name: str, kind: registry.Kind = "policies") -> str:
     """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
-    entry point: the hash of its module and of the person's own modules that it imports. Empty where no source is found,
-    as for a policy that another process serves."""
+    entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
+    file. Empty where no source is found, as for a policy that another process serves."""
+    if name.startswith(registry.SB3):
+        path = Path(name.removeprefix(registry.SB3))
+        return f"sha256:{hash_files([path], path.parent)}" if path.is_file() else ""
     reference = name if ":" in name else registry.table(kind).get(name, "")
     module, _, _ = reference.rpartition(":")
     if name.startswith(registry.REMOTE) or not module:
@@ -240,7 +243,7 @@ def _names_of_plug_ins(scenario: Scenario) -> Iterator[tuple[registry.Kind, str]
 @cache
 def _recording(name: str) -> Path | None:
     """Where an installed recording lies; None if it is not there, which is told when its episode is built."""
-    from sidestep.datasets.find import locate
+    from sidestep.datasets.sources import locate
 
     try:
         return Path(locate(name.removeprefix(DATASET))[0])

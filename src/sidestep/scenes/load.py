@@ -16,6 +16,8 @@ TOWN = "town:"
 YAML_SUFFIXES = (".yaml", ".yml")
 GEOJSON_SUFFIXES = (".geojson", ".json")
 OSM_SUFFIX = ".osm"
+OPENDRIVE_SUFFIX = ".xodr"
+SUFFIXES = (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX, OPENDRIVE_SUFFIX)
 PLACE = "place:"
 INTERSECTION = "intersection:"
 BUNDLED = "bundled:"
@@ -24,12 +26,14 @@ BUNDLED = "bundled:"
 def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> SceneSpec:
     """The scene that ``reference`` names: a floor plan, a town or a window of one, a file, or the scene itself.
 
-    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it. ``place:NAME`` is a place
-    that comes with Sidestep, ``intersection:NAME`` an intersection.
+    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it; ``+roads`` at the end
+    adds its lanes, for traffic. ``place:NAME`` is a place that comes with Sidestep, ``intersection:NAME`` an
+    intersection.
 
-    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an ``image``
-    key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract). Relative
-    paths start at ``base``, the folder of the scenario file, or at the working directory.
+    A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
+    ``image`` key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract),
+    ``.xodr`` (OpenDRIVE). Relative paths start at ``base``, the folder of the scenario file, or at the working
+    directory.
     """
     if isinstance(reference, SceneSpec):
         return reference
@@ -48,10 +52,10 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     except RuntimeError:
         raise BadInput(f"{reference!r:.200}: no such user's folder") from None
     suffix = path.suffix.lower()
-    if suffix not in (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX):
+    if suffix not in SUFFIXES:
         if "/" in reference or "\\" in reference or suffix:
             raise BadInput(
-                f"{reference!r:.200}: a scene file ends in .yaml (scene or ROS map), .geojson or .osm, not in "
+                f"{reference!r:.200}: a scene file ends in .yaml (scene or ROS map), .geojson, .osm or .xodr, not in "
                 f"{suffix or 'nothing'!r}; for a ROS map give the .yaml file beside the image"
             )
         if reference not in plan_names():
@@ -64,6 +68,10 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         from sidestep.scenes.places import read_osm
 
         return read_osm(path)
+    if suffix == OPENDRIVE_SUFFIX:
+        from sidestep.scenes.intersections.opendrive import read_opendrive
+
+        return read_opendrive(path)
     if suffix in GEOJSON_SUFFIXES:
         return _with_mesh(read_geojson(path), path)
     data = read_mapping(path)
@@ -83,5 +91,4 @@ def _nearby(path: Path) -> str:
     """The files in the same folder that may have been meant."""
     if not path.parent.is_dir():
         return f"; the folder {path.parent} does not exist (paths are relative to the scenario file)"
-    suffixes = (*YAML_SUFFIXES, *GEOJSON_SUFFIXES, OSM_SUFFIX)
-    return did_you_mean(path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in suffixes])
+    return did_you_mean(path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in SUFFIXES])

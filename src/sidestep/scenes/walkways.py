@@ -29,11 +29,6 @@ class Curve(NamedTuple):
     points: FloatArray
     tangents: FloatArray
 
-    @property
-    def normals(self) -> FloatArray:
-        """To the left."""
-        return left_of(self.tangents)
-
 
 def left_of(direction: FloatArray) -> FloatArray:
     """Directions turned by a quarter to the left."""

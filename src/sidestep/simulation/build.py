@@ -328,7 +328,7 @@ class WorldBuilder:
 def check_extra_sensors(extra: Iterable[str], where: str) -> None:
     """``BadInput`` unless every sensor that has settings in ``sensors.extra`` is an installed plug-in."""
     for name in extra:
-        if name in registry.SENSORS:
+        if name in registry.SENSORS and name not in registry.SET_BY_POLICIES:
             raise BadInput(f"{where}: sensors.extra is for plug-ins; the settings of {name!r} are elsewhere in sensors")
         if name not in registry.names("sensors"):
             known = [known for known in registry.names("sensors") if known not in registry.SENSORS]

@@ -17,8 +17,7 @@ from sidestep.errors import BadInput, SidestepError, describe_error, place_of
 from sidestep.interfaces import Policy
 from sidestep.registry import AdaptedPolicy, as_policy
 from sidestep.robots import DYNAMICS_CODES
-from sidestep.sensors.camera import with_policy_camera
-from sidestep.simulation.loop import with_policy_dynamics
+from sidestep.simulation.loop import for_policy
 from sidestep.simulation.session import Session
 from sidestep.types import Command, Scenario
 from sidestep.types.command import Waypoints, checked_command
@@ -54,9 +53,7 @@ def check_policy(
     made = as_policy(policy, settings)
     label = f"policy {(made.name or type(made).__name__)!r}"
     _check_members(made, label)
-    described = with_policy_camera(
-        with_policy_dynamics(scenario or Scenario.parse(CORRIDOR, "check_policy"), made), made
-    )
+    described = for_policy(scenario or Scenario.parse(CORRIDOR, "check_policy"), made)
     session = Session(described, needs=made.needs, name=label, base=base)
     first, again = _drive(made, session, steps, label), _drive(made, session, steps, label)
     for number, (one, other) in enumerate(zip(first, again, strict=False)):

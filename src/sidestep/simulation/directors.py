@@ -18,7 +18,7 @@ import numpy as np
 from sidestep import exact
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.network import Ground, Network, make_network
-from sidestep.crowd.behaviour.view import PeopleView
+from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.road_crossing import CrossingWalkers

@@ -134,9 +134,28 @@ def run_episode(
     Raises ``BadInput`` if the scenario cannot be built or the policy is none; whatever the policy does wrong afterwards
     ends in a record with outcome ``policy_error``."""
     policy = as_policy(policy)
-    world = build_world(with_policy_camera(with_policy_dynamics(scenario, policy), policy), seed, base)
+    world = build_world(for_policy(scenario, policy), seed, base)
     info = policy_info if policy_info is not None else describe_policy(policy)
     return run_episodes([Episode(world, policy, info, Timing(mode, latency_s, act_limit_s))])[0]
+
+
+def for_policy(scenario: Scenario, policy: Policy) -> Scenario:
+    """The scenario with what it leaves to the policy: dynamics, camera, settings of sensors."""
+    return with_policy_sensors(with_policy_camera(with_policy_dynamics(scenario, policy), policy), policy)
+
+
+def with_policy_sensors(scenario: Scenario, policy: Policy) -> Scenario:
+    """The scenario with the policy's ``sensor_settings`` laid over its ``sensors.extra``."""
+    if not policy.sensor_settings:
+        return scenario
+    where = f"policy {(policy.name or type(policy).__name__)!r}: sensor_settings"
+    extra = dict(scenario.sensors.extra)
+    for need, settings in policy.sensor_settings.items():
+        if need not in policy.needs:
+            raise BadInput(f"{where}: has settings of {need!r}, which the policy does not need")
+        extra[need] = {**extra.get(need, {}), **settings}
+    sensors = scenario.sensors.model_copy(update={"extra": extra})
+    return scenario.model_copy(update={"sensors": sensors})
 
 
 def with_policy_dynamics(scenario: Scenario, policy: Policy) -> Scenario:

@@ -168,10 +168,19 @@ class Observer:
             agents=agents,
             flags=flags,
             own=worlds.people + self._robot,
-            others=worlds.robot_state[b, self._others][:, _POSE] if self._others else _NONE,
+            others=self._poses_of_others(worlds, b) if self._others else _NONE,
             vehicles=worlds.robot_state[b, len(self._world.scenario.robots) :],
             look=lambda: self._everybody.sense(agents, flags, (robot.x, robot.y, robot.heading)),
         )
+
+    def _poses_of_others(self, worlds: Worlds, b: int) -> FloatArray:
+        """(K, 3) x, y, heading of the other robots and the vehicles; NaN of a vehicle that has left."""
+        poses = worlds.robot_state[b, self._others][:, _POSE]
+        first = worlds.people + len(self._world.scenario.robots)
+        has_left = worlds.flags[b, layout.ACTIVE, first : worlds.columns] != 1
+        if has_left.any():
+            poses[len(poses) - len(has_left) :][has_left] = np.nan
+        return poses
 
 
 _NONE = np.zeros((0, 3))

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from sidestep import exact
-from sidestep.errors import did_you_mean
+from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.scenes.intersections import Intersection, IntersectionRoute, intersection_scene, load_intersection
 from sidestep.scenes.load import INTERSECTION
 from sidestep.suites.files import OptionSuite
@@ -154,6 +155,54 @@ LIDAR = {
     "mount": (MIDDLE_M + 1.7, 0.0),
 }
 """One plane, the front half in steps of a quarter of a degree, 1.7 m ahead of the middle of the body."""
+
+
+@dataclass
+class EvaluationSuite:
+    """Routes of some scenes and branches, each driven several times, as IntersectNav's ``evaluate.py`` does: every
+    iteration is a scenario of its own, with a weather of its own."""
+
+    scenes: tuple[int, ...]
+    branches: tuple[int, ...]
+    iters: int = 1
+    steps: int = STEPS
+    random_weather: bool = False
+    new_weather: bool = False
+    vehicles: bool = False
+    name: str = "intersection"
+    summary: str = "IntersectNav's evaluation"
+
+    def __post_init__(self) -> None:
+        for scene in self.scenes:
+            if not 0 <= scene < SCENES:
+                raise UnknownName("scene", str(scene), [str(each) for each in range(SCENES)])
+        for branch in self.branches:
+            if branch not in BRANCH_NAMES:
+                raise UnknownName("branch", str(branch), [str(each) for each in BRANCH_NAMES])
+
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """Scene by scene, route by route, iteration by iteration."""
+        found = []
+        for scene in self.scenes:
+            place = load_intersection(f"intersectnav_{scene}")
+            for route in place.routes:
+                if route.branch in self.branches:
+                    found += [self._scenario(place, scene, route, k) for k in range(self.iters)]
+        if not found:
+            raise BadInput(f"no route of scenes {self.scenes} has a branch of {self.branches}")
+        return tuple(found)
+
+    def _scenario(self, place: Intersection, scene: int, route: IntersectionRoute, iteration: int) -> Scenario:
+        weathers = TEST_WEATHERS if self.new_weather else TRAIN_WEATHERS
+        drawn = np.random.SeedSequence([scene, route.pose, route.branch + 1, iteration]).generate_state(1)[0]
+        weather = weathers[int(drawn) % len(weathers)] if self.random_weather else weathers[0]
+        options = IntersectionOptions(
+            split="all", weather=weather, vehicles=self.vehicles, time_limit_s=round(self.steps * STEP_S, 6)
+        )
+        split = "test" if scene in TEST_SCENES else "dev"
+        base = IntersectionSuite(options)._scenario(place, scene, route, split)
+        notes = {**base.notes, "iteration": iteration, "weather": weather}
+        return base.model_copy(update={"name": f"{base.name}-{iteration}", "notes": notes})
 
 
 def drive_along(place: Intersection, route: IntersectionRoute, robot: str) -> RobotPlacement:

@@ -7,7 +7,8 @@ what is ahead and a closing speed Δv,
 
 What is ahead is the nearest of: bodies in the lane; people, and cars that are not of this traffic, who will be in the
 lane when the vehicle gets there if they keep their velocity; the stop line of a crossing that somebody walks on or
-steps on; the stop line of a signal that is not green; the beginning of a conflict with a vehicle that goes first.
+steps on, or behind which there is no room; the stop line of a signal that is not green; the beginning of a conflict
+with a vehicle that goes first.
 Steering is pure pursuit. v0 is at most what the curves ahead allow.
 
 Gap acceptance: where two lanes of a junction meet, the vehicle on the lane of lower priority, or of two equals the one
@@ -45,6 +46,7 @@ STOP_BEFORE_M = 1.0  # before a crossing, a signal's stop line, or a conflict
 HARDEST = 8.0  # m/s²
 COMFORTABLE = 4.0  # m/s²: who would have to brake harder for a crossing or a signal drives on
 STANDING = 0.3  # m/s
+SLOW = 1.5  # m/s: nobody drives onto a crossing while a vehicle that is slower leaves no room behind it
 PREDICTED = 6  # looks into the future, half a second apart
 SAME_TIME_S = 1.2  # a person predicted to be in the lane within so much of the vehicle's arrival counts
 ENTERING_M = 0.5
@@ -73,6 +75,7 @@ class RoadRules(NamedTuple):
     priority: IntArray  # (L,) of the junction lanes
     crossings: FloatArray  # (C, 5): x, y of either end, width
     signals: FloatArray  # (G, 4): cycle, begin of green, green, yellow, s
+    walks: IntArray  # (R,) 1: a robot that crosses like a person; 0: a car or another vehicle
 
 
 class Vehicles(NamedTuple):
@@ -153,15 +156,18 @@ def _is_green(signal: FloatArray, time: float) -> bool:
 
 
 @kernel
-def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int) -> bool:
-    """Whether somebody walks on the crossing or is about to."""
+def _is_used(
+    crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int, foreign: int, walks: IntArray
+) -> bool:
+    """Whether somebody, a person or one of the ``foreign`` robots that are no cars, is on the crossing or about to
+    step onto it."""
     ax, ay = crossing[0], crossing[1]
     ex, ey = crossing[2] - ax, crossing[3] - ay
     length = sqrt(ex * ex + ey * ey)
     ux, uy = ex / length, ey / length
     half = crossing[4] / 2.0 + ENTERING_M
-    for j in range(people):
-        if flags[at.ACTIVE, j] != 1:
+    for j in range(people + foreign):
+        if flags[at.ACTIVE, j] != 1 or (j >= people and walks[j - people] == 0):
             continue
         dx, dy = float64(agents[at.PX, j]) - ax, float64(agents[at.PY, j]) - ay
         along, aside = dx * ux + dy * uy, dy * ux - dx * uy
@@ -177,15 +183,16 @@ def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: 
 def _bodies_ahead(
     i: int, v: float, wish: float, robot: FloatArray, agents: FloatArray, flags: IntArray, people: int, own: int,
     vehicles: Vehicles, paths: LanePaths, foreign: int,
-) -> float:  # fmt: skip
-    """Acceleration that bodies in the lane, bodies that will be in it and bodies close to the bumper allow. Columns
-    ``people … foreign - 1`` are robots, whose paths nobody knows."""
+) -> tuple[float, float]:  # fmt: skip
+    """Acceleration that bodies in the lane, bodies that will be in it and bodies close to the bumper allow, and metres
+    of path up to the first vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody
+    knows."""
     setting, body = vehicles.settings[i], vehicles.body[i]
     points, last, s = paths.points[i], paths.last[i], vehicles.state[i, ALONG]
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
     sine, cosine = sincos64(robot[ROBOT_HEADING])
     starts = v < STANDING and vehicles.state[i, WAITED] < 3.0 * setting[PATIENCE]
-    least = idm(v, wish, np.inf, 0.0, setting)
+    least, room = idm(v, wish, np.inf, 0.0, setting), np.inf
     first_disc, discs = vehicles.first_disc[i], vehicles.discs[i]
     for j in range(agents.shape[1]):
         if flags[at.ACTIVE, j] != 1 or j == own or (first_disc <= j < first_disc + discs):
@@ -216,8 +223,10 @@ def _bodies_ahead(
             tx, ty = points[k + 1, 0] - points[k, 0], points[k + 1, 1] - points[k, 1]
             ahead = max((vx * tx + vy * ty) / sqrt(tx * tx + ty * ty), 0.0)
             least = min(least, idm(v, wish, gap, ahead, setting))
+            if look == 0 and j >= people and ahead < SLOW:
+                room = min(room, where - s - radius)
             break
-    return least
+    return least, room
 
 
 @kernel
@@ -353,14 +362,17 @@ def drive_vehicles(
             continue
         setting, body = vehicles.settings[i], vehicles.body[i]
         wish = min(setting[WISH], paths.limit[i, min(int(s + 1.0), last)])
-        acceleration = _bodies_ahead(
+        acceleration, room = _bodies_ahead(
             i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
         )
+        room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
         for m in range(paths.crossing.shape[1]):
             if paths.crossing[i, m] >= 0:
                 gap = paths.crossing_at[i, m, 0] - s - body[FRONT] - STOP_BEFORE_M
-                if -STOP_BEFORE_M < gap < LOOK_M and _is_used(
-                    rules.crossings[paths.crossing[i, m]], agents, flags, people
+                crossing = rules.crossings[paths.crossing[i, m]]
+                is_full = room < paths.crossing_at[i, m, 1] - s  # it would have to stop on the crossing
+                if -STOP_BEFORE_M < gap < LOOK_M and (
+                    is_full or _is_used(crossing, agents, flags, people, foreign, rules.walks)
                 ):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
         for m in range(paths.signal.shape[1]):

@@ -69,6 +69,9 @@ class LaneGraph:
         self._where = where
         self.lanes: dict[str, Lane] = {lane.name: lane for lane in roads.lanes}
         self.lines = {name: np.array(lane.points, np.float64) for name, lane in self.lanes.items()}
+        for name, line in self.lines.items():
+            if (line[1:] == line[:-1]).all(axis=1).any():
+                raise BadInput(f"{where}: lane {name!r} has the same point twice in succession; remove one of them")
         self.length = {name: float(stations(line)[-1]) for name, line in self.lines.items()}
         self.graph: nx.DiGraph[str] = nx.DiGraph()
         for name, lane in self.lanes.items():
@@ -121,6 +124,10 @@ class LaneGraph:
         parts = [self.lines[lanes[0]]] + [self.lines[name][1:] for name in lanes[1:]]
         points = np.concatenate(parts)
         at = stations(points)
+        if begin_m >= at[-1]:
+            raise BadInput(
+                f"{self._where}: {begin_m:g} m along {lanes[0]!r} is beyond the end of its {len(lanes)} lanes"
+            )
         if begin_m > 0.0:
             k = min(int(np.searchsorted(at, begin_m, side="right")) - 1, len(points) - 2)
             share = (begin_m - at[k]) / (at[k + 1] - at[k])
@@ -128,15 +135,23 @@ class LaneGraph:
         return resample(points, spacing)
 
     def conflicts(self) -> list[Conflict]:
-        """Where vehicles on two lanes of a junction would meet. Lanes that begin together are followed one vehicle
-        behind the other, and so are no conflict."""
+        """Where vehicles on two lanes of a junction would meet. Lanes that begin together, or that lead to one another,
+        are followed one vehicle behind the other, and so are no conflict."""
         inside = [name for name, lane in self.lanes.items() if lane.turn is not None]
+        within: nx.DiGraph[str] = nx.DiGraph(self.graph.subgraph(inside))
+        beyond = {name: nx.descendants(within, name) for name in inside}
+        before = {name: set(self.graph.predecessors(name)) for name in inside}
         fine = {name: resample(self.lines[name], FINE_M) for name in inside}
         at = {name: stations(line) for name, line in fine.items()}
+        low = {name: line.min(axis=0) for name, line in fine.items()}
+        high = {name: line.max(axis=0) for name, line in fine.items()}
         found = []
         for one in inside:
             for other in inside:
-                if one == other or (self.lines[one][0] == self.lines[other][0]).all():
+                if one == other or other in beyond[one] or one in beyond[other] or before[one] & before[other]:
+                    continue
+                apart = np.maximum(low[one] - high[other], low[other] - high[one])
+                if (self.lines[one][0] == self.lines[other][0]).all() or (apart > CLEARANCE_M).any():
                     continue
                 gap = exact.norm(fine[one][:, None] - fine[other][None])
                 mine, theirs = (

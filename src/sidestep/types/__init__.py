@@ -4,7 +4,7 @@ Settings (what a person writes in a file) are frozen pydantic models: unknown ke
 produces) are frozen dataclasses whose fields state shape, frame and unit. No behaviour beyond validation lives here.
 """
 
-from sidestep.types.command import Command, Drive, HolonomicVelocity, Position, Velocity, Waypoints
+from sidestep.types.command import Command, Drive, HolonomicVelocity, Native, Position, Velocity, Waypoints
 from sidestep.types.observation import LidarScan, Observation, Pedestrians, PointScan, RobotState, Task, Vehicles
 from sidestep.types.outcome import Outcome, Rules
 from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
@@ -26,6 +26,7 @@ __all__ = [
     "HolonomicVelocity",
     "LidarScan",
     "MetricResult",
+    "Native",
     "Observation",
     "Outcome",
     "Pedestrians",

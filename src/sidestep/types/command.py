@@ -52,9 +52,18 @@ class Drive:
     brake: float  # 0 to 1
 
 
-Command = Velocity | HolonomicVelocity | Position | Waypoints | Drive
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The command of the robot's own dynamics, as it is: (vx, vy) in the world frame of a holonomic robot, (v, ω) of a
+    unicycle, (v, steering angle) of a bicycle; m/s, rad/s, rad."""
 
-COMMAND_KINDS: tuple[type, ...] = (Velocity, HolonomicVelocity, Position, Waypoints, Drive)
+    first: float  # vx or v, m/s
+    second: float  # vy, m/s; ω, rad/s; or the steering angle, rad
+
+
+Command = Velocity | HolonomicVelocity | Position | Waypoints | Drive | Native
+
+COMMAND_KINDS: tuple[type, ...] = (Velocity, HolonomicVelocity, Position, Waypoints, Drive, Native)
 """The index of a command's type here is its code in the episode record."""
 
 LARGEST = 1e6
@@ -67,6 +76,7 @@ NUMBERS: dict[type, tuple[str, ...]] = {
     HolonomicVelocity: ("vx", "vy"),
     Position: ("x", "y"),
     Drive: ("steer", "throttle", "brake"),
+    Native: ("first", "second"),
 }
 """The fields of the commands that are plain numbers."""
 

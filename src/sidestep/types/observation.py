@@ -19,8 +19,8 @@ TASK_NEEDS: frozenset[str] = frozenset({"map", "route", "goal", "future"})
 NEEDS: frozenset[str] = TASK_NEEDS | {
     "pedestrians", "history", "vehicles", "lidar", "points", "rgb", "depth", "semantic", "signals",
 }  # fmt: skip
-"""What a policy may declare in ``needs`` without plug-ins (``registry.known_needs`` has theirs too). The robot's own
-state and the time are always there."""
+"""Needs that have a field in the task or the observation; what else sensors serve (``registry.known_needs``), such as
+``learning``, comes in ``Observation.extra``. The robot's own state and the time are always there."""
 
 PRIVILEGED: frozenset[str] = frozenset({"future"})
 """Needs that no real robot can have. Tables mark the policies that have one."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sidestep.crowd.behaviour.background import IDLE, INTERACT, TALK, WAIT, WALK
-from sidestep.crowd.behaviour.view import PeopleView
+from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.kernels import layout
 from sidestep.policies.trivial import Stop
 from sidestep.scenes.free_space import free_mask

@@ -12,9 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.interfaces import Policy
-from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane, allowed_speed
+from sidestep.policies.sidewalk.follow_lane import (
+    CELL_M,
+    SPACING_M,
+    Expert,
+    FollowLane,
+    GroundTiles,
+    allowed_speed,
+    group_bars,
+    lane_robot,
+    resample,
+)
 from sidestep.policies.sidewalk.lane_kernels import fill_polygon
-from sidestep.policies.sidewalk.lane_planner import CELL_M, SPACING_M, GroundTiles, group_bars, lane_robot, resample
 from sidestep.robots import load_robot
 from sidestep.simulation import run_episode
 from sidestep.types import EpisodeRecord, Outcome, Pedestrians, RobotState, Scenario, SceneSpec

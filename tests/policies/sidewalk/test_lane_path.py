@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sidestep.policies.sidewalk.follow_lane import Expert, FollowLane
+from sidestep.policies.sidewalk.follow_lane import (
+    NO_BARS,
+    NOBODY,
+    SPACING_M,
+    Expert,
+    FollowLane,
+    lane_robot,
+    resample,
+    transition,
+)
 from sidestep.policies.sidewalk.lane_kernels import STEP_S, STEPS, Candidates, Lane, Tile, plan_lane
-from sidestep.policies.sidewalk.lane_planner import NO_BARS, NOBODY, SPACING_M, lane_robot, resample, transition
 from sidestep.robots import load_robot
 from tests.policies.sidewalk.test_lane import drive
 

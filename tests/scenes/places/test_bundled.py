@@ -11,8 +11,7 @@ from sidestep.errors import BadInput
 from sidestep.policies.sidewalk.follow_lane import FollowLane
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places import bundled_place, place_names
-from sidestep.scenes.places.bundled import DATA, long_routes
+from sidestep.scenes.places import DATA, bundled_place, long_routes, place_names
 from sidestep.scenes.walkways import stations_of
 from sidestep.simulation import run_episode
 from sidestep.suites.sidewalk.routes import hand_made_long_routes, hand_made_unit_routes

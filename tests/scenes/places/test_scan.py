@@ -15,8 +15,7 @@ from sidestep.errors import BadInput
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene import build_scene
 from sidestep.scenes.load import resolve_scene
-from sidestep.scenes.places import bundled_place, read_scan
-from sidestep.scenes.places.bundled import DATA
+from sidestep.scenes.places import DATA, bundled_place, read_scan
 from sidestep.scenes.places.scan import read_triangles, slice_solids
 from sidestep.types.scene import SceneSpec
 from tools.lantern_court_mesh import write_glb

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sidestep
-from sidestep.scenes.towns import make, resolve, resolve_town
+from sidestep.scenes.towns import make, resolve_town
 
 REFERENCE = "town:Alderwick@-30,-20,30,20"
 OTHER = "town:Alderwick@-30,-20,30,25"
@@ -24,22 +24,22 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def saved(folder):
     resolve_town(REFERENCE)
-    path = resolve.cache_file(REFERENCE)
+    path = make.cache_file(REFERENCE)
     return path, path.read_bytes()
 
 
 def made_again(monkeypatch, reference=REFERENCE):
     """The scene, and how often a town was asked for."""
     asked = []
-    make_town = resolve.make_town
-    monkeypatch.setattr(resolve, "make_town", lambda name: asked.append(name) or make_town(name))
+    make_town = make.make_town
+    monkeypatch.setattr(make, "make_town", lambda name: asked.append(name) or make_town(name))
     return resolve_town(reference), len(asked)
 
 
 def test_a_saved_window_is_used_and_equal(saved, monkeypatch):
     scene, asked = made_again(monkeypatch)
     assert asked == 0
-    assert scene == resolve._make(REFERENCE)
+    assert scene == make.make_window(REFERENCE)
 
 
 def damages(data: bytes):
@@ -56,9 +56,9 @@ def damages(data: bytes):
 def test_a_damaged_file_is_made_again_and_replaced(saved, monkeypatch):
     path, whole = saved
     asked = []
-    make_town = resolve.make_town
-    monkeypatch.setattr(resolve, "make_town", lambda name: asked.append(name) or make_town(name))
-    expected = resolve._make(REFERENCE)
+    make_town = make.make_town
+    monkeypatch.setattr(make, "make_town", lambda name: asked.append(name) or make_town(name))
+    expected = make.make_window(REFERENCE)
     for what, damaged in damages(whole):
         path.write_bytes(damaged)
         asked.clear()
@@ -69,7 +69,7 @@ def test_a_damaged_file_is_made_again_and_replaced(saved, monkeypatch):
 
 def test_the_file_of_another_window_is_not_used(saved, monkeypatch):
     _, data = saved
-    resolve.cache_file(OTHER).write_bytes(data)
+    make.cache_file(OTHER).write_bytes(data)
     scene, asked = made_again(monkeypatch, OTHER)
     assert asked == 1
     assert scene.name == OTHER
@@ -80,20 +80,20 @@ def test_other_sources_and_other_libraries_have_other_files(saved, monkeypatch):
     for change in ("version", "source"):
         with monkeypatch.context() as patch:
             if change == "version":
-                patch.setattr(resolve.shapely, "geos_version", (3, 99, 0))
+                patch.setattr(make.shapely, "geos_version", (3, 99, 0))
             else:
-                patch.setattr(resolve, "MODULES", (*resolve.MODULES, make))
-            resolve._generator_hash.cache_clear()
-            assert resolve.cache_file(REFERENCE) != path
-    resolve._generator_hash.cache_clear()
-    assert resolve.cache_file(REFERENCE) == path
+                patch.setattr(make, "MODULES", (*make.MODULES, make))
+            make._generator_hash.cache_clear()
+            assert make.cache_file(REFERENCE) != path
+    make._generator_hash.cache_clear()
+    assert make.cache_file(REFERENCE) == path
 
 
 def test_nothing_is_left_behind_when_nothing_can_be_written(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(resolve.os, "replace", full)
+    monkeypatch.setattr(make.os, "replace", full)
     assert resolve_town(REFERENCE).regions
     assert not [path for path in folder.rglob("*") if path.is_file()]
 
@@ -101,7 +101,7 @@ def test_nothing_is_left_behind_when_nothing_can_be_written(folder, monkeypatch)
 def test_every_source_that_makes_towns_is_in_the_hash():
     """What the folder imports of this project, and what that imports, apart from messages of errors."""
     root = Path(sidestep.__file__).parent
-    hashed = {*Path(resolve.__file__).parent.glob("*.py"), *(Path(module.__file__) for module in resolve.MODULES)}
+    hashed = {*Path(make.__file__).parent.glob("*.py"), *(Path(module.__file__) for module in make.MODULES)}
     for path in hashed:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []

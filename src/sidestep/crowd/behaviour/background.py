@@ -14,11 +14,21 @@ from scipy.spatial import cKDTree
 from sidestep import exact
 from sidestep.crowd.behaviour.journeys import FirstPaths, Journeys, draw_goal
 from sidestep.crowd.behaviour.network import Network
-from sidestep.crowd.behaviour.stops import Group, Standing, hold_people, pose_people, ring_centre, ring_places
-from sidestep.crowd.behaviour.view import PeopleView, Point, gap_square, pass_waypoints, squared_length
+from sidestep.crowd.behaviour.stops import (
+    Group,
+    PeopleView,
+    Standing,
+    gap_square,
+    hold_people,
+    pass_waypoints,
+    pose_people,
+    ring_centre,
+    ring_places,
+    squared_length,
+)
 from sidestep.exact import arctan2
 from sidestep.kernels import layout
-from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.base import BoolArray, FloatArray, Point
 from sidestep.types.behaviour import Behaviour, Choice, Dwell
 from sidestep.types.events import GESTURES
 

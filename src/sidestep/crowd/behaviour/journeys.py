@@ -13,13 +13,13 @@ import numpy as np
 from sidestep import exact
 from sidestep.crowd.behaviour.network import Network
 from sidestep.crowd.behaviour.push_and_rotate import Move, push_and_rotate
-from sidestep.crowd.behaviour.view import PeopleView, Point
+from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.crowd.people import People, make_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.errors import BadInput
 from sidestep.exact import arctan2, hypot
 from sidestep.kernels import layout
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, Point
 from sidestep.types.behaviour import Behaviour, BehaviourPlacement
 from sidestep.types.scenario import CrowdPart
 

@@ -5,22 +5,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import pi
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 from scipy.spatial import cKDTree
 
 from sidestep import exact
-from sidestep.crowd.behaviour.view import Point
 from sidestep.errors import BadInput
 from sidestep.exact import cos, hypot, sin
 from sidestep.kernels.grid_path import is_segment_clear
-from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.types.base import BoolArray, FloatArray, IntArray, Point
 from sidestep.types.behaviour import BehaviourGraph, BehaviourNode
 from sidestep.types.events import GESTURES
 
@@ -158,7 +157,7 @@ def make_network(graph: BehaviourGraph, ground: Ground, radius: float, lane_m: f
         places=tuple(_places(node, ground, radius) for node in graph.nodes),
         is_object=np.array([node.kind == "object" for node in graph.nodes]),
         gesture=np.array([GESTURES.get(node.interaction, GESTURES["none"]) for node in graph.nodes]),
-        part=_connected_parts(neighbours),
+        part=connected_components(matrix, directed=False)[1],
         _matrix=matrix,
     )
 
@@ -207,19 +206,6 @@ def _seen_edges(graph: BehaviourGraph, at: FloatArray, ground: Ground, radius: f
                 pairs.add((min(node, other), max(node, other)))
                 joined += 1
     return pairs
-
-
-def _connected_parts(neighbours: Sequence[Sequence[int]]) -> IntArray:
-    part = np.full(len(neighbours), -1)
-    for start in range(len(neighbours)):
-        if part[start] < 0:
-            part[start], stack = start, [start]
-            while stack:
-                for following in neighbours[stack.pop()]:
-                    if part[following] < 0:
-                        part[following] = start
-                        stack.append(following)
-    return part
 
 
 def _room_round(ground: Ground, place: Point, radius: float, lane_m: float) -> float:

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
+
+import networkx as nx
 
 Neighbours = Sequence[Sequence[int]]
 
@@ -152,39 +155,9 @@ def _priorities(
 
 
 def biconnected_components(neighbours: Neighbours) -> list[set[int]]:
-    """Largest sets of vertices that no single vertex separates (Hopcroft and Tarjan, 1973), without recursion."""
-    depth: dict[int, int] = {}
-    low: dict[int, int] = {}
-    found: list[set[int]] = []
-    for root in range(len(neighbours)):
-        if root in depth:
-            continue
-        depth[root] = low[root] = 0
-        edges: list[tuple[int, int]] = []
-        stack = [(root, -1, iter(neighbours[root]))]
-        while stack:
-            vertex, parent, rest = stack[-1]
-            following = next(rest, None)
-            if following is None:
-                stack.pop()
-                if stack:
-                    low[parent] = min(low[parent], low[vertex])
-                    if low[vertex] >= depth[parent]:
-                        found.append(_pop_component(edges, (parent, vertex)))
-            elif following not in depth:
-                depth[following] = low[following] = depth[vertex] + 1
-                edges.append((vertex, following))
-                stack.append((following, vertex, iter(neighbours[following])))
-            elif following != parent and depth[following] < depth[vertex]:
-                edges.append((vertex, following))
-                low[vertex] = min(low[vertex], depth[following])
-    return found
-
-
-def _pop_component(edges: list[tuple[int, int]], last: tuple[int, int]) -> set[int]:
-    component: set[int] = set()
-    while True:
-        edge = edges.pop()
-        component.update(edge)
-        if edge == last:
-            return component
+    """Largest sets of vertices that no single vertex separates."""
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(len(neighbours)))
+    graph.add_edges_from((vertex, other) for vertex, near in enumerate(neighbours) for other in near)
+    found: Any = nx.biconnected_components(graph)  # the stub has lists of sets
+    return list(found)

@@ -23,6 +23,8 @@ from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 LOOKS = 17
 LOOK_S = 0.25
 """The driver looks four seconds ahead."""
+VEHICLE_MARGIN_M = 0.3
+"""More room for vehicles than for people: corners swing out in turns."""
 SIDEWAYS = 2.0
 """m/s²: comfortable in a curve."""
 
@@ -65,7 +67,8 @@ class ComfortZoneDriver(Policy):
         self.settings = self._settings.model_dump()
         self._predictor = registry.make_predictor(self._settings.predictor)
         s = self._settings
-        self._candidates = np.concatenate([np.arange(s.acceleration, -s.strongest, -0.5), [-s.strongest]])
+        steps = int((s.acceleration + s.strongest) / 0.5)
+        self._candidates = np.concatenate([s.acceleration - 0.5 * np.arange(steps), [-s.strongest]])
         self._times = LOOK_S * np.arange(LOOKS)
 
     def reset(self, task: Task) -> None:
@@ -152,7 +155,7 @@ class ComfortZoneDriver(Policy):
                 y = (vehicles.position[:, 1] + share * vehicles.length * sine)[:, None] + times * vehicles.velocity[
                     :, 1:
                 ]
-                radius = np.repeat((vehicles.width / 2)[:, None], LOOKS, axis=1)
+                radius = np.repeat((vehicles.width / 2 + VEHICLE_MARGIN_M)[:, None], LOOKS, axis=1)
                 found.append(self._placed(x, y, radius))
         return np.concatenate(found)
 

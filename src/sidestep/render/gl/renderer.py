@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sidestep.errors import SidestepError
 from sidestep.render.camera_model import CameraPose, pack_camera
 from sidestep.render.gl.context import FRAME_BLOCK, UNITS, Features, Programs, open_context
-from sidestep.render.gl.plan import Planner
-from sidestep.render.gl.world import GlScene, InstanceTable, cull_faces
+from sidestep.render.gl.world import GlScene, InstanceTable, Planner, cull_faces
 from sidestep.render.light import Light
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.faces import MIRRORED_FROM

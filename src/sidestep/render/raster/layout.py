@@ -3,7 +3,7 @@
 The camera's frame: x along the optical axis, y to the left, z up; a point at (X, Y, Z) falls on the picture at
 ``u = cx - fx Y / X``, ``v = cy - fy Z / X``, pixels; the centre of pixel (column i, row j) is (i + ½, j + ½).
 
-The steps of a frame: ``culling`` chooses what may be seen, ``triangles`` moves vertices into the camera's frame and
+The steps of a frame: ``frame`` chooses what may be seen, ``triangles`` moves vertices into the camera's frame and
 fills the visibility buffer, ``faces`` clips and prepares triangles, ``shadow`` draws what the light sees, ``shade``
 gives each pixel its colour once, and ``frame`` runs these in order.
 """

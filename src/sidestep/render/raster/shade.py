@@ -24,8 +24,7 @@ from sidestep.render.raster.light import (
     shade_sun_softly,
     unpack_row,
 )
-from sidestep.render.raster.sky import sky_colour
-from sidestep.render.raster.surface import glow_and_mirror, light_by_lamps, wet_row
+from sidestep.render.raster.surface import glow_and_mirror, light_by_lamps, sky_colour, wet_row
 
 Along = tuple[np.float32, np.float32]
 """Value at the first pixel of a stretch, and its change from pixel to pixel."""

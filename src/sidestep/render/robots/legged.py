@@ -159,17 +159,10 @@ def make_humanoid(spec: RobotSpec) -> Figure:
     return Figure(spec.name, model, palette(("d5d8da", "202226", "0c0f14", "5fd0ff")), bones, scale, (lamp,), 0.12)
 
 
-def _stack(
-    shape: tuple[tuple[float, float, float, float], ...],
-    bone: int,
-    slot: int,
-    segments: int,
-    x: float = 0.0,
-    y: float = 0.0,
-) -> Part:
+def _stack(shape: tuple[tuple[float, float, float, float], ...], bone: int, slot: int, segments: int) -> Part:
     """A shell through rings (z, ahead, side, squareness)."""
     rings = [
-        Ring((x, y, z), ahead, side, slot=slot, bones=(bone, bone), power=power) for z, ahead, side, power in shape
+        Ring((0.0, 0.0, z), ahead, side, slot=slot, bones=(bone, bone), power=power) for z, ahead, side, power in shape
     ]
     return tube(rings, segments, caps=(0.012, 0.012))
 
@@ -203,52 +196,22 @@ def _humanoid_level(level: int) -> list[Part]:
 
 
 def _limbs(level: int, n: int) -> list[Part]:
-    y, h, coarse = SHOULDER_Y, HIP_Y, level == 2
+    y, h, coarse, arm_x = SHOULDER_Y, HIP_Y, level == 2, -0.01
+    bars = (  # x; y and z of both ends; radius at both; slot, bone
+        (arm_x, (y - 0.03, S.SHOULDER_Z), (y + 0.025, S.SHOULDER_Z), (0.052, 0.052), JOINT, S.UPPER_ARM_L),
+        (arm_x, (y, S.SHOULDER_Z - 0.06), (y, S.ELBOW_Z + 0.05), (0.048, 0.040), SHELL, S.UPPER_ARM_L),
+        (arm_x, (y - 0.025, S.ELBOW_Z), (y + 0.025, S.ELBOW_Z), (0.040, 0.040), JOINT, S.FOREARM_L),
+        (arm_x, (y, S.ELBOW_Z - 0.04), (y, S.WRIST_Z + 0.03), (0.042, 0.032), SHELL, S.FOREARM_L),
+        (arm_x, (y, S.WRIST_Z + 0.01), (y, S.WRIST_Z - 0.11), (0.034, 0.028), JOINT, S.HAND_L),
+        (0.0, (h - 0.035, S.HIP_Z), (h + 0.035, S.HIP_Z), (0.075, 0.070), JOINT, S.THIGH_L),
+        (0.0, (h, S.HIP_Z - 0.08), (h, S.KNEE_Z + 0.06), (0.072, 0.056), SHELL, S.THIGH_L),
+        (0.0, (h - 0.035, S.KNEE_Z), (h + 0.035, S.KNEE_Z), (0.055, 0.055), JOINT, S.SHIN_L),
+        (0.0, (h, S.KNEE_Z - 0.06), (h, S.ANKLE_Z + 0.05), (0.056, 0.040), SHELL, S.SHIN_L),
+        (0.0, (h, S.ANKLE_Z + 0.04), (h, S.ANKLE_Z), (0.036, 0.036), JOINT, S.FOOT_L),
+    )
     left = [
-        limb(
-            (-0.01, y - 0.03, S.SHOULDER_Z),
-            (-0.01, y + 0.025, S.SHOULDER_Z),
-            (0.052, 0.052),
-            JOINT,
-            S.UPPER_ARM_L,
-            n,
-            plain=coarse,
-        ),
-        limb(
-            (-0.01, y, S.SHOULDER_Z - 0.06),
-            (-0.01, y, S.ELBOW_Z + 0.05),
-            (0.048, 0.040),
-            SHELL,
-            S.UPPER_ARM_L,
-            n,
-            plain=coarse,
-        ),
-        limb(
-            (-0.01, y - 0.025, S.ELBOW_Z),
-            (-0.01, y + 0.025, S.ELBOW_Z),
-            (0.040, 0.040),
-            JOINT,
-            S.FOREARM_L,
-            n,
-            plain=coarse,
-        ),
-        limb(
-            (-0.01, y, S.ELBOW_Z - 0.04),
-            (-0.01, y, S.WRIST_Z + 0.03),
-            (0.042, 0.032),
-            SHELL,
-            S.FOREARM_L,
-            n,
-            plain=coarse,
-        ),
-        limb(
-            (-0.01, y, S.WRIST_Z + 0.01), (-0.01, y, S.WRIST_Z - 0.11), (0.034, 0.028), JOINT, S.HAND_L, n, 0.55, coarse
-        ),
-        limb((0.0, h - 0.035, S.HIP_Z), (0.0, h + 0.035, S.HIP_Z), (0.075, 0.070), JOINT, S.THIGH_L, n, plain=coarse),
-        limb((0.0, h, S.HIP_Z - 0.08), (0.0, h, S.KNEE_Z + 0.06), (0.072, 0.056), SHELL, S.THIGH_L, n, plain=coarse),
-        limb((0.0, h - 0.035, S.KNEE_Z), (0.0, h + 0.035, S.KNEE_Z), (0.055, 0.055), JOINT, S.SHIN_L, n, plain=coarse),
-        limb((0.0, h, S.KNEE_Z - 0.06), (0.0, h, S.ANKLE_Z + 0.05), (0.056, 0.040), SHELL, S.SHIN_L, n, plain=coarse),
-        limb((0.0, h, S.ANKLE_Z + 0.04), (0.0, h, S.ANKLE_Z), (0.036, 0.036), JOINT, S.FOOT_L, n, plain=coarse),
+        limb((x, *start), (x, *end), radius, slot, bone, n, 0.55 if bone == S.HAND_L else 1.0, coarse)
+        for x, start, end, radius, slot, bone in bars
     ]
     sole = [
         Ring((0.05, h, z), ahead, side, behind, JOINT if z < 0.02 else SHELL, (S.FOOT_L, S.FOOT_L), power=3.0, toe=toe)

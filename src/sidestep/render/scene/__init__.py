@@ -4,6 +4,6 @@
 """
 
 from sidestep.render.scene.build import build_scene
-from sidestep.render.scene.levels import GroundHeight, ground_height
+from sidestep.render.scene.layout import GroundHeight, ground_height
 
 __all__ = ["GroundHeight", "build_scene", "ground_height"]

@@ -14,8 +14,7 @@ import shapely
 
 from sidestep.render.materials import material as surface
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder, triangulate
-from sidestep.render.scene.solids import Frame, band, flat, polygon_parts
+from sidestep.render.scene.solids import Frame, MeshBuilder, band, flat, polygon_parts, triangulate
 from sidestep.types.base import FloatArray
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
-from sidestep.render.scene.solids import Frame, polygon_parts, prism
+from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, prism
 
 HEAD_ROOM = 2.2  # m: above it branches and lamps may reach beyond the footprint
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import shapely
+import shapely.ops
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder, triangulate
-from sidestep.render.scene.layout import SNAP, Layout, join, meet, minus, words
-from sidestep.render.scene.levels import KERB_HEIGHT, GroundHeight, Plane
-from sidestep.render.scene.solids import Frame, polygon_parts, turned
+from sidestep.render.scene.layout import KERB_HEIGHT, SNAP, GroundHeight, Layout, Plane, join, meet, minus, words
+from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, triangulate, turned
 from sidestep.types.base import FloatArray
+from sidestep.types.road import Roads
 
 LINE = 0.12  # m, width of a line
 DASH, GAP = 3.0, 4.5  # m
@@ -46,6 +46,31 @@ def road_paint(roads: list[Any], crosswalks: list[Any]) -> Any:
             local = _across(crosswalk) if bent else frame
             lines += [meet(line, road) for line in _stop_lines(local, road, [crosswalk])]
     return join(lines)
+
+
+def marking_paint(roads: Roads, crosswalks: list[Any]) -> Any:
+    """Union of the lines that a scene's roads describe, and a stop line at the end of every lane that enters a
+    junction. Kerbs are no paint; nothing is painted over a crosswalk."""
+    lines = []
+    for marking in roads.markings:
+        line = shapely.LineString(marking.points)
+        if marking.kind == "double_solid":
+            lines += [line.parallel_offset(LINE, side).buffer(LINE / 2, cap_style="flat") for side in ("left", "right")]
+        elif marking.kind == "solid":
+            lines.append(line.buffer(LINE / 2, cap_style="flat"))
+        elif marking.kind == "broken":
+            starts = np.arange(int(line.length / (DASH + GAP)) + 1) * (DASH + GAP)
+            dashes = [shapely.ops.substring(line, start, min(start + DASH, line.length)) for start in starts.tolist()]
+            lines += [dash.buffer(LINE / 2, cap_style="flat") for dash in dashes if dash.length > LINE]
+    inside = {lane.name for lane in roads.lanes if lane.turn is not None}
+    for lane in roads.lanes:
+        if lane.turn is None and inside.intersection(lane.next):
+            (x0, y0), (x1, y1) = lane.points[-2:]
+            length = float(np.hypot(x1 - x0, y1 - y0))
+            across = np.array([y0 - y1, x1 - x0]) / length * lane.width / 2
+            end = np.array([x1, y1]) - np.array([x1 - x0, y1 - y0]) / length * STOP_LINE / 2
+            lines.append(shapely.LineString([end - across, end + across]).buffer(STOP_LINE / 2, cap_style="flat"))
+    return minus(join(lines), join(crosswalks)) if crosswalks else join(lines)
 
 
 def strip_width(road: Any) -> float:
@@ -197,9 +222,11 @@ def _indoor_floor(layout: Layout, rng: np.random.Generator) -> str:
 
 
 def cut_ground(
-    regions: list[tuple[str, Any]], domain: Any, fill: str, buildings: Any, height: GroundHeight, palette: Palette
-) -> list[Piece]:
-    """Disjoint pieces that cover ``domain`` without the buildings. ``fill`` is the kind of ground nobody drew."""
+    regions: list[tuple[str, Any]], domain: Any, fill: str, buildings: Any, height: GroundHeight, palette: Palette,
+    roads: Roads | None = None,
+) -> list[Piece]:  # fmt: skip
+    """Disjoint pieces that cover ``domain`` without the buildings. ``fill`` is the kind of ground nobody drew. Lines
+    are painted as ``roads`` says; without markings, as the shapes of roads suggest."""
     by_kind = {kind: [polygon for k, polygon in regions if k == kind] for kind in PRIORITY}
     left = minus(domain, buildings)
     areas: dict[str, Any] = {}
@@ -213,7 +240,13 @@ def cut_ground(
     areas[fill] = join([areas[fill], left])
     if height.lowered.area > 0:
         _edge_with_kerbs(areas)
-    return _pieces(areas, by_kind, height, palette)
+    crosswalks = by_kind["crosswalk"]
+    paint = (
+        marking_paint(roads, crosswalks)
+        if roads is not None and roads.markings
+        else road_paint(by_kind["road"], crosswalks)
+    )
+    return _pieces(areas, by_kind, height, palette, paint)
 
 
 def _edge_with_kerbs(areas: dict[str, Any]) -> None:
@@ -229,11 +262,10 @@ def _edge_with_kerbs(areas: dict[str, Any]) -> None:
 
 
 def _pieces(
-    areas: dict[str, Any], by_kind: dict[str, list[Any]], height: GroundHeight, palette: Palette
+    areas: dict[str, Any], by_kind: dict[str, list[Any]], height: GroundHeight, palette: Palette, paint: Any
 ) -> list[Piece]:
     pieces = []
     low = LOW if height.lowered.area > 0 else FLAT
-    paint = road_paint(by_kind["road"], by_kind["crosswalk"])
     bars = join([crosswalk_bars(c, by_kind["road"]) for c in by_kind["crosswalk"]])
     for kind, area in areas.items():
         semantic = Semantic.FLOOR if set(palette.surfaces) == {"walkable"} else SEMANTIC[kind]

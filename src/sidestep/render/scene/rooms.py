@@ -10,10 +10,9 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import Band, Opening, Wall, add_wall
 from sidestep.render.scene.layout import SNAP, Layout, minus, words
-from sidestep.render.scene.solids import Frame, flat, polygon_parts
+from sidestep.render.scene.solids import Frame, MeshBuilder, flat, polygon_parts
 
 CEILING = 2.8  # m
 DOOR_WIDTH, DOOR_HEIGHT = 0.95, 2.1  # m

@@ -8,9 +8,8 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
-from sidestep.render.scene.solids import band, blob, flat, polygon_parts, sides, taper
+from sidestep.render.scene.solids import MeshBuilder, band, blob, flat, polygon_parts, sides, taper
 from sidestep.types.base import FloatArray
 
 

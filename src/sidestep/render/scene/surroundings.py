@@ -1,67 +1,23 @@
-"""What is seen beyond the scene: ground that goes on, distant houses and trees around an open scene, and the buildings
-around an enclosed court.
+"""What is seen beyond the scene: distant houses and trees around an open scene, and the buildings around an enclosed
+court.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.builder import MeshBuilder
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture import FurniturePiece
-from sidestep.render.scene.layout import SNAP, Layout, join, minus, off_grid
-from sidestep.render.scene.solids import Frame, band, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.layout import SNAP, Layout, minus, off_grid
+from sidestep.render.scene.solids import Frame, MeshBuilder, band, disc, flat, polygon_parts, prism, sides
 from sidestep.render.scene.street_furniture import add_tree
 
-REACH = 60.0  # m that the ground goes on
-SQUARE_REACH = 14.0  # m that a wide open square goes on
-NARROW = 8.0  # m: walkways up to this width go on like streets
 CLEAR = 16.0  # m between the drawing and the first far house
 STOREY = 3.2  # m, of far houses
-CONTINUED = ("road", "sidewalk", "kerb", "verge", "frontage", "walkable", "grass")
-
-
-def continue_ground(layout: Layout) -> Layout:
-    """Regions that reach the border of the drawing, drawn out straight beyond it."""
-    if layout.enclosed or layout.indoor or not layout.ground:
-        return layout
-    longer = []
-    for region, polygon in layout.ground:
-        if region.kind in CONTINUED:
-            strips = [strip for side in range(4) for strip in _strips(polygon, layout.bounds, side, region.kind)]
-            polygon = join([polygon, *strips])
-        longer.append((region, polygon))
-    return replace(layout, ground=tuple(longer))
-
-
-def _strips(polygon: Any, bounds: tuple[float, float, float, float], side: int, kind: str) -> list[Any]:
-    """Boxes beyond one side (0 west, 1 east, 2 south, 3 north) over the stretches where the polygon touches it."""
-    x0, y0, x1, y1 = bounds
-    thin = 0.01
-    edge = [(x0, y0, x0 + thin, y1), (x1 - thin, y0, x1, y1), (x0, y0, x1, y0 + thin), (x0, y1 - thin, x1, y1)][side]
-    strips = []
-    for part in shapely.get_parts(shapely.intersection(polygon, shapely.box(*edge))):
-        if part.geom_type != "Polygon" or part.area < 0.5 * thin * thin:
-            continue
-        a0, b0, a1, b1 = (round(value, 3) for value in part.bounds)
-        width = (b1 - b0) if side < 2 else (a1 - a0)
-        if width < 0.05:
-            continue
-        reach = REACH if kind not in ("walkable", "grass") or width <= NARROW else SQUARE_REACH
-        strips.append(
-            [
-                shapely.box(x0 - reach, b0, x0, b1),
-                shapely.box(x1, b0, x1 + reach, b1),
-                shapely.box(a0, y0 - reach, a1, y0),
-                shapely.box(a0, y1, a1, y1 + reach),
-            ][side]
-        )
-    return strips
 
 
 def add_far_houses(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:

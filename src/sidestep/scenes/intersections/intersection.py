@@ -1,127 +1,49 @@
-"""An intersection described by its arms, and the scene that follows: road, sidewalks, crossings, markings, lanes
-through the junction, buildings at the corners.
-
-An arm is a road that meets the others at the junction. Its lanes are given as lines, or as numbers of lanes along a
-straight line. Seen by a driver who enters on this arm, ``lanes_in`` are listed from left to right; ``lanes_out`` are
-listed from left to right as a driver sees them who leaves. Traffic keeps to the right.
-"""
+"""The scene of an intersection that is described by its arms: road, sidewalks, crossings, markings, lanes through the
+junction, buildings at the corners, signals."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
 from itertools import pairwise
-from pathlib import Path
-from typing import Annotated, Any, Literal
 
 import numpy as np
 import shapely
-from pydantic import Field, model_validator
 
 from sidestep import exact
-from sidestep.errors import UnknownName
-from sidestep.reading import parse_mapping
+from sidestep.errors import BadInput, UnknownName
+from sidestep.scenes.intersections.description import Arm, Intersection
 from sidestep.scenes.walkways import left_of, spline, turn_between, unit
-from sidestep.types.base import Coordinate, Finite, FloatArray, Model, NonNegative, Point, Pose, Positive, PositiveSpeed
+from sidestep.types.base import FloatArray
 from sidestep.types.road import Crossing, Lane, Marking, Roads, Signal, Turn
 from sidestep.types.scene import Region, SceneSpec
 
-Line = Annotated[tuple[Point, ...], Field(min_length=2)]
-Box = tuple[Coordinate, Coordinate, Coordinate, Coordinate]
-LaneNumber = Annotated[int, Field(ge=1, le=6)]
 STRAIGHT_RAD = 0.6
 """A connection that turns by less goes straight on."""
 CONNECTION_PIECES = 24
 KERB_PIECES = 12
 MEDIAN_M = 1.5
 """Between directions that are farther apart than this lies a painted median, with a line at either side."""
-
-
-class Arm(Model):
-    """One road that meets the junction."""
-
-    name: str
-    heading_deg: Finite | None = None
-    """Direction from the junction outwards; with it lanes are numbers, along a straight road of ``length_m``."""
-    length_m: Positive = 60.0
-    stop_m: Positive = 13.0
-    """How far from the centre lanes end before the junction, and begin after it."""
-    lanes_in: LaneNumber | tuple[Line, ...] = 1
-    """Lines lead to the junction."""
-    lanes_out: LaneNumber | tuple[Line, ...] = 1
-    """Lines lead away from the junction."""
-    crossing: tuple[NonNegative, Positive] | None = None
-    """A pedestrian crossing between these two distances from the centre, along the arm; None: there is none."""
-    priority: int = 0
-
-    @model_validator(mode="after")
-    def _check(self) -> Arm:
-        numbers = isinstance(self.lanes_in, int), isinstance(self.lanes_out, int)
-        if self.heading_deg is None and any(numbers):
-            raise ValueError("lanes given as numbers need heading_deg; or give each lane as a list of points")
-        if self.heading_deg is not None and not all(numbers):
-            raise ValueError("with heading_deg the lanes are numbers; leave heading_deg out to give them as points")
-        if self.crossing is not None and self.crossing[0] >= self.crossing[1]:
-            raise ValueError("crossing is (near, far), and near is less than far")
-        return self
-
-
-class IntersectionRoute(Model):
-    """One way for the car under test: from a lane of one arm to a lane of another."""
-
-    pose: Annotated[int, Field(ge=0)]
-    """Number of the starting position."""
-    branch: Literal[-1, 0, 1]
-    """-1 left, 0 straight on, 1 right."""
-    start: Pose
-    destination: Pose
-    """Where an expert was when leaving the area: deviations are measured against it."""
-    lane_in: str
-    lane_out: str
-
-
-class Intersection(Model):
-    """A whole intersection. Coordinates in m, x to the right and y up; headings in rad, counter-clockwise."""
-
-    name: str
-    centre: Point
-    arms: Annotated[tuple[Arm, ...], Field(min_length=2, max_length=8)]
-    lane_width: Positive = 3.5
-    speed_limit: PositiveSpeed = 8.33
-    """m/s; 8.33 m/s are 30 km/h."""
-    sidewalk_m: Positive = 6.0
-    signals: bool = False
-    """Whether the arms have traffic lights, opposite arms together."""
-    buildings: bool = True
-    exit_area: Box | None = None
-    """Leaving this box ends an episode: at the route's own side with success."""
-    routes: tuple[IntersectionRoute, ...] = ()
-    people: tuple[tuple[Box, Box], ...] = ()
-    """Pairs of boxes between which people cross."""
-    source: str = ""
-
-    @model_validator(mode="after")
-    def _check(self) -> Intersection:
-        names = [arm.name for arm in self.arms]
-        if len(set(names)) < len(names):
-            raise ValueError("two arms have the same name")
-        keys = [(route.pose, route.branch) for route in self.routes]
-        if len(set(keys)) < len(keys):
-            raise ValueError("two routes have the same pose and branch")
-        return self
+OVERLAP = "{} overlap; turn them apart, increase stop_m, or take lanes away"
+SAME_CORNER_M = 0.3
+"""Corners of neighbouring lanes that are nearer to each other are one."""
 
 
 class _Road:
     """The lines of one arm."""
 
-    def __init__(self, arm: Arm, centre: FloatArray, width: float) -> None:
+    def __init__(self, arm: Arm, spec: Intersection) -> None:
+        centre, width = np.array(spec.centre), spec.lane_width
         self.arm = arm
         self.into = _lane_lines(arm, centre, width, inwards=True)
         self.out = _lane_lines(arm, centre, width, inwards=False)
+        for line, way in [*((line, -1.0) for line in self.into), *((line, 1.0) for line in self.out)]:
+            if way * float(exact.norm(line[-1] - centre) - exact.norm(line[0] - centre)) <= 0.0:
+                where = "lanes_in must lead to" if way < 0.0 else "lanes_out must lead away from"
+                raise BadInput(f"{spec.name}: arm {arm.name!r}: {where} the centre; list the points in that order")
         self.in_edge = offset(self.into[-1], -width / 2)
         """Kerb on the right of a driver who enters, towards the junction."""
         self.out_edge = offset(self.out[-1], -width / 2)
         """Kerb on the right of a driver who leaves, away from the junction."""
+        self.far_end = _far_end(self.into, self.out, width)
         first, last = self.out[0][1] - self.out[0][0], self.into[0][-1] - self.into[0][-2]
         self.axis = unit(unit(first) - unit(last))
         """Outwards, where the arm meets the junction."""
@@ -143,6 +65,18 @@ def _lane_lines(arm: Arm, centre: FloatArray, width: float, *, inwards: bool) ->
     return [line[::-1].copy() if inwards else line for line in lines]
 
 
+def _far_end(into: list[FloatArray], out: list[FloatArray], width: float) -> FloatArray:
+    """Corners of the lanes at the far end of an arm, between the ends of the two kerbs: lanes are not equally long."""
+    sides = [(offset(line, -width / 2)[-1], offset(line, width / 2)[-1]) for line in reversed(out)]
+    sides += [(offset(line, width / 2)[0], offset(line, -width / 2)[0]) for line in into]
+    corners = [corner for pair in sides for corner in pair]
+    kept = [corners[0]]
+    for corner in corners[1:-1]:
+        if min(exact.hypot(*(corner - other)) for other in (kept[-1], corners[-1])) > SAME_CORNER_M:
+            kept.append(corner)
+    return np.array(kept[1:]).reshape(-1, 2)
+
+
 def offset(points: FloatArray, distance: float) -> FloatArray:
     """The line ``distance`` metres to the left of ``points`` (negative: to the right)."""
     step = unit(np.diff(points, axis=0))
@@ -152,35 +86,11 @@ def offset(points: FloatArray, distance: float) -> FloatArray:
     return moved
 
 
-def parse_intersection(data: Any, where: str) -> Intersection:
-    """An intersection from plain data; ``BadInput`` naming ``where`` if anything is wrong with it."""
-    return Intersection.parse(data, where)
-
-
-@cache
-def load_intersection(name: str) -> Intersection:
-    """One that comes with Sidestep."""
-    if name not in intersection_names():
-        raise UnknownName("intersection", name, intersection_names())
-    text = (_DATA / f"{name}.yaml").read_text(encoding="utf-8")
-    return parse_intersection(parse_mapping(text, f"intersection {name}"), f"intersection {name}")
-
-
-_DATA = resources.files("sidestep.scenes.intersections")
-
-
-@cache
-def intersection_names() -> tuple[str, ...]:
-    """Names of the intersections that come with Sidestep."""
-    return tuple(sorted(Path(item.name).stem for item in _DATA.iterdir() if item.name.endswith(".yaml")))
-
-
 def intersection_scene(spec: Intersection) -> SceneSpec:
     """The scene of an intersection, with its roads."""
-    centre = np.array(spec.centre)
-    roads = sorted((_Road(arm, centre, spec.lane_width) for arm in spec.arms), key=lambda road: road.angle)
+    roads = sorted((_Road(arm, spec) for arm in spec.arms), key=lambda road: road.angle)
     kerbs = [_corner(road, after) for road, after in zip(roads, [*roads[1:], roads[0]], strict=True)]
-    regions = [*_sidewalks(spec, roads, kerbs), *_surface(roads, kerbs)]
+    regions = [*_sidewalks(spec, roads, kerbs), *_surface(spec, roads, kerbs)]
     crossings = [_crossing(spec, road, kerbs) for road in roads if road.arm.crossing is not None]
     regions += [Region(kind="crosswalk", name=found.name, polygon=_strip(found)) for found in crossings]
     lanes = [lane for road in roads for lane in _lanes_of(spec, road)] + _connections(spec, roads)
@@ -233,17 +143,21 @@ def _connect(a: FloatArray, da: FloatArray, b: FloatArray, db: FloatArray, piece
     return spline(a, da, b, db, pieces).points
 
 
-def _surface(roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
+def _surface(spec: Intersection, roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
     """The asphalt: a strip for every arm, and the junction between their ends."""
+    outlines = [np.concatenate([road.in_edge, road.out_edge, road.far_end]) for road in roads]
     regions = [
-        Region(kind="road", name=road.arm.name, polygon=_rounded(np.concatenate([road.in_edge, road.out_edge])))
-        for road in roads
+        Region(kind="road", name=road.arm.name, polygon=_rounded(outline))
+        for road, outline in zip(roads, outlines, strict=True)
     ]
     middle: list[FloatArray] = []
     for road, after, kerb in zip(roads, [*roads[1:], roads[0]], kerbs, strict=True):
         first, last = len(road.in_edge) - 1, len(kerb) - len(after.out_edge)
         middle.append(kerb[first : last + 1])
-    return [*regions, Region(kind="road", name="junction", polygon=_rounded(np.concatenate(middle)))]
+    junction = Region(kind="road", name="junction", polygon=_rounded(np.concatenate(middle)))
+    if not shapely.Polygon(junction.polygon).is_valid:
+        raise BadInput(f"{spec.name}: {OVERLAP.format('some arms')}")
+    return [*regions, junction]
 
 
 def _sidewalks(spec: Intersection, roads: list[_Road], kerbs: list[FloatArray]) -> list[Region]:
@@ -259,7 +173,12 @@ def _sidewalks(spec: Intersection, roads: list[_Road], kerbs: list[FloatArray]) 
             if spec.buildings:
                 buildings.append(_building(corner, road.axis, after.axis, k))
         outline = np.concatenate([kerb, outer[::-1]])
+        if not shapely.Polygon(outline).is_valid:  # narrower than the kerb's curve cuts off the corner: round as well
+            outline = np.concatenate([kerb, offset(kerb, -spec.sidewalk_m)[::-1]])
         outlines.append(shapely.Polygon(outline))
+        if not outlines[-1].is_valid:
+            arms = f"arms {road.arm.name!r} and {after.arm.name!r}"
+            raise BadInput(f"{spec.name}: {OVERLAP.format(arms)}")
         regions.append(Region(kind="sidewalk", name=f"sidewalk {k}", polygon=_rounded(outline)))
     paved = shapely.union_all(outlines)
     return regions + [block for block in buildings if not shapely.Polygon(block.polygon).intersects(paved)]
@@ -302,6 +221,11 @@ def _crossing(spec: Intersection, road: _Road, kerbs: list[FloatArray]) -> Cross
     middle = np.array(spec.centre) + (near + far) / 2 * road.axis
     across = left_of(road.axis)
     reach = [t for kerb in kerbs for t in _cuts(kerb, middle, across)]
+    if not (any(t < 0.0 for t in reach) and any(t > 0.0 for t in reach)):
+        raise BadInput(
+            f"{spec.name}: arm {road.arm.name!r}: the crossing, {near:g} to {far:g} m from the centre, has no kerb at "
+            "either side; move it to where the arm is"
+        )
     ends = [max(t for t in reach if t < 0.0), min(t for t in reach if t > 0.0)]
     first, second = _rounded(np.array([middle + t * across for t in ends]))
     return Crossing(name=f"crossing {road.arm.name}", ends=(first, second), width=far - near)

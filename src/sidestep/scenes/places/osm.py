@@ -33,8 +33,7 @@ from sidestep.scenes.places.osm_file import (
     read_osm_file,
 )
 from sidestep.scenes.places.osm_streets import Crossing, Streets, find_crossings, lay_streets
-from sidestep.scenes.places.place import WALKABLE_KINDS, Place
-from sidestep.scenes.places.walk_graph import WalkLine, make_graph
+from sidestep.scenes.places.place import WALKABLE_KINDS, Place, WalkLine, make_graph
 from sidestep.scenes.walkways import OBSTACLES, footprints, unit
 from sidestep.types.scene import Region, RegionKind, SceneSpec
 

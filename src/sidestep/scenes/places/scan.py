@@ -20,8 +20,7 @@ from sidestep.scenes.compile import FARTHEST, describe, region_polygon
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import grid
 from sidestep.scenes.places.grid import as_region
-from sidestep.scenes.places.place import WALKABLE_KINDS, Place
-from sidestep.scenes.places.walk_graph import make_graph, walking_lines
+from sidestep.scenes.places.place import WALKABLE_KINDS, Place, make_graph, walking_lines
 from sidestep.scenes.walkways import resample
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SOLID, Region, SceneSpec

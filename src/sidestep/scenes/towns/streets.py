@@ -267,7 +267,6 @@ Half = tuple[int, int]  # street, side
 class Corner:
     """From the end of one half street to the start of the next, round a junction."""
 
-    before: Half
     after: Half
     junction: int
     lines: FloatArray  # (6, K, 2)
@@ -357,7 +356,7 @@ def _make_corner(
     offsets = widths * (1 - share) + widths2 * share
     corner_lines = np.round(curve.points[None] + left_of(curve.tangents)[None] * offsets.T[:, :, None], 3)
     corner_lines[:, 0], corner_lines[:, -1] = lines[:, -1], lines2[:, 0]
-    return Corner(before, after, junction, corner_lines, turn > TURN)
+    return Corner(after, junction, corner_lines, turn > TURN)
 
 
 def _direction(street: Street, side: int, end: bool) -> FloatArray:

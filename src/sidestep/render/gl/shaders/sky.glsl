@@ -1,4 +1,4 @@
-// As kernels/raster_sky.py.
+// As raster/surface.py.
 uniform sampler2D noise;
 
 float noise_at(vec2 cell) {

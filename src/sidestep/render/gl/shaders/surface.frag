@@ -1,4 +1,4 @@
-// As kernels/raster_light.py and raster_surface.py.
+// As raster/light.py and raster/surface.py.
 in vec2 lit;
 #ifdef TEXTURED
 in vec2 uv;
