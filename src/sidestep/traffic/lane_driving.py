@@ -34,7 +34,7 @@ from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import FloatArray, IntArray, float64
 
 # settings of a vehicle, float64
-WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, SETTING_ROWS = range(9)
+WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, KEEPS_CLEAR, SETTING_ROWS = range(10)
 # body of a vehicle, float64: m ahead of and behind the reference point, half its width, wheelbase, largest steer (rad)
 FRONT, REAR, HALF, WHEELBASE, LOCK, BODY_ROWS = range(6)
 # state of a vehicle, float64: metres along its path, seconds that it has stood, 1 once it has left
@@ -365,7 +365,10 @@ def drive_vehicles(
         acceleration, room = _bodies_ahead(
             i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
         )
+        conflict = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
         room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
+        if setting[KEEPS_CLEAR] == 1.0:
+            room = min(room, conflict - body[REAR])
         for m in range(paths.crossing.shape[1]):
             if paths.crossing[i, m] >= 0:
                 gap = paths.crossing_at[i, m, 0] - s - body[FRONT] - STOP_BEFORE_M
@@ -381,9 +384,8 @@ def drive_vehicles(
                 if -STOP_BEFORE_M < gap < LOOK_M and v * v <= 2.0 * COMFORTABLE * max(gap, 0.3):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
         acceleration = min(acceleration, _behind_merging(i, v, wish, robots, vehicles, paths, rules))
-        gap = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
-        if gap < LOOK_M:
-            acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
+        if conflict < LOOK_M:
+            acceleration = min(acceleration, _stop_at(v, wish, conflict, setting))
         state[WAITED] = state[WAITED] + dt if v < STANDING else 0.0
         command[row, 0] = max(v + acceleration * dt, 0.0)
         command[row, 1] = _steer(points, last, s, x, y, robot[ROBOT_HEADING], v, body)
