@@ -1,5 +1,5 @@
-"""Traffic on lanes: the arrays with which all vehicles of a world are driven in one compiled call (``lane_driving``), and
-how those that have left come in again."""
+"""Traffic on lanes: the arrays with which all vehicles of a world are driven in one compiled call (``lane_driving``),
+and how those that have left come in again."""
 
 from __future__ import annotations
 
