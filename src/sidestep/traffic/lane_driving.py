@@ -12,7 +12,8 @@ with a vehicle that goes first.
 Steering is pure pursuit. v0 is at most what the curves ahead allow.
 
 Gap acceptance: where two lanes of a junction meet, the vehicle on the lane of lower priority, or of two equals the one
-that arrives later, waits unless it has left the conflict ``gap_s`` before the other gets there. A vehicle that has
+that comes to the junction later, waits unless it has left the conflict ``gap_s`` before the other gets there. It waits
+before the first conflict of its lane, where it is in nobody's way. A vehicle that has
 waited long (``patience_s``) looks at bodies alone. Of two that are in a conflict of lanes that end together the one
 with more to drive follows the other, as if it was ahead in the same lane.
 
@@ -33,7 +34,7 @@ from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import FloatArray, IntArray, float64
 
 # settings of a vehicle, float64
-WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, SETTING_ROWS = range(9)
+WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, KEEPS_CLEAR, SETTING_ROWS = range(10)
 # body of a vehicle, float64: m ahead of and behind the reference point, half its width, wheelbase, largest steer (rad)
 FRONT, REAR, HALF, WHEELBASE, LOCK, BODY_ROWS = range(6)
 # state of a vehicle, float64: metres along its path, seconds that it has stood, 1 once it has left
@@ -135,12 +136,16 @@ def idm(v: float, wish: float, gap: float, ahead: float, setting: FloatArray) ->
 
 @kernel
 def _stop_at(v: float, wish: float, gap: float, setting: FloatArray) -> float:
-    """Acceleration towards a stop line: as behind something that stands there, but up to the line itself."""
-    if v * v > 2.0 * COMFORTABLE * max(gap, 0.0) + 0.01:
-        if gap <= 0.0:
-            return np.inf  # beyond the line already
-        return -min(v * v / (2.0 * gap), HARDEST)
-    return idm(v, wish, gap + setting[STANDSTILL], 0.0, setting)
+    """Acceleration towards a stop line: as behind something that stands there, but up to the line itself. The line is
+    ``STOP_BEFORE_M`` before what must stay free; a vehicle beyond it brakes if that is still possible."""
+    if gap > 0.0:
+        if v * v > 2.0 * COMFORTABLE * gap + 0.01:
+            return -min(v * v / (2.0 * gap), HARDEST)
+        return idm(v, wish, gap + setting[STANDSTILL], 0.0, setting)
+    room = max(gap + STOP_BEFORE_M, 0.0)
+    if v * v > 2.0 * COMFORTABLE * room:
+        return np.inf
+    return -COMFORTABLE
 
 
 @kernel
@@ -226,15 +231,16 @@ def _bodies_ahead(
 
 @kernel
 def _arrival(distance: float, v: float, wish: float) -> float:
-    """Seconds until a vehicle has driven ``distance`` at about its present speed; a standing one starts."""
-    return distance / max(v, 0.5 * wish, 0.5)
+    """Seconds until a vehicle has driven ``distance`` at about its present speed; a standing one starts. Negative for
+    one that is beyond, the more the farther."""
+    return distance / max(v, 0.5 * wish, 0.5) if distance > 0.0 else distance
 
 
 @kernel
 def _conflict_gap(
     i: int, v: float, wish: float, robots: FloatArray, vehicles: Vehicles, paths: LanePaths, rules: RoadRules
 ) -> float:
-    """Metres from the front to the first conflict at which the vehicle has to wait; infinite where there is none."""
+    """Metres from the front to where the vehicle has to wait for another; infinite where there is none."""
     state, body, setting = vehicles.state, vehicles.body, vehicles.settings
     nearest = np.inf
     s = state[i, ALONG]
@@ -242,13 +248,19 @@ def _conflict_gap(
         lane = paths.lane[i, m]
         if lane < 0:
             break
+        entry = paths.lane_at[i, m] - s - body[i, FRONT]
+        first = np.inf
+        for k in range(rules.conflicts.shape[0]):
+            if int(rules.conflicts[k, 0]) == lane:
+                first = min(first, entry + rules.conflicts[k, 1])
         for k in range(rules.conflicts.shape[0]):
             conflict = rules.conflicts[k]
             if int(conflict[0]) != lane:
                 continue
-            begin = paths.lane_at[i, m] + conflict[1] - s - body[i, FRONT]
+            begin = entry + conflict[1]
             end = paths.lane_at[i, m] + conflict[2] - s + body[i, REAR]
-            if begin <= 0.0 or begin > LOOK_M or begin >= nearest:
+            stop = first if first > 0.0 else begin
+            if begin <= 0.0 or stop > LOOK_M or stop >= nearest:
                 continue
             for j in range(state.shape[0]):
                 if j == i or state[j, GONE] == 1.0:
@@ -256,17 +268,18 @@ def _conflict_gap(
                 for n in range(paths.lane.shape[1]):
                     if paths.lane[j, n] != int(conflict[3]):
                         continue
-                    their_begin = paths.lane_at[j, n] + conflict[4] - state[j, ALONG] - body[j, FRONT]
+                    their_entry = paths.lane_at[j, n] - state[j, ALONG] - body[j, FRONT]
+                    their_begin = their_entry + conflict[4]
                     their_end = paths.lane_at[j, n] + conflict[5] - state[j, ALONG] + body[j, REAR]
                     if their_end < 0.0:
                         continue
                     their_v = robots[vehicles.row[j], ROBOT_V]
                     if _must_wait(
-                        i, j, begin, end, v, wish, their_begin, their_end, their_v, setting[j, WISH],
-                        rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
+                        i, j, entry, begin, end, v, wish, their_entry, their_begin, their_end, their_v,
+                        setting[j, WISH], rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
                         state[i, WAITED] > setting[i, PATIENCE],
                     ):  # fmt: skip
-                        nearest = begin
+                        nearest = stop
     return nearest
 
 
@@ -305,8 +318,9 @@ def _behind_merging(
 
 @kernel
 def _must_wait(
-    i: int, j: int, begin: float, end: float, v: float, wish: float, their_begin: float, their_end: float,
-    their_v: float, their_wish: float, priority: int, their_priority: int, gap_s: float, is_impatient: bool,
+    i: int, j: int, entry: float, begin: float, end: float, v: float, wish: float, their_entry: float,
+    their_begin: float, their_end: float, their_v: float, their_wish: float, priority: int, their_priority: int,
+    gap_s: float, is_impatient: bool,
 ) -> bool:  # fmt: skip
     if their_begin <= 0.0:
         return True  # the other is in the conflict already
@@ -318,7 +332,8 @@ def _must_wait(
         return False
     if priority != their_priority:
         return priority < their_priority
-    return they_enter < enter or (they_enter == enter and j < i)
+    come, they_come = _arrival(entry, v, wish), _arrival(their_entry, their_v, their_wish)
+    return they_come < come or (they_come == come and j < i)
 
 
 @kernel
@@ -350,7 +365,10 @@ def drive_vehicles(
         acceleration, room = _bodies_ahead(
             i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
         )
+        conflict = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
         room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
+        if setting[KEEPS_CLEAR] == 1.0:
+            room = min(room, conflict - body[REAR])
         for m in range(paths.crossing.shape[1]):
             if paths.crossing[i, m] >= 0:
                 gap = paths.crossing_at[i, m, 0] - s - body[FRONT] - STOP_BEFORE_M
@@ -366,9 +384,8 @@ def drive_vehicles(
                 if -STOP_BEFORE_M < gap < LOOK_M and v * v <= 2.0 * COMFORTABLE * max(gap, 0.3):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
         acceleration = min(acceleration, _behind_merging(i, v, wish, robots, vehicles, paths, rules))
-        gap = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
-        if gap < LOOK_M:
-            acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
+        if conflict < LOOK_M:
+            acceleration = min(acceleration, _stop_at(v, wish, conflict, setting))
         state[WAITED] = state[WAITED] + dt if v < STANDING else 0.0
         command[row, 0] = max(v + acceleration * dt, 0.0)
         command[row, 1] = _steer(points, last, s, x, y, robot[ROBOT_HEADING], v, body)

@@ -1,5 +1,5 @@
-"""Traffic on lanes: the arrays with which all vehicles of a world are driven in one compiled call (``lane_driving``), and
-how those that have left come in again."""
+"""Traffic on lanes: the arrays with which all vehicles of a world are driven in one compiled call (``lane_driving``),
+and how those that have left come in again."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ DEFAULTS: dict[str, float] = {
 values of city traffic), the gap accepted at conflicts, how long a driver waits, what is kept free at either side."""
 RETURNS = "returns_s"
 """Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
+KEEPS_CLEAR = "keeps_clear"
+"""Setting of a driver, 1: who has to wait in a junction waits before a crossing on which the vehicle would stand."""
+FURTHER = (RETURNS, KEEPS_CLEAR)
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
 ENTRY_M = 15.0  # nobody comes in again while a body is in the lane and nearer than this
 ENTRY_BRAKING = 3.0  # m/s²: enough to stop before the first crossing
@@ -43,8 +46,8 @@ class LaneDriver(VehicleDriver):
         if len(lanes) < 1:
             raise BadInput("the driver 'lane' needs lanes: names of lanes of the scene, in order")
         for name, value in settings.items():
-            if name not in (*DEFAULTS, RETURNS):
-                raise UnknownName("setting", name, (*DEFAULTS, RETURNS), "driver 'lane'")
+            if name not in (*DEFAULTS, *FURTHER):
+                raise UnknownName("setting", name, (*DEFAULTS, *FURTHER), "driver 'lane'")
             if not value > 0.0:
                 raise BadInput(f"{name} must be above 0, got {value}")
 
@@ -86,7 +89,7 @@ class LaneVehicles:
             bodies[k, drive.WHEELBASE] = spec.wheelbase or 1.0
             bodies[k, drive.LOCK] = spec.limits.max_steer or 0.6
             given: dict[str, Any] = {**DEFAULTS, **place.parameters}
-            settings[k] = [place.speed, *(given[name] for name in DEFAULTS)]
+            settings[k] = [place.speed, *(given[name] for name in DEFAULTS), given.get(KEEPS_CLEAR, 0.0)]
             settings[k, drive.PATIENCE] += 0.7 * k  # two who wait for each other do not go at the same moment
         state = np.zeros((count, drive.STATE_ROWS))
         state[:, drive.ALONG] = [path.begin for path in paths]

@@ -1,5 +1,5 @@
-"""Roads of a scene: lanes with what follows on them, painted markings, pedestrian crossings, traffic signals and parking
-bays."""
+"""Roads of a scene: lanes with what follows on them, painted markings, pedestrian crossings, traffic signals and
+parking bays."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Lanes of a town: one per direction of every street, keeping right; lanes through its junctions and round its
-roundabouts; crossings at its crosswalks; bays at the kerbs of wide streets. A window has the parts that lie in it: lanes
-end at its border.
+roundabouts; crossings at its crosswalks; bays at the kerbs of wide streets. A window has the parts that lie in it:
+lanes end at its border.
 """
 
 from __future__ import annotations

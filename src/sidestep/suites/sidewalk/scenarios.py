@@ -80,11 +80,11 @@ class SidewalkOptions(Model):
 
 
 KINDS = {"car": 6.0, "van": 1.0, "bicycle": 3.0}
-MARGIN_M = 0.08
-"""That drivers keep free at either side: streets with parked cars leave no more where two vans meet."""
+DRIVERS = {"margin_m": 0.08, "keeps_clear": 1.0}
+"""Room at either side: streets with parked cars leave no more where two vans meet."""
 TRAFFIC = {
-    "light": LaneTraffic(per_km=10.0, returns_s=8.0, parked_share=0.3, kinds=KINDS, parameters={"margin_m": MARGIN_M}),
-    "dense": LaneTraffic(per_km=30.0, returns_s=3.0, parked_share=0.6, kinds=KINDS, parameters={"margin_m": MARGIN_M}),
+    "light": LaneTraffic(per_km=10.0, returns_s=8.0, parked_share=0.3, kinds=KINDS, parameters=DRIVERS),
+    "dense": LaneTraffic(per_km=30.0, returns_s=3.0, parked_share=0.6, kinds=KINDS, parameters=DRIVERS),
 }
 TOWN = "town:"
 
