@@ -144,6 +144,11 @@ class HandDriving:
         if self.phase == "driving":
             self.phase = "paused"
 
+    def park(self) -> None:
+        """Nobody drives any more: pause, or write what is over."""
+        self.pause()
+        self.store()
+
     def step(self, command: Drive) -> None:
         """Drive for one step of the simulation. Frames hold what was seen before the step, and the command."""
         if self.phase != "driving":

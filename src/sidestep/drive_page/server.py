@@ -52,6 +52,8 @@ PAGE_FILES = {
     "page.js": ("page.js", "text/javascript"),
     "page.css": ("page.css", "text/css"),
 }
+NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+"""Newer versions of FastAPI report to an OpenTelemetry collector where one is set up."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
@@ -98,26 +100,27 @@ class Desk:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             await self._leave_alone(link)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _leave_alone(self, link: _Link) -> None:
-        """Nobody drives: the clock stops, and what is finished is written."""
-        try:
-            await self._in_thread(self._driving.pause)
-            await self._in_thread(self._driving.store)
-        except SidestepError as error:
-            await self._fail(link, error)
+        """Nobody drives: the clock stops, and what is finished is written. That is asked for before anything is waited
+        for, since the server may be ending."""
+        parking = self._in_thread(self._driving.park)
         if self._link is link:
             self._link = None
         link.gone.set()
+        try:
+            await parking
+        except SidestepError as error:
+            await self._fail(link, error)
 
     async def _fail(self, link: _Link, error: SidestepError) -> None:
         self.failure = error
+        self._ended()
         with suppress(WebSocketDisconnect):
             await link.send(error_text(str(error), final=True))
         await link.close(SERVER_ERROR, "the server ends")
-        self._ended()
 
     async def _drive(self, link: _Link) -> None:
         driving, due = self._driving, perf_counter()
@@ -210,10 +213,9 @@ class Desk:
         steps = list(self._steps)
         return 1.0 if len(steps) < 2 else step_s * (len(steps) - 1) / max(steps[-1] - steps[0], 1e-6)
 
-    async def _in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """In the simulation thread, to its end even if the waiting is given up."""
-        running = asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-        return await asyncio.shield(running)
+    def _in_thread(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """In the simulation thread, after what it does already and to its end even if the waiting is given up."""
+        return asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments))
 
     async def close(self) -> None:
         """Write what is finished and end the simulation thread."""
@@ -280,7 +282,7 @@ def make_app(desk: Desk, token: str, host: str = "127.0.0.1") -> FastAPI:
         yield
         await desk.close()
 
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=until_the_end)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=until_the_end, telemetry=NO_TELEMETRY)
     texts = {name: (files(__package__) / "static" / file).read_bytes() for name, (file, _) in PAGE_FILES.items()}
 
     @app.get("/{given}/{name}")

@@ -85,7 +85,7 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (KEYS[event.code]) {
     event.preventDefault();
-    if (!event.repeat) hold(event.code, KEYS[event.code], event.timeStamp);
+    hold(event.code, KEYS[event.code], event.timeStamp);
     return;
   }
   const onButton = event.target instanceof HTMLButtonElement;
@@ -194,9 +194,11 @@ async function show(data) {
 
 function tell() {
   const words = frame.scenario.split("-"), fresh = state.phase !== frame.phase;
-  Object.assign(state, { phase: frame.phase, frame: frame.frame, outcome: frame.outcome, slow: frame.pace < 0.93 });
+  Object.assign(state, { phase: frame.phase, frame: frame.frame, outcome: frame.outcome });
+  Object.assign(state, { kept: frame.kept_episodes, slow: frame.pace < 0.93 });
   part("about").textContent = `${frame.task}, ${words[0]} ${words[1]} · ${frame.weather} · seed ${frame.seed}`;
-  part("kept").textContent = `${frame.kept_episodes} episode${frame.kept_episodes === 1 ? "" : "s"}, ${frame.kept_frames} frames`;
+  const episodes = frame.kept_episodes === 1 ? "1 episode" : `${frame.kept_episodes} episodes`;
+  part("kept").textContent = `${episodes}, ${frame.kept_frames} frames`;
   part("pace").textContent = `${frame.pace.toFixed(1)}×`;
   part("time").textContent = frame.time_s.toFixed(1);
   part("limit").textContent = frame.time_limit_s.toFixed(0);
@@ -226,8 +228,8 @@ function panel(over, title, text, action, good = "") {
 }
 function tellPhase() {
   const over = `Episode ${frame.episode}`, task = frame.task[0].toUpperCase() + frame.task.slice(1);
-  if (frame.phase === "loading") panel(over, "Loading …", "The first episode takes up to a minute after an installation.", "");
-  if (frame.phase === "ready") panel(over, task, "Leave the intersection in your lane and touch nobody. Follow the dots on the map.", "Start");
+  if (frame.phase === "loading") panel(over, "Loading …", "The first time on a machine this takes a minute.", "");
+  if (frame.phase === "ready") panel(over, task, "Leave the intersection in your lane. Follow the dots on the map.", "Start");
   if (frame.phase === "paused") panel(over, "Paused", "", "Go on");
   if (frame.phase === "over") {
     const [title, text] = OUTCOMES[frame.outcome] || [frame.outcome, ""];
@@ -253,7 +255,10 @@ function connect() {
   opened.binaryType = "arraybuffer";
   opened.onopen = () => { retry = 500; state.link = "open"; part("complaint").hidden = true; state.phase = ""; sendView(); };
   opened.onmessage = (event) => {
-    if (typeof event.data !== "string") { shown = shown.then(() => show(event.data)).catch((error) => complain(String(error))); return; }
+    if (typeof event.data !== "string") {
+      shown = shown.then(() => show(event.data)).catch((error) => complain(String(error)));
+      return;
+    }
     const message = JSON.parse(event.data);
     retrying = retrying && !message.final;
     complain(message.message, message.final);
