@@ -53,7 +53,7 @@ class Driver:
     """A page and everything that it complained about or asked for."""
 
     def __init__(self, browser: Any, address: str) -> None:
-        self.page = browser.new_page(viewport={"width": 1280, "height": 720})
+        self.page = browser.new_page()
         self.complaints: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", lambda message: self.complaints.append(message.text))
