@@ -232,10 +232,11 @@ def test_every_verb_has_help(call: Call) -> None:
         "verify",
         "validate",
         "serve",
+        "evaluate",
         "bench",
         "doctor",
     ]
-    for verb in [*verbs, "data"]:
+    for verb in [*verbs, "data", "train", "demos"]:
         result = call(verb, "--help")
         assert result.exit_code == 0, verb
 

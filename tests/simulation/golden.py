@@ -57,7 +57,8 @@ class Case:
     def build(self) -> Scenario:
         """The scenario, shortened and changed."""
         suite = load_suite(self.suite)
-        options = dict(self.options) | ({"split": "all"} if self.suite.startswith("sidewalk-") else {})
+        has_splits = self.suite.startswith("sidewalk-") or self.suite == "intersection"
+        options = dict(self.options) | ({"split": "all"} if has_splits else {})
         if options:
             suite = suite.with_options(options)
         (scenario,) = (one for one in suite.scenarios() if one.name == self.scenario)
@@ -134,6 +135,11 @@ CASES: tuple[Case, ...] = (
     Case("catalogue", "following-human", "expert", dynamics="unicycle"),
     Case("catalogue", "crowd-navigation", "oracle"),
     Case("catalogue", "robot-crowding", "cadrl"),
+    Case("intersection", "scene0-pose1-left", "pid", 20.0),
+    Case("intersection", "scene2-pose3-right", "pid_noise", 20.0),
+    Case("intersection", "scene4-pose2-left", "comfort_zone", 20.0),
+    Case("intersection", "scene1-pose0-straight", "comfort_zone", 20.0, (("vehicles", "true"),)),
+    Case("intersection", "scene5-pose0-right", "pid", 20.0, (("reacts", "true"),)),
 )
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sidestep.types import Scenario
+from sidestep.types import EpisodeRecord, Scenario
 from sidestep.types.base import FloatArray
+from sidestep.types.record import others
 
 EAST, BESIDE, WEST = "east", "beside", "west"
 LANE_Y, BESIDE_Y, WEST_Y = -1.75, -5.25, 1.75
@@ -70,3 +71,38 @@ def on_the_road(**changes: Any) -> Scenario:
 def poses(x: Any, y: Any, heading: Any = 0.0) -> FloatArray:
     """(T+1, 3) poses; scalars stay the same."""
     return np.stack(np.broadcast_arrays(x, y, heading), axis=1).astype(float)
+
+
+def outlines_overlap(a: FloatArray, b: FloatArray) -> Any:
+    """(T,) whether two convex outlines (T, K, 2) overlap, by separating axes; NaN: never."""
+    apart = np.zeros(len(a), bool)
+    for shape in (a, b):
+        edge = np.roll(shape, -1, axis=1) - shape
+        normal = np.stack([-edge[..., 1], edge[..., 0]], axis=2)
+        one, other = np.einsum("tkd,tnd->tkn", normal, a), np.einsum("tkd,tnd->tkn", normal, b)
+        apart |= ((one.max(axis=2) <= other.min(axis=2)) | (other.max(axis=2) <= one.min(axis=2))).any(axis=1)
+    gone = np.isnan(a).any(axis=(1, 2)) | np.isnan(b).any(axis=(1, 2))
+    return ~apart & ~gone
+
+
+def outlines(record: EpisodeRecord) -> list[FloatArray]:
+    """(T+1, K, 2) the outline of every vehicle; NaN after it has left."""
+    found = []
+    for k, user in enumerate(others(record)):
+        corners = np.array(user.footprint.polygon)
+        heading = record.other_pose[:, k, 2]
+        cosine, sine = np.cos(heading)[:, None], np.sin(heading)[:, None]
+        x, y = corners[:, 0] * cosine - corners[:, 1] * sine, corners[:, 0] * sine + corners[:, 1] * cosine
+        found.append(np.stack([x, y], axis=2) + record.other_pose[:, k, None, :2])
+    return found
+
+
+def traffic_contacts(record: EpisodeRecord) -> list[tuple[int, int, float]]:
+    """Pairs of vehicles that overlap at some time, and the first time, s."""
+    bodies, found = outlines(record), []
+    for i, one in enumerate(bodies):
+        for j in range(i):
+            touching = np.flatnonzero(outlines_overlap(one, bodies[j]))
+            if len(touching):
+                found.append((j, i, float(record.time[touching[0]])))
+    return found

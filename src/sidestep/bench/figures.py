@@ -65,6 +65,9 @@ TARGETS: dict[str, Target] = {
     "video60/640x480": Target(at_most=15.0),
     "render_start/warm": Target(at_most=2.0),
     "town/people=500": Target(at_least=20),
+    "intersection/run/workers=2": Target(at_most=60.0),
+    "intersection/camera/200x88": Target(at_least=150),
+    "demonstrations/write": Target(at_least=100),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"
@@ -103,6 +106,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "run": ("sidestep.bench.runs:cases",),
     "render": ("sidestep.bench.render:cases",),
     "town": ("sidestep.bench.town:cases",),
+    "intersection": ("sidestep.bench.intersection:cases",),
 }
 """The functions that list the cases of each suite."""
 

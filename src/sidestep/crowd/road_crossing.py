@@ -3,8 +3,8 @@ how they look before they step onto it.
 
 Each walks to the kerb, stops and looks to both sides for a moment, crosses within the marked strip, and walks on to
 the other side. People with ``accepts_gap_s`` wait until every vehicle that comes leaves them that much more time than
-they need; the others go after looking, as IntersectNav's do. While a vehicle near them moves they do not walk round
-it; they do not walk into one that stands.
+they need; the others go after looking, as IntersectNav's do. While the vehicle nearest to them moves they do not walk
+round it; they walk round one that stands.
 """
 
 from __future__ import annotations
@@ -129,21 +129,26 @@ class CrossingWalkers:
             agents[layout.HEAD_YAW] = np.where(looking, turned, np.nan)
             agents[[layout.NEW_VX, layout.NEW_VY]] = np.where(looking, 0.0, agents[[layout.NEW_VX, layout.NEW_VY]])
         flags[layout.MODEL] = np.where(looking, layout.MODEL_SCRIPT, self._model)
-        flags[layout.SEES_ROBOT] = 1 if self._gap is not None else ~self._moves_nearby(view)
+        flags[layout.SEES_ROBOT] = 1 if self._gap is not None else ~self._nearest_moves(view)
 
     def _step_onto(self, view: PeopleView, i: int) -> None:
         self._state[i] = CROSSING
         view.flags[layout.WAYPOINT, i] = 1
         view.agents[layout.GOAL_X, i], view.agents[layout.GOAL_Y, i] = view.routes[i, 1]
 
-    def _moves_nearby(self, view: PeopleView) -> BoolArray:
-        """(N,) whether a vehicle near each person moves."""
-        agents, active = view.world_agents[:, view.people :], view.world_flags[layout.ACTIVE, view.people :] == 1
-        moving = active & (squared_length(agents[layout.VX], agents[layout.VY]) > MOVING_MPS * MOVING_MPS)
-        dx = view.agents[layout.PX][:, None] - agents[layout.PX][moving]
-        dy = view.agents[layout.PY][:, None] - agents[layout.PY][moving]
-        near = squared_length(dx, dy) < NEAR_M * NEAR_M
-        return np.asarray(near.any(axis=1))
+    def _nearest_moves(self, view: PeopleView) -> BoolArray:
+        """(N,) whether the vehicle nearest to each person is near and moves."""
+        agents = view.world_agents[:, view.people :]
+        here = view.world_flags[layout.ACTIVE, view.people :] == 1
+        if not here.any():
+            return np.zeros(view.agents.shape[1], bool)
+        agents = agents[:, here]
+        dx = view.agents[layout.PX][:, None] - agents[layout.PX]
+        dy = view.agents[layout.PY][:, None] - agents[layout.PY]
+        gap = squared_length(dx, dy)
+        nearest = np.argmin(gap, axis=1)
+        moves = squared_length(agents[layout.VX], agents[layout.VY])[nearest] > MOVING_MPS * MOVING_MPS
+        return np.asarray(moves & (gap.min(axis=1) < NEAR_M * NEAR_M))
 
     def _is_clear(self, view: PeopleView, i: int) -> bool:
         """Gap acceptance: nothing that moves reaches the person's line across before the person has passed there."""

@@ -25,6 +25,8 @@ IDS: dict[str, str] = {
     "Scenario": "any scenario with one robot: pass scenario=FILE, a suite's name or a Scenario object",
     "Suite": "every scenario of a suite: pass suite=NAME, and a split or names of scenarios",
 }
+INTERSECTION = "sidestep/Intersection-v0"
+"""A car at crowded intersections, with camera, lidar, measurements and high-level commands."""
 
 __all__ = ["IDS", "as_policy", "register"]
 
@@ -41,6 +43,8 @@ def register() -> None:
                 order_enforce=False,  # the environment says itself that a reset is needed
                 kwargs={"task": name},
             )
+    if INTERSECTION not in _registry:
+        _register(INTERSECTION, entry_point="sidestep.gym.intersection:IntersectionEnv", order_enforce=False)
 
 
 def __getattr__(name: str) -> Any:

@@ -159,7 +159,7 @@ def train_driving(
             loss = _loss(network, batch, settings.steer_weight)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-            total += float(loss) * len(batch["action"])
+            total += loss.item() * len(batch["action"])
         schedule.step()
         network.eval()
         with torch.no_grad():

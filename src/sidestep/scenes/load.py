@@ -26,8 +26,9 @@ BUNDLED = "bundled:"
 def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> SceneSpec:
     """The scene that ``reference`` names: a floor plan, a town or a window of one, a file, or the scene itself.
 
-    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it. ``place:NAME`` is a place
-    that comes with Sidestep, ``intersection:NAME`` an intersection.
+    ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it; ``+roads`` at the end
+    adds its lanes, for traffic. ``place:NAME`` is a place that comes with Sidestep, ``intersection:NAME`` an
+    intersection.
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
     ``image`` key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract),

@@ -12,8 +12,10 @@ with a vehicle that goes first.
 Steering is pure pursuit. v0 is at most what the curves ahead allow.
 
 Gap acceptance: where two lanes of a junction meet, the vehicle on the lane of lower priority, or of two equals the one
-that arrives later, waits unless it has left the conflict ``gap_s`` before the other gets there. A vehicle that has
-waited long (``patience_s``) looks at bodies alone.
+that comes to the junction later, waits unless it has left the conflict ``gap_s`` before the other gets there. It waits
+before the first conflict of its lane, where it is in nobody's way. A vehicle that has
+waited long (``patience_s``) looks at bodies alone. Of two that are in a conflict of lanes that end together the one
+with more to drive follows the other, as if it was ahead in the same lane.
 
 Only ``+ - * /`` and square roots: the same bits on every machine and in every batch.
 """
@@ -32,7 +34,7 @@ from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import FloatArray, IntArray, float64
 
 # settings of a vehicle, float64
-WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, SETTING_ROWS = range(9)
+WISH, HEADWAY, ACCELERATION, BRAKING, STANDSTILL, GAP, PATIENCE, MARGIN, KEEPS_CLEAR, SETTING_ROWS = range(10)
 # body of a vehicle, float64: m ahead of and behind the reference point, half its width, wheelbase, largest steer (rad)
 FRONT, REAR, HALF, WHEELBASE, LOCK, BODY_ROWS = range(6)
 # state of a vehicle, float64: metres along its path, seconds that it has stood, 1 once it has left
@@ -48,6 +50,8 @@ SLOW = 1.5  # m/s: nobody drives onto a crossing while a vehicle that is slower 
 PREDICTED = 6  # looks into the future, half a second apart
 SAME_TIME_S = 1.2  # a person predicted to be in the lane within so much of the vehicle's arrival counts
 ENTERING_M = 0.5
+BESIDE_M = 2.0  # bodies farther behind the front are beside the vehicle, which does not start while people are there
+CLOSE_M, CORNER_M = 1.0, 0.1  # bodies so near to the bumper count even off the path: corners swing out in a curve
 
 
 class LanePaths(NamedTuple):
@@ -67,10 +71,11 @@ class LanePaths(NamedTuple):
 class RoadRules(NamedTuple):
     """What holds for everybody."""
 
-    conflicts: FloatArray  # (K, 6): lane, begin, end, other lane, its begin, its end
+    conflicts: FloatArray  # (K, 7): lane, begin, end, other lane, its begin, its end, 1 if the lanes end together
     priority: IntArray  # (L,) of the junction lanes
     crossings: FloatArray  # (C, 5): x, y of either end, width
     signals: FloatArray  # (G, 4): cycle, begin of green, green, yellow, s
+    walks: IntArray  # (R,) 1: a robot that crosses like a person; 0: a car or another vehicle
 
 
 class Vehicles(NamedTuple):
@@ -131,12 +136,16 @@ def idm(v: float, wish: float, gap: float, ahead: float, setting: FloatArray) ->
 
 @kernel
 def _stop_at(v: float, wish: float, gap: float, setting: FloatArray) -> float:
-    """Acceleration towards a stop line: as behind something that stands there, but up to the line itself."""
-    if v * v > 2.0 * COMFORTABLE * max(gap, 0.0) + 0.01:
-        if gap <= 0.0:
-            return np.inf  # beyond the line already
-        return -min(v * v / (2.0 * gap), HARDEST)
-    return idm(v, wish, gap + setting[STANDSTILL], 0.0, setting)
+    """Acceleration towards a stop line: as behind something that stands there, but up to the line itself. The line is
+    ``STOP_BEFORE_M`` before what must stay free; a vehicle beyond it brakes if that is still possible."""
+    if gap > 0.0:
+        if v * v > 2.0 * COMFORTABLE * gap + 0.01:
+            return -min(v * v / (2.0 * gap), HARDEST)
+        return idm(v, wish, gap + setting[STANDSTILL], 0.0, setting)
+    room = max(gap + STOP_BEFORE_M, 0.0)
+    if v * v > 2.0 * COMFORTABLE * room:
+        return np.inf
+    return -COMFORTABLE
 
 
 @kernel
@@ -147,15 +156,18 @@ def _is_green(signal: FloatArray, time: float) -> bool:
 
 
 @kernel
-def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int) -> bool:
-    """Whether somebody walks on the crossing or is about to."""
+def _is_used(
+    crossing: FloatArray, agents: FloatArray, flags: IntArray, people: int, foreign: int, walks: IntArray
+) -> bool:
+    """Whether somebody, a person or one of the ``foreign`` robots that are no cars, is on the crossing or about to
+    step onto it."""
     ax, ay = crossing[0], crossing[1]
     ex, ey = crossing[2] - ax, crossing[3] - ay
     length = sqrt(ex * ex + ey * ey)
     ux, uy = ex / length, ey / length
     half = crossing[4] / 2.0 + ENTERING_M
-    for j in range(people):
-        if flags[at.ACTIVE, j] != 1:
+    for j in range(people + foreign):
+        if flags[at.ACTIVE, j] != 1 or (j >= people and walks[j - people] == 0):
             continue
         dx, dy = float64(agents[at.PX, j]) - ax, float64(agents[at.PY, j]) - ay
         along, aside = dx * ux + dy * uy, dy * ux - dx * uy
@@ -169,14 +181,17 @@ def _is_used(crossing: FloatArray, agents: FloatArray, flags: IntArray, people: 
 
 @kernel
 def _bodies_ahead(
-    i: int, v: float, wish: float, agents: FloatArray, flags: IntArray, people: int, own: int, vehicles: Vehicles,
-    paths: LanePaths, foreign: int,
+    i: int, v: float, wish: float, robot: FloatArray, agents: FloatArray, flags: IntArray, people: int, own: int,
+    vehicles: Vehicles, paths: LanePaths, foreign: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Acceleration that bodies in the lane and bodies that will be in it allow, and metres of path up to the first
-    vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody knows."""
+    """Acceleration that bodies in the lane, bodies that will be in it and bodies close to the bumper allow, and metres
+    of path up to the first vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody
+    knows."""
     setting, body = vehicles.settings[i], vehicles.body[i]
     points, last, s = paths.points[i], paths.last[i], vehicles.state[i, ALONG]
-    x, y = _point_at(points, last, min(s, float64(last)))
+    x, y = robot[ROBOT_X], robot[ROBOT_Y]
+    sine, cosine = sincos64(robot[ROBOT_HEADING])
+    starts = v < STANDING and vehicles.state[i, WAITED] < 3.0 * setting[PATIENCE]
     least, room = idm(v, wish, np.inf, 0.0, setting), np.inf
     first_disc, discs = vehicles.first_disc[i], vehicles.discs[i]
     for j in range(agents.shape[1]):
@@ -187,13 +202,18 @@ def _bodies_ahead(
         if dx * dx + dy * dy > LOOK_M * LOOK_M:
             continue
         vx, vy, radius = float64(agents[at.VX, j]), float64(agents[at.VY, j]), float64(agents[at.RADIUS, j])
+        bumper = cosine * dx + sine * dy - body[FRONT]
+        if 0.0 < bumper < radius + CLOSE_M and abs(cosine * dy - sine * dx) < body[HALF] + CORNER_M + radius:
+            least = min(least, idm(v, wish, bumper - radius, max(cosine * vx + sine * vy, 0.0), setting))
         reach = body[HALF] + setting[MARGIN] + radius
         looks = PREDICTED if j < people or j < foreign or j >= agents.shape[1] else 1
         for look in range(looks):
             later = 0.5 * look
             where, miss = along_path(points, last, s, LOOK_M, px + later * vx, py + later * vy)
             gap = where - s - body[FRONT] - radius
-            if miss >= reach * reach or where <= s or gap < -2.0:
+            if miss >= reach * reach or where <= s:
+                continue
+            if gap < -BESIDE_M and not (j < people and starts):
                 continue
             if look > 0:
                 arrival = max(gap, 0.0) / max(v, 1.0)
@@ -211,15 +231,16 @@ def _bodies_ahead(
 
 @kernel
 def _arrival(distance: float, v: float, wish: float) -> float:
-    """Seconds until a vehicle has driven ``distance`` at about its present speed; a standing one starts."""
-    return distance / max(v, 0.5 * wish, 0.5)
+    """Seconds until a vehicle has driven ``distance`` at about its present speed; a standing one starts. Negative for
+    one that is beyond, the more the farther."""
+    return distance / max(v, 0.5 * wish, 0.5) if distance > 0.0 else distance
 
 
 @kernel
 def _conflict_gap(
     i: int, v: float, wish: float, robots: FloatArray, vehicles: Vehicles, paths: LanePaths, rules: RoadRules
 ) -> float:
-    """Metres from the front to the first conflict at which the vehicle has to wait; infinite where there is none."""
+    """Metres from the front to where the vehicle has to wait for another; infinite where there is none."""
     state, body, setting = vehicles.state, vehicles.body, vehicles.settings
     nearest = np.inf
     s = state[i, ALONG]
@@ -227,13 +248,19 @@ def _conflict_gap(
         lane = paths.lane[i, m]
         if lane < 0:
             break
+        entry = paths.lane_at[i, m] - s - body[i, FRONT]
+        first = np.inf
+        for k in range(rules.conflicts.shape[0]):
+            if int(rules.conflicts[k, 0]) == lane:
+                first = min(first, entry + rules.conflicts[k, 1])
         for k in range(rules.conflicts.shape[0]):
             conflict = rules.conflicts[k]
             if int(conflict[0]) != lane:
                 continue
-            begin = paths.lane_at[i, m] + conflict[1] - s - body[i, FRONT]
+            begin = entry + conflict[1]
             end = paths.lane_at[i, m] + conflict[2] - s + body[i, REAR]
-            if begin <= 0.0 or begin > LOOK_M or begin >= nearest:
+            stop = first if first > 0.0 else begin
+            if begin <= 0.0 or stop > LOOK_M or stop >= nearest:
                 continue
             for j in range(state.shape[0]):
                 if j == i or state[j, GONE] == 1.0:
@@ -241,24 +268,59 @@ def _conflict_gap(
                 for n in range(paths.lane.shape[1]):
                     if paths.lane[j, n] != int(conflict[3]):
                         continue
-                    their_begin = paths.lane_at[j, n] + conflict[4] - state[j, ALONG] - body[j, FRONT]
+                    their_entry = paths.lane_at[j, n] - state[j, ALONG] - body[j, FRONT]
+                    their_begin = their_entry + conflict[4]
                     their_end = paths.lane_at[j, n] + conflict[5] - state[j, ALONG] + body[j, REAR]
                     if their_end < 0.0:
                         continue
                     their_v = robots[vehicles.row[j], ROBOT_V]
                     if _must_wait(
-                        i, j, begin, end, v, wish, their_begin, their_end, their_v, setting[j, WISH],
-                        rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
+                        i, j, entry, begin, end, v, wish, their_entry, their_begin, their_end, their_v,
+                        setting[j, WISH], rules.priority[lane], rules.priority[int(conflict[3])], setting[i, GAP],
                         state[i, WAITED] > setting[i, PATIENCE],
                     ):  # fmt: skip
-                        nearest = begin
+                        nearest = stop
     return nearest
 
 
 @kernel
+def _behind_merging(
+    i: int, v: float, wish: float, robots: FloatArray, vehicles: Vehicles, paths: LanePaths, rules: RoadRules
+) -> float:
+    """Acceleration behind a vehicle that will be ahead in the same lane, once both are where their lanes join."""
+    state, body, setting = vehicles.state, vehicles.body, vehicles.settings
+    least = np.inf
+    s = state[i, ALONG]
+    if state[i, WAITED] > setting[i, PATIENCE]:
+        return least
+    for m in range(paths.lane.shape[1]):
+        for k in range(rules.conflicts.shape[0]):
+            conflict = rules.conflicts[k]
+            if int(conflict[0]) != paths.lane[i, m] or conflict[6] != 1.0:
+                continue
+            begin, left = paths.lane_at[i, m] + conflict[1] - s, paths.lane_at[i, m] + conflict[2] - s
+            if begin > body[i, FRONT] or left < 0.0:
+                continue
+            for j in range(state.shape[0]):
+                if j == i or state[j, GONE] == 1.0:
+                    continue
+                for n in range(paths.lane.shape[1]):
+                    if paths.lane[j, n] != int(conflict[3]):
+                        continue
+                    their_begin = paths.lane_at[j, n] + conflict[4] - state[j, ALONG]
+                    their_left = paths.lane_at[j, n] + conflict[5] - state[j, ALONG]
+                    is_ahead = their_left < left or (their_left == left and j < i)
+                    if is_ahead and their_begin <= body[j, FRONT] and their_left >= -body[j, REAR]:
+                        gap = left - their_left - body[i, FRONT] - body[j, REAR]
+                        least = min(least, idm(v, wish, gap, robots[vehicles.row[j], ROBOT_V], setting[i]))
+    return least
+
+
+@kernel
 def _must_wait(
-    i: int, j: int, begin: float, end: float, v: float, wish: float, their_begin: float, their_end: float,
-    their_v: float, their_wish: float, priority: int, their_priority: int, gap_s: float, is_impatient: bool,
+    i: int, j: int, entry: float, begin: float, end: float, v: float, wish: float, their_entry: float,
+    their_begin: float, their_end: float, their_v: float, their_wish: float, priority: int, their_priority: int,
+    gap_s: float, is_impatient: bool,
 ) -> bool:  # fmt: skip
     if their_begin <= 0.0:
         return True  # the other is in the conflict already
@@ -270,7 +332,8 @@ def _must_wait(
         return False
     if priority != their_priority:
         return priority < their_priority
-    return they_enter < enter or (they_enter == enter and j < i)
+    come, they_come = _arrival(entry, v, wish), _arrival(their_entry, their_v, their_wish)
+    return they_come < come or (they_come == come and j < i)
 
 
 @kernel
@@ -300,15 +363,19 @@ def drive_vehicles(
         setting, body = vehicles.settings[i], vehicles.body[i]
         wish = min(setting[WISH], paths.limit[i, min(int(s + 1.0), last)])
         acceleration, room = _bodies_ahead(
-            i, v, wish, agents, flags, people, people + row, vehicles, paths, people + foreign
+            i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
         )
+        conflict = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
         room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
+        if setting[KEEPS_CLEAR] == 1.0:
+            room = min(room, conflict - body[REAR])
         for m in range(paths.crossing.shape[1]):
             if paths.crossing[i, m] >= 0:
                 gap = paths.crossing_at[i, m, 0] - s - body[FRONT] - STOP_BEFORE_M
+                crossing = rules.crossings[paths.crossing[i, m]]
                 is_full = room < paths.crossing_at[i, m, 1] - s  # it would have to stop on the crossing
                 if -STOP_BEFORE_M < gap < LOOK_M and (
-                    is_full or _is_used(rules.crossings[paths.crossing[i, m]], agents, flags, people)
+                    is_full or _is_used(crossing, agents, flags, people, foreign, rules.walks)
                 ):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
         for m in range(paths.signal.shape[1]):
@@ -316,9 +383,9 @@ def drive_vehicles(
                 gap = paths.signal_at[i, m] - s - body[FRONT] - STOP_BEFORE_M
                 if -STOP_BEFORE_M < gap < LOOK_M and v * v <= 2.0 * COMFORTABLE * max(gap, 0.3):
                     acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
-        gap = _conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
-        if gap < LOOK_M:
-            acceleration = min(acceleration, _stop_at(v, wish, gap, setting))
+        acceleration = min(acceleration, _behind_merging(i, v, wish, robots, vehicles, paths, rules))
+        if conflict < LOOK_M:
+            acceleration = min(acceleration, _stop_at(v, wish, conflict, setting))
         state[WAITED] = state[WAITED] + dt if v < STANDING else 0.0
         command[row, 0] = max(v + acceleration * dt, 0.0)
         command[row, 1] = _steer(points, last, s, x, y, robot[ROBOT_HEADING], v, body)

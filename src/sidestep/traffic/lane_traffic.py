@@ -1,5 +1,5 @@
-"""Traffic on lanes: where vehicles of a seed start and which lanes they take, and the arrays with which all of them are
-driven in one compiled call (``lane_driving``)."""
+"""Traffic on lanes: the arrays with which all vehicles of a world are driven in one compiled call (``lane_driving``), and
+how those that have left come in again."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 import sidestep.traffic.lane_driving as drive
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
+from sidestep.kernels import layout
+from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.layout import COVER
+from sidestep.kernels.world import mirror_cover, mirror_robot
 from sidestep.traffic.drivers import VehicleDriver
-from sidestep.traffic.kinds import load_vehicle
 from sidestep.traffic.lanes import LaneGraph, stations
 from sidestep.types import CompiledScene, RobotSpec
 from sidestep.types.base import FloatArray
 from sidestep.types.road import Roads
-from sidestep.types.scenario import LaneTraffic, VehiclePlacement
+from sidestep.types.scenario import VehiclePlacement
 
 LANE_DRIVER = "lane"
 DEFAULTS: dict[str, float] = {
@@ -27,8 +29,14 @@ DEFAULTS: dict[str, float] = {
 }  # fmt: skip
 """Settings of a driver: the IDM's T, a, b and s0 (Treiber and Kesting, "Traffic Flow Dynamics", 2013, table 11.2:
 values of city traffic), the gap accepted at conflicts, how long a driver waits, what is kept free at either side."""
+RETURNS = "returns_s"
+"""Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
+KEEPS_CLEAR = "keeps_clear"
+"""Setting of a driver, 1: who has to wait in a junction waits before a crossing on which the vehicle would stand."""
+FURTHER = (RETURNS, KEEPS_CLEAR)
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
-START_SPACING_M = 6.0
+ENTRY_M = 15.0  # nobody comes in again while a body is in the lane and nearer than this
+ENTRY_BRAKING = 3.0  # m/s²: enough to stop before the first crossing
 
 
 class LaneDriver(VehicleDriver):
@@ -38,70 +46,15 @@ class LaneDriver(VehicleDriver):
         if len(lanes) < 1:
             raise BadInput("the driver 'lane' needs lanes: names of lanes of the scene, in order")
         for name, value in settings.items():
-            if name not in DEFAULTS:
-                raise UnknownName("setting", name, DEFAULTS, "driver 'lane'")
+            if name not in (*DEFAULTS, *FURTHER):
+                raise UnknownName("setting", name, (*DEFAULTS, *FURTHER), "driver 'lane'")
             if not value > 0.0:
                 raise BadInput(f"{name} must be above 0, got {value}")
 
 
-def draw_vehicles(
-    traffic: LaneTraffic, scene: CompiledScene, robots: Sequence[tuple[float, float]], rng: np.random.Generator,
-    where: str,
-) -> tuple[VehiclePlacement, ...]:  # fmt: skip
-    """The vehicles of one seed: each somewhere on a lane that leads into a junction, with the way it will take."""
-    graph = LaneGraph(scene.spec.roads or Roads(), where)
-    spots = _starts(graph)
-    wanted = int(rng.integers(traffic.count[0], traffic.count[1], endpoint=True))
-    kinds, shares = list(traffic.kinds), np.cumsum(list(traffic.kinds.values()))
-    taken = [np.array(place) for place in robots]
-    vehicles: list[VehiclePlacement] = []
-    for k in rng.permutation(len(spots)).tolist():
-        if len(vehicles) == wanted:
-            break
-        name, point, heading = spots[k]
-        kind = kinds[int(np.searchsorted(shares, exact.uniform(rng, 0.0, float(shares[-1])), side="right"))]
-        share = float(exact.uniform(rng, *traffic.speed_share))
-        lanes = _wander(graph, name, rng)
-        if any(float(exact.norm(point - other)) < traffic.apart_m for other in taken):
-            continue
-        taken.append(point)
-        limit = min(load_vehicle(kind).limits.max_speed, share * graph.lanes[name].speed_limit)
-        vehicles.append(
-            VehiclePlacement(
-                kind=kind,
-                start=(float(point[0]), float(point[1]), heading),
-                speed=round(limit, 3),
-                driver=LANE_DRIVER,
-                parameters={**traffic.parameters, "lanes": lanes},
-            )
-        )
-    return tuple(vehicles)
-
-
-def _starts(graph: LaneGraph) -> list[tuple[str, FloatArray, float]]:
-    """Where vehicles may start: lane, point, heading; not on a lane through a junction, nor on one that
-    leads nowhere."""
-    spots = []
-    for name, lane in graph.lanes.items():
-        if lane.turn is not None or not lane.next:
-            continue
-        line = graph.line([name], spacing=START_SPACING_M)
-        for k in range(1, len(line) - 1):
-            step = line[k + 1] - line[k]
-            spots.append((name, line[k], float(exact.arctan2(step[1], step[0]))))
-    return spots
-
-
-def _wander(graph: LaneGraph, name: str, rng: np.random.Generator) -> list[str]:
-    lanes = [name]
-    while graph.lanes[lanes[-1]].next and len(lanes) < 32:
-        following = graph.lanes[lanes[-1]].next
-        lanes.append(following[int(rng.integers(len(following)))])
-    return lanes
-
-
 class _Path(NamedTuple):
     points: FloatArray
+    begin: float
     limit: FloatArray
     lanes: list[tuple[int, float]]
     crossings: list[tuple[int, float, float]]
@@ -124,7 +77,7 @@ class LaneVehicles:
         }
         paths = [self._path(graph, roads, place, where) for place in placements]
         self._paths = _pack_paths(paths)
-        self._rules = self._pack_rules(graph, roads)
+        self._rules = self._pack_rules(graph, roads, body)
         count = len(placements)
         bodies = np.zeros((count, drive.BODY_ROWS))
         settings = np.zeros((count, drive.SETTING_ROWS))
@@ -136,8 +89,13 @@ class LaneVehicles:
             bodies[k, drive.WHEELBASE] = spec.wheelbase or 1.0
             bodies[k, drive.LOCK] = spec.limits.max_steer or 0.6
             given: dict[str, Any] = {**DEFAULTS, **place.parameters}
-            settings[k] = [place.speed, *(given[name] for name in DEFAULTS)]
+            settings[k] = [place.speed, *(given[name] for name in DEFAULTS), given.get(KEEPS_CLEAR, 0.0)]
             settings[k, drive.PATIENCE] += 0.7 * k  # two who wait for each other do not go at the same moment
+        state = np.zeros((count, drive.STATE_ROWS))
+        state[:, drive.ALONG] = [path.begin for path in paths]
+        self._body = body
+        self._returns_s = np.array([place.parameters.get(RETURNS, np.inf) for place in placements])
+        self._left_at = np.full(count, np.nan)
         cover = body[list(rows), COVER]
         self._vehicles = drive.Vehicles(
             row=np.array(rows, np.int64),
@@ -145,7 +103,7 @@ class LaneVehicles:
             discs=cover[:, 0].astype(np.int64),
             body=bodies,
             settings=settings,
-            state=np.zeros((count, drive.STATE_ROWS)),
+            state=state,
         )
 
     def write_commands(
@@ -153,9 +111,49 @@ class LaneVehicles:
         command: FloatArray,
     ) -> None:  # fmt: skip
         """Write the commands of the coming step."""
+        for i in np.flatnonzero(self._vehicles.state[:, drive.GONE]).tolist():
+            if np.isnan(self._left_at[i]):
+                self._left_at[i] = time
+            elif time - self._left_at[i] >= self._returns_s[i] and self._has_room(i, agents, flags):
+                self._come_in(i, agents, flags, people, robots)
         drive.drive_vehicles(
             time, dt, agents, flags, people, robots, foreign, self._vehicles, self._paths, self._rules, command
         )
+
+    def _has_room(self, i: int, agents: FloatArray, flags: Any) -> bool:
+        """Whether nobody is in the lane near the beginning of a vehicle's path."""
+        points, last = self._paths.points[i], int(self._paths.last[i])
+        body, margin = self._vehicles.body[i], float(self._vehicles.settings[i, drive.MARGIN])
+        for j in np.flatnonzero(flags[layout.ACTIVE] == 1).tolist():
+            x, y, radius = agents[[layout.PX, layout.PY, layout.RADIUS], j].astype(np.float64).tolist()
+            along, miss = drive.along_path(points, last, 0.0, ENTRY_M + radius, x, y)
+            if along >= ENTRY_M + radius:
+                continue
+            reach = radius + margin + float(body[drive.HALF if along > 0.0 else drive.REAR])
+            if miss < reach * reach:
+                return False
+        return True
+
+    def _come_in(self, i: int, agents: FloatArray, flags: Any, people: int, robots: FloatArray) -> None:
+        """Put a vehicle that has left at the beginning of its path, slow enough to stop before the first crossing."""
+        vehicles, paths = self._vehicles, self._paths
+        row, (x, y) = int(vehicles.row[i]), paths.points[i, 0]
+        ahead = paths.points[i, 1] - paths.points[i, 0]
+        cosine, sine = ahead / float(exact.norm(ahead))
+        speed = min(float(vehicles.settings[i, drive.WISH]), float(paths.limit[i, 0]))
+        for begin in paths.crossing_at[i, paths.crossing[i] >= 0, 0].tolist():
+            gap = begin - float(vehicles.body[i, drive.FRONT]) - drive.STOP_BEFORE_M
+            speed = min(speed, float(np.sqrt(2.0 * ENTRY_BRAKING * max(gap, 0.0))))
+        robot = robots[row]
+        robot[:] = 0.0
+        robot[[ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = x, y, exact.arctan2(sine, cosine)
+        robot[[ROBOT_V, ROBOT_VX, ROBOT_VY]] = speed, speed * cosine, speed * sine
+        mirror_robot(agents, people + row, robot)
+        mirror_cover(agents, people + len(robots), robot, self._body[row])
+        first = int(vehicles.first_disc[i])
+        flags[layout.ACTIVE, [people + row, *range(first, first + int(vehicles.discs[i]))]] = 1
+        vehicles.state[i] = 0.0
+        self._left_at[i] = np.nan
 
     def _path(self, graph: LaneGraph, roads: Roads, place: VehiclePlacement, where: str) -> _Path:
         names = list(place.parameters.get("lanes", ()))
@@ -163,9 +161,15 @@ class LaneVehicles:
             if name not in graph.lanes:
                 raise UnknownName("lane", name, graph.lanes, where)
         x, y, _ = place.pose
-        first = graph.nearest_on(names[0], x, y)
-        points = graph.line(names, first.along)
-        begins = np.concatenate([[0.0], np.cumsum([graph.length[name] for name in names])]) - first.along
+        begins = np.concatenate([[0.0], np.cumsum([graph.length[name] for name in names])])
+        if RETURNS in place.parameters:  # the whole path, of which it is somewhere
+            places = [graph.nearest_on(name, x, y) for name in names]
+            k = min(range(len(names)), key=lambda k: places[k].aside)
+            points, start = graph.line(names), float(begins[k]) + places[k].along
+        else:
+            first = graph.nearest_on(names[0], x, y).along
+            points, start = graph.line(names, first), 0.0
+            begins = begins - first
         # points are a metre apart up to rounding: metres along and indices are the same scale
         scale = (len(points) - 1) / float(stations(points)[-1])
         lanes = [
@@ -176,18 +180,19 @@ class LaneVehicles:
         ends = {name: float(end) * scale for name, end in zip(names, begins[1:], strict=False)}
         signals = [(k, ends[n]) for k, signal in enumerate(roads.signals) for n in signal.lanes if n in ends]
         limit = _speed_limits(points, [graph.lanes[name].speed_limit for name in names], place.speed)
-        return _Path(points, limit, lanes, _crossings(points, roads), signals)
+        return _Path(points, start * scale, limit, lanes, _crossings(points, roads), signals)
 
-    def _pack_rules(self, graph: LaneGraph, roads: Roads) -> drive.RoadRules:
+    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray) -> drive.RoadRules:
         conflicts = [
-            (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end)
+            (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end, c.merges)
             for c in graph.conflicts()
         ]
         return drive.RoadRules(
-            conflicts=np.array(conflicts, np.float64).reshape(-1, 6),
+            conflicts=np.array(conflicts, np.float64).reshape(-1, 7),
             priority=np.array([graph.lanes[name].priority for name in self._junction], np.int64),
             crossings=np.array([[*c.ends[0], *c.ends[1], c.width] for c in roads.crossings], np.float64).reshape(-1, 5),
             signals=np.array([[s.cycle_s, s.green_at_s, s.green_s, s.yellow_s] for s in roads.signals]).reshape(-1, 4),
+            walks=(body[:, COVER, 0] == 0.0).astype(np.int64),
         )
 
 

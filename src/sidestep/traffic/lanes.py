@@ -31,6 +31,8 @@ class Conflict(NamedTuple):
     other: str
     other_begin: float
     other_end: float
+    merges: bool
+    """Whether the two lanes end at the same point."""
 
 
 def stations(points: FloatArray) -> FloatArray:
@@ -161,6 +163,7 @@ class LaneGraph:
                         Conflict(
                             one, float(at[one][mine[0]]), float(at[one][mine[-1]]),
                             other, float(at[other][theirs[0]]), float(at[other][theirs[-1]]),
+                            bool((self.lines[one][-1] == self.lines[other][-1]).all()),
                         )
                     )  # fmt: skip
         return found

@@ -137,7 +137,7 @@ class Observation:
     picture_time: float | None = None
     """When the pictures were taken, s; before ``time`` where the camera has a rate or a latency."""
     points: PointScan | None = None  # scan of the 3D lidar; need ``points``
-    signals: dict[str, str] | None = None  # reserved for traffic lights
+    signals: dict[str, str] | None = None  # name of a traffic light → green, yellow or red
     extra: Mapping[str, Any] | None = None
     """What plug-in sensors report, by the name that the policy lists in ``needs``."""
 

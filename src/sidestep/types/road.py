@@ -1,4 +1,5 @@
-"""Roads of a scene: lanes with what follows on them, painted markings, pedestrian crossings and traffic signals."""
+"""Roads of a scene: lanes with what follows on them, painted markings, pedestrian crossings, traffic signals and parking
+bays."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from sidestep.types.base import FarPoint, Model, NonNegative, Positive, PositiveSpeed
+from sidestep.types.base import Angle, FarPoint, Model, NonNegative, Positive, PositiveSpeed
 
 Turn = Literal["left", "straight", "right"]
 MarkingKind = Literal["broken", "solid", "double_solid", "kerb"]
@@ -65,6 +66,14 @@ class Signal(Model):
         return self
 
 
+class ParkingBay(Model):
+    """Where a car may stand at the kerb without being in anybody's way."""
+
+    middle: FarPoint
+    heading: Angle
+    """rad, of the lane beside it."""
+
+
 class Roads(Model):
     """All that is to know about a scene's roads besides their surface, which is a region."""
 
@@ -72,6 +81,7 @@ class Roads(Model):
     markings: tuple[Marking, ...] = ()
     crossings: tuple[Crossing, ...] = ()
     signals: tuple[Signal, ...] = ()
+    parking: tuple[ParkingBay, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Roads:

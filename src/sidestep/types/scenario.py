@@ -290,6 +290,14 @@ class LaneTraffic(Model):
 
     count: tuple[Annotated[int, Field(ge=0, le=100)], Annotated[int, Field(ge=0, le=100)]] = (6, 15)
     """Fewest and most; drawn uniformly."""
+    per_km: NonNegative | None = None
+    """Vehicles per kilometre of lane outside of junctions, in place of ``count``, at most 100; they may start on every
+    such lane."""
+    returns_s: Positive | None = None
+    """After so many seconds a vehicle that has left the scene comes in again where its lanes begin, as soon as there
+    is room; None: it is gone."""
+    parked_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the scene's parking bays in which a car stands."""
     kinds: dict[str, Positive] = Field(default_factory=lambda: {"car": 8.0, "van": 1.0, "bicycle": 1.0})
     """Kinds of road users and how often each is drawn."""
     speed_share: tuple[Positive, Positive] = (0.8, 1.1)

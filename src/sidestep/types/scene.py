@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from sidestep.types.base import FarPoint, FloatArray, IntArray, Model, NonNegative, read_only
 from sidestep.types.road import Roads
@@ -66,8 +66,8 @@ class SceneSpec(Model):
     enclosed: bool = False
     source: str = ""
     mesh: str | None = None
-    roads: Roads | None = None
-    """Lanes, markings, crossings and signals; None: nothing is known of them."""
+    roads: Roads | None = Field(default=None, exclude_if=lambda roads: roads is None)
+    """Lanes, markings, crossings, signals and parking bays; None: nothing is known of them."""
 
     @model_validator(mode="after")
     def _check(self) -> SceneSpec:

@@ -17,8 +17,8 @@ import numpy as np
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.interfaces import Policy
 from sidestep.policies.driving.pid import CITATION
-from sidestep.types import Command, Drive, Observation, Task
-from sidestep.types.base import Model
+from sidestep.types import Command, Drive, LidarScan, Observation, Task
+from sidestep.types.base import FloatArray, Model
 
 INPUTS = {"image": [88, 200, 3], "lidar": [720], "measurements": [4], "command": [2]}
 LIDAR_RANGE_M = 40.0
@@ -42,6 +42,7 @@ class ImitationDriver(Policy):
     summary = "a network with a head for every high-level command, trained on demonstrations of the driver pid"
     citation = CITATION
     needs: ClassVar[frozenset[str]] = frozenset({"rgb", "lidar", "measurements", "high_level_command"})
+    camera = "car_front_fast"
 
     def __init__(self, **settings: Any) -> None:
         """Settings: the fields of :class:`ImitationSettings`."""
@@ -56,10 +57,10 @@ class ImitationDriver(Policy):
         """One pass of the network."""
         assert observation.lidar is not None
         assert observation.extra is not None
-        ranges = np.minimum(observation.lidar.ranges[::-1] / np.float32(LIDAR_RANGE_M), np.float32(1.0))
+        ranges = front_ranges(observation.lidar)
         inputs = {
             "image": np.ascontiguousarray(observation.rgb, np.uint8)[None],
-            "lidar": np.ascontiguousarray(ranges, np.float32)[None],
+            "lidar": ranges[None],
             "measurements": (observation.extra["measurements"] * TO_THE_RIGHT).astype(np.float32)[None],
             "command": np.asarray(observation.extra["high_level_command"], np.int64)[None],
         }
@@ -67,6 +68,17 @@ class ImitationDriver(Policy):
         if brake > THROTTLE_OR_BRAKE and brake > throttle:
             throttle = 0.0
         return Drive(-steer, throttle, brake if brake > THROTTLE_OR_BRAKE else 0.0)
+
+
+def front_ranges(scan: LidarScan) -> FloatArray:
+    """(720,) the front half of a scan from left to right over 40 m, at most 1: the nearest ray of each direction, 1
+    where there is none."""
+    angle = np.pi / 2 - np.pi / 719 * np.arange(720)
+    turn = 2 * np.pi / scan.angle_increment
+    k = np.rint(((angle - scan.angle_min) / scan.angle_increment) % turn).astype(int)
+    known = k < len(scan.ranges)
+    ranges = np.where(known, scan.ranges[np.where(known, k, 0)] / np.float32(LIDAR_RANGE_M), np.float32(1.0))
+    return np.minimum(ranges, np.float32(1.0)).astype(np.float32)
 
 
 def load_network(file: str | None) -> Any:

@@ -226,7 +226,7 @@ def cut_ground(
     roads: Roads | None = None,
 ) -> list[Piece]:  # fmt: skip
     """Disjoint pieces that cover ``domain`` without the buildings. ``fill`` is the kind of ground nobody drew. Lines
-    are painted as ``roads`` says; without it, as the shapes of roads suggest."""
+    are painted as ``roads`` says; without markings, as the shapes of roads suggest."""
     by_kind = {kind: [polygon for k, polygon in regions if k == kind] for kind in PRIORITY}
     left = minus(domain, buildings)
     areas: dict[str, Any] = {}
@@ -241,7 +241,11 @@ def cut_ground(
     if height.lowered.area > 0:
         _edge_with_kerbs(areas)
     crosswalks = by_kind["crosswalk"]
-    paint = road_paint(by_kind["road"], crosswalks) if roads is None else marking_paint(roads, crosswalks)
+    paint = (
+        marking_paint(roads, crosswalks)
+        if roads is not None and roads.markings
+        else road_paint(by_kind["road"], crosswalks)
+    )
     return _pieces(areas, by_kind, height, palette, paint)
 
 

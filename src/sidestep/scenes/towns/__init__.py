@@ -4,6 +4,7 @@
 ``streets``     zones and crossings of each chain; corners and rings join street sides round blocks of houses
 ``ground``      road, kerb, verge, sidewalk, crosswalk and ramp as strips; plazas. ``lots``: what lies behind
 ``furniture``   things in each zone
+``roads``       lanes, crossings and parking bays, for traffic
 ``pieces``      the polygons of all that, where people stand for things, and the regions of a window
 ``walk_graph``  the graph of walkways, and the line to walk along each edge
 ``town``        ``Town``: windows, routes, short routes for scenarios, long routes with all others closed

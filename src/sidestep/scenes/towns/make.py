@@ -1,6 +1,6 @@
 """From a name or a seed to a town, and from ``town:NAME``, ``town:NAME@x0,y0,x1,y1`` or ``town:NAME/long/NUMBER`` in a
-scenario file to a saved window of one. The order of the hundred made-up names is part of the generator's version:
-name k is seed k.
+scenario file to a saved window of one; ``+roads`` at the end adds lanes, for traffic. The order of the hundred made-up
+names is part of the generator's version: name k is seed k.
 
 Making a town takes a second or two, so windows are saved in the user's cache (``SIDESTEP_CACHE``, else the system's
 folder). A file's name is a hash of everything that decides what is in it: the sources that make towns, the versions of
@@ -29,6 +29,7 @@ from pydantic import ValidationError
 import sidestep.exact
 import sidestep.scenes.walkways
 import sidestep.types.base
+import sidestep.types.road
 import sidestep.types.scene
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.furniture import Clutter, furnish_street
@@ -44,7 +45,7 @@ from sidestep.scenes.towns.lots import lay_lots
 from sidestep.scenes.towns.network import HALF, Network, lay_network
 from sidestep.scenes.towns.pieces import ObjectRows, PieceList
 from sidestep.scenes.towns.streets import CURVE_TURN, Layout, Street, junction_kinds, lay_rings, lay_streets
-from sidestep.scenes.towns.town import Block, Town, long_scene
+from sidestep.scenes.towns.town import ROADS, Block, Town, long_scene
 from sidestep.scenes.towns.walk_graph import BlockNumbers, WalkLines, make_graph
 from sidestep.types.base import FloatArray
 from sidestep.types.scene import SceneSpec
@@ -122,6 +123,8 @@ def _make(seed: int) -> Town:
         plazas,
         walks,
         pieces.finish(),
+        network,
+        rounds,
     )
 
 
@@ -192,7 +195,7 @@ def _furnish(
 PREFIX = "town:"
 LARGEST = 400_000
 """Characters: larger scenes (whole towns) are not saved."""
-MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.scene)
+MODULES = (sidestep.exact, sidestep.scenes.walkways, sidestep.types.base, sidestep.types.road, sidestep.types.scene)
 """Beside those of this folder, the sources on which windows depend. No kernel is among them."""
 
 
@@ -207,21 +210,22 @@ def resolve_town(reference: str) -> SceneSpec:
 
 def make_window(reference: str) -> SceneSpec:
     """The same, made anew."""
-    name, at, box = reference.removeprefix(PREFIX).partition("@")
+    roads = reference.endswith(ROADS)
+    name, at, box = reference.removeprefix(PREFIX).removesuffix(ROADS).partition("@")
     name, long, number = name.partition("/long/")
     seed = re.fullmatch(r"town-([0-9]{1,9})", name)
     town = make_town(int(seed[1]) if seed else name)
     if long:
         if not re.fullmatch(r"[0-9]{1,9}", number):
             raise BadInput(f"scene {reference:.80}: a long route is town:NAME/long/NUMBER, got {number!r:.40}")
-        return long_scene(town, int(number))
+        return long_scene(town, int(number), roads=roads)
     if not at:
-        return town.window()
+        return town.window(roads=roads)
     try:
         x0, y0, x1, y1 = (float(value) for value in box.split(","))
     except ValueError:
         raise BadInput(f"scene {reference:.80}: a window is town:NAME@x0,y0,x1,y1 in metres, got {box!r:.80}") from None
-    return town.window((x0, y0, x1, y1))
+    return town.window((x0, y0, x1, y1), roads=roads)
 
 
 @cache

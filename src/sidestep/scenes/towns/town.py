@@ -17,7 +17,9 @@ import shapely
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.scenes.towns.ground import Plaza
+from sidestep.scenes.towns.network import Network
 from sidestep.scenes.towns.pieces import Pieces, StandingPoint, regions_within
+from sidestep.scenes.towns.roads import TownRoads, lay_roads, roads_within
 from sidestep.scenes.towns.streets import Street
 from sidestep.scenes.towns.walk_graph import WalkLines
 from sidestep.scenes.walkways import (
@@ -35,6 +37,8 @@ from sidestep.types.base import FloatArray
 from sidestep.types.scene import Region, SceneSpec
 
 Box = tuple[float, float, float, float]
+ROADS = "+roads"
+"""At the end of a scene's name: with lanes, for traffic."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Town(WalkwayMap):
     plazas: tuple[Plaza, ...] = field(repr=False)
     walks: WalkLines = field(repr=False)
     pieces: Pieces = field(repr=False)
+    network: Network = field(repr=False)
+    rounds: FloatArray = field(repr=False)  # (J,) m, radius of each junction's roundabout; 0: none
 
     def edge_path(self, a: int, b: int) -> FloatArray:
         """The line ``(K, 2)`` from node ``a`` to its neighbour ``b``, round things that stand in the sidewalk."""
@@ -68,8 +74,11 @@ class Town(WalkwayMap):
         path = self.walks.line(edge["parts"], shifted=True)
         return path if edge["start"] == a else path[::-1]
 
-    def window(self, area: Box | Any | None = None, margin: float = 0.0, *, solids_only: bool = False) -> SceneSpec:
-        """Everything within a box (x0, y0, x1, y1; default: all) or a shapely polygon, grown by ``margin`` m."""
+    def window(
+        self, area: Box | Any | None = None, margin: float = 0.0, *, solids_only: bool = False, roads: bool = False
+    ) -> SceneSpec:
+        """Everything within a box (x0, y0, x1, y1; default: all) or a shapely polygon, grown by ``margin`` m.
+        ``roads``: with lanes and crossings, for traffic."""
         if area is None:
             area = self.bounds
         if isinstance(area, tuple | list | np.ndarray):
@@ -80,25 +89,31 @@ class Town(WalkwayMap):
                 )
             box = (round(x0 - margin, 3), round(y0 - margin, 3), round(x1 + margin, 3), round(y1 + margin, 3))
             name = f"town:{self.name}@{','.join(f'{value:.10g}' for value in box)}"
-            return self._scene(name, shapely.box(*box), solids_only)
+            return self._scene(name, shapely.box(*box), solids_only, roads)
         grown = area.buffer(margin) if margin else area
         corners = ",".join(f"{value:.0f}" for value in grown.bounds)
-        return self._scene(f"town:{self.name}/area/{corners}", grown, solids_only)
+        return self._scene(f"town:{self.name}/area/{corners}", grown, solids_only, roads)
 
-    def window_along(self, route: Route | FloatArray, margin: float = 12.0) -> SceneSpec:
-        """Everything within ``margin`` m of a route."""
+    def window_along(self, route: Route | FloatArray, margin: float = 12.0, *, roads: bool = False) -> SceneSpec:
+        """Everything within ``margin`` m of a route; ``roads``: with lanes and crossings, for traffic."""
         points = route.points if isinstance(route, Route) else np.asarray(route)
         line = shapely.simplify(shapely.LineString(points), 0.3)
         ends = ",".join(f"{value:.0f}" for value in (*points[0], *points[-1]))
-        return self._scene(f"town:{self.name}/route/{ends}", line.buffer(margin, quad_segs=3), False)
+        return self._scene(f"town:{self.name}/route/{ends}", line.buffer(margin, quad_segs=3), False, roads)
 
-    def _scene(self, name: str, area: Any, solids_only: bool) -> SceneSpec:
+    @cached_property
+    def roads(self) -> TownRoads:
+        """Lanes, crossings and parking bays of the whole town."""
+        return lay_roads(self.network, self.streets, self.rounds)
+
+    def _scene(self, name: str, area: Any, solids_only: bool, roads: bool) -> SceneSpec:
         inside = shapely.set_precision(shapely.intersection(area, shapely.box(*self.bounds)), 0.001)
         if inside.area < 1.0:
             raise BadInput(f"scene {name}: nothing of the town is there; it reaches from -1000 to 1000 m both ways")
         regions = regions_within(self.pieces, inside, solids_only)
         source = f"made by sidestep.scenes.towns, version {self.version}"
-        return SceneSpec(name=name, regions=regions, enclosed=False, source=source)
+        found = roads_within(self.roads, self.pieces, inside) if roads else None
+        return SceneSpec(name=name + ROADS * roads, regions=regions, enclosed=False, source=source, roads=found)
 
     def standing_points(self, kind: str) -> tuple[StandingPoint, ...]:
         """Where people stand for benches, kiosks, bus stops, shop windows and doors (``bench``, ``kiosk``, …)."""
@@ -252,9 +267,9 @@ def numbered_long_route(town: Town, number: int) -> Route:
     return long_route(town, np.random.default_rng([town.seed, number, 7]))
 
 
-def long_scene(town: Town, number: int) -> SceneSpec:
+def long_scene(town: Town, number: int, *, roads: bool = False) -> SceneSpec:
     """What is near that route, with barriers on all other walkways: the scene ``town:NAME/long/NUMBER``."""
     route = numbered_long_route(town, number)
-    scene = town.window_along(route, LONG_MARGIN)
-    name = f"town:{town.name}/long/{number}"
+    scene = town.window_along(route, LONG_MARGIN, roads=roads)
+    name = f"town:{town.name}/long/{number}" + ROADS * roads
     return scene.model_copy(update={"name": name, "regions": (*scene.regions, *barriers(town, route))})

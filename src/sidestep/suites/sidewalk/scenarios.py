@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sidestep import exact
+from sidestep.scenes.towns.town import ROADS
 from sidestep.suites.files import OptionSuite
 from sidestep.suites.sidewalk.routes import (
     UNIT_KINDS,
@@ -33,7 +34,7 @@ from sidestep.suites.sidewalk.routes import (
 from sidestep.types.base import Model
 from sidestep.types.behaviour import Behaviour, BehaviourGraph, BehaviourNode, BehaviourPlacement, Choice
 from sidestep.types.outcome import Outcome, Rules
-from sidestep.types.scenario import CrowdPart, RobotPlacement, Scenario
+from sidestep.types.scenario import CrowdPart, LaneTraffic, RobotPlacement, Scenario
 from sidestep.types.scene import RegionKind
 from sidestep.types.sensors import Sensors
 
@@ -63,6 +64,8 @@ class SidewalkOptions(Model):
     """Name of a robot spec: delivery_robot, robot_dog, humanoid, …"""
     weather: Literal["clear", "cloudy", "wet", "rain"] = "clear"
     time_of_day: Literal["noon", "sunset", "night"] = "noon"
+    traffic: Literal["none", "light", "dense"] = "none"
+    """Whether cars, vans and cyclists drive on the streets of towns, and cars are parked at wide ones."""
     split: Literal["dev", "test", "all"] = "test"
     """Which scenarios: ``dev`` to develop and tune on, ``test`` for tables, ``all``."""
 
@@ -73,7 +76,17 @@ class SidewalkOptions(Model):
     @property
     def notes(self) -> dict[str, Any]:
         """What a scenario notes of the options: a scenario is the same whatever else was asked for."""
-        return self.model_dump(exclude={"split"})
+        return self.model_dump(exclude={"split"} if self.traffic != "none" else {"split", "traffic"})
+
+
+KINDS = {"car": 6.0, "van": 1.0, "bicycle": 3.0}
+DRIVERS = {"margin_m": 0.08, "keeps_clear": 1.0}
+"""Room at either side: streets with parked cars leave no more where two vans meet."""
+TRAFFIC = {
+    "light": LaneTraffic(per_km=10.0, returns_s=8.0, parked_share=0.3, kinds=KINDS, parameters=DRIVERS),
+    "dense": LaneTraffic(per_km=30.0, returns_s=3.0, parked_share=0.6, kinds=KINDS, parameters=DRIVERS),
+}
+TOWN = "town:"
 
 
 def placement(route: SidewalkRoute, options: SidewalkOptions) -> RobotPlacement:
@@ -126,12 +139,14 @@ class SidewalkSuite(OptionSuite):
         **fields: Any,
     ) -> Scenario:
         camera = {"weather": self.options.weather, "time_of_day": self.options.time_of_day}
+        traffic = TRAFFIC.get(self.options.traffic) if route.scene.startswith(TOWN) else None
         return Scenario(
             name=name,
             suite=self.name,
             summary=summary,
-            scene=route.scene,
+            scene=route.scene if traffic is None else route.scene + ROADS,
             robots=(placement(route, self.options),),
+            lane_traffic=traffic,
             rules=make_rules(route, **(rules or {})),
             sensors=Sensors.parse({"camera": camera}, self.name),
             tags=tags,
