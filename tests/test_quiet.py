@@ -32,7 +32,19 @@ connect = socket.socket.connect
 socket.socket.connect = socket.socket.connect_ex = refused
 socket.getaddrinfo = no_names
 """
-EXTRAS = ("av", "trimesh", "moderngl", "torch", "stable_baselines3", "pettingzoo", "rerun", "mcap", "mcap_ros2")
+EXTRAS = (
+    "av",
+    "trimesh",
+    "moderngl",
+    "torch",
+    "stable_baselines3",
+    "pettingzoo",
+    "rerun",
+    "mcap",
+    "mcap_ros2",
+    "fastapi",
+    "uvicorn",
+)
 IMPORTS = f"""
 import importlib, pkgutil, sidestep
 for name in {EXTRAS}:

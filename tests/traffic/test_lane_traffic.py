@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sidestep.errors import BadInput, UnknownName
 from sidestep.policies.trivial import Stop
 from sidestep.scenes.intersections import intersection_scene
-from sidestep.scenes.intersections.intersection import parse_intersection
+from sidestep.scenes.intersections.intersection import Intersection
 from sidestep.simulation import run_episode, run_episodes
 from sidestep.simulation.build import build_world
 from sidestep.simulation.loop import Episode, describe_policy
@@ -170,7 +170,7 @@ def junction(**priority: int) -> SceneSpec:
     """Four arms of one lane each way about the origin, lanes end 13 m before it."""
     arms = [{"name": name, "heading_deg": SIDES[name][0], "priority": priority.get(name, 0)} for name in SIDES]
     spec = {"name": "cross", "centre": [0, 0], "arms": arms, "buildings": False}
-    return intersection_scene(parse_intersection(spec, "test"))
+    return intersection_scene(Intersection.parse(spec, "test"))
 
 
 def comes_from(scene: SceneSpec, arm: str, to: str, distance: float, speed: float = 8.0) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def test_four_who_come_at_once_all_get_through(turn: int) -> None:
 def test_two_who_waited_where_their_lanes_join_do_not_touch() -> None:
     """Both stand at the crossing behind the junction until it is free, one beside the other."""
     scene = intersection_scene(
-        parse_intersection(
+        Intersection.parse(
             {
                 "name": "cross", "centre": [0, 0], "buildings": False,
                 "arms": [

@@ -12,6 +12,7 @@ from sidestep.cli import (
     data,
     demos,
     doctor,
+    drive,
     evaluate,
     listing,
     render,
@@ -63,6 +64,7 @@ app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
 app.add_typer(train.app, name="train")
 app.add_typer(demos.app, name="demos")
+app.add_typer(drive.app, name="drive")
 app.command(
     "evaluate",
     add_help_option=False,

@@ -42,7 +42,10 @@ class DrivingReward:
 def drive_from_action(action: Any, where: str = "action") -> Drive:
     """[steer, acceleration] or [steer, throttle, brake] as a command, clipped to what there is. Positive steer is to
     the left."""
-    values = np.asarray(action, np.float64).ravel()
+    try:
+        values = np.asarray(action, np.float64).ravel()
+    except (TypeError, ValueError):
+        values = np.zeros(0)
     if len(values) not in (2, 3) or not np.isfinite(values).all():
         raise BadInput(
             f"{where} is [steer, acceleration] or [steer, throttle, brake], finite numbers; got {action!r:.80}"
@@ -237,14 +240,14 @@ class Env:
         """Drive for one step: the next state, reward, whether it is over, information, and the action carried out as
         [steer, throttle, brake]."""
         session = self._environment.session
-        if session is None:
+        if session is None or session.done:
             raise ResetNeeded("no episode is under way: call reset(scene) before step()")
         for who in (lateral, longitude):
             if who not in AGENTS:
                 raise UnknownName("control agent", who, AGENTS)
+        published = drive_from_action(action)
+        given = Drive(-published.steer, published.throttle, published.brake)
         answers = {name: driver.act(session.observation) for name, driver in self._drivers.items()}
-        values = np.asarray(action, np.float64).ravel()
-        given = drive_from_action([-values[0], *values[1:]] if len(values) else values)
         steer, speed = (answers.get(who, given) for who in (lateral, longitude))
         assert isinstance(steer, Drive)
         assert isinstance(speed, Drive)

@@ -110,13 +110,7 @@ def drive_episode(
     session = Session(scenario, needs=NEEDS | policy.needs, name=driver)
     observation = session.reset(seed)
     policy.reset(session.task)
-    labels = (
-        scenario.notes["pose"],
-        TOWNS[scenario.notes["scene"]],
-        scenario.notes["scene"],
-        trace,
-        list(WEATHERS).index(weather),
-    )
+    labels = episode_labels(scenario, weather, trace)
     step = kept = 0
     while not session.done:
         command = policy.act(observation)
@@ -131,9 +125,17 @@ def drive_episode(
     return str(session.outcome), kept
 
 
-def make_frame(
-    observation: Observation, command: Drive, labels: tuple[int, int, int, int, int], done: bool
-) -> DemonstrationFrame:
+Labels = tuple[int, int, int, int, int]
+"""Pose, town, scene, trace and weather of the frames of an episode."""
+
+
+def episode_labels(scenario: Scenario, weather: str, trace: int) -> Labels:
+    """Labels of every frame of an episode of ``scenario`` under a weather of the suite."""
+    scene: int = scenario.notes["scene"]
+    return scenario.notes["pose"], TOWNS[scene], scene, trace, list(WEATHERS).index(weather)
+
+
+def make_frame(observation: Observation, command: Drive, labels: Labels, done: bool) -> DemonstrationFrame:
     """A frame in the published frame: y, angles and steer to the right."""
     assert observation.lidar is not None
     assert observation.extra is not None
