@@ -11,7 +11,6 @@ from sidestep.interfaces import Policy
 from sidestep.policies.robot_agent import RouteFollower
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
-from sidestep.types.observation import NEEDS
 from tests.simulation.scenarios import crossing, make, room
 
 AVOIDING = ["orca", "social_force"]
@@ -23,7 +22,7 @@ WITH_A_FILE = {"visual"}
 def test_every_policy_keeps_the_contract(name: str) -> None:
     policy = registry.make_policy(name)
     assert isinstance(policy, Policy)
-    assert policy.needs <= NEEDS
+    assert policy.needs <= registry.known_needs()
     assert policy.summary
     robot = {"spec": "point", "start": [0, -5, 1.5708], "goal": [0, 5], "dynamics": "policy"}
     first, again = (run_episode(crossing(6, robots=[robot]), registry.make_policy(name), seed=3) for _ in range(2))

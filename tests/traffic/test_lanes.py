@@ -157,7 +157,7 @@ def test_conflicts_of_intersections(name):
     roads = intersection_scene(load_intersection(name)).roads
     graph = LaneGraph(roads, name)
     found = graph.conflicts()
-    mirrored = {(c.other, c.other_begin, c.other_end, c.lane, c.begin, c.end) for c in found}
+    mirrored = {(c.other, c.other_begin, c.other_end, c.lane, c.begin, c.end, c.merges) for c in found}
     assert mirrored == set(found)
     pairs = {(c.lane, c.other) for c in found}
     inside = [lane for lane in roads.lanes if lane.turn is not None]

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
 from sidestep.policies.driving.pid import CITATION
+from sidestep.policies.visual.model_files import import_onnx_runtime
 from sidestep.types import Command, Drive, LidarScan, Observation, Task
 from sidestep.types.base import FloatArray, Model
 
@@ -83,10 +84,7 @@ def front_ranges(scan: LidarScan) -> FloatArray:
 
 def load_network(file: str | None) -> Any:
     """A session of onnxruntime on one thread; ``BadInput`` unless the file is a network with the inputs above."""
-    try:
-        import onnxruntime
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the policy imitation", "onnx") from error
+    onnxruntime = import_onnx_runtime()
     if file is None:
         source = resources.files("sidestep.policies.driving") / BUNDLED
         if not source.is_file():
