@@ -53,7 +53,7 @@ def intersection(
 ) -> None:
     """Drive the intersection suite with keys, touch or a gamepad until Ctrl-C, and write demonstrations."""
     from sidestep.drive_page.episodes import HandDriving, HandPlan
-    from sidestep.drive_page.server import is_loopback, serve_page
+    from sidestep.drive_page.server import bind, is_loopback, serve_page
     from sidestep.learn.demonstrations import DemonstrationWriter
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS
@@ -74,11 +74,12 @@ def intersection(
             say(f"scene {scene} belongs to the test split: do not train on it what tables will show")
         if not is_loopback(host):
             say("others can reach this address: whoever has the whole link can drive, and nothing is encrypted")
-        with DemonstrationWriter(out, append=append, batch=BATCH) as writer:
+        listening = bind(host, port)
+        with listening, DemonstrationWriter(out, append=append, batch=BATCH) as writer:
             prepare_kernels()
             driving = HandDriving(plan, writer, keep_failures=failures)
             try:
-                serve_page(driving, host=host, port=port, tell=tell)
+                serve_page(driving, listening, host, tell)
             except KeyboardInterrupt:
                 say("stopped")
     if as_json:

@@ -342,10 +342,11 @@ def _is_any(host: str) -> bool:
 
 
 def serve_page(
-    driving: HandDriving, *, host: str = "127.0.0.1", port: int = 0, tell: Callable[[str], None] = lambda address: None
+    driving: HandDriving, listening: socket.socket, host: str, tell: Callable[[str], None] = lambda address: None
 ) -> None:
-    """Serve the page until Ctrl-C. ``tell`` gets its address, with a token that nobody can guess."""
-    token, listening = secrets.token_urlsafe(24), _bind(host, port)
+    """Serve the page until Ctrl-C on what :func:`bind` has opened for ``host``. ``tell`` gets its address, with a token
+    that nobody can guess."""
+    token = secrets.token_urlsafe(24)
 
     def end() -> None:
         server.should_exit = True
@@ -367,7 +368,8 @@ def serve_page(
         raise desk.failure
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
+    """A socket for the server; ``port`` 0 is any free one."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind)
