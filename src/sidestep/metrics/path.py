@@ -9,7 +9,7 @@ import numpy as np
 from sidestep.metrics import series
 from sidestep.metrics import socnavbench_code as code
 from sidestep.metrics.definition import NO_STEPS, STARTS_AT_GOAL, Value, average, metric
-from sidestep.metrics.outcome import DRIVEN, STOP_TASK, is_completed, why_not_driven
+from sidestep.metrics.outcome import DRIVEN, EXIT_TASK, STOP_TASK, is_completed, why_not_driven
 from sidestep.metrics.sources import ANDERSON, FRANCIS, HUNAVSIM, SEAN, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
@@ -96,7 +96,7 @@ def spl(record: EpisodeRecord) -> Value:
     line where the record does not know it) less rules.goal_radius_m, because a drive ends at the circle. The same in
     every suite."""
     if record.scenario.rules.success != "goal":
-        return STOP_TASK
+        return STOP_TASK if record.scenario.rules.success == "stop" else EXIT_TASK
     shortest = shortest_to_goal_circle(record)
     if shortest == 0:
         return STARTS_AT_GOAL

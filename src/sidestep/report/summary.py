@@ -52,6 +52,7 @@ UNITS = {INDICATOR_UNIT: "%", "ratio": "", "count": "", "1/100 m": ""}
 CONTACT_FREE = "contact_free"
 SUCCESS_MEANS = {
     "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
+    "exit": "Success here is to leave an area on the right side and in the lane: there are no path, time to goal and SPL.",
     "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
     "have no path, time to goal and SPL.",
 }
@@ -97,7 +98,7 @@ class Summary:
     events: dict[str, dict[str, int]] = field(default_factory=dict)
     """Policy → episodes whose staged event ``happened`` or was ``missed``; only those that stage one."""
     success: str = ""
-    """What success is: ``goal``, ``stop``, ``goal or stop``; empty where nothing says so."""
+    """What success is: ``goal``, ``stop``, ``exit``, ``goal or stop``; empty where nothing says so."""
 
     def column(self, name: str) -> MetricColumn | None:
         """The column of a metric, if any policy has a value in it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.aggregate import aggregate
-from sidestep.metrics.outcome import STOP_TASK
+from sidestep.metrics.outcome import EXIT_TASK, STOP_TASK
 from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, directions, score_episode
 from sidestep.records import load_record
 from sidestep.records.format import PRIVILEGED_IN_1
@@ -158,9 +158,11 @@ def summarise_policies(episodes: Sequence[EpisodeScores]) -> dict[str, Any]:
 
 
 def success_means(episodes: Iterable[EpisodeScores]) -> str:
-    """What success is in these episodes: ``goal``, ``stop`` or ``goal or stop``; empty where nothing says so."""
-    stop_tasks = [each.metrics["spl"].reason == STOP_TASK for each in episodes if "spl" in each.metrics]
-    return " or ".join(word for word, stops in (("goal", False), ("stop", True)) if stops in stop_tasks)
+    """What success is in these episodes: ``goal``, ``stop``, ``exit`` or several of them, such as ``goal or stop``;
+    empty where nothing says so."""
+    tasks = {STOP_TASK: "stop", EXIT_TASK: "exit"}
+    found = {tasks.get(each.metrics["spl"].reason, "goal") for each in episodes if "spl" in each.metrics}
+    return " or ".join(word for word in ("goal", "stop", "exit") if word in found)
 
 
 def summarise_run(result: RunResult) -> dict[str, Any]:
