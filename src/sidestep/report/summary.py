@@ -52,7 +52,7 @@ UNITS = {INDICATOR_UNIT: "%", "ratio": "", "count": "", "1/100 m": ""}
 CONTACT_FREE = "contact_free"
 SUCCESS_MEANS = {
     "stop": "Success here is to stop for the person who asks for it, not to reach the goal.",
-    "exit": "Success here is to leave an area on the right side and in the lane: there are no path, time to goal and SPL.",
+    "exit": "Success here is to leave an area on the right side, in the lane: there is no path, time to goal or SPL.",
     "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
     "have no path, time to goal and SPL.",
 }
