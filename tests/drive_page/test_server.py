@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from socket import create_connection
 from time import perf_counter, sleep
 from typing import Any
 
@@ -17,6 +18,7 @@ from sidestep.drive_page.server import (
     MOST_ERRORS,
     POLICY_VIOLATION,
     REPLACED,
+    bind,
     is_loopback,
     is_own_host,
     is_same_origin,
@@ -47,6 +49,11 @@ def test_an_episode_from_start_to_file(seat: Seat) -> None:
         following = page.until(lambda frame: frame.phase == "ready")
         assert (following.episode, following.seed) == (2, 1)
         assert page.errors == []
+
+
+def test_a_page_may_come_before_the_server_is_up() -> None:
+    with bind() as listening, create_connection(listening.getsockname(), timeout=5.0) as page:
+        assert page.getpeername() == listening.getsockname()
 
 
 def test_controls_move_the_car_and_frames_say_which(seat: Seat) -> None:

@@ -369,12 +369,13 @@ def serve_page(
 
 
 def bind(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """A socket for the server; ``port`` 0 is any free one."""
+    """A listening socket for the server; ``port`` 0 is any free one. Who comes early waits."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        listening.listen()
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadInput(f"{host}:{port} cannot be used: {reason}; choose another --host or --port (0: any)") from error

@@ -31,7 +31,7 @@ Progress = Callable[[int, int, str], None]
 class DrivingNetwork(nn.Module):
     """(image, lidar, measurements, command) → (steer, throttle, brake), in IntersectNav's frame."""
 
-    def __init__(self, width: int = 64) -> None:
+    def __init__(self, width: int = 64, dropout: float = 0.0) -> None:
         super().__init__()
         self.camera = nn.Sequential(
             nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(),
@@ -43,7 +43,9 @@ class DrivingNetwork(nn.Module):
             nn.Conv1d(24, 24, 5, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(24 * 20, width), nn.ReLU(),
         )  # fmt: skip
         self.measured = nn.Sequential(nn.Linear(4, width // 2), nn.ReLU())
-        self.joined = nn.Sequential(nn.Linear(2 * width + width // 2, 2 * width), nn.ReLU())
+        self.joined = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(2 * width + width // 2, 2 * width), nn.ReLU(), nn.Dropout(dropout)
+        )
         self.steer = nn.Linear(2 * width, LATERAL)
         self.pedals = nn.Linear(2 * width, 2 * LONGITUDINAL)
 
@@ -71,10 +73,17 @@ class DrivingTraining:
     """Of the steer's squared error beside those of throttle and brake."""
     held_out: float = 0.1
     """Share of the episodes that validate."""
+    dropout: float = 0.2
+    """Share of the joined features that is left out while learning."""
+    weight_decay: float = 1e-4
+    brightness: float = 0.3
+    """Pictures are made brighter or darker by up to this share while learning."""
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1 or not 0.0 <= self.held_out < 1.0 or self.rate <= 0.0:
             raise BadInput("training: epochs and batch are at least 1, rate above 0, held_out in [0, 1)")
+        if not (0.0 <= self.dropout < 1.0 and 0.0 <= self.brightness < 1.0 and self.weight_decay >= 0.0):
+            raise BadInput("training: dropout and brightness are in [0, 1), weight_decay is at least 0")
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,13 @@ class _Frames:
             yield {name: values[chosen] for name, values in self.tensors.items()}
 
 
+def _augmented(batch: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    """The batch with pictures of another brightness each."""
+    factor = 1.0 + share * (2.0 * torch.rand(len(batch["image"]), 1, 1, 1) - 1.0)
+    image = (batch["image"] * factor).clamp(0.0, 255.0).to(torch.uint8)
+    return {**batch, "image": image}
+
+
 def _loss(network: DrivingNetwork, batch: dict[str, Tensor], weight: float) -> Tensor:
     action = network(batch["image"], batch["lidar"], batch["measurements"], batch["command"])
     error = (action - batch["action"]).square().mean(dim=0)
@@ -146,8 +162,8 @@ def train_driving(
     frames = _Frames(paths, settings)
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng(settings.seed + 1)
-    network = DrivingNetwork(settings.width)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.rate)
+    network = DrivingNetwork(settings.width, settings.dropout)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.epochs, settings.rate / 20)
     curve: list[dict[str, float]] = []
     best, best_state = np.inf, network.state_dict()
@@ -156,7 +172,7 @@ def train_driving(
         total = 0.0
         for batch in frames.batches(rng.permutation(frames.train), settings.batch):
             optimizer.zero_grad()
-            loss = _loss(network, batch, settings.steer_weight)
+            loss = _loss(network, _augmented(batch, settings.brightness), settings.steer_weight)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += loss.item() * len(batch["action"])
