@@ -43,6 +43,7 @@ POLICIES: dict[str, str] = {
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
+    "anticipatory": "sidestep.policies.driving.anticipatory:AnticipatoryDriver",
     "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
