@@ -76,7 +76,7 @@ def _first_is(name: str, value: Any) -> Any:
         (_first_is("grounds/0", 200), "cells must be numbers below 8"),
         (lambda file: file.attrs.pop("format"), "not one of interactions"),
         (lambda file: file.attrs.__setitem__("version", 2), "version 2 of the format is unknown"),
-        (lambda file: file.attrs.__setitem__("version", "one"), "version 'one' of the format is unknown"),
+        (lambda file: file.attrs.__setitem__("version", "one"), "version one of the format is unknown"),
         (lambda file: file.attrs.__setitem__("step_s", np.nan), "attribute step_s is nan"),
         (lambda file: file["grounds/0"].attrs.__setitem__("origin", [0.0]), "attribute origin must be two numbers"),
     ],

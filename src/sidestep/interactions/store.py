@@ -76,9 +76,8 @@ class _Reader:
         frames = {name: self.array(f"frames/{name}", dtype, shape) for name, (dtype, shape) in FRAME_COLUMNS.items()}
         tracks = {name: self.array(f"tracks/{name}", dtype, ()) for name, dtype in TRACK_COLUMNS.items()}
         step_s = self.number(self.file.attrs, "step_s", "")
-        grounds = self._grounds()
         try:
-            return Interactions(step_s=step_s, **frames, **tracks, clips=self._clips(), grounds=grounds)
+            return Interactions(step_s=step_s, **frames, **tracks, clips=self._clips(), grounds=self._grounds())
         except BadInput as error:
             if str(error).startswith(str(self.path)):
                 raise
@@ -91,7 +90,7 @@ class _Reader:
         version = attributes.get("version")
         if not isinstance(version, int | np.integer) or not 1 <= version <= VERSION:
             raise BadInput(
-                f"{self.path}: version {version!r} of the format is unknown, this Sidestep reads up to {VERSION}; "
+                f"{self.path}: version {str(version)[:40]} of the format is unknown, this Sidestep reads up to {VERSION}; "
                 "upgrade with: pip install --upgrade sidestep"
             )
 
@@ -117,7 +116,7 @@ class _Reader:
         """A number among attributes."""
         value = attributes.get(name)
         if not isinstance(value, float | np.floating) or not np.isfinite(value):
-            raise BadInput(f"{self.path}: {of}{' ' if of else ''}attribute {name} is {value!r}, expected a number")
+            raise BadInput(f"{self.path}: {of}{' ' if of else ''}attribute {name} is {value}, expected a number")
         return float(value)
 
     def texts(self, name: str, rows: int) -> list[str]:
