@@ -90,7 +90,7 @@ class _Reader:
         version = attributes.get("version")
         if not isinstance(version, int | np.integer) or not 1 <= version <= VERSION:
             raise BadInput(
-                f"{self.path}: version {str(version)[:40]} of the format is unknown, this Sidestep reads up to {VERSION}; "
+                f"{self.path}: version {str(version)[:40]} of the format is unknown (known: up to {VERSION}); "
                 "upgrade with: pip install --upgrade sidestep"
             )
 
