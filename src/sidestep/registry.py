@@ -127,8 +127,11 @@ CROWD_MODELS: dict[str, str] = {
 }
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
-PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
-PREDICTOR_NEEDS = frozenset({"map", "ego"})
+PREDICTORS: dict[str, str] = {
+    "constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity",
+    "kalman": "sidestep.prediction.kalman:Kalman",
+}
+PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
