@@ -153,6 +153,7 @@ LOOKS: dict[str, str] = {
 REPORT_SECTIONS: dict[str, str] = {
     "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
     "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+    "intersectnav": "sidestep.report.papers.intersectnav.section:SECTION",
 }
 """Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
 
