@@ -44,6 +44,7 @@ POLICIES: dict[str, str] = {
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
     "anticipatory": "sidestep.policies.driving.anticipatory:AnticipatoryDriver",
+    "human_driver": "sidestep.policies.driving.human:HumanDriver",
     "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
@@ -55,6 +56,7 @@ SUITES: dict[str, str] = {
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
     "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
+    "street": "sidestep.suites.street:STREET_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
