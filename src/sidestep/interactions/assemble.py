@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def join(parts: Sequence[Interactions]) -> Interactions:
         raise BadInput("no interactions to join")
     if len({part.step_s for part in parts}) > 1:
         raise BadInput("interactions with different time steps cannot be joined")
-    columns: dict[str, list[FloatArray]] = {name: [] for name in (*FRAME_COLUMNS, *TRACK_COLUMNS)}
+    columns: dict[str, list[Any]] = {name: [] for name in (*FRAME_COLUMNS, *TRACK_COLUMNS)}
     clips: list[Clip] = []
     grounds: list[GroundMap] = []
     frames = 0
@@ -175,7 +175,5 @@ def join(parts: Sequence[Interactions]) -> Interactions:
         clips += [replace(c, ground=c.ground + len(grounds) if c.ground >= 0 else -1) for c in part.clips]
         grounds += part.grounds
         frames += len(part.position)
-    return Interactions(
-        step_s=parts[0].step_s, clips=tuple(clips), grounds=tuple(grounds),
-        **{name: np.concatenate(values) for name, values in columns.items()},
-    )  # fmt: skip
+    joined: dict[str, Any] = {name: np.concatenate(values) for name, values in columns.items()}
+    return Interactions(step_s=parts[0].step_s, clips=tuple(clips), grounds=tuple(grounds), **joined)

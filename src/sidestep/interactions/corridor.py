@@ -37,12 +37,12 @@ def project(path: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArra
     return along, left
 
 
-def extend(path: FloatArray, before_m: float, after_m: float, over_m: float = 2.0) -> FloatArray:
-    """The path without repeated points, prolonged straight at both ends in the direction of its first and last
-    ``over_m`` metres."""
+def extend(path: FloatArray, before_m: float, after_m: float, over_m: float = 2.0, hop_m: float = 1e-3) -> FloatArray:
+    """The path without points nearer than ``hop_m`` to the one before, prolonged straight at both ends in the direction
+    of its first and last ``over_m`` metres."""
     kept = [path[0]]
     for point in path[1:]:
-        if exact.norm(point - kept[-1]) > 1e-3:
+        if exact.norm(point - kept[-1]) > hop_m:
             kept.append(point)
     if len(kept) < 2:
         raise BadInput("a path needs two points that differ")
