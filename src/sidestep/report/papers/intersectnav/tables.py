@@ -119,8 +119,8 @@ def task_table(run: IntersectionRun) -> Table:
     notes = (
         "Share of all episodes, with Wilson's 95 % interval in clusters of episodes on one route; each row adds up to "
         "100 %. Collision: with a person, a vehicle or anything else. Off the road and policy error are not among the "
-        "published outcomes; the published program counts a wrong exit apart, the readme not at all. Only success has a "
-        "best: a collision prevents a timeout.",
+        "published outcomes; the published program counts a wrong exit apart, the readme not at all. The best of "
+        "success only is marked: a collision prevents a timeout.",
     )
     title = "Outcomes by task (as IntersectNav's ratios)"
     return _table(run, "intersection_tasks", title, "Task", OUTCOME_COLUMNS, TASK_PARTS, outcome_ratios, notes)
