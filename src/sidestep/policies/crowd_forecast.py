@@ -65,7 +65,7 @@ class CrowdPredictor:
         ``plan (H, 2)``: where the robot means to be at the times ahead, if it knows."""
         if not len(ids):
             return CrowdPaths(people, self._straight), None
-        forecast = self._forecast(self._history(time, ids, people), self._horizons_s, robot, plan)
+        forecast = self.forecast(time, ids, people, robot, plan)
         if isinstance(forecast, StraightForecast):
             people[:, :2], people[:, 2:4] = forecast.position, forecast.velocity
             return CrowdPaths(people, self._straight), None
@@ -78,6 +78,12 @@ class CrowdPredictor:
         straight = lines[:, None, :2] + self._horizons_s[None, :, None] * lines[:, None, 2:4]
         bends[:, self._ahead] = forecast.paths[person, alternative] - straight
         return CrowdPaths(lines, bends), person
+
+    def forecast(
+        self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, plan: FloatArray | None = None
+    ) -> Forecast:
+        """The whole forecast of ``people (N, 5 or more)`` at the times ahead."""
+        return self._forecast(self._history(time, ids, people), self._horizons_s, robot, plan)
 
     def positions(
         self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, after_s: float
