@@ -148,7 +148,7 @@ class Cvae(nn.Module):
 
     def encode(self, history: Tensor, window: Tensor | None) -> Tensor:
         """(n, E) embedding of past and map."""
-        past = self.past(self.cells(history / self.units)[:, -1])
+        past: Tensor = self.past(self.cells(history / self.units)[:, -1])
         if self.map is None or window is None:
             return past
         planes = (window[:, None].to(torch.int64) == self.classes).to(torch.float32)
@@ -159,9 +159,9 @@ class Cvae(nn.Module):
         """Mean and log variance (n, latent) of z given the future (n, H, 2), which is NaN where it is not known."""
         is_known = torch.isfinite(future[..., 0])
         offset = torch.where(is_known[..., None], future - self._line(history), 0.0) / self.seconds[:, None]
-        mean, spread = self.inference(
-            torch.cat([known, offset.flatten(1), is_known.to(torch.float32)], dim=1)
-        ).chunk(2, dim=1)
+        mean, spread = self.inference(torch.cat([known, offset.flatten(1), is_known.to(torch.float32)], dim=1)).chunk(
+            2, dim=1
+        )
         return mean, spread.clamp(-8.0, 4.0)
 
     def predict(self, known: Tensor, history: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
@@ -176,7 +176,9 @@ class Cvae(nn.Module):
 
     def _line(self, history: Tensor) -> Tensor:
         """(n, H, 2) where means are counted from."""
-        velocity = 10.0 * history[:, :, :2].mean(dim=1) if self.sizes.extrapolates else torch.zeros_like(history[:, 0, :2])
+        velocity = (
+            10.0 * history[:, :, :2].mean(dim=1) if self.sizes.extrapolates else torch.zeros_like(history[:, 0, :2])
+        )
         return velocity[:, None] * self.seconds[:, None]
 
 

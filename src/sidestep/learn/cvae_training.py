@@ -71,9 +71,7 @@ def training_of(features: str, size: str, **changes: Any) -> CvaeTraining:
     if size == "paper":
         settings = CvaeTraining(features, sizes, 3000, 1024 if has_map else 2048, 0, 1)
     else:
-        settings = CvaeTraining(
-            features, sizes, epochs=30, batch=256, samples=16384, every=2, decays=True, turn_sd=0.2
-        )
+        settings = CvaeTraining(features, sizes, epochs=30, batch=256, samples=16384, every=2, decays=True, turn_sd=0.2)
     return replace(settings, **changes)
 
 

@@ -79,7 +79,9 @@ class Cvae:
 
     name = "cvae"
     summary = "a trained conditional variational autoencoder, or another network, from an ONNX file"
-    citation = "Sohn, Lee, Yan, Learning Structured Output Representation using Deep Conditional Generative Models (2015)"
+    citation = (
+        "Sohn, Lee, Yan, Learning Structured Output Representation using Deep Conditional Generative Models (2015)"
+    )
     history_s: ClassVar[float] = 1.0
     looks_at_others: ClassVar[bool] = False
 
@@ -116,8 +118,8 @@ class Cvae:
     def _forecast(self, moments: Moments, windows: GroundWindows | None, ground: IntArray) -> MixtureForecast:
         spec = self.spec
         count, modes = len(moments), len(self._z)
-        means = np.zeros((count, modes, len(spec.horizons_s), 2))
-        factors = np.zeros((*means.shape, 2))
+        means: FloatArray = np.zeros((count, modes, len(spec.horizons_s), 2))
+        factors: FloatArray = np.zeros((*means.shape, 2))
         turn = frame_turn(moments.past, spec.frame)
         history = history_input(moments, spec.features, turn)
         now = moments.past[:, -1]
@@ -192,7 +194,9 @@ def _ego_past(ego: Ego | None, times: FloatArray, step_s: float) -> FloatArray:
         return np.full((len(times), 3), np.nan)
     state = ego.state
     if ego.past is None:
-        poses = np.stack([state.x + times * state.vx, state.y + times * state.vy, np.full(len(times), state.heading)], 1)
+        poses = np.stack(
+            [state.x + times * state.vx, state.y + times * state.vy, np.full(len(times), state.heading)], 1
+        )
     else:
         rows = np.clip(np.rint(times / step_s).astype(int) + len(ego.past) - 1, 0, len(ego.past) - 1)
         poses = ego.past[rows].astype(np.float64)
