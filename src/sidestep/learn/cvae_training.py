@@ -20,7 +20,7 @@ from torch import Tensor
 from sidestep.errors import BadInput
 from sidestep.interactions.features import moments_of
 from sidestep.interactions.samples import HORIZONS_S, Samples, make_samples
-from sidestep.learn.cvae import Cvae, CvaeSizes, export_cvae, log_density, sizes_of
+from sidestep.learn.cvae import Cvae, CvaeSizes, log_density, sizes_of
 from sidestep.learn.event_log import EventLog
 from sidestep.prediction.network_input import GroundWindows, frame_turn, history_input, parse_features, turned
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -250,7 +250,6 @@ class _State:
         self.best_nll, self.best = list(content["best_nll"]), content["best"]
 
 
-def export_trained(trained: CvaeTrained, path: Path, settings: CvaeTraining) -> None:
-    """Write the network as ONNX with what it was trained with."""
-    about = {"training": asdict(settings), "samples": trained.samples, "epoch": trained.epoch, "nll": trained.nll}
-    export_cvae(trained.network, path, about)
+def about_of(trained: CvaeTrained, settings: CvaeTraining) -> dict[str, Any]:
+    """What the file of a network says about its training."""
+    return {"training": asdict(settings), "samples": trained.samples, "epoch": trained.epoch, "nll": trained.nll}
