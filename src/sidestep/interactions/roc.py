@@ -48,9 +48,9 @@ class Sensitivity:
 class Ranking:
     """Moments of one horizon in order of their probability, for rates under any weights of the tracks.
 
-    Tied moments form a group; groups are put into about √groups cells. Which cell reaches a false positive rate is
-    found with one matrix product for all weights, the group with one more in that cell. Sums of whole weights are exact
-    in any order, so that the number of threads does not matter.
+    Tied moments form a group, and neighbouring groups a cell. Which cell reaches a false positive rate is found for all
+    weights with one matrix product, the group then within that cell. Sums of whole weights are exact in any order, so
+    that the number of threads does not matter.
     """
 
     def __init__(self, p: FloatArray, truth: BoolArray, track: IntArray, tracks: int) -> None:
@@ -64,9 +64,8 @@ class Ranking:
         self.groups = int(begins.sum())
         self.positives = int(self._truth.sum())
         self.negatives = len(p) - self.positives
-        self._size = max(int(np.ceil(np.sqrt(self.groups))), 1)
+        self._size = max(int(np.ceil(2 * np.sqrt(self.groups))), 1)
         self._cells = -(-self.groups // self._size)
-        self._fine: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._coarse = self._tally(slice(None), self._group // self._size, self._cells)
 
     def _tally(self, rows: slice, column: IntArray, columns: int) -> tuple[FloatArray, FloatArray]:
@@ -77,13 +76,6 @@ class Ranking:
         negative: FloatArray = np.bincount(place[~truth], minlength=self._tracks * columns).astype(kind)
         positive: FloatArray = np.bincount(place[truth], minlength=self._tracks * columns).astype(kind)
         return negative.reshape(shape), positive.reshape(shape)
-
-    def _cell(self, cell: int) -> tuple[FloatArray, FloatArray]:
-        if cell not in self._fine:
-            first = cell * self._size
-            rows = slice(*np.searchsorted(self._group, [first, first + self._size]).tolist())
-            self._fine[cell] = self._tally(rows, self._group[rows] - first, self._size)
-        return self._fine[cell]
 
     def sensitivity(self, counts: FloatArray, fpr: FloatArray) -> FloatArray:
         """(B, F) true positive rates at ``fpr (F,)``, with ``counts (B, tracks)``: how often each track counts. NaN
@@ -109,12 +101,23 @@ class Ranking:
 
     def _within(self, counts: FloatArray, cell: int, limit: FloatArray) -> FloatArray:
         """(b,) positives of a cell that are called so when ``limit (b,)`` of its negatives are."""
-        negative, positive = ((counts @ tally).astype(np.float64) for tally in self._cell(cell))
+        first = cell * self._size
+        rows = slice(*np.searchsorted(self._group, [first, first + self._size]).tolist())
+        group, truth = self._group[rows] - first, self._truth[rows]
+        if rows.stop - rows.start <= self._tracks:
+            weight = counts[:, self._track[rows]]
+            begins = np.flatnonzero(np.diff(group, prepend=-1))
+            negative, positive = (
+                np.add.reduceat(weight * kind, begins, axis=1, dtype=np.float64) for kind in (~truth, truth)
+            )
+        else:
+            tally = self._tally(rows, group, self._size)
+            negative, positive = ((counts @ each).astype(np.float64) for each in tally)
         false, true = np.cumsum(negative, axis=1), np.cumsum(positive, axis=1)
-        rows, group = np.arange(len(counts)), (false > limit[:, None] + _SLACK).argmax(axis=1)
-        tied_negative, tied_positive = negative[rows, group], positive[rows, group]
-        share = np.maximum(limit - (false[rows, group] - tied_negative), 0.0) / tied_negative
-        found: FloatArray = true[rows, group] - tied_positive + share * tied_positive
+        row, at = np.arange(len(counts)), (false > limit[:, None] + _SLACK).argmax(axis=1)
+        tied_negative, tied_positive = negative[row, at], positive[row, at]
+        share = np.maximum(limit - (false[row, at] - tied_negative), 0.0) / tied_negative
+        found: FloatArray = true[row, at] - tied_positive + share * tied_positive
         return found
 
     def at(self, fpr: float) -> Sensitivity:

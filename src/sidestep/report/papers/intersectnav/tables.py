@@ -119,7 +119,8 @@ def task_table(run: IntersectionRun) -> Table:
     notes = (
         "Share of all episodes, with Wilson's 95 % interval in clusters of episodes on one route; each row adds up to "
         "100 %. Collision: with a person, a vehicle or anything else. Off the road and policy error are not among the "
-        "published outcomes; the published program counts a wrong exit apart, the readme not at all.",
+        "published outcomes; the published program counts a wrong exit apart, the readme not at all. The best of "
+        "success only is marked: a collision prevents a timeout.",
     )
     title = "Outcomes by task (as IntersectNav's ratios)"
     return _table(run, "intersection_tasks", title, "Task", OUTCOME_COLUMNS, TASK_PARTS, outcome_ratios, notes)
@@ -187,7 +188,7 @@ def _table(
                     rows.append(Row(label, (part,), HERE, cells, label in run.privileged))
 
         def competes(row: Row, column: Column, cell: Cell, traffic: str = traffic) -> bool:
-            return arriving is None or row.policy in arriving[traffic, row.keys[0]]
+            return column.name == "success" if arriving is None else row.policy in arriving[traffic, row.keys[0]]
 
         marked = mark_best(rows, columns, competes, among=lambda row: row.keys[0])
         sections.append(Section(traffic, TRAFFIC_TITLES[traffic], tuple(marked)))
