@@ -10,3 +10,6 @@ app = typer.Typer(help="Score pedestrian predictors by what they do to the drivi
 @app.callback()
 def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
+
+
+from sidestep.cli.predict import train as train  # noqa: E402
