@@ -81,5 +81,5 @@ def _draw_scene(panel: matplotlib.axes.Axes, scene: Scene, title: str) -> None:
         panel.annotate(
             text, (time, 0.02), (3, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8
         )
-    gaps.legend(loc="upper right", frameon=False, fontsize=8)
+    gaps.legend(loc="lower left", bbox_to_anchor=(0.0, 0.06), frameon=False, fontsize=8)
     panel.set_title(title, loc="left", fontsize=11)

@@ -10,3 +10,7 @@ app = typer.Typer(help="Score pedestrian predictors by what they do to the drivi
 @app.callback()
 def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
+
+
+from sidestep.cli.predict import dataset as dataset  # noqa: E402
+from sidestep.cli.predict import gaps as gaps  # noqa: E402
