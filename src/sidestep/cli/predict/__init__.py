@@ -14,3 +14,4 @@ def predict() -> None:
 
 from sidestep.cli.predict import dataset as dataset  # noqa: E402
 from sidestep.cli.predict import gaps as gaps  # noqa: E402
+from sidestep.cli.predict import train as train  # noqa: E402
