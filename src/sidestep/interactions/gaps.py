@@ -222,8 +222,8 @@ def choose_scenes(data: Interactions, encounters: Sequence[Encounter]) -> tuple[
     """An encounter in which the driver brakes, and one in which the driver does not; None where there is no such.
 
     Braking: the speed falls by 20 to 80 % until the pedestrian leaves, and the gap without braking is smaller. Not
-    braking: the speed stays within 10 %. Of each kind the one whose gap is nearest to the median, at walking pace or
-    more and with two seconds to see before the corridor is entered.
+    braking: the speed stays within 15 %. Of each kind the one whose gap is nearest to the median, at walking pace or
+    more and with a second to see before the corridor is entered.
     """
     places = path_places(data)
     median = summarise(encounters).quartiles[1]
@@ -243,11 +243,11 @@ def choose_scenes(data: Interactions, encounters: Sequence[Encounter]) -> tuple[
 def _kind_of(scene: Scene) -> str:
     until = scene.time <= scene.leave + 1e-9
     speed, inside = scene.speed[until], until & (scene.time >= scene.enter - 1e-9)
-    if scene.enter < 2.0 or speed[0] < 1.5:
+    if scene.enter < 1.0 or speed[0] < 1.5:
         return ""
     drop = 1.0 - float(speed.min()) / float(speed[0])
     unbraked = scene.gap_unbraked[inside]
     worse = bool(np.isnan(unbraked).any() or np.nanmin(unbraked) < np.nanmin(scene.gap[inside]) - 0.3)
     if 0.2 <= drop <= 0.8 and worse:
         return "braking"
-    return "steady" if float(np.abs(speed / speed[0] - 1.0).max()) <= 0.1 else ""
+    return "steady" if float(np.abs(speed / speed[0] - 1.0).max()) <= 0.15 else ""

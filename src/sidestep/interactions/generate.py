@@ -31,8 +31,8 @@ from sidestep.types.scene import SceneSpec
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of tracks so far, the number wanted, and the episode."""
-LEAST_EPISODES = 24
-"""In the first round, from which the length of the next is estimated."""
+FIRST_EPISODES = 4, 24
+"""Fewest and most episodes of the first round, from which the length of the next is estimated."""
 
 
 class Drives(Model):
@@ -88,11 +88,11 @@ def extract(task: EpisodeTask) -> Extracted:
         return Extracted(skipped=task.failure)
     try:
         record = simulate(task, registry.make_policy(task.policy.made_from, task.policy.settings))
+        if record.error:
+            return Extracted(skipped=f"the driver failed: {record.error}")
+        return Extracted(tracks=tracks_of_record(record)._replace(ground=None))
     except BadInput as error:
         return Extracted(skipped=str(error))
-    if record.error:
-        return Extracted(skipped=f"the driver failed: {record.error}")
-    return Extracted(tracks=tracks_of_record(record)._replace(ground=None))
 
 
 def generate(plan: GeneratePlan, workers: int = 1, progress: Progress | None = None) -> Interactions:
@@ -121,7 +121,7 @@ def generate(plan: GeneratePlan, workers: int = 1, progress: Progress | None = N
             found.append(tracks._replace(ground=_ground(task, grounds)))
             usable += _usable(tracks)
         ran += len(tasks)
-        if ran >= LEAST_EPISODES and usable == 0:
+        if usable == 0:
             raise BadInput(f"no tracks in {ran} episodes; choose other suites or drivers")
     data = split_clips(assemble(found), plan.seed, plan.test_tracks)
     return compact(keep_labels(_cut(data, plan), plan.seed, plan.labelled_share))
@@ -145,7 +145,7 @@ def _usable(tracks: ClipTracks) -> int:
 def _how_many(plan: GeneratePlan, usable: int, ran: int) -> int:
     """Episodes of the next round, by the tracks that episodes had so far."""
     if not ran:
-        return LEAST_EPISODES
+        return min(max(plan.tracks // 20, FIRST_EPISODES[0]), FIRST_EPISODES[1])
     missing = plan.tracks + plan.test_tracks // 4 - usable
     return max(int(np.ceil(1.05 * missing * ran / max(usable, 1))), 4)
 

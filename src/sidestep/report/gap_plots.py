@@ -79,7 +79,7 @@ def _draw_scene(panel: matplotlib.axes.Axes, scene: Scene, title: str) -> None:
     for time, text in ((scene.enter, "enters"), (scene.leave, "leaves")):
         panel.axvline(time, color=QUIET, linestyle="--", linewidth=0.9)
         panel.annotate(
-            text, (time, 0.02), (3, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8
+            text, (time, 0.95), (3, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8
         )
-    gaps.legend(loc="upper right", frameon=False, fontsize=8)
+    gaps.legend(loc="lower left", bbox_to_anchor=(0.0, 0.06), framealpha=0.9, edgecolor="none", fontsize=8)
     panel.set_title(title, loc="left", fontsize=11)

@@ -12,5 +12,7 @@ def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
 
 
+from sidestep.cli.predict import dataset as dataset  # noqa: E402
+from sidestep.cli.predict import gaps as gaps  # noqa: E402
 from sidestep.cli.predict import loop as loop  # noqa: E402
 from sidestep.cli.predict import train as train  # noqa: E402
