@@ -91,11 +91,11 @@ def score_forecast(
         truth, paths, weights = samples.future[part], forecast.paths[part], forecast.weights[part]
         if isinstance(forecast, MixtureForecast):
             covariances = forecast.covariances[part]
-            found["ade"][part] = _expected_distance(truth, paths, covariances, weights)
+            found["ade"][part] = expected_distance(truth, paths, covariances, weights)
         else:
             covariances = _kernel_covariances(paths, weights)
             found["ade"][part] = np.einsum("sm,smh->sh", weights, exact.norm(paths - truth[:, None]))
-        found["nll"][part] = -_log_density(truth, paths, covariances, weights)
+        found["nll"][part] = -log_density(truth, paths, covariances, weights)
         mean = np.einsum("sm,smhk->shk", weights, paths)
         found["fde"][part] = exact.norm(mean - truth)
         best = np.argsort(-weights, axis=1, kind="stable")[:, :best_of]
@@ -153,7 +153,7 @@ def _whitened(offset: FloatArray, covariances: FloatArray) -> tuple[FloatArray, 
     return x * x + y * y, first * second
 
 
-def _log_density(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
+def log_density(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
     """(S, H) log density of mixtures (S, M, H) at the truth (S, H, 2)."""
     square, root = _whitened(truth[:, None] - means, covariances)
     with np.errstate(divide="ignore"):
@@ -174,9 +174,7 @@ def _kernel_covariances(paths: FloatArray, weights: FloatArray) -> FloatArray:
     return found
 
 
-def _expected_distance(
-    truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray
-) -> FloatArray:
+def expected_distance(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
     """(S, H) E|x - truth| of mixtures, by |y| = ¼ ∮ |y · u(φ)| dφ and the mean of a folded normal in each direction."""
     from scipy.special import erf
 

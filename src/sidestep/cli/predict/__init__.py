@@ -10,3 +10,7 @@ app = typer.Typer(help="Score pedestrian predictors by what they do to the drivi
 @app.callback()
 def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
+
+
+from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
+from sidestep.cli.predict import toy as toy  # noqa: E402
