@@ -43,7 +43,7 @@ def roc_plots(bands: Mapping[str, Sequence[RocBand]], horizons_s: FloatArray, ta
             if not any(np.isfinite(curves[h].tpr).any() for curves in bands.values()):
                 panel.text(0.5, 0.5, "no positives", transform=panel.transAxes, ha="center", color=QUIET)
         axes[0, 0].set_ylabel("true positive rate")
-        axes[0, -1].legend(loc="lower right", frameon=False, fontsize=8)
+        axes[0, 0].legend(loc="lower right", frameon=False, fontsize=8)
     return figure
 
 
