@@ -132,6 +132,8 @@ CROWD_MODELS: dict[str, str] = {
 PREDICTORS: dict[str, str] = {
     "constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity",
     "kalman": "sidestep.prediction.kalman:Kalman",
+    "social_force": "sidestep.prediction.social_force:SocialForce",
+    "cvae": "sidestep.prediction.cvae:Cvae",
 }
 PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""

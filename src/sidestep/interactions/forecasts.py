@@ -37,9 +37,9 @@ def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
         rows = order[edges[number] : edges[number + 1]]
         forecast = _forecast_scene(predictor, samples, each)
         place = np.searchsorted(each.tracks, samples.track[rows])
-        parts.append(_choose(forecast, place))
+        parts.append(choose_forecast(forecast, place))
     joined = _join(parts, samples.horizons_s)
-    return _checked(_choose(joined, np.argsort(order, kind="stable")), samples, predictor)
+    return _checked(choose_forecast(joined, np.argsort(order, kind="stable")), samples, predictor)
 
 
 def write_forecast(path: Path, samples: Samples, forecast: Forecast) -> None:
@@ -171,7 +171,8 @@ def _ego(samples: Samples, scene: SceneMoment, times: int) -> Ego:
     return Ego(state, radius, None, data.ego[rows], (clip.length, clip.width, 0.0))
 
 
-def _choose(forecast: Forecast, rows: Any) -> Forecast:
+def choose_forecast(forecast: Forecast, rows: Any) -> Forecast:
+    """The forecast of some of the people."""
     if isinstance(forecast, MixtureForecast):
         return MixtureForecast(
             forecast.horizons_s, forecast.paths[rows], forecast.covariances[rows], forecast.weights[rows]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class Moments:
 
     def __len__(self) -> int:
         return len(self.past)
+
+    def choose(self, rows: Any) -> Moments:
+        """Some of the moments; without other people."""
+        names = ("past", "ego", "ego_speed", "ego_size", "body", "head", "ground")
+        chosen = {name: getattr(self, name)[rows] for name in names}
+        return replace(self, **chosen, crowd=np.zeros((0, 0, 4)), member=np.zeros((0, 2), np.int64))
 
     def as_history(self) -> TrackHistory:
         """All pedestrians as one history of S people who have nothing to do with each other."""

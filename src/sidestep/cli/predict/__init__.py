@@ -14,3 +14,4 @@ def predict() -> None:
 
 from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
 from sidestep.cli.predict import toy as toy  # noqa: E402
+from sidestep.cli.predict import train as train  # noqa: E402

@@ -126,7 +126,7 @@ class AnticipatoryDriver(ComfortZoneDriver):
         people = observation.pedestrians
         assert people is not None
         rows = rows_of(people)
-        self._seen.remember(observation.time, people.id, rows)
+        self._seen.remember(observation.time, people.id, rows, observation)
         if self._asked % self._every == 0:
             forecast = self._seen.forecast(observation.time, people.id, rows, observation.robot)
             self._drawn = self._placed_samples(rows, forecast.sample(self._given.samples, self._rng))
