@@ -15,13 +15,15 @@ from sidestep import registry
 from sidestep.cli import app
 from sidestep.errors import BadInput
 from sidestep.interfaces import Predictor
+from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.mpc.policy import Mpc
 from sidestep.policies.sidewalk.follow_lane import Expert
 from sidestep.prediction import check_predictor
 from sidestep.prediction.constant_velocity import ConstantVelocity
+from sidestep.robots.library import load_robot
 from sidestep.runs.provenance import setting_files
 from sidestep.simulation import run_episode
-from sidestep.types import Outcome, Scenario
+from sidestep.types import Observation, Outcome, Pedestrians, RobotState, Scenario, Task
 from sidestep.types.forecast import Ego, MixtureForecast, SampleForecast, TrackHistory
 from tests.policies.sidewalk.test_lane import PEOPLE, drive
 from tests.simulation.scenarios import make
@@ -173,9 +175,7 @@ def test_orientations_and_the_robots_past_are_given_to_those_who_need_them() -> 
         needs: ClassVar[frozenset[str]] = frozenset({"ego", "body", "head"})
 
     recorder = Looking()
-    task = Task(
-        robot=load_robot("pioneer_3dx"), start=(0.0, 0.0, 0.0), step_s=0.1, seed=0, goal=None, route=None, map=None
-    )
+    task = Task(load_robot("pioneer_3dx"), (0.0, 0.0, 0.0), 0.1, 10.0, 0.5)
     crowd = CrowdPredictor(recorder, np.array([1.0]), task)
     for step in range(4):
         people = Pedestrians(
