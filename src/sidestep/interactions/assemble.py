@@ -177,3 +177,19 @@ def join(parts: Sequence[Interactions]) -> Interactions:
         frames += len(part.position)
     joined: dict[str, Any] = {name: np.concatenate(values) for name, values in columns.items()}
     return Interactions(step_s=parts[0].step_s, clips=tuple(clips), grounds=tuple(grounds), **joined)
+
+
+def compact(data: Interactions) -> Interactions:
+    """The same tracks without the frames, clips and maps that none of them has."""
+    parts = [np.arange(a, b) for a, b in zip(data.start.tolist(), data.stop.tolist(), strict=True)]
+    rows = np.concatenate([np.zeros(0, np.int64), *parts])
+    lengths = data.stop - data.start
+    stop = np.cumsum(lengths)
+    clips, clip = np.unique(data.clip, return_inverse=True)
+    kept = [data.clips[k] for k in clips.tolist()]
+    maps = sorted({each.ground for each in kept if each.ground >= 0})
+    frames = {name: data.columns()[name][rows] for name in FRAME_COLUMNS}
+    return replace(
+        data, **frames, start=stop - lengths, stop=stop, clip=clip, grounds=tuple(data.grounds[k] for k in maps),
+        clips=tuple(replace(each, ground=maps.index(each.ground) if each.ground >= 0 else -1) for each in kept),
+    )  # fmt: skip

@@ -52,7 +52,7 @@ def tracks_of_record(record: EpisodeRecord) -> ClipTracks:
     frames = ClipFrames(
         clip=Clip(
             name=f"{record.scenario.suite}/{record.scenario.name}/{record.policy.name}/{record.seed}",
-            path=_path_of(record, where), length=length, width=width, place=place_of(scene), driver=record.policy.name,
+            path=path_of(record, where), length=length, width=width, place=place_of(scene), driver=record.policy.name,
         ),
         ground=ground_of(scene), person=record.person_id, position=record.person_position[states].astype(np.float64),
         present=record.person_present[states], body=body, head=head, ego=ego,
@@ -72,7 +72,7 @@ def body_of(robot: RobotSpec, where: str) -> tuple[float, float, float]:
     return max(x) - min(x), max(y) - min(y), (max(x) + min(x)) / 2
 
 
-def _path_of(record: EpisodeRecord, where: str) -> FloatArray:
+def path_of(record: EpisodeRecord, where: str) -> FloatArray:
     """The planned route, prolonged straight at both ends."""
     ego = record.scenario.ego
     points = np.array([ego.start[:2], *ego.route, ego.goal], np.float64)
