@@ -118,8 +118,8 @@ def test_constant_velocity_notices_horizons_that_change_in_place() -> None:
 
 def test_the_list_names_predictors_and_a_plug_in(plug_in: Any) -> None:
     rows = json.loads(CliRunner().invoke(app, ["list", "predictors", "--json"]).output)["predictors"]
-    assert [row["name"] for row in rows] == ["constant_velocity", "stopping"]
-    assert rows[1]["summary"] == "everybody stops"
+    assert [row["name"] for row in rows] == ["constant_velocity", "kalman", "stopping"]
+    assert rows[-1]["summary"] == "everybody stops"
     check_predictor(plug_in())
 
 

@@ -40,6 +40,7 @@ GROUND: dict[str, Colour] = {
     "sidewalk": rgb("#eeebe4"),
     "kerb": rgb("#bab8b2"),
     "ramp": rgb("#e2dcef"),
+    "island": rgb("#dcd8cf"),
     "crosswalk": rgb("#bcc1c9"),
     "furniture": rgb("#cdb698"),
     "obstacle": rgb("#a9b1bf"),

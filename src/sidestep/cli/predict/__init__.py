@@ -1,0 +1,15 @@
+"""``sidestep predict``: interaction data, human driving, predictors and what they do to the driving."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(help="Score pedestrian predictors by what they do to the driving.", no_args_is_help=True)
+
+
+@app.callback()
+def predict() -> None:
+    """Score pedestrian predictors by what they do to the driving."""
+
+
+from sidestep.cli.predict import train as train  # noqa: E402
