@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
+from shapely import Polygon, distance, intersects_xy
+from shapely import points as shapely_points
 
 from sidestep.errors import BadInput
+from sidestep.interactions.corridor import project
 from sidestep.policies.driving.violation import (
     gaussian_in_polygon,
     least_deceleration,
@@ -53,6 +56,30 @@ def test_noise_of_a_recording_does_not_bend_a_path() -> None:
     path = DrivingPath(np.stack([x, noise], axis=1))
     assert len(path.points) < 8
     assert path.project(np.array([20.0, 1.0]))[0] == pytest.approx(20.0, abs=0.1)
+
+
+def test_the_zone_and_its_outline_hold_the_same_points() -> None:
+    """Up to 2 cm of the edge, where the corners of an outline are cut."""
+    path, zone = arc(7.0, 2.5), ComfortZone()
+    motion = Motion(np.array(5.0), np.array(6.0))
+    points = np.random.default_rng(0).uniform([0.0, -8.0], [25.0, 18.0], (4000, 2))
+    inside = zone.contains(*path.project(points), motion, 4.0)
+    outline = Polygon(zone.outlines(path, motion, 4.0))
+    sure = distance(outline.exterior, shapely_points(points)) > 0.02
+    assert inside.sum() > 300
+    assert np.array_equal(inside[sure], intersects_xy(outline, points[:, 0], points[:, 1])[sure])
+
+
+def test_paths_agree_with_corridors_of_encounters() -> None:
+    """Both projections, up to the simplification of paths."""
+    rng = np.random.default_rng(1)
+    angle = np.linspace(0.0, 2.0, 40)
+    line = 9.0 * np.stack([np.sin(angle), 1.0 - np.cos(angle)], axis=1)
+    points = line[rng.integers(10, 30, 200)] + rng.uniform(-2.0, 2.0, (200, 2))
+    along, aside = DrivingPath(line).project(points)
+    other_along, other_aside = project(line, points)
+    assert np.abs(aside - other_aside).max() < 0.06
+    assert np.abs(along - other_along).max() < 0.5
 
 
 def test_a_path_without_length_is_refused() -> None:
