@@ -32,7 +32,7 @@ KERB_M = 0.5
 """How far behind the kerb people stop."""
 MIDDLE_M = 0.25
 """How far before the middle of the carriageway people stop where there is no island."""
-ANYWHERE_M = (-28.0, 48.0)
+ANYWHERE_M = (-18.0, 48.0)
 """Stretch, in the direction of travel, in which people cross anywhere."""
 ROAD_MARGIN_M = 0.5
 """What people who walk along a sidewalk keep from its edges."""
@@ -125,15 +125,17 @@ class _Draw:
         )
         return float(place[0]), float(place[1])
 
-    def crossing_x(self, intent: int) -> tuple[float, bool]:
-        """Where somebody gets to the kerb, and whether that is at the zebra or the island."""
+    def crossing_x(self, intent: int, side: float) -> tuple[float, bool]:
+        """Where somebody gets to the kerb, and whether that is at the zebra or the island, where people keep to their
+        right."""
         ground, crosses = self._ground, intent in (CROSS, RUN, HESITATE)
         at_place, drawn = self._rng.random(), self.uniform(-1.0, 1.0)
+        right = -side * (0.55 + 0.45 * drawn)
         if ground.zebra is not None and at_place < (AT_ZEBRA if crosses else IDLE_AT_PLACE):
-            return ground.zebra.ends[0][0] + drawn * (ground.zebra.width / 2 - 0.4), True
+            return ground.zebra.ends[0][0] + right * (ground.zebra.width / 2 - 0.4), True
         if ground.island is not None and at_place < (AT_ISLAND if crosses else IDLE_AT_PLACE):
             low, high = ground.island
-            return (low + high) / 2 + drawn * ((high - low) / 2 - 0.8), True
+            return (low + high) / 2 + right * ((high - low) / 2 - 0.8), True
         low, high = ANYWHERE_M
         forth = 1.0 if self._placement.vehicle_mps > 0.0 else -1.0
         return forth * ((low + high) / 2 + drawn * (high - low) / 2), False
@@ -144,7 +146,8 @@ def _on_sidewalk(
     count: int,
 ) -> FloatArray:  # fmt: skip
     along, aside = exact.uniform(rng, *x, count), exact.uniform(rng, *behind, count)
-    return np.array([ground.point(float(a), side, float(b)) for a, b in zip(along, aside, strict=True)])
+    kerb = ground.kerbs[side]
+    return np.stack([along, exact.interp(along, kerb[:, 0], kerb[:, 1]) + side * aside], axis=1)
 
 
 class _Person(NamedTuple):
@@ -219,7 +222,7 @@ def _walk_on(draw: _Draw, ground: StreetGround) -> _Person:
 def _to_kerb(draw: _Draw, ground: StreetGround, placement: StreetPlacement, intent: int, speed_mps: float) -> _Person:
     """Along the sidewalk, to the kerb, and, unless the person does not cross, to the other side and on."""
     side, forth = draw.sign(), draw.sign()
-    x, at_place = draw.crossing_x(intent)
+    x, at_place = draw.crossing_x(intent, side)
     passes_s = (x - placement.vehicle_x) / placement.vehicle_mps
     walked = speed_mps * max(passes_s + draw.uniform(*placement.arrive_s), 0.5)
     turn = x - forth * draw.uniform(0.8, 3.5)

@@ -6,7 +6,7 @@ that it will stop before them, yields and does not count. In the middle of the c
 same demands on an island and with hardly any elsewhere.
 
 The head turns to the traffic (``layout.HEAD_YAW``) from shortly before the kerb until people are on the road; the body
-faces the road while they stand at the kerb. While the nearest vehicle moves people do not walk round it.
+faces the road while they stand at the kerb. People walk round vehicles that stand, not round those that move.
 """
 
 from __future__ import annotations
@@ -35,18 +35,23 @@ YIELDS_MPS2, STOPS_M = 0.8, 1.0
 IMPATIENCE = 0.1
 """s less that people want to have left for every second that they have waited."""
 LEAST_GAP_S = 0.3
+BLOCKS_M = 0.4
+"""A vehicle nearer than this to somebody's way across is in it, even if it stands."""
 NOTICED_M = 60.0
-NEAR_M = 10.0
+NEAR_M = 2.5
+"""People walk round a vehicle that stands nearer than this, from the middle of one of its discs."""
 STEP_M = 0.35
 """How far from the kerb those who hesitate stop."""
 SCARED_S = 6.0
 """They do if a vehicle comes within this time."""
+CROSSING_SHARE, SIDEWALK_SHARE = 1.0, 0.3
+"""Weights in mutual avoidance: those who cross give way to people on the sidewalk, who are not pushed off it."""
 TURN_RATE = 4.0
 """rad/s at which people who stand turn."""
 SMOOTH = 0.2
 
 WALKING, LOOKING, CROSSING, PAUSING, IN_MIDDLE, AWAY = range(6)
-STANDING = (LOOKING, PAUSING, IN_MIDDLE)
+IS_STANDING = np.array([False, True, False, True, True, False])
 
 
 class StreetWalkers:
@@ -65,16 +70,16 @@ class StreetWalkers:
         """What everybody does in the coming step."""
         self._watch_vehicles(view, step_s)
         waypoint = view.flags[layout.WAYPOINT]
-        decides = (waypoint == self._plans.kerb) & (self._state == WALKING)
-        decides |= (waypoint == self._plans.middle) & (self._state == CROSSING)
         active = view.flags[layout.ACTIVE] == 1
-        pass_waypoints(view, active & ~decides & ~np.isin(self._state, STANDING))
+        along = (self._state == AWAY) | ((self._state == WALKING) & (waypoint < self._plans.kerb))
+        pass_waypoints(view, active & along)
         gap = gap_square(view)
         for i in np.flatnonzero(active & (self._state != AWAY)).tolist():
             self._advance_one(view, i, float(gap[i]))
         self._stand(view, step_s)
         self._look(view, gap)
-        view.flags[layout.SEES_ROBOT] = ~self._nearest_moves(view)
+        view.agents[layout.SHARE] = np.where(self._state == CROSSING, CROSSING_SHARE, SIDEWALK_SHARE)
+        view.flags[layout.SEES_ROBOT] = self._near_standing_vehicle(view)
 
     def _watch_vehicles(self, view: PeopleView, step_s: float) -> None:
         """How strongly each vehicle brakes, smoothed, m/s²."""
@@ -190,7 +195,9 @@ class StreetWalkers:
         ahead = (vehicles[layout.PY] - y) * up + HALF_LANE_M
         stretch = float(exact.hypot(end_x - x, end_y - y)) / across
         speed = max(float(self._plans.run_mps[i]), 0.3)
-        return comes & ~stops & (ahead > 0.0), gap / np.where(comes, closing, 1.0), ahead * stretch / speed
+        in_the_way = self._active & (gap < BLOCKS_M) & (until > 0.0)
+        comes = (comes & ~stops & (ahead > 0.0)) | in_the_way
+        return comes, gap / np.maximum(closing, MOVING_MPS), ahead * stretch / speed
 
     def _is_clear(self, view: PeopleView, i: int, wanted_s: float) -> bool:
         comes, time, needed = self._coming(view, i)
@@ -205,7 +212,7 @@ class StreetWalkers:
     def _stand(self, view: PeopleView, step_s: float) -> None:
         """Who stands does not move; those at the kerb turn to the road."""
         agents = view.agents
-        stands = np.isin(self._state, STANDING)
+        stands = IS_STANDING[self._state]
         new = agents[[layout.NEW_VX, layout.NEW_VY]]
         agents[[layout.NEW_VX, layout.NEW_VY]] = np.where(stands, np.float32(0.0), new)
         view.flags[layout.MODEL] = np.where(stands, layout.MODEL_SCRIPT, self._model)
@@ -223,7 +230,7 @@ class StreetWalkers:
         agents, plans = view.agents, self._plans
         near_kerb = (self._state == WALKING) & (view.flags[layout.WAYPOINT] == plans.kerb) & (gap < GLANCE_M * GLANCE_M)
         on_road = (self._state == CROSSING) & (view.now - self._since < 1.0)
-        looks = plans.glances & (near_kerb | on_road | np.isin(self._state, STANDING))
+        looks = plans.glances & (near_kerb | on_road | IS_STANDING[self._state])
         looks |= plans.glances & (plans.kerb < 0) & (np.floor((view.now + np.arange(len(looks))) / 1.5) % 3 == 0)
         agents[layout.HEAD_YAW] = np.nan
         who = np.flatnonzero(looks & (view.flags[layout.ACTIVE] == 1))
@@ -248,13 +255,11 @@ class StreetWalkers:
         assert self._speed is not None
         return self._speed
 
-    def _nearest_moves(self, view: PeopleView) -> BoolArray:
-        """(N,) whether the vehicle nearest to each person is near and moves."""
-        if not self._active.any():
+    def _near_standing_vehicle(self, view: PeopleView) -> BoolArray:
+        """(N,) whether a vehicle that hardly moves is so near to each person that they walk round it."""
+        stands = self._active & (self._speed_of() <= MOVING_MPS)
+        if not stands.any():
             return np.zeros(view.agents.shape[1], bool)
-        vehicles, speed = self._vehicles[:, self._active], self._speed_of()[self._active]
-        dx = view.agents[layout.PX][:, None] - vehicles[layout.PX]
-        dy = view.agents[layout.PY][:, None] - vehicles[layout.PY]
-        square = squared_length(dx, dy)
-        nearest = np.argmin(square, axis=1)
-        return np.asarray((speed[nearest] > MOVING_MPS) & (square.min(axis=1) < NEAR_M * NEAR_M))
+        dx = view.agents[layout.PX][:, None] - self._vehicles[layout.PX, stands]
+        dy = view.agents[layout.PY][:, None] - self._vehicles[layout.PY, stands]
+        return np.asarray(squared_length(dx, dy).min(axis=1) < NEAR_M * NEAR_M)

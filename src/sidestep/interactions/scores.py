@@ -28,7 +28,7 @@ MISS_M = 2.0
 """A forecast none of whose k paths comes this near has missed."""
 KERNEL_FLOOR_M = 0.05
 """Standard deviation that the kernels of sampled forecasts have at least."""
-DIRECTIONS = 24
+DIRECTIONS = 16
 """Directions over which the expected distance of a Gaussian is averaged; within 0.2 % of the integral."""
 _VALUES_AT_ONCE = 1_000_000
 
@@ -91,11 +91,11 @@ def score_forecast(
         truth, paths, weights = samples.future[part], forecast.paths[part], forecast.weights[part]
         if isinstance(forecast, MixtureForecast):
             covariances = forecast.covariances[part]
-            found["ade"][part] = _expected_distance(truth, paths, covariances, weights)
+            found["ade"][part] = expected_distance(truth, paths, covariances, weights)
         else:
             covariances = _kernel_covariances(paths, weights)
             found["ade"][part] = np.einsum("sm,smh->sh", weights, exact.norm(paths - truth[:, None]))
-        found["nll"][part] = -_log_density(truth, paths, covariances, weights)
+        found["nll"][part] = -log_density(truth, paths, covariances, weights)
         mean = np.einsum("sm,smhk->shk", weights, paths)
         found["fde"][part] = exact.norm(mean - truth)
         best = np.argsort(-weights, axis=1, kind="stable")[:, :best_of]
@@ -153,7 +153,7 @@ def _whitened(offset: FloatArray, covariances: FloatArray) -> tuple[FloatArray, 
     return x * x + y * y, first * second
 
 
-def _log_density(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
+def log_density(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
     """(S, H) log density of mixtures (S, M, H) at the truth (S, H, 2)."""
     square, root = _whitened(truth[:, None] - means, covariances)
     with np.errstate(divide="ignore"):
@@ -174,9 +174,7 @@ def _kernel_covariances(paths: FloatArray, weights: FloatArray) -> FloatArray:
     return found
 
 
-def _expected_distance(
-    truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray
-) -> FloatArray:
+def expected_distance(truth: FloatArray, means: FloatArray, covariances: FloatArray, weights: FloatArray) -> FloatArray:
     """(S, H) E|x - truth| of mixtures, by |y| = ¼ ∮ |y · u(φ)| dφ and the mean of a folded normal in each direction."""
     from scipy.special import erf
 
@@ -208,21 +206,30 @@ def _score_on_road(samples: Samples, forecast: Forecast, zone: ComfortZone) -> _
     """Everything that depends on the vehicle's path, clip by clip."""
     shape = samples.known.shape
     road = _Road(np.zeros(shape[0]), np.zeros(shape, bool), np.zeros(shape), np.zeros(shape))
-    order = np.argsort(samples.clip, kind="stable")
-    clips, first = np.unique(samples.clip[order], return_index=True)
+    vehicle = np.concatenate([samples.ego[:, :2], samples.ego_speed[:, None]], axis=1)
+    clip_of = samples.clip
+    order = np.argsort(clip_of, kind="stable")
+    clips, first = np.unique(clip_of[order], return_index=True)
     for clip, rows in zip(clips.tolist(), np.split(order, first[1:]), strict=True):
         for part in _blocks(len(rows), forecast.paths[0].size):
-            _score_clip(samples, forecast, zone, clip, rows[part], road)
+            _score_clip(samples, forecast, zone, clip, rows[part], vehicle, road)
     return road
 
 
 def _score_clip(
-    samples: Samples, forecast: Forecast, zone: ComfortZone, clip: int, rows: IntArray, road: _Road
+    samples: Samples,
+    forecast: Forecast,
+    zone: ComfortZone,
+    clip: int,
+    rows: IntArray,
+    vehicle: FloatArray,
+    road: _Road,
 ) -> None:
+    """Fill the rows of one clip. ``vehicle (S, 3)``: place and speed of its vehicle at all moments."""
     about = samples.data.clips[clip]
     path = DrivingPath(about.path)
-    middle, _ = path.project(samples.ego[rows, :2])
-    speed = np.maximum(samples.ego_speed[rows], 0.0)
+    middle, _ = path.project(vehicle[rows, :2])
+    speed = np.maximum(vehicle[rows, 2], 0.0)
     now = Motion(middle + about.length / 2, speed)
     then = move(now.bumper[:, None], speed[:, None], samples.horizons_s)
     here, here_aside = path.project(samples.past[rows, -1])

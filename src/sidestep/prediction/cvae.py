@@ -82,6 +82,8 @@ class Cvae:
     citation = (
         "Sohn, Lee, Yan, Learning Structured Output Representation using Deep Conditional Generative Models (2015)"
     )
+    needs: ClassVar[frozenset[str]] = frozenset({"map", "ego", "head", "body"})
+    """At most; an object needs what its file's features need."""
     history_s: ClassVar[float] = 1.0
     looks_at_others: ClassVar[bool] = False
 
@@ -91,7 +93,7 @@ class Cvae:
         self.settings: dict[str, Any] = s.model_dump()
         self._network, self.spec = load_network(s.file, s.threads)
         parts = self.spec.features.split("+")
-        self.needs: frozenset[str] = frozenset().union(*(NEEDS_OF[part] for part in parts))
+        self.needs = frozenset().union(*(NEEDS_OF[part] for part in parts))  # type: ignore[misc]  # of this object
         self._z = exact.normal(np.random.default_rng(s.seed), size=(s.modes, self.spec.latent)).astype(np.float32)
         self._drawn: tuple[CompiledScene, GroundWindows] | None = None
 

@@ -15,7 +15,7 @@ from sidestep.types.scene import CompiledScene
 class KalmanSettings(Model):
     """Noise of the motion and of the measurements."""
 
-    acceleration_noise: Positive = 0.5
+    acceleration_noise: Positive = 0.1
     """q, m²/s³: intensity of the white noise that accelerates people."""
     position_sd: Positive = 0.05
     """σ_z, m: of a measured position along each axis."""

@@ -32,9 +32,9 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     intersection, ``street:PLACE-WIDTH`` a straight street (:mod:`sidestep.scenes.streets`).
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
-    ``image`` key, an intersection if it has ``arms``, a street if it has ``street``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract),
-    ``.xodr`` (OpenDRIVE). Relative paths start at ``base``, the folder of the scenario file, or at the working
-    directory.
+    ``image`` key, an intersection if it has ``arms``, a street if it has ``street``), ``.geojson`` or ``.json``,
+    ``.osm`` (an OpenStreetMap extract), ``.xodr`` (OpenDRIVE). Relative paths start at ``base``, the folder of the
+    scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
         return reference

@@ -108,7 +108,8 @@ def _line(street: Street, aside: float) -> FloatArray:
 
 def _mirrored(line: FloatArray) -> FloatArray:
     """The same line below the middle."""
-    return line * np.array([1.0, -1.0])
+    mirrored: FloatArray = line * np.array([1.0, -1.0])
+    return mirrored
 
 
 def _ring(points: FloatArray) -> Ring:
@@ -186,9 +187,7 @@ def _markings(street: Street, below: FloatArray, above: FloatArray) -> list[Mark
     end, half = street.length_m / 2, ISLAND_M[0] / 2
     if not street.has_island:
         return [*lines, Marking(kind="broken", points=((-end, 0.0), (end, 0.0)))]
-    lines += [
-        Marking(kind="broken", points=points) for points in (((-end, 0.0), (-half, 0.0)), ((half, 0.0), (end, 0.0)))
-    ]
+    lines += [Marking(kind="broken", points=((a, 0.0), (b, 0.0))) for a, b in ((-end, -half), (half, end))]
     island = _island()
     return [*lines, Marking(kind="kerb", points=_ring(np.concatenate([island, island[:1]])))]
 

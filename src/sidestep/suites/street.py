@@ -33,9 +33,12 @@ START_M, END_M = 50.0, 60.0
 """Where the middle of the car starts before the crossing place and has arrived behind it."""
 HOP_M = 2.0
 """Between two points of a route."""
-STEP_S = 0.05
+STEP_S, CONTROL_EVERY = 0.05, 2
+"""The car decides ten times a second."""
 DENSITY: dict[str, tuple[int, int]] = {"none": (0, 0), "few": (4, 8), "standard": (10, 16), "many": (20, 30)}
 """Presets of the number of people."""
+AVOIDANCE = {"horizon_people": 1.5, "horizon_walls": 1.0}
+"""People look this far ahead for each other, s: with more they push each other off the sidewalk."""
 DIRECTIONS: tuple[Side, ...] = ("east", "west")
 
 
@@ -43,7 +46,7 @@ class StreetOptions(Model):
     """What can be chosen with ``--set``."""
 
     split: Literal["dev", "test", "all"] = "test"
-    """``dev``: streets to develop and tune on; ``test``: streets 6.5 m wide and zebra+island-80, for tables; ``all``."""
+    """``dev``: streets to develop and tune on; ``test``: those 6.5 m wide and zebra+island-80, for tables; ``all``."""
     people: Literal["none", "few", "standard", "many"] = "standard"
     """How many people there are: 0, 4-8, 10-16, 20-30."""
     start_kmh: PositiveSpeed = 30.0
@@ -139,7 +142,7 @@ def street_people(side: Side, options: StreetOptions) -> CrowdPart:
     placement = StreetPlacement(
         count=DENSITY[options.people], vehicle_x=-forth * START_M, vehicle_mps=forth * options.start_kmh / 3.6
     )
-    return CrowdPart(model="orca", placement=placement, radius=0.25, at_end="leave")
+    return CrowdPart(model="orca", placement=placement, radius=0.25, at_end="leave", parameters=AVOIDANCE)
 
 
 def make_rules(name: str, side: Side, time_limit_s: float) -> Rules:
@@ -149,6 +152,7 @@ def make_rules(name: str, side: Side, time_limit_s: float) -> Rules:
     area = (-half, -aside, END_M, aside) if side == "east" else (-END_M, -aside, half, aside)
     return Rules(
         step_s=STEP_S,
+        control_every=CONTROL_EVERY,
         time_limit_s=time_limit_s,
         success="exit",
         exit=ExitRule(area=area, side=side, pose=_pose(name, side, END_M)),

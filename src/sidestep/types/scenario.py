@@ -173,9 +173,9 @@ class StreetPlacement(Model):
     """Where along the street a vehicle is expected at time 0."""
     vehicle_mps: Annotated[Finite, Field(ge=-100, le=100)] = 9.0
     """Velocity along x at which it is expected to come."""
-    arrive_s: tuple[Finite, Finite] = (-7.0, 2.0)
+    arrive_s: tuple[Finite, Finite] = (-9.0, 1.5)
     """When people get to the kerb, drawn uniformly: after the moment at which that vehicle would pass there, s."""
-    gap_s: tuple[Finite, NonNegative] = (2.4, 1.1)
+    gap_s: tuple[Finite, NonNegative] = (1.8, 1.2)
     """Mean and standard deviation of what people want to have left of the time gap to a vehicle when they have left its
     lane, s; at least 0.3 s, and 0.7 s less at a zebra."""
     speed_at_run: tuple[PositiveSpeed, PositiveSpeed] = (2.2, 3.2)

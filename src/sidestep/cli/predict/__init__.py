@@ -13,5 +13,8 @@ def predict() -> None:
 
 
 from sidestep.cli.predict import dataset as dataset  # noqa: E402
+from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
 from sidestep.cli.predict import gaps as gaps  # noqa: E402
+from sidestep.cli.predict import loop as loop  # noqa: E402
+from sidestep.cli.predict import toy as toy  # noqa: E402
 from sidestep.cli.predict import train as train  # noqa: E402

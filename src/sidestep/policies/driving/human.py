@@ -38,10 +38,14 @@ STANDS_S = 6.0
 """Time until somebody who stands in the corridor leaves it."""
 SIDEWAYS = 2.0
 """m/s²: comfortable in a curve."""
+HOLD_MPS, HOLD_M = 1.5, 4.0
+"""Slower and nearer than this to somebody in the corridor the car stands and waits."""
 STANDOFF_M = 1.5
 """Distance from people and zebras at which the car stops."""
 MARGIN_M = 0.35
 """Room at either side of the body that has to be free."""
+YIELD_MPS2 = 1.2
+"""Deceleration at which the driver begins to brake for a zebra."""
 KERB_REACH_M = 1.6
 """People who wait for a zebra stand nearer than this to its end."""
 STANDS_MPS = 0.4
@@ -64,7 +68,7 @@ class Spread(NamedTuple):
 
 DRAWN: dict[str, Spread] = {
     "target_kmh": Spread(32.0, 4.0, 22.0, 42.0),
-    "time_gap_s": Spread(0.9, 0.3, 1.2, 5.0, logs=True),
+    "time_gap_s": Spread(0.55, 0.55, 0.6, 5.0, logs=True),
     "yields": Spread(0.85, 0.15, 0.4, 1.0),
     "reaction_s": Spread(0.6, 0.2, 0.3, 1.2),
     "comfortable": Spread(2.8, 0.5, 1.8, 4.0),
@@ -189,7 +193,8 @@ class HumanDriver(Policy):
     def _keep_gap(self, ahead: float, leaves: float, v: float) -> float:
         """Acceleration after which the wanted time gap is left when somebody leaves the corridor."""
         gap, t = self._style.time_gap_s, max(leaves, 0.2)
-        ahead = ahead - 0.5
+        if v < HOLD_MPS and ahead < HOLD_M:
+            return -1.5
         needed = (v * (gap + t) - ahead) / (t * t / 2 + gap * t)
         return -min(needed, self._style.comfortable)
 
@@ -224,7 +229,7 @@ class HumanDriver(Policy):
             return self._down
         if v < 1.0 and room < 1.0:
             return -1.0
-        return -needed if needed > 0.6 else max(0.0, 0.3 * (self._style.target_mps - v))
+        return -needed if needed > YIELD_MPS2 else self._down
 
 
 def _time_in(seen: _Seen, half: Any) -> tuple[FloatArray, FloatArray]:

@@ -30,22 +30,25 @@ def gaussian_in_polygon(mean: FloatArray, covariance: FloatArray, corners: Float
     """(…) probability of Gaussians ``mean (…, 2)``, ``covariance (…, 2, 2)`` in simple polygons ``corners (…, V, 2)``,
     counter-clockwise; repeated corners do no harm. Shapes broadcast."""
     shape = np.broadcast_shapes(mean.shape[:-1], corners.shape[:-2])
-    mean = np.broadcast_to(mean, (*shape, 2)).reshape(-1, 2)
-    covariance = np.broadcast_to(covariance, (*shape, 2, 2)).reshape(-1, 2, 2)
-    corners = np.broadcast_to(corners, (*shape, *corners.shape[-2:])).reshape(-1, *corners.shape[-2:])
-    found = np.zeros(len(mean))
-    near = np.flatnonzero(_is_near(mean, covariance, corners))
-    if len(near):
-        found[near] = _standard_normal_in(_whitened(mean[near], covariance[near], corners[near]))
-    return found.reshape(shape)
+    near = np.broadcast_to(_is_near(mean, covariance, corners), shape)
+    found = np.zeros(shape)
+    if near.any():
+        mean = np.broadcast_to(mean, (*shape, 2))[near]
+        covariance = np.broadcast_to(covariance, (*shape, 2, 2))[near]
+        corners = np.broadcast_to(corners, (*shape, *corners.shape[-2:]))[near]
+        found[near] = _standard_normal_in(_whitened(mean, covariance, corners))
+    return found
 
 
 def _is_near(mean: FloatArray, covariance: FloatArray, corners: FloatArray) -> BoolArray:
-    """(N,) whether the boxes about the polygon and about the Gaussian meet, and the polygon has an extent."""
-    reach = FAR_SD * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    low, high = corners.min(axis=1), corners.max(axis=1)
-    found: BoolArray = ((low <= mean + reach) & (high >= mean - reach) & (high > low)).all(axis=1)
-    return found
+    """(…) whether the boxes about the polygon and about the Gaussian meet, and the polygon has an extent."""
+    low, high = corners.min(axis=-2), corners.max(axis=-2)
+    near: BoolArray = (high > low).all(axis=-1)
+    for axis in (0, 1):
+        reach = FAR_SD * np.sqrt(covariance[..., axis, axis])
+        at = mean[..., axis]
+        near = near & (low[..., axis] <= at + reach) & (high[..., axis] >= at - reach)
+    return near
 
 
 def _whitened(mean: FloatArray, covariance: FloatArray, corners: FloatArray) -> FloatArray:
