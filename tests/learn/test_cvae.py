@@ -242,3 +242,25 @@ def test_predict_train_writes_a_network(tmp_path: Path, monkeypatch: pytest.Monk
     assert CvaePredictor(file=str(out)).spec.features == "motion"
     wrong = CliRunner().invoke(app, [*arguments[:4], "motoin", *arguments[5:]])
     assert wrong.exit_code == 2
+
+
+def test_predict_ablate_writes_networks_tables_and_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from sidestep.cli import app
+    from sidestep.learn import cvae
+
+    monkeypatch.setitem(cvae.SIZES, "small", TINY)
+    write_interactions(walkers(30), tmp_path / "data.h5")
+    out = tmp_path / "ablation"
+    arguments = ["predict", "ablate", str(tmp_path / "data.h5"), "--out", str(out), "--epochs", "1", "--samples", "256"]
+    arguments += ["--features", "motion", "--features", "map+motion", "--resamples", "20", "--every", "5"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (out / "networks").glob("*.onnx")} == {"motion.onnx", "motion+map.onnx"}
+    assert {"roc.png", "examples.png"} <= {path.name for path in out.iterdir()}
+    assert any("motion+map" in path.read_text() for path in out.glob("**/*.md"))
+    trained = (out / "networks" / "motion.training").rglob("last.pt")
+    before = {path: path.read_bytes() for path in trained}
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert before == {path: path.read_bytes() for path in before}  # nothing is trained again
