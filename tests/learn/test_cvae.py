@@ -223,7 +223,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, file: Path) -> None:
 
 def test_short_tracks_do_not_train() -> None:
     data = walkers(3)
-    short = replace(data, stop=data.start + [90, 51, 50])
+    short = replace(data, stop=data.start + np.array([90, 51, 50]))
     assert len(long_tracks(short)) == 2
 
 
@@ -264,3 +264,27 @@ def test_predict_ablate_writes_networks_tables_and_pictures(tmp_path: Path, monk
     before = {path: path.read_bytes() for path in trained}
     assert CliRunner().invoke(app, arguments).exit_code == 0
     assert before == {path: path.read_bytes() for path in before}  # nothing is trained again
+
+
+def test_a_scene_is_seen_as_its_map_is(file: Path) -> None:
+    """The same person on the same ground, told as a scene and as a data set."""
+    from sidestep.ground import draw_ground
+    from sidestep.scenes.compile import compile_scene
+    from sidestep.types.moments import Moments
+    from sidestep.types.scene import Region, SceneSpec
+
+    def box(kind: Any, x0: float, y0: float, x1: float, y1: float) -> Region:
+        return Region(kind=kind, polygon=((x0, y0), (x1, y0), (x1, y1), (x0, y1)))
+
+    scene = SceneSpec(regions=(box("sidewalk", -20, -20, 20, 20), box("road", -20, 6, 20, 12)))
+    predictor = CvaePredictor(file=str(file), modes=4)
+    horizons = np.array([1.0, 2.0, 3.0, 4.0])
+    history = walk(0.3)
+    there = predictor.predict(history, horizons, compile_scene(scene))
+    moments = Moments(
+        0.1, horizons, history.position.transpose(1, 0, 2), np.full((1, 11, 3), np.nan), np.zeros(1), np.zeros((1, 2)),
+        np.full((1, 11), np.nan), np.full((1, 11), np.nan), np.zeros(1, np.int64), (draw_ground(scene, 0.4),),
+    )  # fmt: skip
+    np.testing.assert_allclose(there.paths, predictor.predict_moments(moments).paths, atol=0.05)
+    without = predictor.predict(history, horizons)
+    assert np.abs(there.paths - without.paths).max() > 1e-3

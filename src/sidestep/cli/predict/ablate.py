@@ -17,9 +17,7 @@ from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
 def ablate(
     data: Annotated[Path, typer.Argument(metavar="DATA.h5", help="Interaction data with its splits.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for networks, tables and pictures.")],
-    features: Annotated[
-        list[str] | None, typer.Option(help="Feature set; repeatable. All eight by default.")
-    ] = None,
+    features: Annotated[list[str] | None, typer.Option(help="Feature set; repeatable. All eight by default.")] = None,
     size: Annotated[str, typer.Option(help="Size of the networks and their training: small or paper.")] = "small",
     epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: as the size has it.")] = 0,
     samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: as the size has it.")] = 0,
