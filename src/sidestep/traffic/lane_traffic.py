@@ -18,7 +18,7 @@ from sidestep.kernels.world import mirror_cover, mirror_robot
 from sidestep.traffic import car_following as car
 from sidestep.traffic.drivers import VehicleDriver
 from sidestep.traffic.lane_driving import along_path, drive_vehicles
-from sidestep.traffic.lanes import LaneGraph, stations
+from sidestep.traffic.lanes import Conflict, LaneGraph, stations
 from sidestep.types import CompiledScene, RobotSpec
 from sidestep.types.base import FloatArray
 from sidestep.types.road import Roads
@@ -89,7 +89,9 @@ class LaneVehicles:
         self._junction = {
             name: k for k, name in enumerate(n for n, lane in graph.lanes.items() if lane.turn is not None)
         }
-        self._rules = self._pack_rules(graph, roads, body)
+        keeps_clear = any(place.parameters.get(KEEPS_CLEAR) for place in placements)
+        conflicts = graph.swept_conflicts() if keeps_clear else graph.conflicts()
+        self._rules = self._pack_rules(graph, roads, body, conflicts)
         paths = [self._path(graph, roads, place, where) for place in placements]
         self._paths = _pack_paths(paths)
         count = len(placements)
@@ -220,10 +222,10 @@ class LaneVehicles:
             ]
         return found
 
-    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray) -> car.RoadRules:
+    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray, found: Sequence[Conflict]) -> car.RoadRules:
         conflicts = [
             (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end, c.merges)
-            for c in graph.conflicts()
+            for c in found
         ]
         return car.RoadRules(
             conflicts=np.array(conflicts, np.float64).reshape(-1, 7),
