@@ -208,14 +208,15 @@ class LaneVehicles:
             if names[run[0]] not in self._junction:
                 continue
             begin, end = float(begins[run[0]]), float(begins[run[-1] + 1])
-            entry = min([begin, *(a for _, a, b in crossings if a < begin < b + AT_JUNCTION_M)])
-            clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
             numbers = [self._junction[names[k]] for k in run]
             conflicts = self._rules.conflicts
             first = min(
                 float(begins[k]) + float(conflicts[conflicts[:, 0] == number, 1].min(initial=np.inf))
                 for k, number in zip(run, numbers, strict=True)
             )
+            entry = min([begin, first, *(a for _, a, b in crossings if a < begin < b + AT_JUNCTION_M)])
+            clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
+            first = max(first, begin)
             found += [
                 _JunctionLane(number, float(begins[k]), entry, first, clear)
                 for k, number in zip(run, numbers, strict=True)

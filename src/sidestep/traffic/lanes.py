@@ -20,8 +20,10 @@ SPACING_M = 1.0
 CLEARANCE_M = 2.4
 """Two vehicles on lanes that are nearer than this cannot pass each other: a car's width and room at either side."""
 FINE_M = 0.5
-SWEPT_FRONT_M, SWEPT_REAR_M, SWEPT_HALF_M = 4.3, 1.1, 1.15
+SWEPT_FRONT_M, SWEPT_REAR_M, SWEPT_HALF_M = 4.3, 1.1, 1.12
 """Of a body that sweeps a lane: a van about its rear axle, with some room at either side."""
+SWEPT_BEFORE_M = 8.0
+"""Before a lane of a junction: where others swing out, nobody can wait either."""
 
 
 class Conflict(NamedTuple):
@@ -153,7 +155,8 @@ class LaneGraph:
 
     def swept_conflicts(self) -> list[Conflict]:
         """The same for bodies that follow the lanes with their rear axle and swing out in front: from where the front
-        of one comes into the way of another on the other lane to where its rear has left."""
+        of one comes into the way of another on the other lane, which may be before the lane, to where its rear has
+        left."""
         bodies = {name: _sweep(self.lines[name]) for name in self.inside}
         found = []
         for one, other in self._meeting({name: body.middle for name, body in bodies.items()}, 8.0):
@@ -196,12 +199,13 @@ class _Swept(NamedTuple):
 def _sweep(line: FloatArray) -> _Swept:
     step = np.diff(line, axis=0)
     unit = step / exact.norm(step)[:, None]
-    longer = np.concatenate([[line[0] - SWEPT_FRONT_M * unit[0]], line, [line[-1] + SWEPT_REAR_M * unit[-1]]])
+    before = SWEPT_FRONT_M + SWEPT_BEFORE_M
+    longer = np.concatenate([[line[0] - before * unit[0]], line, [line[-1] + SWEPT_REAR_M * unit[-1]]])
     points = resample(longer, FINE_M)
     step = np.diff(points, axis=0)
     ahead = step / exact.norm(step)[:, None]
     rear = (points[:-1] + points[1:]) / 2
-    at = (stations(points)[:-1] + stations(points)[1:]) / 2 - SWEPT_FRONT_M
+    at = (stations(points)[:-1] + stations(points)[1:]) / 2 - before
     return _Swept(at, rear + (SWEPT_FRONT_M - SWEPT_REAR_M) / 2 * ahead, ahead)
 
 
