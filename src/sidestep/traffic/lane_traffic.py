@@ -63,6 +63,7 @@ class _JunctionLane(NamedTuple):
     begin: float
     entry: float
     first: float
+    end: float
     clear: float
 
 
@@ -218,7 +219,7 @@ class LaneVehicles:
             clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
             first = max(first, begin)
             found += [
-                _JunctionLane(number, float(begins[k]), entry, first, clear)
+                _JunctionLane(number, float(begins[k]), entry, first, end, clear)
                 for k, number in zip(run, numbers, strict=True)
             ]
         return found
@@ -284,6 +285,7 @@ def _pack_paths(paths: Sequence[_Path]) -> car.LanePaths:
         lane_at=np.zeros((count, lanes)),
         entry_at=np.zeros((count, lanes)),
         first_at=np.zeros((count, lanes)),
+        end_at=np.zeros((count, lanes)),
         clear_at=np.zeros((count, lanes)),
         crossing=np.full((count, crossings), -1, np.int64),
         crossing_at=np.zeros((count, crossings, 2)),
@@ -295,7 +297,7 @@ def _pack_paths(paths: Sequence[_Path]) -> car.LanePaths:
         packed.limit[k, : len(path.points)] = path.limit
         for m, lane in enumerate(path.lanes):
             packed.lane[k, m], packed.lane_at[k, m], packed.entry_at[k, m] = lane.number, lane.begin, lane.entry
-            packed.first_at[k, m], packed.clear_at[k, m] = lane.first, lane.clear
+            packed.first_at[k, m], packed.end_at[k, m], packed.clear_at[k, m] = lane.first, lane.end, lane.clear
         for m, (crossing, begin, end) in enumerate(path.crossings):
             packed.crossing[k, m], packed.crossing_at[k, m] = crossing, (begin, end)
         for m, (signal, stop) in enumerate(path.signals):
