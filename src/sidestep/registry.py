@@ -43,6 +43,8 @@ POLICIES: dict[str, str] = {
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
+    "anticipatory": "sidestep.policies.driving.anticipatory:AnticipatoryDriver",
+    "human_driver": "sidestep.policies.driving.human:HumanDriver",
     "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
@@ -54,6 +56,7 @@ SUITES: dict[str, str] = {
     "sidewalk-reactive": "sidestep.suites.sidewalk.scenarios:SIDEWALK_REACTIVE",
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
     "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
+    "street": "sidestep.suites.street:STREET_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -126,8 +129,13 @@ CROWD_MODELS: dict[str, str] = {
 }
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
-PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
-PREDICTOR_NEEDS = frozenset({"map", "ego"})
+PREDICTORS: dict[str, str] = {
+    "constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity",
+    "kalman": "sidestep.prediction.kalman:Kalman",
+    "social_force": "sidestep.prediction.social_force:SocialForce",
+    "cvae": "sidestep.prediction.cvae:Cvae",
+}
+PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
@@ -149,6 +157,7 @@ LOOKS: dict[str, str] = {
 REPORT_SECTIONS: dict[str, str] = {
     "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
     "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+    "intersectnav": "sidestep.report.papers.intersectnav.section:SECTION",
 }
 """Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
 

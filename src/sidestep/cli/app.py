@@ -15,6 +15,7 @@ from sidestep.cli import (
     drive,
     evaluate,
     listing,
+    predict,
     render,
     replay,
     report,
@@ -65,6 +66,7 @@ app.command("serve")(serve.serve)
 app.add_typer(train.app, name="train")
 app.add_typer(demos.app, name="demos")
 app.add_typer(drive.app, name="drive")
+app.add_typer(predict.app, name="predict")
 app.command(
     "evaluate",
     add_help_option=False,

@@ -40,6 +40,7 @@ GROUND: dict[str, Colour] = {
     "sidewalk": rgb("#eeebe4"),
     "kerb": rgb("#bab8b2"),
     "ramp": rgb("#e2dcef"),
+    "island": rgb("#dcd8cf"),
     "crosswalk": rgb("#bcc1c9"),
     "furniture": rgb("#cdb698"),
     "obstacle": rgb("#a9b1bf"),
@@ -47,6 +48,9 @@ GROUND: dict[str, Colour] = {
     "solid": rgb("#b7becb"),
 }
 """Fill of every kind of region. ``solid`` is the outside of a floor plan."""
+
+STROKES: dict[str, Colour] = {"white": WHITE, "yellow": rgb("#e8b93c"), "kerb": rgb("#a09d95")}
+"""Lines on roads."""
 
 PEOPLE: tuple[Colour, ...] = tuple(
     rgb(code)
@@ -73,6 +77,7 @@ OUTCOMES: dict[str, Colour] = {
     Outcome.DISOBEYED: rgb("#8f4bb3"),
     Outcome.OFF_ROUTE: rgb("#b8791f"),
     Outcome.LANE_INVASION: rgb("#8a5a1c"),
+    Outcome.WRONG_EXIT: rgb("#a0522d"),
     Outcome.FROZEN: rgb("#6c8ebf"),
     Outcome.POLICY_ERROR: rgb("#5b5f6b"),
 }

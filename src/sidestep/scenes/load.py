@@ -10,6 +10,7 @@ from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.intersections import intersection_scene, load_intersection, parse_intersection
 from sidestep.scenes.plans import load_plan, parse_scene, plan_names, read_mapping
 from sidestep.scenes.ros_map import read_ros_map
+from sidestep.scenes.streets import STREET, named_street, parse_street, street_scene
 from sidestep.types.scene import SceneSpec
 
 TOWN = "town:"
@@ -28,12 +29,12 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
 
     ``town:NAME@x0,y0,x1,y1`` is a window (m) of a procedural town, ``town:NAME`` all of it; ``+roads`` at the end
     adds its lanes, for traffic. ``place:NAME`` is a place that comes with Sidestep, ``intersection:NAME`` an
-    intersection.
+    intersection, ``street:PLACE-WIDTH`` a straight street (:mod:`sidestep.scenes.streets`).
 
     A reference with a folder or a known suffix is a path: ``.yaml`` (a scene file, a ROS map if it has an
-    ``image`` key, an intersection if it has ``arms``), ``.geojson`` or ``.json``, ``.osm`` (an OpenStreetMap extract),
-    ``.xodr`` (OpenDRIVE). Relative paths start at ``base``, the folder of the scenario file, or at the working
-    directory.
+    ``image`` key, an intersection if it has ``arms``, a street if it has ``street``), ``.geojson`` or ``.json``,
+    ``.osm`` (an OpenStreetMap extract), ``.xodr`` (OpenDRIVE). Relative paths start at ``base``, the folder of the
+    scenario file, or at the working directory.
     """
     if isinstance(reference, SceneSpec):
         return reference
@@ -47,6 +48,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         return resolve_place(reference)
     if reference.startswith(INTERSECTION):
         return intersection_scene(load_intersection(reference.removeprefix(INTERSECTION)))
+    if reference.startswith(STREET):
+        return street_scene(named_street(reference.removeprefix(STREET)))
     try:
         path = Path(reference).expanduser()
     except RuntimeError:
@@ -77,6 +80,8 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     data = read_mapping(path)
     if "arms" in data:
         return intersection_scene(parse_intersection(data, str(path)))
+    if "street" in data:
+        return street_scene(parse_street(data, str(path)))
     return read_ros_map(path) if "image" in data else _with_mesh(parse_scene(data, str(path), path.stem), path)
 
 

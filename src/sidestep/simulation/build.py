@@ -16,6 +16,8 @@ from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.road_crossing import CrossingWalkers, place_crossing_people
 from sidestep.crowd.spawn import Spawner
+from sidestep.crowd.street_people import StreetPlans, place_street_people
+from sidestep.crowd.street_walking import StreetWalkers
 from sidestep.errors import BadInput, UnknownName, plug_in_errors
 from sidestep.interfaces import CrowdModel
 from sidestep.kernels import layout
@@ -30,6 +32,7 @@ from sidestep.simulation.directors import (
     CrossingDirector,
     CrowdModelDirector,
     Director,
+    StreetDirector,
     add_event_people,
     background_network,
     event_directors,
@@ -45,7 +48,7 @@ from sidestep.types import CompiledScene, RobotSpec, Scenario, SceneSpec
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.road import Roads
-from sidestep.types.scenario import CrossingPlacement, CrowdPart, ReplayPlacement, TwinPlacement
+from sidestep.types.scenario import CrossingPlacement, CrowdPart, ReplayPlacement, StreetPlacement, TwinPlacement
 
 FASTER_THAN_PREFERRED = 1.3
 """How much faster than preferred a person may walk to get out of the way."""
@@ -150,7 +153,8 @@ class WorldBuilder:
         replays = self._replays | self._twins(seed)
         first_paths: dict[int, FirstPaths] = {}
         looks: dict[int, FloatArray] = {}
-        crowd, part_of = self._place_people(seed, replays, first_paths, looks, users.discs)
+        plans: dict[int, StreetPlans] = {}
+        crowd, part_of = self._place_people(seed, replays, first_paths, looks, plans, users.discs)
         scripts = write_scripts(scenario, self._scene, seed, users.discs, self._where)
         crowd, part_of = add_event_people(crowd, part_of, scripts, len(scenario.crowd))
         people = len(part_of)
@@ -162,6 +166,7 @@ class WorldBuilder:
         agents[:, people:], flags[:, people:] = users.agents, users.flags
         directors = [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
         directors += [self._crossing(index, part_of, looks_s) for index, looks_s in looks.items()]
+        directors += [self._street(index, part_of, planned) for index, planned in plans.items()]
         directors += [
             partial(self._plug_in, seed, index, make, np.flatnonzero(part_of == index), person_id)
             for index, make in self._plug_ins.items()
@@ -231,6 +236,11 @@ class WorldBuilder:
         begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
         return lambda: CrossingDirector(CrossingWalkers(looks_s, placement, self._codes[index]), begin, end)
 
+    def _street(self, index: int, part_of: IntArray, plans: StreetPlans) -> Callable[[], Director]:
+        """What makes the director of the people of part ``index``, who walk along a street."""
+        begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
+        return lambda: StreetDirector(StreetWalkers(plans, self._codes[index]), begin, end)
+
     def _twins(self, seed: int) -> dict[int, Replay]:
         """The generated crowds that are replayed, by crowd part."""
         rules, suite, name = self.scenario.rules, self.scenario.suite, self.scenario.name
@@ -243,10 +253,11 @@ class WorldBuilder:
 
     def _place_people(
         self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths], looks: dict[int, FloatArray],
-        road_users: FloatArray,
+        plans: dict[int, StreetPlans], road_users: FloatArray,
     ) -> tuple[People, IntArray]:  # fmt: skip
         """Everybody in column order, and the number of the crowd part that each belongs to; background people's first
-        paths go into ``first_paths``, the seconds that people look before they cross a road into ``looks``.
+        paths go into ``first_paths``, the seconds that people look before they cross a road into ``looks``,
+        and what people of a street have in mind into ``plans``.
         ``road_users``: discs where nobody can stand."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
         walled = len(scene.wall_points) > 0
@@ -268,6 +279,9 @@ class WorldBuilder:
             elif isinstance(part.placement, CrossingPlacement):
                 roads = scene.spec.roads or Roads()
                 people, looks[index] = place_crossing_people(placer, part, part.placement, roads, rng)
+                placed.append(people)
+            elif isinstance(part.placement, StreetPlacement):
+                people, plans[index] = place_street_people(placer, part, part.placement, scene.spec, rng)
                 placed.append(people)
             else:
                 placed.append(placer.place(part, rng))

@@ -3,6 +3,7 @@
 A director belongs to one episode of one world. Before every step it may change its people: their waypoints, speeds,
 crowd model, gesture, where they face and look. What it does must follow from the world and its own seed alone.
 ``BackgroundDirector`` moves people on a behaviour graph, ``CrossingDirector`` those who cross a road,
+``StreetDirector`` those of a street,
 ``CrowdModelDirector`` those of a plug-in model, ``EventDirector`` plays the act of one event;
 ``road_users.TrafficDirector`` drives vehicles.
 """
@@ -22,6 +23,7 @@ from sidestep.crowd.behaviour.stops import PeopleView
 from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.road_crossing import CrossingWalkers
+from sidestep.crowd.street_walking import StreetWalkers
 from sidestep.errors import BadInput, plug_in_errors
 from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
@@ -117,6 +119,19 @@ class CrossingDirector:
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
         """Tell them what to do in the coming step. That is no event."""
         self._walkers.advance(view_people(worlds, b, self._columns))
+        return []
+
+
+class StreetDirector:
+    """Directs the people of a street, who are in the columns ``first … last - 1``."""
+
+    def __init__(self, walkers: StreetWalkers, first: int, last: int) -> None:
+        self._walkers = walkers
+        self._columns = slice(first, last)
+
+    def direct(self, worlds: Worlds, b: int) -> list[Event]:
+        """Tell them what to do in the coming step. That is no event."""
+        self._walkers.advance(view_people(worlds, b, self._columns), float(worlds.rules[b, RULE_DT]))
         return []
 
 

@@ -90,9 +90,11 @@ def make_road_users(scenario: Scenario, specs: Sequence[RobotSpec], scene: Compi
         _check_vehicles(traffic, specs, poses, scene, where)
     state = np.zeros((len(poses), ROBOT_ROWS))
     state[:, [ROBOT_X, ROBOT_Y, ROBOT_HEADING]] = poses
-    for row, vehicle in zip(state[len(robots) :], traffic, strict=True):
-        sine, cosine = exact.sincos(row[ROBOT_HEADING])
-        row[[ROBOT_V, ROBOT_VX, ROBOT_VY]] = vehicle.speed, vehicle.speed * cosine, vehicle.speed * sine
+    speeds = [robot.speed for robot in robots] + [vehicle.speed for vehicle in traffic]
+    for k, (row, speed) in enumerate(zip(state, speeds, strict=True)):
+        if speed > 0.0 or k >= len(robots):
+            sine, cosine = exact.sincos(row[ROBOT_HEADING])
+            row[[ROBOT_V, ROBOT_VX, ROBOT_VY]] = speed, speed * cosine, speed * sine
     goals = [robot.goal for robot in robots] + [pose[:2] for pose in poses[len(robots) :]]
     body = np.zeros((len(poses), BODY_ROWS, 2))
     shares = [robot.share for robot in robots] + [0.0] * len(traffic)

@@ -157,6 +157,40 @@ class CrossingPlacement(Model):
         return self
 
 
+class StreetPlacement(Model):
+    """People on the sidewalks of a street along x (``scene: street:…``): most walk on, the others have to do with the
+    road. They cross at a zebra or an island where there is one in reach, or anywhere; run across; hesitate in front of
+    a car; go to the kerb and turn back; or wait there and stay."""
+
+    kind: Literal["street"] = "street"
+    count: tuple[Annotated[int, Field(ge=0, le=1000)], Annotated[int, Field(ge=0, le=1000)]] = (10, 16)
+    """Fewest and most, drawn uniformly."""
+    sidewalk_m: Positive = 3.5
+    """Width of the sidewalks behind the kerbs."""
+    at_kerb_share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of people who have to do with the road."""
+    vehicle_x: Coordinate = -52.0
+    """Where along the street a vehicle is expected at time 0."""
+    vehicle_mps: Annotated[Finite, Field(ge=-100, le=100)] = 9.0
+    """Velocity along x at which it is expected to come."""
+    arrive_s: tuple[Finite, Finite] = (-9.0, 1.5)
+    """When people get to the kerb, drawn uniformly: after the moment at which that vehicle would pass there, s."""
+    gap_s: tuple[Finite, NonNegative] = (1.8, 1.2)
+    """Mean and standard deviation of what people want to have left of the time gap to a vehicle when they have left its
+    lane, s; at least -0.8 s, and 0.7 s less at a zebra, where most also go if the driver can stop."""
+    speed_at_run: tuple[PositiveSpeed, PositiveSpeed] = (2.2, 3.2)
+    """Of those who run across, drawn uniformly, m/s."""
+
+    @model_validator(mode="after")
+    def _check(self) -> StreetPlacement:
+        for least, most in (self.count, self.arrive_s, self.speed_at_run):
+            if least > most:
+                raise ValueError("count, arrive_s and speed_at_run are (least, most)")
+        if abs(self.vehicle_mps) < 1.0:
+            raise ValueError("vehicle_mps is a velocity along x of at least 1 m/s, negative to the west")
+        return self
+
+
 Placement = Annotated[
     CirclePlacement
     | RandomPlacement
@@ -164,7 +198,8 @@ Placement = Annotated[
     | ReplayPlacement
     | TwinPlacement
     | BehaviourPlacement
-    | CrossingPlacement,
+    | CrossingPlacement
+    | StreetPlacement,
     Field(discriminator="kind"),
 ]
 
@@ -242,6 +277,8 @@ class RobotPlacement(Model):
     policy declares in its ``dynamics``, else the spec's."""
     share: NonNegative = 1.0
     """The share of an avoidance that people who see the robot expect it to take."""
+    speed: Speed = Field(default=0.0, exclude_if=lambda speed: speed == 0.0)
+    """Speed along its heading at time 0, m/s."""
 
 
 class VehiclePlacement(Model):

@@ -26,12 +26,13 @@ RegionKind = Literal[
     "frontage",
     "grass",
     "ramp",
+    "island",
 ]
 
 SOLID: frozenset[str] = frozenset({"obstacle", "building", "furniture"})
 """Kinds that nobody can enter."""
 OPEN: frozenset[str] = frozenset(
-    {"walkable", "sidewalk", "crosswalk", "road", "kerb", "verge", "frontage", "grass", "ramp"}
+    {"walkable", "sidewalk", "crosswalk", "road", "kerb", "verge", "frontage", "grass", "ramp", "island"}
 )
 """Kinds that are ground to stand on."""
 

@@ -39,7 +39,7 @@ TURNS = tuple(k * pi / 12.0 for k in range(9))  # how far the row turns away fro
 FARTHER = tuple(0.25 * k for k in range(13))  # m that the row begins farther from the zone
 WALL = 0.15  # m between those who wait and solid things
 NEARBY = 9.0  # m about the end of the row: what is farther is not looked at
-STANDABLE = frozenset({"sidewalk", "ramp", "walkable", "frontage", "verge", "grass"})
+STANDABLE = frozenset({"sidewalk", "ramp", "walkable", "frontage", "verge", "grass", "island"})
 
 
 class CrossingPath(NamedTuple):

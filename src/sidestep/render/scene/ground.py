@@ -159,7 +159,7 @@ def crosswalk_bars(crosswalk: Any, roads: list[Any]) -> Any:
     return meet(shapely.union_all(bars), inner if inner.area > 0 else crosswalk)
 
 
-PRIORITY = ("crosswalk", "ramp", "kerb", "verge", "grass", "frontage", "sidewalk", "road", "walkable")
+PRIORITY = ("crosswalk", "ramp", "island", "kerb", "verge", "grass", "frontage", "sidewalk", "road", "walkable")
 """Where open regions overlap, the first of these kinds is what one sees."""
 KERB_WIDTH = 0.15  # m, of kerbs that the scene does not draw itself
 FLAT, LOW = Plane(), Plane(c=-KERB_HEIGHT)
@@ -171,6 +171,7 @@ SEMANTIC = {
     "grass": Semantic.GRASS,
     "frontage": Semantic.SIDEWALK,
     "sidewalk": Semantic.SIDEWALK,
+    "island": Semantic.SIDEWALK,
     "road": Semantic.ROAD,
     "walkable": Semantic.SIDEWALK,
 }
@@ -203,6 +204,7 @@ class Palette:
                 "road": "asphalt",
                 "ramp": "tactile",
                 "kerb": "kerb_stone",
+                "island": "paving_grey",
                 "verge": "grass",
                 "grass": "grass",
                 "frontage": str(rng.choice(["cobbles", "paving_grey"])),
@@ -254,7 +256,7 @@ def _edge_with_kerbs(areas: dict[str, Any]) -> None:
     low = join([areas["road"], areas["crosswalk"]])
     strip = low.buffer(KERB_WIDTH, join_style="mitre")
     drawn = areas["kerb"].buffer(0.02)
-    for kind in ("verge", "grass", "frontage", "sidewalk", "walkable"):
+    for kind in ("verge", "grass", "frontage", "sidewalk", "island", "walkable"):
         stones = minus(meet(areas[kind], strip), drawn)
         stones = join([part for part in shapely.get_parts(stones) if part.area > 0.02])
         areas["kerb"] = join([areas["kerb"], stones])

@@ -48,7 +48,7 @@ def _polygonal(geometry: Any) -> Any:
     return shapely.MultiPolygon([part for part in shapely.get_parts(geometry) if part.geom_type == "Polygon"])
 
 
-STREET = frozenset({"road", "crosswalk", "sidewalk", "kerb", "verge", "frontage", "grass", "ramp"})
+STREET = frozenset({"road", "crosswalk", "sidewalk", "kerb", "verge", "frontage", "grass", "ramp", "island"})
 INDOOR_WORDS = frozenset({
     "corridor", "hallway", "hall", "lobby", "room", "office", "floor", "doorway", "lounge", "kitchen", "ward",
     "clinic", "museum", "mall", "supermarket", "indoor", "station", "lab", "classroom", "warehouse",
@@ -203,7 +203,7 @@ def _strips(polygon: Any, bounds: tuple[float, float, float, float], side: int, 
 KERB_HEIGHT = 0.12  # m
 RAMP_LENGTH = 1.0  # m, of ramps that the scene does not draw itself
 LOWERED = frozenset({"road", "crosswalk"})
-RAISED = frozenset({"sidewalk", "kerb", "verge", "frontage", "ramp"})
+RAISED = frozenset({"sidewalk", "kerb", "verge", "frontage", "ramp", "island"})
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ def layout_height(layout: Layout) -> GroundHeight:
         return GroundHeight(shapely.Polygon(), ())
     areas = {
         kind: join([p for r, p in layout.ground if r.kind == kind])
-        for kind in ("road", "crosswalk", "ramp", "kerb", "verge", "grass", "frontage", "sidewalk")
+        for kind in ("road", "crosswalk", "ramp", "kerb", "verge", "grass", "frontage", "sidewalk", "island")
     }
-    over_road = [areas[kind] for kind in ("ramp", "kerb", "verge", "grass", "frontage", "sidewalk")]
+    over_road = [areas[kind] for kind in ("ramp", "kerb", "verge", "grass", "frontage", "sidewalk", "island")]
     lowered = join([minus(areas["road"], shapely.union_all(over_road)), areas["crosswalk"]])
     ground = join([polygon for _, polygon in layout.ground])
     raised = minus(ground, lowered)

@@ -1,7 +1,7 @@
 // The sheet behind "?": what the colours mean in this episode. The keys beside it stand in the page.
 
 const GROUND_WORDS = {
-  sidewalk: "sidewalk", crosswalk: "crosswalk", road: "road", kerb: "kerb", ramp: "ramp", verge: "verge", grass: "grass",
+  sidewalk: "sidewalk", crosswalk: "crosswalk", road: "road", kerb: "kerb", ramp: "ramp", island: "refuge island", verge: "verge", grass: "grass",
   frontage: "frontage", walkable: "floor", building: "building", obstacle: "obstacle", furniture: "furniture",
 };
 
