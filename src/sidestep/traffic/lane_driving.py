@@ -192,11 +192,11 @@ def _take_lanes(
     length = paths.clear_at[i, m] - state[ALONG]
     state[READY] = 1.0 if room_behind > length and closed_at >= paths.first_at[i, m] else 0.0
     if state[READY] == 0.0 or room < length:
-        return gap
+        return float64(gap)
     entry = paths.entry_at[i, m]
     while m < paths.lane.shape[1] and paths.lane[i, m] >= 0 and paths.entry_at[i, m] == entry:
         if not goes_in(i, m, v, wish, robots, vehicles, paths, rules):
-            return gap
+            return float64(gap)
         m += 1
     if gap < COMMIT_M + v * v / (2.0 * COMMIT_BRAKING):
         state[TAKEN], state[TAKEN_AT] = m, time

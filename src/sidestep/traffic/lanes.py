@@ -149,8 +149,8 @@ class LaneGraph:
             gap = exact.norm(fine[one][:, None] - fine[other][None])
             mine, theirs = np.flatnonzero(gap.min(axis=1) < CLEARANCE_M), np.flatnonzero(gap.min(axis=0) < CLEARANCE_M)
             if len(mine):
-                a, b = at[one][mine[[0, -1]]].tolist(), at[other][theirs[[0, -1]]].tolist()
-                found.append(Conflict(one, *a, other, *b, self._end_together(one, other)))
+                (a, b), (c, d) = at[one][mine[[0, -1]]].tolist(), at[other][theirs[[0, -1]]].tolist()
+                found.append(Conflict(one, a, b, other, c, d, self._end_together(one, other)))
         return found
 
     def swept_conflicts(self) -> list[Conflict]:
