@@ -2,8 +2,9 @@
 
 Gap acceptance: a person steps onto the road when every vehicle that comes leaves them, after they have left its lane,
 the time that they want to have left; the longer they wait the less they want. A vehicle that stands, or that brakes so
-that it will stop before them, yields and does not count; at a zebra, for most, neither does one that can stop. In the
-middle of the carriageway they decide again, with the same demands on an island and with hardly any elsewhere.
+that it will stop before them, yields and does not count; nor, for most at a zebra and for those who do not look, does
+one that can stop. In the middle of the carriageway they decide again, with the same demands on an island and with
+hardly any elsewhere.
 
 The head turns to the traffic (``layout.HEAD_YAW``) from shortly before the kerb until people are on the road; the body
 faces the road while they stand at the kerb. People walk round vehicles that stand, not round those that move.
