@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
 CORE = ("straight", "stop", "orca", "social_force", "mpc")
 CATALOGUE = ("expert", "mpc", "social_force", "orca", "follow_lane", "straight", "stop")
+DRIVERS = ("pid", "pid_noise", "comfort_zone")
 SIDEWALK = ("follow_lane", "orca", "social_force", "stop", "expert")
 PUBLISHED = {"social_force": "32/33", "orca": "24/33", "cadrl": "18/33", "sampling": "9/33"}
 """Successes printed in the SocNavBench paper."""
@@ -64,6 +65,8 @@ RUNS: dict[str, list[str]] = {
     "long": _run("sidewalk-long", SIDEWALK),
     "unit-dev": _run("sidewalk-unit", SIDEWALK, "--set", "split=dev"),
     "reactive-dev": _run("sidewalk-reactive", SIDEWALK, "--set", "split=dev"),
+    "intersection": _run("intersection", DRIVERS, "--repeat", "5"),
+    "intersection-vehicles": _run("intersection", DRIVERS, "--repeat", "5", "--set", "vehicles=true"),
 }
 RECORDED = tuple(name for name in RUNS if name.startswith("socnav") and name != "socnav-generated")
 PAGES = (
@@ -72,11 +75,12 @@ PAGES = (
     "docs/suites/catalogue.md",
     "docs/suites/socnav.md",
     "docs/suites/sidewalk.md",
+    "docs/suites/intersection.md",
 )
 TABLES = (
     "Tables: [`core`](suites/core.md#results), [`catalogue`](suites/catalogue.md), [`socnav`](suites/socnav.md), "
-    "[sidewalks](suites/sidewalk.md#summary). Each suite has a development split, on which policies may be tuned, and "
-    "a test split, on which nothing was tuned."
+    "[sidewalks](suites/sidewalk.md#summary), [intersections](suites/intersection.md#results). Each suite has a "
+    "development split, on which policies may be tuned, and a test split, on which nothing was tuned."
 )
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 SPLITS = ("dev", "test")
@@ -174,6 +178,8 @@ def write_tables(out: Path, tables: Path) -> None:
             (tables / f"socnav_{name}.md").write_text((tables / f"{name}.md").read_text())
     if {"unit", "reactive", "long"} <= have.keys():
         _report(["unit", "reactive", "long"], out, tables)
+    if {"intersection", "intersection-vehicles"} <= have.keys():
+        _report(["intersection", "intersection-vehicles"], out, tables)
     made: dict[str, tuple[Callable[..., str], tuple[str, ...]]] = {
         "core_results": (core_table, ("core", "core-dev")),
         "socnav_readme": (socnav_readme, ("socnav", "socnav-test", "socnav-generated")),
@@ -182,6 +188,7 @@ def write_tables(out: Path, tables: Path) -> None:
         "socnav_reactivity": (reactivity_table, ("socnav", "socnav-pause", "socnav-reroute")),
         "sidewalk_readme": (sidewalk_readme, ("unit", "reactive", "long")),
         "sidewalk_splits": (sidewalk_splits, ("unit", "unit-dev", "reactive", "reactive-dev")),
+        "intersection_results": (intersection_table, ("intersection", "intersection-vehicles")),
     }
     for name, (make, runs) in made.items():
         if all(run in have for run in runs):
@@ -356,6 +363,30 @@ def sidewalk_splits(unit: Scores, unit_dev: Scores, reactive: Scores, reactive_d
         [label, *(_rate(scores["policies"][name]) for scores in (unit, unit_dev, reactive, reactive_dev))]
         for label, name, _ in _policies(unit)
     ]
+    return _table(head, rows)
+
+
+def intersection_table(people: Scores, vehicles: Scores) -> str:
+    """Suite intersection: among people only (Ped-Only), and among people and vehicles (Ped-Veh)."""
+    head = [
+        "policy", "Ped-Only: success", "collision / lane invasion / wrong exit / off the road / timeout",
+        "Ped-Veh: success", "collision / lane invasion / wrong exit / off the road / timeout",
+        "Ped-Only: deviation from waypoint (m)", "steps", "closest person (m)", "planning (µs)",
+    ]  # fmt: skip
+
+    def ends(one: Scores) -> str:
+        kinds = ("pedestrian_collision", "vehicle_collision", "environment_collision")
+        collisions = sum(one["outcomes"].get(kind, 0) for kind in kinds)
+        return f"{collisions} / {_failures(one, 'lane_invasion', 'wrong_exit', 'off_route', 'timeout')}"
+
+    rows = [
+        [
+            label, _rate(one), ends(one), _rate(vehicles["policies"][name]), ends(vehicles["policies"][name]),
+            _mean(one, "waypoint_deviation"), _mean(one, "total_steps", 0), _mean(one, "closest_pedestrian_distance"),
+            _mean(one, "planning_time_avg", 0, 1e6),
+        ]
+        for label, name, one in _policies(people)
+    ]  # fmt: skip
     return _table(head, rows)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from sidestep.types.base import FloatArray, IntArray, Model
 from sidestep.types.command import Command
 from sidestep.types.forecast import Ego, Forecast, TrackHistory
+from sidestep.types.moments import Moments
 from sidestep.types.observation import PRIVILEGED, Observation, Pedestrians, RobotState, Task
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import EpisodeEnd, MetricResult
@@ -198,14 +199,15 @@ class CrowdModel(ABC):
 class Predictor(Protocol):
     """Predicts where people will be.
 
-    ``needs`` names what it wants besides the history: ``map`` (the scene) and ``ego`` (the robot's state and plan).
-    What it does not name may be None, and what it names may be None as well where nobody knows it. ``history_s`` is
-    how far back it looks (s); 0: the present alone. A predictor may also have ``summary`` and ``citation`` strings and
-    a ``settings`` mapping. It keeps nothing between two calls, so that one object serves many episodes, and it returns
-    the same forecast for the same input. ``sidestep.prediction.check_predictor`` tries one out.
+    ``needs`` names what it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan),
+    ``body`` and ``head`` (where people's bodies and heads point, in the history). What it does not name may be None,
+    and what it names may be None as well where nobody knows it. ``history_s`` is how far back it looks (s); 0: the
+    present alone. A predictor may also have ``summary`` and ``citation`` strings and a ``settings`` mapping. It keeps
+    nothing between two calls, so that one object serves many episodes, and it returns the same forecast for the same
+    input. ``sidestep.prediction.check_predictor`` tries one out.
     """
 
-    needs: ClassVar[frozenset[str]]  # ``map``, ``ego``, both or none
+    needs: ClassVar[frozenset[str]]  # some of ``map``, ``ego``, ``body`` and ``head``
     history_s: ClassVar[float]  # length of the history, s
 
     def predict(
@@ -213,6 +215,18 @@ class Predictor(Protocol):
     ) -> Forecast:
         """A ``SampleForecast`` or ``MixtureForecast`` of everybody in ``history``, in its order, at the times
         ``horizons_s (H,)`` after the last one of the history, s."""
+        ...
+
+
+@runtime_checkable
+class MomentPredictor(Predictor, Protocol):
+    """A predictor that forecasts many independent moments of a data set at once."""
+
+    looks_at_others: ClassVar[bool]
+    """Whether it reads ``Moments.crowd``."""
+
+    def predict_moments(self, moments: Moments) -> Forecast:
+        """A forecast of the S pedestrians of ``moments`` at its horizons."""
         ...
 
 

@@ -43,6 +43,7 @@ POLICIES: dict[str, str] = {
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",
+    "anticipatory": "sidestep.policies.driving.anticipatory:AnticipatoryDriver",
     "human_driver": "sidestep.policies.driving.human:HumanDriver",
     "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
@@ -128,8 +129,13 @@ CROWD_MODELS: dict[str, str] = {
 }
 """Models of a crowd part. These are inside the compiled step; plug-ins are ``sidestep.interfaces.CrowdModel``."""
 
-PREDICTORS: dict[str, str] = {"constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity"}
-PREDICTOR_NEEDS = frozenset({"map", "ego"})
+PREDICTORS: dict[str, str] = {
+    "constant_velocity": "sidestep.prediction.constant_velocity:ConstantVelocity",
+    "kalman": "sidestep.prediction.kalman:Kalman",
+    "social_force": "sidestep.prediction.social_force:SocialForce",
+    "cvae": "sidestep.prediction.cvae:Cvae",
+}
+PREDICTOR_NEEDS = frozenset({"map", "ego", "body", "head"})
 """What a predictor may name in ``needs``."""
 
 ROAD_USERS: dict[str, str] = {"car": "car.yaml", "van": "van.yaml", "bicycle": "bicycle.yaml"}
@@ -151,6 +157,7 @@ LOOKS: dict[str, str] = {
 REPORT_SECTIONS: dict[str, str] = {
     "socnavbench": "sidestep.report.papers.socnavbench.section:SECTION",
     "sidewalkbench": "sidestep.report.papers.sidewalkbench.section:SECTION",
+    "intersectnav": "sidestep.report.papers.intersectnav.section:SECTION",
 }
 """Sections of a report about certain suites (``sidestep.report.papers.ReportSection``), in the order of the page."""
 

@@ -157,3 +157,16 @@ def test_batch_steps_all_environments() -> None:
 def test_memory_grows_with_the_number_of_people() -> None:
     few, many = bytes_per_environment(5, 16), bytes_per_environment(50, 16)
     assert 1000 < few < many < 1e6
+
+
+def test_prediction_metrics_have_something_to_score() -> None:
+    from sidestep.bench import prediction
+    from sidestep.interactions.roc import in_roi_sensitivity
+    from sidestep.interactions.scores import score_forecast
+
+    samples = prediction._example_samples()
+    scores = score_forecast(samples, prediction._example_forecast(samples, False))
+    assert len(scores) == prediction.TRACKS
+    assert scores.known.all()
+    for found in (scores, prediction._example_scores(3)):
+        assert all(0.05 < each.value <= 1.0 for each in in_roi_sensitivity(found))

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 
 from sidestep.errors import BadInput
 from sidestep.scenes.geojson import from_geojson, read_geojson, tangent_plane, to_geojson
+from sidestep.scenes.load import resolve_scene
 from sidestep.scenes.plans import load_plan, plan_names
+from sidestep.types.road import Crossing, Lane, Marking, ParkingBay, Roads, Signal
 from sidestep.types.scene import Region, SceneSpec
 
 from .drawing import scenes
@@ -55,6 +57,56 @@ def test_holes_and_heights_come_back():
     )
     spec = SceneSpec(name="s", regions=(region,), source="me")
     assert from_geojson(to_geojson(spec), "x") == spec
+
+
+@pytest.mark.parametrize("name", ["intersection:intersectnav_0", "intersection:intersectnav_5"])
+def test_roads_come_back(name):
+    spec = resolve_scene(name)
+    assert spec.roads is not None
+    assert spec.roads.lanes
+    assert from_geojson(json.loads(json.dumps(to_geojson(spec))), "x") == spec
+
+
+ROADS = Roads(
+    lanes=(
+        Lane(name="in", points=((0, 0), (9, 0)), next=("on",)),
+        Lane(name="on", points=((9, 0), (20, 0)), turn="left"),
+    ),
+    markings=(Marking(kind="double_solid", points=((0, 2), (9, 2)), colour="yellow"),),
+    crossings=(Crossing(name="zebra", ends=((5, -4), (5, 4))),),
+    signals=(Signal(name="light", lanes=("in",), green_at_s=3.0),),
+    parking=(ParkingBay(middle=(3, -3), heading=0.5),),
+)
+
+
+def test_every_part_of_roads_comes_back_and_follows_the_origin():
+    spec = SceneSpec(name="s", roads=ROADS)
+    data = json.loads(json.dumps(to_geojson(spec)))
+    assert from_geojson(data, "x") == spec
+    assert from_geojson(to_geojson(SceneSpec(name="s", roads=Roads())), "x").roads == Roads()
+    assert "roads" not in to_geojson(SceneSpec(name="s"))["scene"]
+    data["scene"]["origin"] = [1.0, 2.0]
+    moved = from_geojson(data, "x").roads
+    assert moved.lanes[1].points == ((8, -2), (19, -2))
+    assert moved.markings[0].points == ((-1, 0), (8, 0))
+    assert moved.crossings[0].ends == ((4, -6), (4, 2))
+    assert moved.parking[0].middle == (2, -5)
+    assert moved.lanes[1].turn == "left"
+    assert moved.signals == ROADS.signals
+
+
+def test_roads_in_degrees_are_projected_with_the_regions():
+    """A hundredth of a degree of latitude at 47 degrees is 1111.7 m."""
+    roads = {"lanes": [{"name": "north", "points": [[8.5, 47.0], [8.5, 47.01]]}]}
+    spec = from_geojson(collection(scene={"crs": "wgs84", "origin": [8.5, 47.0], "roads": roads}), "x")
+    assert spec.roads.lanes[0].points[0] == pytest.approx((0.0, 0.0))
+    assert spec.roads.lanes[0].points[1] == pytest.approx((0.0, 1111.7), abs=0.5)
+
+
+def test_roads_that_lead_nowhere_are_named():
+    roads = {"lanes": [{"name": "a", "points": [[0, 0], [1, 0]], "next": ["b"]}]}
+    with pytest.raises(BadInput, match=r"x: scene.*'a' goes on to 'b'"):
+        from_geojson(collection(scene={"roads": roads}), "x")
 
 
 def test_multipolygon_becomes_several_regions_and_altitude_is_dropped():

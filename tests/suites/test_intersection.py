@@ -9,6 +9,7 @@ import pytest
 
 from sidestep import registry
 from sidestep.errors import BadInput
+from sidestep.metrics.score import score
 from sidestep.policies.driving.pid import PidDriver
 from sidestep.simulation import run_episode
 from sidestep.suites.intersection import INTERSECTION_SUITE, MIDDLE_M, TEST_SCENES, WEATHERS
@@ -108,6 +109,24 @@ def shifted(metres: float) -> Any:
     return change
 
 
+def pulled_inside(metres: float) -> Any:
+    """The route moved to the inside of its turn, most where it bends most."""
+
+    def change(line: FloatArray) -> FloatArray:
+        step = np.gradient(line, axis=0)
+        heading = np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
+        bend = np.convolve(np.abs(np.gradient(heading)), np.full(5, 0.2), "same")
+        share = np.clip(1.6 * bend / bend.max(), 0.0, 1.0) * np.sign(heading[-1] - heading[0])
+        across = np.stack([-step[:, 1], step[:, 0]], axis=1) / np.hypot(step[:, 0], step[:, 1])[:, None]
+        return line + metres * share[:, None] * across
+
+    return change
+
+
+def invasions(record: EpisodeRecord) -> float:
+    return score(record, ["lane_invasions"])["lane_invasions"].value
+
+
 def straight_to_the_end(line: FloatArray) -> FloatArray:
     return line[0] + np.linspace(0.0, 1.0, 40)[:, None] * (line[-1] - line[0])
 
@@ -145,6 +164,25 @@ def test_cutting_the_corner_over_the_sidewalk_loses() -> None:
     assert Outcome.OFF_ROUTE in lost
 
 
+@pytest.mark.parametrize("metres", [1.8, 3.0])
+def test_cutting_a_right_turn_over_the_kerb_loses(metres: float) -> None:
+    assert set(outcomes(BRANCHES[1], Cheater(pulled_inside(metres)))) == {Outcome.OFF_ROUTE}
+
+
+def test_two_wheels_over_the_kerb_are_counted() -> None:
+    """The middle of the rear axle stays on the road, so that most get through; but never without invasions, of which
+    an honest driver has none. The page of rules names this as a limit."""
+    for scenario in BRANCHES[1][:4]:
+        assert invasions(run_episode(scenario, Cheater())) == 0
+        cut = run_episode(scenario, Cheater(pulled_inside(1.2)))
+        assert 2 <= invasions(cut) <= 5
+        assert cut.outcome is Outcome.SUCCESS
+
+
+def test_cutting_a_left_turn_through_the_oncoming_lane_loses() -> None:
+    assert set(outcomes(BRANCHES[-1], Cheater(pulled_inside(5.0)))) == {Outcome.LANE_INVASION}
+
+
 def test_driving_in_the_oncoming_lane_loses() -> None:
     found = outcomes(list(ALL), Cheater(shifted(3.5)))
     assert Outcome.SUCCESS not in found
@@ -169,11 +207,19 @@ def test_standing_still_loses() -> None:
     assert set(outcomes(list(ALL)[::8], "stop")) == {Outcome.TIMEOUT}
 
 
-def test_creeping_for_ever_loses() -> None:
-    records = [run_episode(each, Cheater(target_kmh=0.36)) for each in ALL[::8]]
+@pytest.mark.parametrize(("kmh", "farthest_m"), [(0.36, 10.0), (1.0, 14.0)])
+def test_creeping_for_ever_loses(kmh: float, farthest_m: float) -> None:
+    records = [run_episode(each, Cheater(target_kmh=kmh)) for each in ALL[::8]]
     assert {record.outcome for record in records} == {Outcome.TIMEOUT}
-    assert all(1.0 < np.hypot(*(record.robot_pose[-1] - record.robot_pose[0])[:2]) < 10.0 for record in records)
+    assert all(1.0 < np.hypot(*(record.robot_pose[-1] - record.robot_pose[0])[:2]) < farthest_m for record in records)
     assert {record.steps for record in records} == {1000}
+
+
+def test_slow_is_not_creeping() -> None:
+    """At 2 km/h the shortest routes are within the 50 s; it is no cheat to be in time, and the steps tell."""
+    records = [run_episode(each, Cheater(target_kmh=2.0)) for each in ALL[::8]]
+    assert {record.outcome for record in records} == {Outcome.SUCCESS, Outcome.TIMEOUT}
+    assert min(record.steps for record in records) > 800
 
 
 @pytest.mark.parametrize("branch", [-1, 1])
@@ -215,6 +261,21 @@ def test_driving_through_people_loses() -> None:
     ]
     assert all((record.outcome is Outcome.PEDESTRIAN_COLLISION) == touched(record) for record in records)
     assert sum(touched(record) for record in records) >= 6
+
+
+def test_blind_in_turns_loses_against_a_driver_who_looks() -> None:
+    """Among many people; straight on, the boxes of people are beside the car's path."""
+    turns = [each for each in suite(people="many") if each.notes["branch"] != 0]
+    found = {}
+    for name, policy in (("blind", Cheater()), ("looks", "comfort_zone")):
+        records = [run_episode(each, policy, seed=seed) for each in turns for seed in (0, 1)]
+        found[name] = sum(record.outcome is Outcome.SUCCESS for record in records) / len(records)
+    assert found["looks"] > 0.9
+    assert found["blind"] < 0.7
+
+
+def test_full_speed_leaves_the_road_in_right_turns() -> None:
+    assert Outcome.SUCCESS not in outcomes(BRANCHES[1], Cheater(target_kmh=50.0))
 
 
 def test_the_same_episode_again_and_its_published_frame() -> None:

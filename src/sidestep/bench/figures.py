@@ -67,6 +67,9 @@ TARGETS: dict[str, Target] = {
     "town/people=500": Target(at_least=20),
     "intersection/run/workers=2": Target(at_most=60.0),
     "intersection/camera/200x88": Target(at_least=150),
+    "prediction/scores/samples=100": Target(at_most=2.0),
+    "prediction/scores/modes=100": Target(at_most=2.0),
+    "prediction/bootstrap/models=8": Target(at_most=60.0),
     "demonstrations/write": Target(at_least=100),
 }
 
@@ -107,6 +110,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "render": ("sidestep.bench.render:cases",),
     "town": ("sidestep.bench.town:cases",),
     "intersection": ("sidestep.bench.intersection:cases",),
+    "prediction": ("sidestep.bench.prediction:cases",),
 }
 """The functions that list the cases of each suite."""
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def render(
     suite: Annotated[
         str,
-        typer.Argument(metavar="SUITE|SCENE", help="Suite (a name or a path), or a scene: a plan, a file, town:NAME."),
+        typer.Argument(
+            metavar="SUITE|SCENE",
+            help="Suite (a name or a path), or a scene: a plan, a file, town:NAME, intersection:NAME.",
+        ),
     ],
     scenario: Annotated[
         str | None, typer.Argument(metavar="SCENARIO", help="Name of the scenario. Left out: draw the scene alone.")
@@ -46,8 +49,8 @@ def render(
     axes: Annotated[bool, typer.Option("--axes", help="Draw axes in metres around a scene.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a scenario at one time as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm)
-    from above."""
+    """Draw a scenario at one time as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm,
+    .xodr, town:NAME, intersection:NAME) from above."""
     if scenario is None:
         _draw_scene(suite, out, size, axes, as_json)
         return

@@ -211,6 +211,7 @@ class StreetWalkers:
         in_the_way = self._active & (gap < BLOCKS_M) & (until > 0.0)
         comes = (comes & ~stops & (ahead > 0.0)) | in_the_way
         to_stop = closing * closing / (2.0 * np.maximum(gap - REACTION_S * closing, 1e-3))
+        to_stop = np.where(in_the_way, np.inf, to_stop)
         return Coming(comes, gap / np.maximum(closing, MOVING_MPS), ahead * stretch / speed, to_stop)
 
     def _is_clear(self, view: PeopleView, i: int, wanted_s: float) -> bool:

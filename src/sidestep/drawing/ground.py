@@ -1,22 +1,27 @@
-"""What stands still: floor, walls, streets and lawns, painted once per picture size."""
+"""What stands still: floor, walls, streets with their markings, and lawns, painted once per picture size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
+from shapely import LineString
+from shapely.ops import substring
 
 from sidestep.drawing import palette
 from sidestep.drawing.canvas import Picture, Viewport
 from sidestep.types.base import FloatArray
+from sidestep.types.road import Lane, Marking, Roads
 from sidestep.types.scene import SOLID, SceneSpec
 
 FINER = 3  # supersampling of edges
 STRIPE_M = 0.5  # width of a zebra crossing's bars and gaps
 SHADOW_M = 0.35  # how far walls darken the floor beside them
 SHADOW_STRENGTH = 0.16
+LINE_M, STOP_LINE_M, KERB_M = 0.15, 0.4, 0.25  # widths of painted lines, of stop lines and of kerbs
+DASH_M, GAP_M = 3.0, 4.5  # of broken lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,23 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
+class Stroke:
+    """A line on a road: paint (``white``, ``yellow``) or the ``kerb``."""
+
+    kind: str
+    points: FloatArray  # (K, 2) m
+    width_m: float
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     """Everything static. ``outside_solid``: what no layer covers cannot be entered, as in a floor plan."""
 
     layers: tuple[Layer, ...]
     walls: FloatArray  # (W, 4) m: x0, y0, x1, y1
     outside_solid: bool = False
+    strokes: tuple[Stroke, ...] = ()
+    """Lie on the floor, under crossings and solids."""
 
 
 def ground_of(scene: SceneSpec | None, walls: FloatArray) -> Ground:
@@ -53,7 +69,46 @@ def ground_of(scene: SceneSpec | None, walls: FloatArray) -> Ground:
         return Ground(layers, walls, outside_solid=bool(layers) and layers[0].kind == "walkable")
     regions = sorted(scene.regions, key=lambda region: (region.kind in SOLID, region.kind == "crosswalk"))
     layers = tuple(Layer(r.kind, np.array(r.polygon), tuple(np.array(hole) for hole in r.holes)) for r in regions)
-    return Ground(layers, walls, outside_solid=scene.enclosed)
+    return Ground(layers, walls, scene.enclosed, tuple(road_strokes(scene.roads or Roads())))
+
+
+def road_strokes(roads: Roads) -> Iterator[Stroke]:
+    """The lines that a scene's roads describe, and a stop line at the end of every lane that enters a junction. Nothing
+    where no markings are known."""
+    for marking in roads.markings:
+        yield from _marking_strokes(marking)
+    inside = {lane.name for lane in roads.lanes if lane.turn is not None}
+    for lane in roads.lanes if roads.markings else ():
+        if lane.turn is None and inside.intersection(lane.next):
+            yield Stroke("white", _stop_line(lane), STOP_LINE_M)
+
+
+def _marking_strokes(marking: Marking) -> Iterator[Stroke]:
+    points = np.array(marking.points, dtype=np.float64)
+    if marking.kind == "kerb":
+        yield Stroke("kerb", points, KERB_M)
+    elif marking.kind == "solid":
+        yield Stroke(marking.colour, points, LINE_M)
+    elif marking.kind == "double_solid":
+        step = np.gradient(points, axis=0)
+        across = np.stack([-step[:, 1], step[:, 0]], axis=1) / np.hypot(step[:, 0], step[:, 1])[:, None]
+        for side in (-1, 1):
+            yield Stroke(marking.colour, points + side * LINE_M * across, LINE_M)
+    else:
+        line = LineString(points)
+        for start in np.arange(0.0, line.length, DASH_M + GAP_M).tolist():
+            dash = substring(line, start, min(start + DASH_M, line.length))
+            if dash.length > LINE_M:
+                yield Stroke(marking.colour, np.array(dash.coords), LINE_M)
+
+
+def _stop_line(lane: Lane) -> FloatArray:
+    """(2, 2) across the end of a lane."""
+    before, end = np.array(lane.points[-2:], dtype=np.float64)
+    along = (end - before) / np.hypot(*(end - before))
+    across = np.array([-along[1], along[0]]) * lane.width / 2
+    middle = end - along * STOP_LINE_M / 2
+    return np.array([middle - across, middle + across])
 
 
 def _layers_from_walls(walls: FloatArray) -> Iterator[Layer]:
@@ -109,12 +164,17 @@ def paint_ground(ground: Ground, view: Viewport) -> Picture:
     outside = palette.GROUND["solid"] if ground.outside_solid else palette.FLOOR
     picture = Image.new("RGB", fine.size, outside)
     solid = Image.new("L", fine.size, 255 if ground.outside_solid else 0)
+    unpainted = list(ground.strokes)
     for layer in ground.layers:
+        if unpainted and (layer.solid or layer.kind == "crosswalk"):
+            _paint_strokes(picture, unpainted, fine)
+            unpainted = []
         area = _mask(layer, fine)
         picture.paste(palette.GROUND[layer.kind], (0, 0), area)
         solid.paste(255 if layer.solid else 0, (0, 0), area)
         if layer.kind == "crosswalk":
             _paint_stripes(picture, layer, area, fine)
+    _paint_strokes(picture, unpainted, fine)
     _paint_grid(picture, solid, fine)
     _paint_shadow(picture, solid, fine)
     _paint_walls(picture, ground, fine)
@@ -141,6 +201,14 @@ def _paint_stripes(picture: Image.Image, layer: Layer, area: Image.Image, view: 
         draw.polygon(_corners(stripe, view), fill=255)
     clipped = Image.composite(bars, Image.new("L", view.size), area)
     picture.paste(palette.WHITE, (0, 0), clipped)
+
+
+def _paint_strokes(picture: Image.Image, strokes: Sequence[Stroke], view: Viewport) -> None:
+    """Lines to scale, but never thinner than a pixel."""
+    draw = ImageDraw.Draw(picture)
+    for stroke in strokes:
+        width = max(FINER, round(stroke.width_m * view.scale))
+        draw.line(_corners(stroke.points, view), fill=palette.STROKES[stroke.kind], width=width, joint="curve")
 
 
 def _paint_grid(picture: Image.Image, solid: Image.Image, view: Viewport) -> None:

@@ -49,6 +49,9 @@ GROUND: dict[str, Colour] = {
 }
 """Fill of every kind of region. ``solid`` is the outside of a floor plan."""
 
+STROKES: dict[str, Colour] = {"white": WHITE, "yellow": rgb("#e8b93c"), "kerb": rgb("#a09d95")}
+"""Lines on roads."""
+
 PEOPLE: tuple[Colour, ...] = tuple(
     rgb(code)
     for code in (
@@ -74,6 +77,7 @@ OUTCOMES: dict[str, Colour] = {
     Outcome.DISOBEYED: rgb("#8f4bb3"),
     Outcome.OFF_ROUTE: rgb("#b8791f"),
     Outcome.LANE_INVASION: rgb("#8a5a1c"),
+    Outcome.WRONG_EXIT: rgb("#a0522d"),
     Outcome.FROZEN: rgb("#6c8ebf"),
     Outcome.POLICY_ERROR: rgb("#5b5f6b"),
 }

@@ -32,7 +32,7 @@ from sidestep.sensors.learning import (
 )
 from sidestep.simulation.build import World
 from sidestep.simulation.worlds import Worlds
-from sidestep.types import Outcome
+from sidestep.types import Outcome, Scenario
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.sensors import LidarSettings
 
@@ -136,6 +136,16 @@ ENDINGS: tuple[str, ...] = ("", *(outcome.value for outcome in Outcome))
 """Names of the endings, by the kernels' codes; the empty one is an episode under way."""
 
 
+def refuse_road_rules(scenario: Scenario) -> None:
+    """``BadInput`` if the scenario has rules of the road, which the compiled referee of a batch does not know."""
+    for name, rule in (("exit", scenario.rules.exit), ("lanes", scenario.rules.lanes)):
+        if rule is not None:
+            raise BadInput(
+                f"scenario {scenario.name!r}: this environment does not judge rules.{name}, so its outcomes would "
+                "differ from the benchmark's; use gymnasium.make('sidestep/Intersection-v0'), or leave the rule out"
+            )
+
+
 class EnvironmentBatch:
     """B environments of A robots. Their worlds may be of different scenarios; all have the same robots under test and
     the same number of vehicles.
@@ -163,6 +173,7 @@ class EnvironmentBatch:
         scenarios = {id(world.scenario): world for world in worlds}
         self._view = LearningView(rows, lidar, grid)
         for world in scenarios.values():
+            refuse_road_rules(world.scenario)
             self._view.check(world.scenario, world.robots[0])
         self.size = len(worlds) if size is None else size
         self._pool = Worlds(worlds)

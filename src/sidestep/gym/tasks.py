@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.batch import refuse_road_rules
 from sidestep.robots import load_robot, native_bounds
 from sidestep.sensors.camera import PICTURES, with_camera
 from sidestep.simulation.build import World, WorldBuilder
@@ -42,6 +43,7 @@ class WorldSource:
                     f"scenario {scenario.name!r} has {len(scenario.robots)} robots and this environment drives one; "
                     "use sidestep.gym.parallel.CrowdParallelEnv"
                 )
+            refuse_road_rules(scenario)
         _check_same_commands(scenarios, base)
 
     def builder(self, name: str | None = None) -> WorldBuilder:

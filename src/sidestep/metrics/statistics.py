@@ -150,7 +150,7 @@ def bootstrap_means(
     else:
         means = resampled_means(values, resamples, seed, clusters)
         tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-        levels = _bca_levels(_influence(values, clusters), means, mean, tails)
+        levels = bca_levels(_influence(values, clusters), means, mean, tails)
         limits = np.array([np.quantile(row, level) for row, level in zip(means, levels, strict=True)])
     low, high = np.where(constant, values[:, 0], limits[:, 0]), np.where(constant, values[:, 0], limits[:, 1])
     return low, high
@@ -168,7 +168,7 @@ def _influence(values: FloatArray, clusters: IntArray | None) -> FloatArray:
     return influence
 
 
-def _bca_levels(influence: FloatArray, means: FloatArray, mean: FloatArray, tails: FloatArray) -> FloatArray:
+def bca_levels(influence: FloatArray, means: FloatArray, mean: FloatArray, tails: FloatArray) -> FloatArray:
     """(M, 2) quantiles of the resampled means that replace the nominal tails."""
     from scipy.special import ndtr, ndtri
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.interfaces import Predictor
-from sidestep.types import RobotState, Task
+from sidestep.types import Observation, RobotState, Task
 from sidestep.types.base import FloatArray, IntArray, read_only
 from sidestep.types.forecast import Ego, Forecast, StraightForecast, TrackHistory
+from sidestep.types.observation import Pedestrians
+from sidestep.types.robot import Footprint
 
 MOST_PATHS = 8
 """Alternatives of one person that a planner avoids, the likeliest ones."""
@@ -30,6 +32,15 @@ class CrowdPaths(NamedTuple):
     bends: FloatArray  # (R or 0, K, 2) m
 
 
+class _Frame(NamedTuple):
+    """What was seen at one time."""
+
+    time: float
+    known: dict[int, list[float]]  # id → x, y, vx, vy
+    angles: dict[int, tuple[float, float]]  # id → body, head
+    robot: tuple[float, float, float] | None  # x, y, heading
+
+
 class CrowdPredictor:
     """Asks a predictor for everybody's paths during one episode, and remembers the history that it wants."""
 
@@ -43,18 +54,26 @@ class CrowdPredictor:
         self._radius = task.robot.footprint.enclosing_radius
         self._step_s = task.step_s
         self._rows = 1 + round(predictor.history_s / task.step_s)
-        self._frames: deque[tuple[float, dict[int, list[float]]]] = deque()
+        self._frames: deque[_Frame] = deque()
+        self._body = _body_of(task.robot.footprint)
         self._straight = np.zeros((0, len(times_s), 2))
+        self._angles = {"body", "head"} & set(predictor.needs)
         self.needs_plan = "ego" in predictor.needs
 
-    def remember(self, time: float, ids: IntArray, people: FloatArray) -> None:
-        """Keep ``people (N, 4 or more)`` (x, y, vx, vy) at ``time`` for predictors that look back."""
-        if self._rows == 1:
+    def remember(self, time: float, ids: IntArray, people: FloatArray, seen: Observation | None = None) -> None:
+        """Keep ``people (N, 4 or more)`` (x, y, vx, vy) at ``time`` for predictors that look back; of the observation
+        ``seen`` where bodies and heads point and where the robot is, for predictors that need those."""
+        if self._rows == 1 and not self._angles:
             return
-        while self._frames and self._frames[-1][0] >= time:
+        while self._frames and self._frames[-1].time >= time:
             self._frames.pop()
-        self._frames.append((time, dict(zip(ids.tolist(), people[:, :4].tolist(), strict=True))))
-        while self._frames[0][0] < time - self._rows * self._step_s:
+        known = dict(zip(ids.tolist(), people[:, :4].tolist(), strict=True))
+        frame = _Frame(time, known, {}, None)
+        if seen is not None:
+            angles = _angles_of(seen.pedestrians) if self._angles else {}
+            frame = _Frame(time, known, angles, (seen.robot.x, seen.robot.y, seen.robot.heading))
+        self._frames.append(frame)
+        while self._frames[0].time < time - self._rows * self._step_s:
             self._frames.popleft()
 
     def paths(
@@ -65,7 +84,7 @@ class CrowdPredictor:
         ``plan (H, 2)``: where the robot means to be at the times ahead, if it knows."""
         if not len(ids):
             return CrowdPaths(people, self._straight), None
-        forecast = self._forecast(self._history(time, ids, people), self._horizons_s, robot, plan)
+        forecast = self.forecast(time, ids, people, robot, plan)
         if isinstance(forecast, StraightForecast):
             people[:, :2], people[:, 2:4] = forecast.position, forecast.velocity
             return CrowdPaths(people, self._straight), None
@@ -78,6 +97,12 @@ class CrowdPredictor:
         straight = lines[:, None, :2] + self._horizons_s[None, :, None] * lines[:, None, 2:4]
         bends[:, self._ahead] = forecast.paths[person, alternative] - straight
         return CrowdPaths(lines, bends), person
+
+    def forecast(
+        self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, plan: FloatArray | None = None
+    ) -> Forecast:
+        """The whole forecast of ``people (N, 5 or more)`` at the times ahead."""
+        return self._forecast(self._history(time, ids, people), self._horizons_s, robot, plan)
 
     def positions(
         self, time: float, ids: IntArray, people: FloatArray, robot: RobotState, after_s: float
@@ -93,20 +118,29 @@ class CrowdPredictor:
 
     def _history(self, time: float, ids: IntArray, people: FloatArray) -> TrackHistory:
         present = people[None, :, :2], people[None, :, 2:4]
-        if self._rows == 1:
+        if self._rows == 1 and not self._angles:
             return TrackHistory(ids, *present, self._step_s)
         past = np.full((self._rows, len(ids), 4), np.nan)
-        for frame_time, known in self._frames:
-            row = self._rows - 1 - round((time - frame_time) / self._step_s)
-            if 0 <= row < self._rows - 1:
-                past[row] = [known.get(number, (np.nan,) * 4) for number in ids.tolist()]
+        angles = np.full((self._rows, len(ids), 2), np.nan)
+        for frame in self._frames:
+            row = self._rows - 1 - round((time - frame.time) / self._step_s)
+            if 0 <= row < self._rows:
+                past[row] = [frame.known.get(number, (np.nan,) * 4) for number in ids.tolist()]
+                angles[row] = [frame.angles.get(number, (np.nan,) * 2) for number in ids.tolist()]
         past[-1] = people[:, :4]
-        return TrackHistory(ids, past[:, :, :2], past[:, :, 2:], self._step_s)
+        body, head = (angles[:, :, k] if name in self._angles else None for k, name in enumerate(("body", "head")))
+        return TrackHistory(ids, past[:, :, :2], past[:, :, 2:], self._step_s, body, head)
+
+    def _ego(self, robot: RobotState, plan: FloatArray | None) -> Ego:
+        past = None
+        if len(self._frames) == self._rows and all(frame.robot is not None for frame in self._frames):
+            past = np.array([frame.robot for frame in self._frames])
+        return Ego(robot, self._radius, plan, past, self._body)
 
     def _forecast(
         self, history: TrackHistory, horizons_s: FloatArray, robot: RobotState, plan: FloatArray | None
     ) -> Forecast:
-        ego = Ego(robot, self._radius, plan) if "ego" in self._predictor.needs else None
+        ego = self._ego(robot, plan) if "ego" in self._predictor.needs else None
         forecast = self._predictor.predict(history, horizons_s, self._scene, ego)
         if len(forecast) != len(history) or len(forecast.horizons_s) != len(horizons_s):
             raise BadInput(
@@ -114,6 +148,23 @@ class CrowdPredictor:
                 f"{len(forecast.horizons_s)} horizons; asked for {len(history)} people at {len(horizons_s)}"
             )
         return forecast
+
+
+def _angles_of(people: Pedestrians | None) -> dict[int, tuple[float, float]]:
+    """Where everybody's body and head point; NaN: the sensor cannot tell."""
+    if people is None:
+        return {}
+    gaze = np.full(len(people), np.nan) if people.gaze is None else people.gaze
+    both = zip(people.heading.tolist(), gaze.tolist(), strict=True)
+    return dict(zip(people.id.tolist(), both, strict=True))
+
+
+def _body_of(footprint: Footprint) -> tuple[float, float, float] | None:
+    """Length, width and the middle's distance ahead of the reference point; None for a disc."""
+    if footprint.polygon is None:
+        return None
+    low, high = np.min(footprint.polygon, axis=0).tolist(), np.max(footprint.polygon, axis=0).tolist()
+    return high[0] - low[0], high[1] - low[1], (high[0] + low[0]) / 2.0
 
 
 def bends_at(bends: FloatArray, times_s: FloatArray, at_s: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 from sidestep.types.forecast import Ego, StraightForecast, TrackHistory
+from sidestep.types.moments import Moments
 from sidestep.types.scene import CompiledScene
 
 
@@ -34,6 +35,7 @@ class ConstantVelocity:
     citation = "Bar-Shalom, Li, Kirubarajan, Estimation with Applications to Tracking and Navigation (2001)"
     needs: ClassVar[frozenset[str]] = frozenset()
     history_s: ClassVar[float] = 0.0
+    looks_at_others: ClassVar[bool] = False
 
     def __init__(self, **settings: Any) -> None:
         """Settings: the fields of :class:`ConstantVelocitySettings`."""
@@ -52,6 +54,10 @@ class ConstantVelocity:
         if not horizons_s.flags.writeable:  # a planner asks for the same times again and again
             self._last = forecast
         return forecast
+
+    def predict_moments(self, moments: Moments) -> StraightForecast:
+        """All pedestrians at once, with the velocity of the last step."""
+        return self.predict(moments.as_history(), moments.horizons_s)
 
     def _variance_at(self, t: FloatArray) -> FloatArray:
         """σ²(t), m²."""

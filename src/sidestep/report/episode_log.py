@@ -96,7 +96,9 @@ PLAIN = {
     "timeout": "the time is over",
     "frozen": "has stood still for too long",
     "off_route": "has left the route",
-    "lane_invasion": "enters a lane",
+    "lane_invasion": "has left its lane too often",
+    "exited": "leaves the area as it should",
+    "wrong_exit": "leaves the area wrongly",
     "policy_error": "the policy fails",
     "trigger": "an event begins",
     "group_intrusion": "passes through",
@@ -104,6 +106,11 @@ PLAIN = {
     "stopped": "stops as told",
     "reset": "is put back on the route",
 }
+
+
+def is_invasion(event: Event) -> bool:
+    """Whether a wheel crossed what it must not, or the car was in no lane of its direction for a second."""
+    return event.kind == "lane_crossing" and event.subject != "broken"
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,9 @@ def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[s
         until = _end_of(event, later, "limit_end")
         limit = event.subject.replace("_", " ")
         yield f"limit of {limit} cuts the command " + ("to the end" if until == inf else f"until {until:.2f} s")
+    elif is_invasion(event):
+        lines = {"off_lane": "a second in no lane of its direction", "kerb": "a wheel crosses the kerb"}
+        yield lines.get(event.subject, f"a wheel crosses a {event.subject.replace('_', ' ')} line")
     elif event.kind in PLAIN:
         text = event.text.replace("_", " ") if event.kind == "trigger" else event.text
         told = (PLAIN[event.kind], event.subject.replace(":", " "), text)

@@ -263,6 +263,8 @@ class Table:
     """Fields that are the same in every line of the CSV file."""
     people: str = ""
     """Recorded, generated or mixed; empty: not said in the table itself."""
+    head: str = "Policy"
+    """Heading of the rows' names."""
 
     @property
     def rows(self) -> tuple[Row, ...]:

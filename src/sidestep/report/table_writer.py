@@ -49,7 +49,7 @@ def write_tables(tables: Sequence[Table], stem: Path, forms: Sequence[str] = (".
 
 def markdown(table: Table) -> str:
     """Title, a table for each section with the best in bold, notes."""
-    heads = ["Policy", *table.keys, *(column.heading for column in table.columns)]
+    heads = [table.head, *table.keys, *(column.heading for column in table.columns)]
     rule = ["---"] * (1 + len(table.keys)) + ["---:"] * len(table.columns)
     lines = [f"### {table.title}", ""]
     for section in table.sections:
@@ -82,7 +82,7 @@ def latex(table: Table) -> str:
         groups = groupby(columns, key=lambda each: each.group)
         lines += _group_line(heads, [(name, len(list(same))) for name, same in groups])
     titles = [column.heading.removeprefix(column.group).lstrip() for column in columns]
-    lines.append(" & ".join(map(tex, ["Policy", *table.keys, *titles])) + r" \\")
+    lines.append(" & ".join(map(tex, [table.head, *table.keys, *titles])) + r" \\")
     for section in [_joined(table)] if table.side_by_side else table.sections:
         lines.append(r"\midrule")
         if not table.side_by_side and len(table.sections) > 1:

@@ -1,11 +1,11 @@
 """Scenes from and to GeoJSON (RFC 7946).
 
-Polygons and MultiPolygons become regions, LineStrings with a ``width`` become walls of that width. What
-GeoJSON has no member for stands in a foreign member ``scene`` of the collection: ``{"crs": "local" | "wgs84",
-"origin": [x, y], "enclosed": bool, "source": text, "mesh": file}``. Coordinates are metres in the scene's frame
-(``local``), less the origin, or longitude and latitude in degrees (``wgs84``), projected to the plane that
-touches the WGS 84 ellipsoid at the origin (x east, y north), by default the file's first point. Within 5 km
-the plane distorts lengths by less than 1 in a million.
+Polygons and MultiPolygons become regions, LineStrings with a ``width`` become walls of that width. What GeoJSON has no
+member for stands in a foreign member ``scene`` of the collection: ``{"crs": "local" | "wgs84", "origin": [x, y],
+"enclosed": bool, "source": text, "mesh": file, "roads": {…}}``, roads as in a scene file with points in the coordinates
+of the collection. Coordinates are metres in the scene's frame (``local``), less the origin, or longitude and latitude
+in degrees (``wgs84``), projected to the plane that touches the WGS 84 ellipsoid at the origin (x east, y north), by
+default the file's first point. Within 5 km the plane distorts lengths by less than 1 in a million.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,6 +23,7 @@ from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.reading import read_json
 from sidestep.types.base import FarPoint, FloatArray, Model
+from sidestep.types.road import Roads
 from sidestep.types.scene import Region, RegionKind, SceneSpec
 
 SEMI_MAJOR = 6378137.0  # m, WGS 84
@@ -40,6 +41,7 @@ class SceneMember(Model):
     enclosed: bool = False
     source: str = ""
     mesh: str | None = None
+    roads: Roads | None = None
 
 
 def read_geojson(path: Path, crs: Literal["local", "wgs84"] | None = None) -> SceneSpec:
@@ -67,6 +69,7 @@ def from_geojson(data: Any, where: str, crs: Literal["local", "wgs84"] | None = 
         "enclosed": member.enclosed,
         "source": member.source,
         "mesh": member.mesh,
+        "roads": _project_roads(member.roads, project) if member.roads is not None else None,
     }
     return SceneSpec.parse(settings, where)
 
@@ -79,9 +82,11 @@ def to_geojson(spec: SceneSpec) -> dict[str, Any]:
         properties = {"kind": region.kind, "name": region.name, "height": region.height}
         geometry = {"type": "Polygon", "coordinates": rings}
         features.append({"type": "Feature", "properties": properties, "geometry": geometry})
-    member = {"crs": "local", "enclosed": spec.enclosed, "source": spec.source}
+    member: dict[str, Any] = {"crs": "local", "enclosed": spec.enclosed, "source": spec.source}
     if spec.mesh is not None:
         member["mesh"] = spec.mesh
+    if spec.roads is not None:
+        member["roads"] = spec.roads.model_dump(mode="json", exclude_defaults=True)
     return {"type": "FeatureCollection", "name": spec.name, "scene": member, "features": features}
 
 
@@ -222,6 +227,22 @@ def _regions(part: _Part, project: Any) -> Iterator[Region]:
     for polygon in shapely.get_parts(wall):
         rings = [np.round(np.asarray(ring.coords)[:-1], 6) for ring in (polygon.exterior, *polygon.interiors)]
         yield _region(rings, part)
+
+
+def _project_roads(roads: Roads, project: Any) -> Roads:
+    """The same roads in local metres; headings of parking bays are counted from east in either."""
+
+    def moved(points: Sequence[FarPoint]) -> tuple[FarPoint, ...]:
+        return tuple((float(x), float(y)) for x, y in project(np.array(points, dtype=np.float64)))
+
+    return roads.model_copy(
+        update={
+            "lanes": tuple(lane.model_copy(update={"points": moved(lane.points)}) for lane in roads.lanes),
+            "markings": tuple(line.model_copy(update={"points": moved(line.points)}) for line in roads.markings),
+            "crossings": tuple(each.model_copy(update={"ends": moved(each.ends)}) for each in roads.crossings),
+            "parking": tuple(bay.model_copy(update={"middle": moved([bay.middle])[0]}) for bay in roads.parking),
+        }
+    )
 
 
 def _region(rings: list[FloatArray], part: _Part) -> Region:

@@ -3,8 +3,8 @@
 A kind is a ``RobotSpec`` (footprint, dynamics, limits, look): a data file under ``specs/``, or an object that a plug-in
 registers under ``sidestep.road_users``. A driver is a :class:`VehicleDriver`, from ``drivers`` or from a plug-in under
 ``sidestep.drivers``. Vehicles with the driver ``lane`` follow the scene's lanes (``lanes``), all of a world driven in
-one compiled call (``lane_driving``, ``lane_traffic``); ``lane_starts`` draws them. How vehicles move, touch and are
-seen is the world step's business (``kernels.world``).
+one compiled call (``lane_driving`` with ``car_following`` and ``junctions``, ``lane_traffic``); ``lane_starts`` draws
+them. How vehicles move, touch and are seen is the world step's business (``kernels.world``).
 """
 
 from sidestep.traffic.drivers import DrivingTask, RoadView, VehicleDriver, make_driver

@@ -4,18 +4,20 @@ and how those that have left come in again."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import sidestep.traffic.lane_driving as drive
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_V, ROBOT_VX, ROBOT_VY, ROBOT_X, ROBOT_Y
 from sidestep.kernels.layout import COVER
 from sidestep.kernels.world import mirror_cover, mirror_robot
+from sidestep.traffic import car_following as car
 from sidestep.traffic.drivers import VehicleDriver
+from sidestep.traffic.lane_driving import along_path, drive_vehicles
 from sidestep.traffic.lanes import LaneGraph, stations
 from sidestep.types import CompiledScene, RobotSpec
 from sidestep.types.base import FloatArray
@@ -32,11 +34,13 @@ values of city traffic), the gap accepted at conflicts, how long a driver waits,
 RETURNS = "returns_s"
 """Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
 KEEPS_CLEAR = "keeps_clear"
-"""Setting of a driver, 1: who has to wait in a junction waits before a crossing on which the vehicle would stand."""
+"""Setting of a driver, 1: waits before a junction, and before the crossing at it, rather than in it."""
 FURTHER = (RETURNS, KEEPS_CLEAR)
+AT_JUNCTION_M = 5.0  # from a junction to a crossing that belongs to it
+STAGGER_S, STAGGERED = 0.7, 7  # two who wait for each other do not lose patience at the same moment
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
 ENTRY_M = 15.0  # nobody comes in again while a body is in the lane and nearer than this
-ENTRY_BRAKING = 3.0  # m/s²: enough to stop before the first crossing
+ENTRY_BRAKING = 3.0  # m/s²: enough to stop before the first crossing or junction
 
 
 class LaneDriver(VehicleDriver):
@@ -52,11 +56,21 @@ class LaneDriver(VehicleDriver):
                 raise BadInput(f"{name} must be above 0, got {value}")
 
 
+class _JunctionLane(NamedTuple):
+    """A lane through a junction on a path: its number, and metres along the path (``LanePaths``)."""
+
+    number: int
+    begin: float
+    entry: float
+    first: float
+    clear: float
+
+
 class _Path(NamedTuple):
     points: FloatArray
     begin: float
     limit: FloatArray
-    lanes: list[tuple[int, float]]
+    lanes: list[_JunctionLane]
     crossings: list[tuple[int, float, float]]
     signals: list[tuple[int, float]]
 
@@ -75,29 +89,29 @@ class LaneVehicles:
         self._junction = {
             name: k for k, name in enumerate(n for n, lane in graph.lanes.items() if lane.turn is not None)
         }
+        self._rules = self._pack_rules(graph, roads, body)
         paths = [self._path(graph, roads, place, where) for place in placements]
         self._paths = _pack_paths(paths)
-        self._rules = self._pack_rules(graph, roads, body)
         count = len(placements)
-        bodies = np.zeros((count, drive.BODY_ROWS))
-        settings = np.zeros((count, drive.SETTING_ROWS))
+        bodies = np.zeros((count, car.BODY_ROWS))
+        settings = np.zeros((count, car.SETTING_ROWS))
         for k, (place, spec) in enumerate(zip(placements, specs, strict=True)):
             corners = spec.footprint.polygon or ((spec.footprint.enclosing_radius,) * 2,)
-            bodies[k, drive.FRONT] = max(x for x, _ in corners)
-            bodies[k, drive.REAR] = -min(x for x, _ in corners) if spec.footprint.polygon else corners[0][0]
-            bodies[k, drive.HALF] = max(abs(y) for _, y in corners)
-            bodies[k, drive.WHEELBASE] = spec.wheelbase or 1.0
-            bodies[k, drive.LOCK] = spec.limits.max_steer or 0.6
+            bodies[k, car.FRONT] = max(x for x, _ in corners)
+            bodies[k, car.REAR] = -min(x for x, _ in corners) if spec.footprint.polygon else corners[0][0]
+            bodies[k, car.HALF] = max(abs(y) for _, y in corners)
+            bodies[k, car.WHEELBASE] = spec.wheelbase or 1.0
+            bodies[k, car.LOCK] = spec.limits.max_steer or 0.6
             given: dict[str, Any] = {**DEFAULTS, **place.parameters}
             settings[k] = [place.speed, *(given[name] for name in DEFAULTS), given.get(KEEPS_CLEAR, 0.0)]
-            settings[k, drive.PATIENCE] += 0.7 * k  # two who wait for each other do not go at the same moment
-        state = np.zeros((count, drive.STATE_ROWS))
-        state[:, drive.ALONG] = [path.begin for path in paths]
+            settings[k, car.PATIENCE] += STAGGER_S * (k % STAGGERED if KEEPS_CLEAR in given else k)
+        state = np.zeros((count, car.STATE_ROWS))
+        state[:, car.ALONG] = [path.begin for path in paths]
         self._body = body
         self._returns_s = np.array([place.parameters.get(RETURNS, np.inf) for place in placements])
         self._left_at = np.full(count, np.nan)
         cover = body[list(rows), COVER]
-        self._vehicles = drive.Vehicles(
+        self._vehicles = car.Vehicles(
             row=np.array(rows, np.int64),
             first_disc=(first_disc + cover[:, 1]).astype(np.int64),
             discs=cover[:, 0].astype(np.int64),
@@ -111,38 +125,40 @@ class LaneVehicles:
         command: FloatArray,
     ) -> None:  # fmt: skip
         """Write the commands of the coming step."""
-        for i in np.flatnonzero(self._vehicles.state[:, drive.GONE]).tolist():
+        for i in np.flatnonzero(self._vehicles.state[:, car.GONE]).tolist():
             if np.isnan(self._left_at[i]):
                 self._left_at[i] = time
             elif time - self._left_at[i] >= self._returns_s[i] and self._has_room(i, agents, flags):
                 self._come_in(i, agents, flags, people, robots)
-        drive.drive_vehicles(
+        drive_vehicles(
             time, dt, agents, flags, people, robots, foreign, self._vehicles, self._paths, self._rules, command
         )
 
     def _has_room(self, i: int, agents: FloatArray, flags: Any) -> bool:
         """Whether nobody is in the lane near the beginning of a vehicle's path."""
         points, last = self._paths.points[i], int(self._paths.last[i])
-        body, margin = self._vehicles.body[i], float(self._vehicles.settings[i, drive.MARGIN])
+        body, margin = self._vehicles.body[i], float(self._vehicles.settings[i, car.MARGIN])
         for j in np.flatnonzero(flags[layout.ACTIVE] == 1).tolist():
             x, y, radius = agents[[layout.PX, layout.PY, layout.RADIUS], j].astype(np.float64).tolist()
-            along, miss = drive.along_path(points, last, 0.0, ENTRY_M + radius, x, y)
+            along, miss = along_path(points, last, 0.0, ENTRY_M + radius, x, y)
             if along >= ENTRY_M + radius:
                 continue
-            reach = radius + margin + float(body[drive.HALF if along > 0.0 else drive.REAR])
+            reach = radius + margin + float(body[car.HALF if along > 0.0 else car.REAR])
             if miss < reach * reach:
                 return False
         return True
 
     def _come_in(self, i: int, agents: FloatArray, flags: Any, people: int, robots: FloatArray) -> None:
-        """Put a vehicle that has left at the beginning of its path, slow enough to stop before the first crossing."""
+        """Put a vehicle that has left at the beginning of its path, slow enough to stop before the first crossing or
+        junction."""
         vehicles, paths = self._vehicles, self._paths
         row, (x, y) = int(vehicles.row[i]), paths.points[i, 0]
         ahead = paths.points[i, 1] - paths.points[i, 0]
         cosine, sine = ahead / float(exact.norm(ahead))
-        speed = min(float(vehicles.settings[i, drive.WISH]), float(paths.limit[i, 0]))
-        for begin in paths.crossing_at[i, paths.crossing[i] >= 0, 0].tolist():
-            gap = begin - float(vehicles.body[i, drive.FRONT]) - drive.STOP_BEFORE_M
+        speed = min(float(vehicles.settings[i, car.WISH]), float(paths.limit[i, 0]))
+        crossings, junctions = paths.crossing_at[i, paths.crossing[i] >= 0, 0], paths.entry_at[i, paths.lane[i] >= 0]
+        for begin in [*crossings.tolist(), *junctions.tolist()]:
+            gap = begin - float(vehicles.body[i, car.FRONT]) - car.STOP_BEFORE_M
             speed = min(speed, float(np.sqrt(2.0 * ENTRY_BRAKING * max(gap, 0.0))))
         robot = robots[row]
         robot[:] = 0.0
@@ -172,22 +188,44 @@ class LaneVehicles:
             begins = begins - first
         # points are a metre apart up to rounding: metres along and indices are the same scale
         scale = (len(points) - 1) / float(stations(points)[-1])
-        lanes = [
-            (self._junction[name], float(begin) * scale)
-            for name, begin in zip(names, begins, strict=False)
-            if name in self._junction
-        ]
+        crossings = _crossings(points, roads)
+        lanes = self._junction_lanes(names, begins * scale, crossings)
         ends = {name: float(end) * scale for name, end in zip(names, begins[1:], strict=False)}
         signals = [(k, ends[n]) for k, signal in enumerate(roads.signals) for n in signal.lanes if n in ends]
         limit = _speed_limits(points, [graph.lanes[name].speed_limit for name in names], place.speed)
-        return _Path(points, start * scale, limit, lanes, _crossings(points, roads), signals)
+        return _Path(points, start * scale, limit, lanes, crossings, signals)
 
-    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray) -> drive.RoadRules:
+    def _junction_lanes(
+        self, names: Sequence[str], begins: FloatArray, crossings: Sequence[tuple[int, float, float]]
+    ) -> list[_JunctionLane]:
+        """The junction lanes among the lanes of a path, the k-th of which begins at ``begins[k]``. Those that follow
+        on each other belong to one junction and are entered together."""
+        found: list[_JunctionLane] = []
+        for _, group in groupby(range(len(names)), lambda k: names[k] in self._junction):
+            run = list(group)
+            if names[run[0]] not in self._junction:
+                continue
+            begin, end = float(begins[run[0]]), float(begins[run[-1] + 1])
+            entry = min([begin, *(a for _, a, b in crossings if a < begin < b + AT_JUNCTION_M)])
+            clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
+            numbers = [self._junction[names[k]] for k in run]
+            conflicts = self._rules.conflicts
+            first = min(
+                float(begins[k]) + float(conflicts[conflicts[:, 0] == number, 1].min(initial=np.inf))
+                for k, number in zip(run, numbers, strict=True)
+            )
+            found += [
+                _JunctionLane(number, float(begins[k]), entry, first, clear)
+                for k, number in zip(run, numbers, strict=True)
+            ]
+        return found
+
+    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray) -> car.RoadRules:
         conflicts = [
             (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end, c.merges)
             for c in graph.conflicts()
         ]
-        return drive.RoadRules(
+        return car.RoadRules(
             conflicts=np.array(conflicts, np.float64).reshape(-1, 7),
             priority=np.array([graph.lanes[name].priority for name in self._junction], np.int64),
             crossings=np.array([[*c.ends[0], *c.ends[1], c.width] for c in roads.crossings], np.float64).reshape(-1, 5),
@@ -229,18 +267,21 @@ def _crossings(points: FloatArray, roads: Roads) -> list[tuple[int, float, float
     return found
 
 
-def _pack_paths(paths: Sequence[_Path]) -> drive.LanePaths:
+def _pack_paths(paths: Sequence[_Path]) -> car.LanePaths:
     most = max(len(path.points) for path in paths)
     count = len(paths)
     lanes = max(1, *(len(path.lanes) for path in paths))
     crossings = max(1, *(len(path.crossings) for path in paths))
     signals = max(1, *(len(path.signals) for path in paths))
-    packed = drive.LanePaths(
+    packed = car.LanePaths(
         points=np.zeros((count, most, 2)),
         last=np.array([len(path.points) - 1 for path in paths], np.int64),
         limit=np.zeros((count, most)),
         lane=np.full((count, lanes), -1, np.int64),
         lane_at=np.zeros((count, lanes)),
+        entry_at=np.zeros((count, lanes)),
+        first_at=np.zeros((count, lanes)),
+        clear_at=np.zeros((count, lanes)),
         crossing=np.full((count, crossings), -1, np.int64),
         crossing_at=np.zeros((count, crossings, 2)),
         signal=np.full((count, signals), -1, np.int64),
@@ -249,8 +290,9 @@ def _pack_paths(paths: Sequence[_Path]) -> drive.LanePaths:
     for k, path in enumerate(paths):
         packed.points[k, : len(path.points)] = path.points
         packed.limit[k, : len(path.points)] = path.limit
-        for m, (lane, begin) in enumerate(path.lanes):
-            packed.lane[k, m], packed.lane_at[k, m] = lane, begin
+        for m, lane in enumerate(path.lanes):
+            packed.lane[k, m], packed.lane_at[k, m], packed.entry_at[k, m] = lane.number, lane.begin, lane.entry
+            packed.first_at[k, m], packed.clear_at[k, m] = lane.first, lane.clear
         for m, (crossing, begin, end) in enumerate(path.crossings):
             packed.crossing[k, m], packed.crossing_at[k, m] = crossing, (begin, end)
         for m, (signal, stop) in enumerate(path.signals):

@@ -25,11 +25,21 @@ class TrackHistory:
     """N tracked people at T times, ``step_s`` apart; the last time is now. Everybody is seen now; NaN before that
     while a person was not seen. With T = 1 only the present is known."""
 
-    __slots__ = ("id", "position", "step_s", "velocity")
+    __slots__ = ("body", "head", "id", "position", "step_s", "velocity")
 
-    def __init__(self, id: IntArray, position: FloatArray, velocity: FloatArray, step_s: float) -> None:
-        """``id (N,)``: one number per person, each once. ``position`` and ``velocity (T, N, 2)``: m and m/s."""
+    def __init__(
+        self,
+        id: IntArray,
+        position: FloatArray,
+        velocity: FloatArray,
+        step_s: float,
+        body: FloatArray | None = None,
+        head: FloatArray | None = None,
+    ) -> None:
+        """``id (N,)``: one number per person, each once. ``position`` and ``velocity (T, N, 2)``: m and m/s.
+        ``body`` and ``head (T, N)``: where they point, rad in the world frame; NaN or None: not known."""
         self.id, self.position, self.velocity, self.step_s = id, position, velocity, step_s
+        self.body, self.head = body, head
         shape = position.shape
         if len(shape) != 3 or shape[0] < 1 or shape[1:] != (len(id), 2):
             raise BadInput(
@@ -38,6 +48,9 @@ class TrackHistory:
             )
         if velocity.shape != shape:
             raise BadInput(f"history: velocity has shape {velocity.shape}, position {shape}; they must be equal")
+        for name, angle in (("body", body), ("head", head)):
+            if angle is not None and angle.shape != shape[:2]:
+                raise BadInput(f"history: {name} has shape {angle.shape}; expected {shape[:2]}")
         if not step_s > 0.0:
             raise BadInput(f"history: step_s is {step_s}; give the time between two rows in seconds")
 
@@ -53,6 +66,10 @@ class Ego:
     radius: float
     """Radius of a disc that encloses it, m."""
     plan: FloatArray | None = None  # (H, 2) m: where it means to be at the horizons; None: not known
+    past: FloatArray | None = None
+    """(T, 3) x, y, heading of its reference point at the times of the history; None: it went straight."""
+    body: tuple[float, float, float] | None = None
+    """Length, width, and how far the middle of the body is ahead of the reference point, m; None: a disc."""
 
 
 class Forecast:

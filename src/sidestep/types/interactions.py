@@ -131,7 +131,7 @@ class Interactions:
             raise BadInput(f"interactions: step_s is {self.step_s}; give the time between two frames in seconds")
         self._check_rows(frames)
         for name in ("position", "ego", "ego_speed"):
-            bad = ~np.isfinite(getattr(self, name).reshape(frames, -1)).all(axis=1)
+            bad = ~np.isfinite(np.atleast_2d(getattr(self, name).T)).all(axis=0)
             if bad.any():
                 raise BadInput(f"{self.place_of(int(np.argmax(bad)))}: {name} is not finite")
 

@@ -10,3 +10,12 @@ app = typer.Typer(help="Score pedestrian predictors by what they do to the drivi
 @app.callback()
 def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
+
+
+from sidestep.cli.predict import ablate as ablate  # noqa: E402
+from sidestep.cli.predict import dataset as dataset  # noqa: E402
+from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
+from sidestep.cli.predict import gaps as gaps  # noqa: E402
+from sidestep.cli.predict import loop as loop  # noqa: E402
+from sidestep.cli.predict import toy as toy  # noqa: E402
+from sidestep.cli.predict import train as train  # noqa: E402

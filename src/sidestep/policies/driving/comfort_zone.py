@@ -17,7 +17,7 @@ from sidestep import exact, registry
 from sidestep.interfaces import Policy
 from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.driving.route import CarBody, DrivingRoute, pursue
-from sidestep.types import Command, Drive, Observation, Task
+from sidestep.types import Command, Drive, Observation, Pedestrians, Task
 from sidestep.types.base import FloatArray, Model, NonNegative, Positive
 
 LOOKS = 17
@@ -132,10 +132,13 @@ class ComfortZoneDriver(Policy):
 
     def _bodies(self, observation: Observation) -> FloatArray:
         """(R, K, 3) where people and vehicles are along and aside of the route at each time, and their radius."""
+        return np.concatenate([self._person_bodies(observation), self._vehicle_bodies(observation)])
+
+    def _person_bodies(self, observation: Observation) -> FloatArray:
         found: list[FloatArray] = [np.zeros((0, LOOKS, 3))]
         people, times = observation.pedestrians, self._times
         if people is not None and len(people.id):
-            rows = np.concatenate([people.position, people.velocity, people.radius[:, None]], axis=1)
+            rows = rows_of(people)
             self._forecast.remember(observation.time, people.id, rows)
             paths, _ = self._forecast.paths(observation.time, people.id, rows.copy(), observation.robot, None)
             lines = paths.lines
@@ -145,7 +148,11 @@ class ComfortZoneDriver(Policy):
                 x, y = x + paths.bends[:, :, 0], y + paths.bends[:, :, 1]
             radius = lines[:, 4, None] + self._settings.growth_mps * times
             found.append(self._placed(x, y, radius))
-        vehicles = observation.vehicles
+        return np.concatenate(found)
+
+    def _vehicle_bodies(self, observation: Observation) -> FloatArray:
+        found: list[FloatArray] = [np.zeros((0, LOOKS, 3))]
+        vehicles, times = observation.vehicles, self._times
         if vehicles is not None and len(vehicles.id):
             sine, cosine = exact.sincos(vehicles.heading)
             for share in (-0.35, 0.0, 0.35):
@@ -162,3 +169,8 @@ class ComfortZoneDriver(Policy):
     def _placed(self, x: FloatArray, y: FloatArray, radius: FloatArray) -> FloatArray:
         along, aside = self._route.project(x.ravel(), y.ravel())
         return np.stack([along.reshape(x.shape), aside.reshape(x.shape), radius], axis=2)
+
+
+def rows_of(people: Pedestrians) -> FloatArray:
+    """(N, 5) x, y, vx, vy, radius."""
+    return np.concatenate([people.position, people.velocity, people.radius[:, None]], axis=1)

@@ -15,7 +15,7 @@ from sidestep.drawing import palette
 from sidestep.drawing.canvas import Bounds
 from sidestep.drawing.ground import crossing_stripes, ground_of
 from sidestep.metrics import series
-from sidestep.report.episode_log import PLAIN, contacts_of, episode_log, has_lidar
+from sidestep.report.episode_log import PLAIN, contacts_of, episode_log, has_lidar, is_invasion
 from sidestep.report.topview import view_of
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.events import GESTURE_NAMES
@@ -164,7 +164,7 @@ POSE_UNITS = (POSITION_UNIT, POSITION_UNIT, ANGLE_UNIT)
 NEAR_VIEW_M = 5.0  # people and walls farther from the picture than this are left out
 HEIGHTS = {"building": 3.0, "obstacle": 1.0, "furniture": 0.75}
 """Of solids that do not say their own, m."""
-SHOWN_EVENTS = frozenset(PLAIN) | {"collision_start"}
+SHOWN_EVENTS = frozenset(PLAIN) | {"collision_start", "lane_crossing"}
 CURVES: dict[str, tuple[series.Series, str, float]] = {
     "Speed": (series.speed, "m/s", np.inf),
     "Closest person": (series.closest_pedestrian_distance, "m", 5.0),
@@ -285,7 +285,8 @@ def _curves(record: EpisodeRecord, frames: IntArray) -> list[dict[str, Any]]:
 
 def _events(record: EpisodeRecord) -> list[dict[str, Any]]:
     places = {(contact.time, contact.subject): contact for contact in contacts_of(record)}
-    shown = [event for event in sorted(record.events, key=lambda event: event.time) if event.kind in SHOWN_EVENTS]
+    in_order = sorted(record.events, key=lambda event: event.time)
+    shown = [e for e in in_order if is_invasion(e) or (e.kind in SHOWN_EVENTS and e.kind != "lane_crossing")]
     told = [line.text for line in episode_log(record) if line.kind in SHOWN_EVENTS]
     listed = []
     for event, text in zip(shown, told, strict=True):
@@ -318,7 +319,13 @@ def _pack_scene(record: EpisodeRecord, view: Bounds) -> dict[str, Any]:
     xs, ys = ground.walls[:, 0::2], ground.walls[:, 1::2]
     seen = (xs.max(axis=1, initial=-np.inf) > x0 - size) & (xs.min(axis=1, initial=np.inf) < x1 + size)
     seen &= (ys.max(axis=1, initial=-np.inf) > y0 - size) & (ys.min(axis=1, initial=np.inf) < y1 + size)
-    return {"layers": layers, "outside_solid": ground.outside_solid, "walls": _flat(ground.walls[seen])}
+    strokes = [[stroke.kind, stroke.width_m, _flat(stroke.points)] for stroke in ground.strokes]
+    return {
+        "layers": layers,
+        "strokes": strokes,
+        "outside_solid": ground.outside_solid,
+        "walls": _flat(ground.walls[seen]),
+    }
 
 
 def _flat(points: FloatArray) -> list[float]:

@@ -25,13 +25,14 @@ from sidestep.types.scene import SOLID
 SPEED_LIMIT = 8.3  # m/s: 30 km/h
 PARKED_FROM = 4.3  # m, half the road: wider ones have cars at the kerb, some of them as furniture
 PARKED_STRIP = 2.0  # m that these cars take at either side
-NARROWEST_OFFSET = 1.12  # m from the centre line to a lane's: two vans can pass each other
+NARROWEST_OFFSET = 1.15  # m from the centre line to a lane's: two vans can pass each other
 BAYS_FROM = 4.6  # m, half the road: there a van passes a car in a bay
 BAY_OFFSET, BAY = 0.95, (4.5, 1.8)  # m from the kerb to the middle of a bay; length and width of a car
 CLEAR_OF_CROSSWALKS, CLEAR_OF_ENDS, CLEAR_OF_THINGS = 5.5, 6.0, 0.4  # m
 PIECES = 14  # of a lane through a junction
 MERGE_RAD = 0.45  # from an arm of a roundabout to where its lanes meet the ring
 SHORTEST_M = 4.0  # shorter parts of lanes are left out
+SHORTEST_ENTRY_M = 12.0  # of a part that leads from the border to a junction: a vehicle can stop on it
 SAGITTA_M = 0.01
 
 
@@ -172,6 +173,10 @@ def roads_within(roads: TownRoads, pieces: Pieces, area: Any) -> Roads:
         low, high = lane.points.min(axis=0), lane.points.max(axis=0)
         if low[0] < x1 and low[1] < y1 and high[0] > x0 and high[1] > y0:
             parts[number] = _parts_within(lane, area)
+    reached = {k for number, found in parts.items() if found and found[-1].has_end for k in roads.lanes[number].next}
+    for number, found in parts.items():  # nobody comes into the window in the middle of a junction
+        if roads.lanes[number].turn is not None:
+            parts[number] = [part for part in found if part.has_begin and number in reached]
     return Roads(
         lanes=tuple(
             _lane(roads.lanes[number], part, index, roads, parts)
@@ -200,7 +205,8 @@ def _parts_within(lane: LaneLine, area: Any) -> list[_Part]:
     parts = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         points = dense[begin:end]
-        if len(points) > 1 and stations_of(points)[-1] >= SHORTEST_M:
+        shortest = SHORTEST_ENTRY_M if end == len(dense) else SHORTEST_M
+        if len(points) > 1 and stations_of(points)[-1] >= shortest:
             points = shapely.get_coordinates(shapely.simplify(shapely.LineString(points), SAGITTA_M))
             parts.append(_Part(points, begin == 0, end == len(dense)))
     return parts

@@ -1,4 +1,4 @@
-// What stands still, painted from above: areas, crossings, a grid, solids and walls.
+// What stands still, painted from above: areas, lines on roads, crossings, a grid, solids and walls.
 
 const SOLID_KINDS = ["solid", "building", "obstacle", "furniture"];
 const isSolid = (layer) => SOLID_KINDS.includes(layer.kind);
@@ -30,6 +30,18 @@ const fillLayer = (c, v, layer, colours) => {
   c.restore();
 };
 
+// Lines on roads, [kind, width in m, points], never thinner than a pixel.
+const paintStrokes = (c, v, strokes, colours) => {
+  c.save(); c.lineCap = "butt"; c.lineJoin = "round";
+  for (const [kind, width, points] of strokes) {
+    c.strokeStyle = colours["g-" + { white: "stripe", yellow: "yellow", kerb: "kerb" }[kind]]; c.lineWidth = Math.max(1, width * v.scale);
+    c.beginPath();
+    for (let i = 0; i < points.length; i += 2) c.lineTo((points[i] - v.left) * v.scale, (v.top - points[i + 1]) * v.scale);
+    c.stroke();
+  }
+  c.restore();
+};
+
 // Lines one or five metres apart, inside `floors` if given.
 const paintGrid = (c, v, floors, colours) => {
   const { width, height } = c.canvas, step = v.scale >= 24 ? 1 : 5, right = v.left + width / v.scale, bottom = v.top - height / v.scale;
@@ -54,7 +66,9 @@ const paintGround = (c, v, scene, colours) => {
   c.fillStyle = scene.outside_solid ? colours["g-solid"] : colours.floor;
   c.fillRect(0, 0, c.canvas.width, c.canvas.height);
   const floors = scene.layers.filter((layer) => !isSolid(layer));
-  for (const layer of floors) fillLayer(c, v, layer, colours);
+  for (const layer of floors.filter((l) => l.kind !== "crosswalk")) fillLayer(c, v, layer, colours);
+  paintStrokes(c, v, scene.strokes, colours);
+  for (const layer of floors.filter((l) => l.kind === "crosswalk")) fillLayer(c, v, layer, colours);
   paintGrid(c, v, scene.outside_solid ? floors : null, colours);
   for (const layer of scene.layers.filter(isSolid)) fillLayer(c, v, layer, colours);
   paintWalls(c, v, scene.walls, colours.wall);

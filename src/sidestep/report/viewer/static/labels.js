@@ -1,7 +1,7 @@
 // Words over the picture: what people do with their hands, and what has just happened to the robot.
 
 const GESTURE_WORDS = { talk: "talks", queue: "queues", look_around: "looks about", wave: "waves", stop: "stop!", go_on: "go on", phone: "phone" };
-const EVENT_WORDS = { off_route: "off the route", group_intrusion: "through a group", reset: "put back", stopped: "stops as told", disobeyed: "did not stop", lane_invasion: "in a lane", frozen: "stands still" };
+const EVENT_WORDS = { off_route: "off the route", group_intrusion: "through a group", reset: "put back", stopped: "stops as told", disobeyed: "did not stop", lane_invasion: "out of lane too often", lane_crossing: "out of lane", wrong_exit: "wrong exit", frozen: "stands still" };
 const WORD_S = 1.6; // how long an event is told
 const HEAD_M = 1.95; // above the ground
 

@@ -2,7 +2,7 @@
 
 const EVENT_COLOURS = {
   collision_start: "hit", policy_error: "hit", goal_reached: "goal", stopped: "goal", trigger: "e-trigger", reset: "e-reset",
-  group_intrusion: "e-group", off_route: "e-route", lane_invasion: "e-route", disobeyed: "e-route",
+  group_intrusion: "e-group", off_route: "e-route", lane_invasion: "e-route", wrong_exit: "e-route", exited: "goal", disobeyed: "e-route",
 };
 const EVENT_COLOUR = (kind) => EVENT_COLOURS[kind] ?? "warn";
 const ROW_PX = 40, TITLE_PX = 13;

@@ -1,0 +1,147 @@
+"""``sidestep predict evaluate``: metrics of predictors on interaction data, with intervals and ROC curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sidestep.cli.predict import app
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.interactions.bootstrap import Bootstrap
+    from sidestep.interactions.samples import Samples
+    from sidestep.interactions.scores import Scores
+    from sidestep.types.forecast import Forecast
+
+OTHERS = ("fde", "min_ade", "miss", "collision")
+
+
+@app.command("evaluate")
+@verb
+def evaluate(
+    data: Annotated[Path, typer.Argument(metavar="DATA.h5", help="Interaction data.")],
+    predictor: Annotated[
+        list[str],
+        typer.Option(
+            metavar="[LABEL=]NAME|FILE.onnx|FILE.h5",
+            help="Name of a predictor, an exported network, or a file of forecasts; repeatable. LABEL names its row.",
+        ),
+    ],
+    split: Annotated[str, typer.Option(help="train, validation, test or all.")] = "test",
+    every: Annotated[int, typer.Option(min=1, help="Take every K-th moment of a track.", metavar="K")] = 1,
+    resamples: Annotated[int, typer.Option(min=10, help="Number of bootstrap resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for tables and ROC curves.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score predictors: In-ROI Sensitivity, NLL, ADE and more at 1 to 4 s, with bootstrap intervals over tracks."""
+    from rich.console import Console
+
+    from sidestep.interactions.bootstrap import HEADLINES, bootstrap_scores
+    from sidestep.interactions.samples import make_samples
+    from sidestep.interactions.scores import score_forecast
+    from sidestep.interactions.store import read_interactions
+    from sidestep.progress import progress_bar
+    from sidestep.report.prediction_tables import score_table, ungrouped
+    from sidestep.report.table_writer import print_table
+
+    named = [_label(each) for each in predictor]
+    if len({label for label, _ in named}) < len(named):
+        raise BadInput("two predictors have the same label; give them others: --predictor LABEL=…")
+    with quiet_stdout(as_json):
+        every_track = read_interactions(data)
+        samples = make_samples(every_track if split == "all" else every_track.of_split(split), every)
+        if not len(samples):
+            raise BadInput(f"{data}: the split {split!r} has no tracks; choose another one with --split")
+        scores = []
+        with progress_bar("predictors") as move:
+            for number, (label, what) in enumerate(named):
+                move(number, len(named), label)
+                scores.append(score_forecast(samples, _forecast(what, samples), name=label))
+            move(len(named), len(named), "")
+        bootstrap = bootstrap_scores(scores, (*HEADLINES, *OTHERS), resamples, seed)
+        title = f"Prediction metrics, {split} split, {bootstrap.tracks} tracks, {len(samples)} moments"
+        table = score_table(bootstrap, HEADLINES, title, people=_origin(samples))
+        if out is not None:
+            _write(out, bootstrap, scores, table, seed)
+    if as_json:
+        print_json(_document(bootstrap, scores, split))
+    else:
+        print_table(ungrouped(table), Console(), table.head)
+        for note in table.notes:
+            say(note)
+
+
+def _label(text: str) -> tuple[str, str]:
+    """``LABEL=WHAT``, or what it is without a label: the name, or the file's name without its ending."""
+    label, separator, what = text.partition("=")
+    if separator and "/" not in label:
+        return label, what
+    return (Path(text).stem if text.endswith((".h5", ".onnx")) else text), text
+
+
+def _forecast(what: str, samples: Samples) -> Forecast:
+    from sidestep import registry
+    from sidestep.interactions.forecasts import forecast_samples, read_forecast
+
+    if what.endswith(".h5"):
+        return read_forecast(Path(what), samples)
+    if what.endswith(".onnx"):
+        return forecast_samples(registry.make_predictor("cvae", {"file": what}), samples)
+    return forecast_samples(registry.make_predictor(what), samples)
+
+
+def _origin(samples: Samples) -> str:
+    origins = {samples.data.clips[clip].origin for clip in set(samples.clip.tolist())}
+    return origins.pop() if len(origins) == 1 else "mixed"
+
+
+def _write(out: Path, bootstrap: Bootstrap, scores: Sequence[Scores], table: Any, seed: int) -> None:
+    import numpy as np
+
+    from sidestep.interactions.bootstrap import HEADLINES, roc_band
+    from sidestep.interactions.roc import irs_fpr
+    from sidestep.report.plots import image_bytes
+    from sidestep.report.prediction_plots import MOST_FPR, roc_plots
+    from sidestep.report.prediction_tables import difference_table, optimal_table, score_table
+    from sidestep.report.table_writer import write_tables
+    from sidestep.writing import write_whole
+
+    more = score_table(bootstrap, OTHERS, "Further prediction metrics", "further", table.people)
+    for each in (table, more, optimal_table(bootstrap, HEADLINES), difference_table(bootstrap, HEADLINES)):
+        write_tables([each], out / each.name, (".md", ".csv", ".tex"))
+    fpr = np.linspace(0.0, MOST_FPR, 61)
+    horizons = range(len(bootstrap.horizons_s))
+    bands = {each.name: [roc_band(each, h, fpr, seed=seed) for h in horizons] for each in scores}
+    figure = roc_plots(bands, bootstrap.horizons_s, irs_fpr(bootstrap.horizons_s))
+    for form in ("png", "svg"):
+        write_whole(out / f"roc.{form}", image_bytes(figure, form))
+
+
+def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str) -> dict[str, Any]:
+    from sidestep.interactions.bootstrap import HEADLINES
+    from sidestep.interactions.roc import in_roi_sensitivity
+
+    metrics = {}
+    for name, metric in bootstrap.metrics.items():
+        low, high = metric.interval()
+        metrics[name] = {
+            "value": metric.value.tolist(), "low": low.tolist(), "high": high.tolist(),
+            "undefined_resamples": metric.undefined.tolist(),
+        }  # fmt: skip
+    return {
+        "split": split,
+        "tracks": bootstrap.tracks,
+        "moments": len(scores[0]),
+        "predictors": list(bootstrap.models),
+        "horizons_s": bootstrap.horizons_s.tolist(),
+        "metrics": metrics,
+        "irs": [[vars(each) for each in in_roi_sensitivity(model)] for model in scores],
+        "better": {name: bootstrap.better(name).tolist() for name in HEADLINES},
+        "optimal": {name: bootstrap.optimal(name) for name in HEADLINES},
+    }

@@ -1,0 +1,101 @@
+"""``sidestep predict gaps``: the time gaps that drivers keep to people who cross."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sidestep.cli.predict import app
+from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.interactions.gaps import Encounter, GapSummary
+    from sidestep.types.interactions import Interactions
+
+
+@app.command("gaps")
+@verb
+def gaps(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files of interactions.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for pictures, all encounters and the summary.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Minimum time gaps while people cross the driving corridor, 3 m wide, ahead of the vehicle."""
+    from sidestep.interactions.gaps import find_encounters, summarise
+    from sidestep.interactions.store import read_interactions
+
+    if len({file.stem for file in files}) < len(files):
+        raise BadInput("two files have the same name; rename one, since results are told apart by it")
+    documents: dict[str, Any] = {}
+    with quiet_stdout(as_json):
+        for file in files:
+            data = read_interactions(file)
+            encounters = find_encounters(data)
+            summary = summarise(encounters)
+            documents[file.stem] = {"file": str(file), "tracks": len(data), **summary.document()}
+            if out is not None:
+                _write(out, file.stem, data, encounters, summary, documents[file.stem])
+    if as_json:
+        print_json({"gaps": documents})
+    else:
+        _print(documents)
+    if out is not None:
+        say(f"written to {out}")
+
+
+def _write(
+    folder: Path, name: str, data: Interactions, encounters: list[Encounter], summary: GapSummary, document: Any
+) -> None:
+    from sidestep.interactions.gaps import choose_scenes, encounter_rows
+    from sidestep.report.gap_plots import gap_distribution, scene_plots
+    from sidestep.report.plots import image_bytes
+    from sidestep.writing import write_whole
+
+    rows = encounter_rows(encounters)
+    table = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_whole(folder / f"{name}-encounters.csv", table.getvalue().encode())
+    text = json.dumps({**document, "all": rows}, indent=1, allow_nan=False)
+    write_whole(folder / f"{name}-gaps.json", text.encode())
+    origins = sorted({clip.origin for clip in data.clips})
+    figures = {"gaps": gap_distribution(summary, f"{name} ({', '.join(origins) or 'empty'} data)")}
+    told = ("the driver brakes", "the driver keeps the speed")
+    scenes = [(scene, text) for scene, text in zip(choose_scenes(data, encounters), told, strict=True) if scene]
+    if scenes:
+        figures["scenes"] = scene_plots([scene for scene, _ in scenes], [f"{name}: {text}" for _, text in scenes])
+    for what, figure in figures.items():
+        for form in ("png", "svg"):
+            write_whole(folder / f"{name}-{what}.{form}", image_bytes(figure, form))
+
+
+def _print(documents: dict[str, Any]) -> None:
+    from sidestep.report.terminal import print_rows
+
+    def shown(value: float | None) -> str:
+        return "none" if value is None else f"{value:.2f}"
+
+    rows = [
+        {
+            "name": name,
+            "encounters": each["encounters"],
+            "stood": each["without_finite_gap"],
+            "least_s": shown(each["smallest_s"]),
+            "25 %_s": shown(each["quartiles_s"][0]),
+            "median_s": shown(each["quartiles_s"][1]),
+            "75 %_s": shown(each["quartiles_s"][2]),
+            "share < 2 s": shown(each["share_below_2_s"]),
+        }
+        for name, each in documents.items()
+    ]
+    print_rows("gaps", rows)

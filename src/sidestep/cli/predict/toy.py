@@ -1,0 +1,50 @@
+"""``sidestep predict toy``: what NLL, ADE and IRS think of four forecasts of one scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sidestep.cli.predict import app
+from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, say, verb
+
+
+@app.command("toy")
+@verb
+def toy(
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the table and the picture.")] = None,
+    draws: Annotated[int, typer.Option(min=10, help="Number of positions drawn from the truth.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws and of the bootstrap.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Score four forecasts of a pedestrian near a zebra crossing by NLL, ADE and IRS. Exit code 1 if a finding of the
+    paper does not come out."""
+    from rich.console import Console
+
+    from sidestep.interactions.bootstrap import HEADLINES
+    from sidestep.interactions.toy import run_toy
+    from sidestep.report.prediction_tables import score_table, ungrouped
+    from sidestep.report.table_writer import print_table, write_tables
+
+    result = run_toy(draws, seed=seed)
+    table = score_table(result.bootstrap, HEADLINES, "Toy example: four models of one crossing scene", "toy")
+    if out is not None:
+        from sidestep.report.plots import image_bytes
+        from sidestep.report.prediction_plots import toy_picture
+        from sidestep.writing import write_whole
+
+        write_tables([table], out / "toy", (".md", ".csv", ".tex"))
+        write_whole(out / "toy.png", image_bytes(toy_picture(result), "png"))
+    findings = result.findings
+    if as_json:
+        values = {name: metric.value[:, 0].tolist() for name, metric in result.bootstrap.metrics.items()}
+        print_json({"models": list(result.bootstrap.models), "metrics": values, "findings": findings})
+    else:
+        print_table(ungrouped(table), Console(), table.head)
+        for finding, holds in findings.items():
+            typer.echo(f"{'yes' if holds else 'NO '}  {finding}")
+    if not all(findings.values()):
+        say("not all findings of the paper come out; use more draws")
+        raise typer.Exit(CHECK_FAILED)

@@ -1,0 +1,213 @@
+"""The loop closed: predictors are put into a car, and what that does to the driving is measured.
+
+Every predictor drives the same policy, ``anticipatory``, with the thresholds at which its false alarms on the
+validation split are those of the In-ROI Sensitivity. All drive the same scenarios with the same seeds, the human-like
+driver as well; an empty drive of each scenario tells how long it takes without people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidestep import registry
+from sidestep.errors import BadInput
+from sidestep.interactions.corridor import CORRIDOR_M, project
+from sidestep.interactions.forecasts import forecast_samples
+from sidestep.interactions.from_records import body_of, interactions_of, path_of
+from sidestep.interactions.gaps import find_encounters
+from sidestep.interactions.roc import in_roi_sensitivity
+from sidestep.interactions.samples import make_samples
+from sidestep.interactions.scores import Scores, score_forecast
+from sidestep.metrics.score import score
+from sidestep.records import load_record
+from sidestep.runs.folder import episode_path
+from sidestep.runs.plan import make_plan
+from sidestep.runs.runner import run_benchmark
+from sidestep.suites.files import choose_options, load_suite
+from sidestep.types.base import BoolArray, FloatArray
+from sidestep.types.interactions import Interactions
+from sidestep.types.outcome import Outcome
+from sidestep.types.record import EpisodeRecord
+
+DRIVER, HUMAN, EMPTY = "anticipatory", "human_driver", "empty"
+BRAKES = 0.5
+"""m/s²: decelerating more than this, and more than on the empty road, is braking."""
+LOOK_AHEAD_S, REACH_S = 4.0, 7.0
+"""Braking was needless if within the next 4 s nobody is in the corridor as far ahead as the car would drive in 7 s: the
+longest horizon and the comfort zone behind it."""
+SHORT_GAP_S = 2.0
+"""Drivers seldom leave pedestrians less."""
+
+Told = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class LoopPredictor:
+    """A predictor under test: its label, and a name in the registry, ``file.py:Class`` or a network's ``.onnx``."""
+
+    label: str
+    reference: str
+
+    def make(self) -> Any:
+        """The predictor itself."""
+        return registry.make_predictor(*self._made_from())
+
+    def _made_from(self) -> tuple[str, dict[str, Any]]:
+        return ("cvae", {"file": self.reference}) if self.reference.endswith(".onnx") else (self.reference, {})
+
+    def settings(self, thresholds: FloatArray) -> dict[str, Any]:
+        """Of the policy ``anticipatory``."""
+        name, own = self._made_from()
+        file = {"predictor_file": own["file"]} if own else {}
+        return {"predictor": name, "thresholds": [float(each) for each in thresholds], **file}
+
+
+def score_predictors(data: Interactions, predictors: Sequence[LoopPredictor], split: str, every: int) -> list[Scores]:
+    """Scores of all predictors at every ``every``-th frame of a split."""
+    samples = make_samples(data.of_split(split), every)
+    return [
+        score_forecast(samples, forecast_samples(each.make(), samples), name=each.label) for each in predictors
+    ]  # fmt: skip
+
+
+def thresholds_of(scores: Scores) -> FloatArray:
+    """(H,) probabilities above which there are as many false alarms as the sensitivity allows."""
+    found = in_roi_sensitivity(scores)
+    for horizon, each in zip(scores.horizons_s, found, strict=True):
+        if each.reason:
+            raise BadInput(f"{scores.name}: no threshold for {horizon:g} s: {each.reason}; give more validation tracks")
+    return np.array([each.threshold for each in found])
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """What one episode was like."""
+
+    driver: str
+    suite: str
+    scenario: str
+    seed: int
+    outcome: str
+    duration_s: float
+    empty_s: float
+    """Duration of the drive without people."""
+    gaps_s: FloatArray  # (K,) smallest time gap of each encounter; infinite: the car stood
+    braking_s: float
+    needless_s: float
+    """Time of needless braking."""
+    hardest: float
+    """Strongest deceleration, m/s²."""
+    jerk: float
+    """Mean absolute jerk, m/s³."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the car arrived."""
+        return self.outcome == Outcome.SUCCESS
+
+    @property
+    def hit_somebody(self) -> bool:
+        """Whether it hit a pedestrian."""
+        return self.outcome == Outcome.PEDESTRIAN_COLLISION
+
+
+def drive_all(
+    suite: str,
+    options: dict[str, Any],
+    drivers: dict[str, dict[str, Any]],
+    out: Path,
+    repeats: int,
+    workers: int,
+    progress: Told,
+    limit: int | None = None,
+) -> list[Drive]:
+    """Drive the scenarios of a suite with every driver (label → settings of ``anticipatory``), the human-like driver
+    and, once, without people; and measure all episodes. Runs are kept below ``out`` and resumed from there. ``limit``:
+    number of scenarios, the first ones."""
+    chosen = choose_options(load_suite(suite), options)
+    labelled = [f"{label}={DRIVER}" for label in drivers]
+    plan = make_plan(chosen, [*labelled, HUMAN], settings=drivers, repeats=repeats, limit=limit)
+    folder, nobody = out / suite, out / f"{suite}-empty"
+
+    def told(text: str) -> Callable[..., None]:
+        return lambda done, of, task, _: progress(done, of, f"{text} {task.label}")
+
+    run_benchmark(plan, folder, workers, told(suite))
+    alone = choose_options(load_suite(suite), {**options, "people": "none"})
+    empty = make_plan(alone, [f"{EMPTY}={DRIVER}"], limit=limit)
+    run_benchmark(empty, nobody, workers, told(f"{suite}, no people"))
+    found = []
+    total, done = len(plan.scenarios) * len(plan.policies) * len(plan.seeds), 0
+    for scenario in plan.scenarios:
+        free = load_record(episode_path(nobody, EMPTY, scenario.name, empty.seeds[0]))
+        for policy in plan.policies:
+            for seed in plan.seeds:
+                record = load_record(episode_path(folder, policy.name, scenario.name, seed))
+                found.append(measure_drive(record, free, policy.name))
+                done += 1
+                progress(done, total, f"measuring {suite}")
+    return found
+
+
+def measure_drive(record: EpisodeRecord, empty: EpisodeRecord, driver: str) -> Drive:
+    """Measure one episode against the empty drive of its scenario."""
+    braking, needless, hardest = _braking(record, empty)
+    encounters = find_encounters(interactions_of([record]))
+    gaps = [np.inf if each.gap_s is None else each.gap_s for each in encounters]
+    return Drive(
+        driver=driver,
+        suite=record.scenario.suite,
+        scenario=record.scenario.name,
+        seed=record.seed,
+        outcome=str(record.outcome),
+        duration_s=float(record.time[-1]),
+        empty_s=float(empty.time[-1]),
+        gaps_s=np.array(gaps, np.float64),
+        braking_s=braking,
+        needless_s=needless,
+        hardest=hardest,
+        jerk=float(score(record, ["ego_jerk"])["ego_jerk"].value),
+    )
+
+
+def _speed(record: EpisodeRecord) -> FloatArray:
+    velocity = record.robot_velocity
+    return np.sqrt(velocity[:, 0] * velocity[:, 0] + velocity[:, 1] * velocity[:, 1])
+
+
+def _braking(record: EpisodeRecord, empty: EpisodeRecord) -> tuple[float, float, float]:
+    """Seconds of braking, of needless braking, and the strongest deceleration."""
+    where = record.scenario.name
+    path = path_of(record, where)
+    length, _, middle = body_of(record.robot, where)
+    step_s = float(record.time[1] - record.time[0])
+    own, alone = (np.maximum(-np.diff(_speed(each)) / step_s, 0.0) for each in (record, empty))
+    along, there = (project(path, each.robot_pose[:-1, :2])[0] for each in (record, empty))
+    order = np.argsort(there, kind="stable")
+    usual = np.interp(along, there[order], alone[order])
+    brakes = own > usual + BRAKES
+    needed = _somebody_ahead(record, path, along + middle + length / 2, step_s)
+    seconds = step_s * brakes.sum(), step_s * (brakes & ~needed[:-1]).sum()
+    return float(seconds[0]), float(seconds[1]), float(own.max(initial=0.0))
+
+
+def _somebody_ahead(record: EpisodeRecord, path: FloatArray, bumper: FloatArray, step_s: float) -> BoolArray:
+    """(T + 1,) whether somebody is in the corridor soon, as far ahead as the car may get."""
+    states, people = record.person_position.shape[:2]
+    here: BoolArray = record.person_present
+    points = np.where(here[..., None], record.person_position, 1e6).reshape(-1, 2).astype(np.float64)
+    along, left = (values.reshape(states, people) for values in project(path, points))
+    inside = here & (np.abs(left) <= CORRIDOR_M / 2)
+    reach, speed = np.append(bumper, bumper[-1]), _speed(record)
+    found = np.zeros(states, bool)
+    soon = round(LOOK_AHEAD_S / step_s)
+    for k in range(states):
+        then = slice(k, k + soon + 1)
+        ahead = along[then] - reach[k]
+        found[k] = bool((inside[then] & (ahead > 0.0) & (ahead < REACH_S * speed[k] + 1.0)).any())
+    return found

@@ -1,0 +1,152 @@
+"""What the IntersectNav tables need: our episodes of the suite ``intersection`` with their task, scene and traffic, and
+the six metrics by the published definitions and as the published program counts. Tags come from the run's plan; values
+that its results do not hold are computed from the records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sidestep.metrics import intersectnav_code
+from sidestep.metrics.score import score
+from sidestep.metrics.sources import DEFAULT_DIALECT
+from sidestep.report.selection import LabelledEpisode, load_episodes
+from sidestep.runs.folder import RUN_FILE, load_run
+from sidestep.suites.intersection import BRANCH_NAMES, SCENES
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+from sidestep.types.scenario import Scenario
+
+SUITE = "intersection"
+DEFINITION, PROGRAM = DIALECTS = (DEFAULT_DIALECT, intersectnav_code.NAME)
+METRICS = (
+    "ego_jerk", "other_jerk", "waypoint_deviation", "destination_deviation", "heading_deviation", "total_steps",
+    "lane_invasions",
+)  # fmt: skip
+"""The six of the publication, and the count behind the outcome ``lane_invasion``."""
+TASKS = tuple(BRANCH_NAMES.values())
+PLACES = tuple(f"scene{number}" for number in range(SCENES))
+TRAFFIC = ("ped-only", "ped-veh")
+"""Tags of scenarios."""
+
+
+@dataclass(frozen=True)
+class IntersectionEpisode:
+    """One episode of one policy. ``label`` is the policy's name in these tables."""
+
+    item: LabelledEpisode
+    label: str
+    task: str
+    place: str
+    traffic: str
+    weather: str
+    values: Mapping[str, Mapping[str, float]]
+    """By dialect and metric, where there is a value."""
+
+    @property
+    def outcome(self) -> str:
+        """How it ended."""
+        return self.item.scores.outcome
+
+    @property
+    def cluster(self) -> str:
+        """What it shares with other episodes: the route."""
+        return self.item.scores.cluster
+
+
+@dataclass(frozen=True)
+class IntersectionRun:
+    """All episodes of the suite in a report. ``missing`` counts those that could not be used, ``unread`` those whose
+    record could not be read, so that the program's counts are not known."""
+
+    episodes: tuple[IntersectionEpisode, ...]
+    missing: int = 0
+    unread: int = 0
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Policies in the order of the report, privileged ones last."""
+        names = dict.fromkeys(each.label for each in self.episodes)
+        return tuple(sorted(names, key=lambda label: label in self.privileged))
+
+    @cached_property
+    def privileged(self) -> frozenset[str]:
+        """Policies that see what the others do not."""
+        return frozenset(each.label for each in self.episodes if each.item.scores.privileged)
+
+    @cached_property
+    def traffic(self) -> tuple[str, ...]:
+        """Which of ``TRAFFIC`` ran."""
+        return tuple(kind for kind in TRAFFIC if any(each.traffic == kind for each in self.episodes))
+
+    def choose(
+        self, traffic: str, label: str, task: str | None = None, place: str | None = None
+    ) -> list[IntersectionEpisode]:
+        """A policy's episodes among people only or among vehicles, of a task, at a place."""
+        return [
+            each
+            for each in self.episodes
+            if (each.traffic, each.label) == (traffic, label)
+            and task in (None, each.task)
+            and place in (None, each.place)
+        ]
+
+
+def read_intersection(episodes: Sequence[LabelledEpisode]) -> IntersectionRun | None:
+    """The suite's episodes among ``episodes``; None if none can be used."""
+    chosen = [item for item in episodes if item.scores.suite == SUITE]
+    plans: dict[Path, dict[str, Scenario]] = {}
+    read: list[tuple[LabelledEpisode, Scenario, dict[str, dict[str, float]]]] = []
+    unread = 0
+    for item in chosen:
+        record = next((record for _, record in load_episodes([item])), None)
+        scenario = record.scenario if record is not None else _planned(item, plans)
+        if scenario is None or not set(scenario.tags) & set(TASKS):
+            continue
+        unread += record is None
+        read.append((item, scenario, {dialect: _values(item, record, dialect) for dialect in DIALECTS}))
+    if not read:
+        return None
+    labels = _labels([(item, scenario) for item, scenario, _ in read])
+    found = tuple(_episode(item, labels[id(item)], scenario, values) for item, scenario, values in read)
+    return IntersectionRun(found, len(chosen) - len(read), unread)
+
+
+def _values(item: LabelledEpisode, record: EpisodeRecord | None, dialect: str) -> dict[str, float]:
+    found: Mapping[str, MetricResult] = {}
+    if item.run.dialect == dialect and set(METRICS) <= set(item.scores.metrics):
+        found = item.scores.metrics
+    elif record is not None:
+        found = score(record, list(METRICS), dialect)
+    return {name: found[name].value for name in METRICS if name in found and found[name].valid}
+
+
+def _episode(
+    item: LabelledEpisode, label: str, scenario: Scenario, values: Mapping[str, Mapping[str, float]]
+) -> IntersectionEpisode:
+    def tag(known: Sequence[str]) -> str:
+        return next((each for each in known if each in scenario.tags), "")
+
+    weather = scenario.notes.get("weather") or scenario.notes.get("options", {}).get("weather", "")
+    return IntersectionEpisode(item, label, tag(TASKS), tag(PLACES), tag(TRAFFIC) or TRAFFIC[0], str(weather), values)
+
+
+def _labels(read: Sequence[tuple[LabelledEpisode, Scenario]]) -> dict[int, str]:
+    """Episode → the policy's own name, unless several runs have it with the same traffic: a run among people only and
+    one among vehicles belong together."""
+    holders = {(id(item.run), TRAFFIC[1] in scenario.tags, item.scores.policy) for item, scenario in read}
+    runs = Counter((vehicles, policy) for _, vehicles, policy in holders)
+    shared = {policy for (_, policy), count in runs.items() if count > 1}
+    return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item, _ in read}
+
+
+def _planned(item: LabelledEpisode, plans: dict[Path, dict[str, Scenario]]) -> Scenario | None:
+    folder = item.run.folder
+    if folder not in plans:
+        has_plan = folder.is_dir() and (folder / RUN_FILE).is_file()
+        plans[folder] = {each.name: each for each in load_run(folder).plan.scenarios} if has_plan else {}
+    return plans[folder].get(item.scores.scenario)

@@ -1,0 +1,172 @@
+"""Bootstrap over tracks: BCa against SciPy, pairing, significance, optimal predictors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap as scipy_bootstrap
+
+from sidestep.errors import BadInput
+from sidestep.interactions.bootstrap import Bootstrap, Metric, bootstrap_scores, roc_band
+from sidestep.interactions.roc import in_roi_sensitivity
+from sidestep.interactions.scores import Scores
+from sidestep.types.base import FloatArray
+
+HORIZONS = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def made(name: str, error: FloatArray, p: FloatArray, truth: FloatArray, per_track: int = 1) -> Scores:
+    """Scores whose errors are all ``error (S, 4)``."""
+    track = np.arange(len(error)) // per_track
+    known = np.isfinite(error)
+    return Scores(name, HORIZONS, track, known, np.ones(len(error)), truth.astype(bool), p, *[error] * 6)
+
+
+def example(name: str = "a", noise: float = 1.0, seed: int = 0, tracks: int = 40, per_track: int = 3) -> Scores:
+    """Random tracks, always the same truth; ``noise``: how bad the predictor is."""
+    truth_rng, rng = np.random.default_rng(99), np.random.default_rng(seed)
+    moments = tracks * per_track
+    level = np.repeat(truth_rng.normal(size=(tracks, 4)), per_track, axis=0) + 0.3 * truth_rng.normal(size=(moments, 4))
+    p = 1 / (1 + np.exp(-level - noise * rng.normal(size=(moments, 4))))
+    return made(name, noise * rng.exponential(1.0, (moments, 4)), p, level > 0.5, per_track)
+
+
+def test_intervals_of_a_mean_are_scipys() -> None:
+    error = np.random.default_rng(4).exponential(1.0, (40, 4))
+    scores = made("a", error, np.full((40, 4), 0.5), np.zeros((40, 4)))
+    found = bootstrap_scores([scores], ["ade"], 20_000).metrics["ade"]
+    low, high = found.interval(0.9)
+    for h in range(4):
+        expected = scipy_bootstrap(
+            (error[:, h],),
+            np.mean,
+            n_resamples=20_000,
+            confidence_level=0.9,
+            method="BCa",
+            rng=np.random.default_rng(1),
+        ).confidence_interval
+        width = expected.high - expected.low
+        assert found.value[0, h] == pytest.approx(error[:, h].mean())
+        assert low[0, h] == pytest.approx(expected.low, abs=0.04 * width)
+        assert high[0, h] == pytest.approx(expected.high, abs=0.04 * width)
+
+
+def test_intervals_of_irs_are_scipys() -> None:
+    scores = example(tracks=30)
+
+    def irs(index: FloatArray) -> float:
+        rows = np.concatenate([np.flatnonzero(scores.track == k) for k in index.astype(int)])
+        drawn = replace(
+            scores, track=np.arange(len(rows)), known=scores.known[rows], ttc_s=scores.ttc_s[rows],
+            in_zone=scores.in_zone[rows], p_zone=scores.p_zone[rows],
+        )  # fmt: skip
+        return in_roi_sensitivity(drawn)[3].value
+
+    expected = scipy_bootstrap(
+        (np.arange(30),), irs, n_resamples=1500, confidence_level=0.5, method="BCa", vectorized=False,
+        rng=np.random.default_rng(2),
+    ).confidence_interval  # fmt: skip
+    found = bootstrap_scores([scores], ["irs"], 4000).metrics["irs"]
+    low, high = found.interval(0.5)
+    assert found.value[0].tolist() == pytest.approx([each.value for each in in_roi_sensitivity(scores)])
+    assert low[0, 3] == pytest.approx(expected.low, abs=0.03)
+    assert high[0, 3] == pytest.approx(expected.high, abs=0.03)
+
+
+def test_moments_of_a_track_are_drawn_together() -> None:
+    error = np.repeat(np.random.default_rng(4).exponential(1.0, (30, 4)), 20, axis=0)
+    scores = made("a", error, np.full((600, 4), 0.5), np.zeros((600, 4)), 20)
+    alone = replace(scores, track=np.arange(600))
+    wide, narrow = (bootstrap_scores([each], ["ade"], 2000).metrics["ade"].interval() for each in (scores, alone))
+    assert ((wide[1] - wide[0]) > 3 * (narrow[1] - narrow[0])).all()
+
+
+def test_unknown_outcomes_do_not_count() -> None:
+    error = np.array([[1.0, 1.0, 1.0, 1.0], [3.0, 3.0, 3.0, np.nan], [5.0, 5.0, np.nan, np.nan]])
+    scores = made("a", error, np.full((3, 4), 0.5), np.zeros((3, 4)))
+    assert bootstrap_scores([scores], ["ade"], 50).metrics["ade"].value.tolist() == [[3.0, 3.0, 2.0, 1.0]]
+
+
+def test_resamples_without_positives_are_counted() -> None:
+    truth = np.zeros((6, 4))
+    truth[0] = 1
+    scores = made("a", np.ones((6, 4)), np.linspace(0.9, 0.1, 24).reshape(6, 4), truth)
+    found = bootstrap_scores([scores], ["irs"], 3000).metrics["irs"]
+    assert found.undefined[0] / 3000 == pytest.approx(np.full(4, (5 / 6) ** 6), abs=0.03)
+    none = bootstrap_scores([replace(scores, in_zone=np.zeros((6, 4), bool))], ["irs"], 30).metrics["irs"]
+    assert np.isnan(none.value).all()
+    assert np.isnan(none.interval()[0]).all()
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    one, again, other = (bootstrap_scores([example()], resamples=300, seed=seed) for seed in (0, 0, 1))
+    for name in ("irs", "nll", "ade"):
+        assert np.array_equal(one.metrics[name].drawn, again.metrics[name].drawn)
+        assert not np.array_equal(one.metrics[name].drawn, other.metrics[name].drawn)
+
+
+def test_blocks_do_not_change_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = bootstrap_scores([example()], resamples=100)
+    monkeypatch.setattr("sidestep.interactions.bootstrap._WEIGHTS_AT_ONCE", 40 * 7)
+    parts = bootstrap_scores([example()], resamples=100)
+    assert np.array_equal(whole.metrics["irs"].drawn, parts.metrics["irs"].drawn)
+
+
+def test_differences_are_paired() -> None:
+    """Always 0.1 worse: each value is uncertain, the difference is not."""
+    one = example()
+    other = replace(one, name="b", ade=one.ade + 0.1)
+    found = bootstrap_scores([one, other], ["ade"], 500)
+    value, low, high = found.metrics["ade"].difference(1, 0)
+    assert value == pytest.approx(np.full(4, 0.1))
+    assert low == pytest.approx(np.full(4, 0.1))
+    assert high == pytest.approx(np.full(4, 0.1))
+    assert found.better("ade")[:, 0, 1].all()
+    assert not found.better("ade")[:, 1, 0].any()
+
+
+def test_good_predictors_are_significantly_better() -> None:
+    scores = [example("good", 0.3, 1, 150), example("bad", 4.0, 2, 150), example("good too", 0.3, 3, 150)]
+    found = bootstrap_scores(scores, resamples=1000)
+    for metric in ("irs", "ade", "nll"):
+        better = found.better(metric)
+        assert better[:, 0, 1].all(), metric
+        assert not better[:, 1].any(), metric
+        assert not better[:, 0, 0].any()
+
+
+def of_intervals(models: tuple[str, ...], values: list[float], spread: float) -> Bootstrap:
+    """One horizon; resampled values differ from the value independently by ± ``spread``."""
+    rng = np.random.default_rng(0)
+    value = np.array(values)[:, None]
+    drawn, without = (value[..., None] + rng.uniform(-spread, spread, (len(values), 1, n)) for n in (2000, 50))
+    return Bootstrap(models, np.array([1.0]), 50, {"irs": Metric("irs", value, drawn, without)})
+
+
+def test_optimal_is_the_simplest_of_those_that_none_beats() -> None:
+    models = ("motion", "motion+map", "motion+map+egodist")
+    assert of_intervals(models, [0.5, 0.8, 0.82], 0.05).optimal("irs") == ["motion+map"]
+    assert of_intervals(models, [0.5, 0.8, 0.82], 0.001).optimal("irs") == ["motion+map+egodist"]
+    assert of_intervals(models, [0.80, 0.8, 0.82], 0.1).optimal("irs") == ["motion"]
+    assert of_intervals(models, [0.8, 0.81, 0.82], 0.1).optimal("irs", [2, 1, 1]) == ["motion+map+egodist"]
+
+
+def test_bands_hold_their_curve() -> None:
+    scores = example(tracks=80)
+    band = roc_band(scores, 3, np.array([0.0, 0.1, 0.15, 0.5, 1.0]), 500)
+    assert band.tpr[2] == in_roi_sensitivity(scores)[3].value
+    assert band.tpr[-1] == band.low[-1] == band.high[-1] == 1.0
+    assert (band.low <= band.tpr).all()
+    assert (band.tpr <= band.high).all()
+    assert (np.diff(band.tpr) >= 0).all()
+
+
+def test_scores_of_different_moments_are_not_compared() -> None:
+    with pytest.raises(BadInput, match="different moments"):
+        bootstrap_scores([example(), example("b", tracks=39)], resamples=10)
+    with pytest.raises(BadInput, match="unknown metric"):
+        bootstrap_scores([example()], ["auc"], 10)
+    with pytest.raises(BadInput, match="at least two"):
+        bootstrap_scores([example(tracks=1)], resamples=10)

@@ -1,0 +1,151 @@
+"""Forecasts of samples: fast and slow path agree, scenes hold everybody, files are checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import h5py
+import numpy as np
+import pytest
+
+from sidestep.errors import BadInput
+from sidestep.interactions import make_samples
+from sidestep.interactions.features import moments_of, scenes_of
+from sidestep.interactions.forecasts import forecast_samples, read_forecast, write_forecast
+from sidestep.prediction.constant_velocity import ConstantVelocity
+from sidestep.prediction.kalman import Kalman
+from sidestep.types.forecast import MixtureForecast, SampleForecast
+from sidestep.types.interactions import Interactions
+from tests.interactions.walkers import FRAMES, walkers
+
+
+class Asked:
+    """Any predictor without a fast path: people go on straight, and the first of a scene has two alternatives."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"ego", "head"})
+    history_s: ClassVar[float] = 0.5
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
+        self.asked.append((history, scene, ego))
+        line = history.position[-1][:, None] + horizons_s[None, :, None] * history.velocity[-1][:, None]
+        return SampleForecast(horizons_s, np.repeat(line[:, None], 1 + len(history) % 2, axis=1))
+
+
+def together(count: int) -> Interactions:
+    """Everybody in one clip, one second after another."""
+    data = walkers(count)
+    return replace(data, clip=np.zeros(count), begin_s=1.0 * np.arange(count), person=np.arange(count))
+
+
+def test_fast_and_slow_path_agree() -> None:
+    samples = make_samples(together(5), every=7)
+    slow, fast = Asked(), ConstantVelocity()
+    found = forecast_samples(slow, samples)
+    np.testing.assert_allclose(found.mean(), forecast_samples(fast, samples).mean(), atol=1e-9)
+    assert found.paths.shape[1] == 2
+    assert found.weights.min() == 0.0  # scenes of an even number of people have one alternative
+    history, scene, ego = slow.asked[-1]
+    assert history.position.shape[0] == 6
+    assert (history.head is not None, history.body is None, scene is None) == (True, True, True)
+    assert ego.past.shape == (6, 3)
+    np.testing.assert_allclose(ego.past[-1], (ego.state.x, ego.state.y, ego.state.heading))
+
+
+def test_a_scene_holds_everybody_who_is_there() -> None:
+    data = together(3)
+    samples = make_samples(data)
+    scenes, scene = scenes_of(samples)
+    row = int(np.flatnonzero((samples.track == 1) & (samples.frame == FRAMES + 30))[0])  # 4 s into the clip
+    there = scenes[scene[row]]
+    assert there.tracks.tolist() == [0, 1, 2]
+    assert there.frames.tolist() == [40, FRAMES + 30, 2 * FRAMES + 20]
+    moments = moments_of(samples)
+    g, place = moments.member[row].tolist()
+    assert place == 1
+    np.testing.assert_array_equal(moments.crowd[g, :, :2], data.position[there.frames])
+
+
+def test_many_samples_take_seconds() -> None:
+    samples = make_samples(walkers(200))
+    assert len(samples) > 10_000
+    for predictor in (ConstantVelocity(), Kalman()):
+        assert len(forecast_samples(predictor, samples)) == len(samples)
+
+
+@pytest.mark.parametrize("predictor", [ConstantVelocity(), Asked()])
+def test_a_file_gives_back_what_was_written(tmp_path: Path, predictor: Any) -> None:
+    samples = make_samples(walkers(3), every=10)
+    forecast = forecast_samples(predictor, samples)
+    write_forecast(tmp_path / "f.h5", samples, forecast)
+    some = samples.choose(np.array([7, 2, 5]))
+    again = read_forecast(tmp_path / "f.h5", some)
+    assert type(again) is (MixtureForecast if isinstance(forecast, MixtureForecast) else SampleForecast)
+    np.testing.assert_array_equal(again.paths, forecast.paths[[7, 2, 5]])
+    np.testing.assert_allclose(again.weights, forecast.weights[[7, 2, 5]])
+
+
+def change_dataset(name: str, change: Any) -> Any:
+    def apply(file: Any) -> None:
+        values = change(file[name][()])
+        del file[name]
+        file[name] = values
+
+    return apply
+
+
+def put(values: Any, row: int, value: Any) -> Any:
+    values[row] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: file.attrs.update({"format": "mine"}), "not a forecast file"),
+        (lambda file: file.attrs.update({"kind": "mine"}), "kind is 'mine'"),
+        (lambda file: file.__delitem__("weights"), "'weights' is missing"),
+        (change_dataset("paths", lambda v: v[:, :, :3]), r"paths has shape \(14, 1, 3, 2\)"),
+        (change_dataset("weights", lambda v: v[:-1]), r"weights has shape \(13, 1\)"),
+        (change_dataset("paths", lambda v: put(v, 1, np.nan)), "clip walk-0, track 0, frame 20: the forecast is not"),
+        (change_dataset("weights", lambda v: put(v, 9, 0.9)), "clip walk-1, track 1, frame 30: weights must be"),
+        (change_dataset("covariances", lambda v: put(v, 8, -1.0)), "clip walk-1, track 1, frame 20: a covariance"),
+        (change_dataset("frame", lambda v: put(v, 0, 9999)), r"no forecast for clip walk-0, track 0, frame 10 \(1 of"),
+        (change_dataset("frame", lambda v: put(v, 0, v[1])), "clip walk-0, track 0, frame 20 is there more than once"),
+        (change_dataset("horizons_s", lambda v: v / 2), "expected .1.0, 2.0, 3.0, 4.0. s"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, change: Any, message: str) -> None:
+    samples = make_samples(walkers(2), every=10)
+    write_forecast(tmp_path / "f.h5", samples, forecast_samples(ConstantVelocity(), samples))
+    with h5py.File(tmp_path / "f.h5", "a") as file:
+        change(file)
+    with pytest.raises(BadInput, match=message):
+        read_forecast(tmp_path / "f.h5", samples)
+
+
+def test_what_is_no_file_of_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "f.h5").write_text("no")
+    with pytest.raises(BadInput, match="cannot be read as HDF5"):
+        read_forecast(tmp_path / "f.h5", make_samples(walkers(1)))
+
+
+def test_a_map_that_does_not_cover_a_track_is_named() -> None:
+    data = walkers(2)
+    position = data.position.copy()
+    position[FRAMES + 50] += 100.0
+    with pytest.raises(BadInput, match=r"clip walk-1, track 1, frame 50: map 0 does not cover"):
+        moments_of(make_samples(replace(data, position=position)))
+
+
+def test_a_predictor_that_fails_is_named_with_the_place() -> None:
+    class Fails(Asked):
+        def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
+            raise ZeroDivisionError("oh")
+
+    with pytest.raises(BadInput, match=r"clip walk-0, track 0, frame 10: predictor Fails failed: ZeroDivisionError"):
+        forecast_samples(Fails(), make_samples(walkers(1)))

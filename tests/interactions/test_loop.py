@@ -1,0 +1,153 @@
+"""The closed loop: what is measured of a drive, what drives are worth, and which metric tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from sidestep.errors import BadInput
+from sidestep.interactions.bootstrap import HEADLINES, Bootstrap, Metric
+from sidestep.interactions.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive
+from sidestep.interactions.loop_summary import correlate, loop_document, spearman, summarise_drives
+from sidestep.policies.driving.anticipatory import AnticipatoryDriver
+from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
+from sidestep.report.table_writer import markdown
+from sidestep.simulation import run_episode
+from sidestep.suites.files import load_suite
+from sidestep.types import Command, Observation
+from sidestep.types import Drive as Pedals
+
+
+def drive(driver: str, scenario: str, outcome: str = "success", **changes: Any) -> Drive:
+    given: dict[str, Any] = {
+        "driver": driver, "suite": "street", "scenario": scenario, "seed": 0, "outcome": outcome, "duration_s": 30.0,
+        "empty_s": 20.0, "gaps_s": np.array([3.0]), "braking_s": 2.0, "needless_s": 1.0, "hardest": 3.0, "jerk": 1.0,
+    }  # fmt: skip
+    return Drive(**{**given, **changes})
+
+
+def test_outcomes_by_hand() -> None:
+    """b hits somebody in y: only x counts for delays, of a as well. Human gaps: 1.05 and 4; those of a: 3 and 3, so
+    that the curves are one half apart between 1.05 and 3. A car that stood left an infinite gap."""
+    drives = [
+        drive("a", "x", gaps_s=np.array([3.0, 1.5])), drive("a", "y", duration_s=60.0, gaps_s=np.zeros(0)),
+        drive("b", "x", duration_s=25.0, needless_s=0.5), drive("b", "y", "pedestrian_collision", duration_s=5.0),
+        drive(HUMAN, "x", gaps_s=np.array([1.05])), drive(HUMAN, "y", "timeout", gaps_s=np.array([np.inf])),
+    ]  # fmt: skip
+    found = summarise_drives(drives, resamples=50)
+    assert found.drivers == ("a", "b", HUMAN)
+    assert found.value["failures"].tolist() == [0.0, 50.0, 50.0]
+    assert found.value["collisions"].tolist() == [0.0, 50.0, 0.0]
+    assert found.value["short_gaps"].tolist() == [50.0, 0.0, 50.0]
+    assert found.value["delay"].tolist() == [10.0, 5.0, 10.0]
+    assert found.value["needless_braking"] == pytest.approx([60 * 2 / 90, 60 * 1.5 / 30, 60 * 2 / 60])
+    assert found.value["gap_distance"].tolist() == [0.5, 0.5, 0.0]
+    assert found.counts[0] == {"episodes": 2, "encounters": 2, "scenarios": 2}
+    low, high = found.interval("collisions")
+    assert (low[1], high[1]) == (0.0, 100.0)
+
+
+def test_drivers_must_have_driven_the_same() -> None:
+    with pytest.raises(BadInput, match="same scenarios and seeds"):
+        summarise_drives([drive("a", "x"), drive("b", "x"), drive("b", "y")])
+
+
+@given(st.integers(0, 1000))
+def test_rank_correlation_is_that_of_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, 4, (6, 3)).astype(float), rng.random((6, 3))
+    found = spearman(one, other)
+    for k in range(3):
+        constant = len(set(one[:, k])) == 1
+        assert np.isnan(found[k]) if constant else found[k] == pytest.approx(spearmanr(one[:, k], other[:, k])[0])
+
+
+def some_metrics(names: tuple[str, ...], irs: list[float]) -> Bootstrap:
+    """Sensitivities at all horizons, and errors in the opposite order."""
+    value = np.repeat(np.array(irs)[:, None], 4, axis=1)
+    values = {"irs": value, "nll": 1.0 - value, "ade": value}
+    metrics = {
+        name: Metric(name, values[name], np.repeat(values[name][:, :, None], 20, axis=2), np.zeros((len(names), 4, 2)))
+        for name in HEADLINES
+    }
+    return Bootstrap(names, np.array([1.0, 2.0, 3.0, 4.0]), 2, metrics)
+
+
+def some_drives() -> list[Drive]:
+    """The better predictor needs less time, and stops for nothing less often."""
+    return [
+        drive(name, scenario, duration_s=30.0 - k, needless_s=3.0 - k)
+        for k, name in enumerate(("worse", "middling", "better", HUMAN))
+        for scenario in ("x", "y", "z")
+    ]
+
+
+def test_plus_one_means_the_better_the_metric_the_better_the_driving() -> None:
+    outcomes = summarise_drives(some_drives(), resamples=30)
+    found = correlate(some_metrics(("worse", "middling", "better"), [0.5, 0.6, 0.7]), outcomes)
+    rho = {(each.metric, each.horizon_s, each.outcome): each for each in found}
+    assert len(found) == 3 * 4 * 7
+    assert rho["irs", 3.0, "delay"].rho == pytest.approx(1.0)
+    assert rho["nll", 3.0, "needless_braking"].rho == pytest.approx(1.0)
+    assert rho["ade", 3.0, "delay"].rho == pytest.approx(-1.0)  # the worst has the smallest error here
+    assert (rho["irs", 1.0, "delay"].low, rho["irs", 1.0, "delay"].high) == pytest.approx((1.0, 1.0))
+    assert np.isnan(rho["irs", 3.0, "collisions"].rho)  # nobody collided: there is nothing to rank
+    with pytest.raises(BadInput, match="three predictors"):
+        correlate(some_metrics(("worse", "better"), [0.5, 0.7]), outcomes)
+
+
+def test_tables_and_picture() -> None:
+    outcomes = summarise_drives(some_drives(), resamples=30)
+    metrics = some_metrics(("worse", "middling", "better"), [0.5, 0.6, 0.7])
+    document = loop_document(metrics, outcomes, correlate(metrics, outcomes), {"worse": [0.1, 0.2, 0.3, 0.4]})
+    json.dumps(document)
+    text = markdown(loop_table(document))
+    assert "| better | 3 | 3 | 70.00 | 0.30 | 0.70 |" in text
+    assert "+1.00" in markdown(correlation_table(document))
+    figure = draw_loop(document)
+    assert len(figure.axes) == 3 * 6
+
+
+class BrakesForNothing(AnticipatoryDriver):
+    """Brakes in the fifth and sixth second."""
+
+    def act(self, observation: Observation) -> Command:
+        command = super().act(observation)
+        assert isinstance(command, Pedals)
+        return Pedals(command.steer, 0.0, 0.4) if 4.0 <= observation.time < 6.0 else command
+
+
+def test_braking_for_nobody_is_needless() -> None:
+    empty = load_suite("street").with_options({"people": "none"}).scenarios()[0]  # type: ignore[attr-defined]
+    alone = run_episode(empty, DRIVER, seed=0)
+    usual = measure_drive(alone, alone, DRIVER)
+    assert (usual.braking_s, usual.needless_s, len(usual.gaps_s)) == (0.0, 0.0, 0)
+    assert usual.succeeded
+    braked = measure_drive(run_episode(empty, BrakesForNothing(), seed=0), alone, "brakes")
+    assert braked.needless_s == braked.braking_s == pytest.approx(2.0, abs=0.3)
+    assert braked.hardest > 2.0
+    assert braked.duration_s > usual.duration_s + 1.0
+
+
+def test_a_small_loop(tmp_path: Path) -> None:
+    """Two drivers, one scenario: runs are kept, and measured again without driving."""
+    drivers = {
+        "careful": LoopPredictor("careful", "constant_velocity").settings(np.full(4, 0.05)),
+        "bold": LoopPredictor("bold", "constant_velocity").settings(np.full(4, 0.95)),
+    }
+    told: list[str] = []
+    found = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: told.append(text), limit=1)
+    assert [each.driver for each in found] == ["careful", "bold", HUMAN]
+    assert {each.empty_s for each in found} == {found[0].empty_s}
+    again = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: None, limit=1)
+    assert [each.duration_s for each in again] == [each.duration_s for each in found]
+    assert found[0].duration_s >= found[1].duration_s
+    network = LoopPredictor("net", "some/model.onnx").settings(np.full(4, 0.5))
+    assert (network["predictor"], network["predictor_file"]) == ("cvae", "some/model.onnx")

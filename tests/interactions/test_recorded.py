@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidestep.datasets.sources import data_folders
+from sidestep.errors import BadInput
+from sidestep.interactions.attributes import add_attributes
+from sidestep.interactions.recorded import load_ind, load_vci_dut
+from sidestep.types.interactions import Interactions
+
+FPS = 23.98
+
+
+def write_vci_dut(folder: Path, skip: tuple[int, ...] = ()) -> None:
+    """A vehicle drives along x at 4 m/s from frame 48; a parked one; a pedestrian walks up at 1 m/s at x = 15 from
+    frame 0, without the frames ``skip``."""
+    driving = [f"0,{k},veh,{4.0 * (k - 48) / FPS},0.0,0.0,4.0" for k in range(48, 240)]
+    parked = [f"1,{k},veh,30.0,9.0,0.0,0.0" for k in range(240)]
+    walking = [f"5,{k},ped,15.0,{-6.0 + k / FPS},0.0,1.0" for k in range(240) if k not in skip]
+    lines = ["id,frame,label,x_est,y_est,psi_est,vel_est", *driving, *parked]
+    (folder / "a_traj_veh_filtered.csv").write_text("\n".join(lines))
+    lines = ["id,frame,label,x_est,y_est,vx_est,vy_est", *walking]
+    (folder / "a_traj_ped_filtered.csv").write_text("\n".join(lines))
+
+
+def test_vci_dut_is_resampled(tmp_path: Path) -> None:
+    write_vci_dut(tmp_path)
+    data = load_vci_dut(tmp_path)
+    assert (len(data), len(data.clips)) == (1, 1)  # the parked vehicle has no clip
+    clip = data.clips[0]
+    assert (clip.name, clip.place, clip.origin, clip.ground) == ("vci_dut/a/0", "shared", "recorded", -1)
+    begin = 48 / FPS
+    assert data.begin_s[0] == pytest.approx(begin)
+    time = begin + 0.1 * np.arange(len(data.position))
+    assert data.position[:, 1] == pytest.approx(-6.0 + time)
+    assert data.ego[:, 0] == pytest.approx(4.0 * (time - begin))
+    assert data.step_s == 0.1
+    assert not data.labelled.any()
+    assert np.isnan(data.body).all()
+    assert clip.path[0] == pytest.approx([-60.0, 0.0])
+    # it walks on the path (y = 0) when the vehicle is at 4 · (6 - 2) = 16 m, one metre beyond it
+    assert (int(data.passes[0]), bool(data.crossing[0])) == (2, True)
+
+
+def test_gaps_in_the_frames_cut_a_track(tmp_path: Path) -> None:
+    write_vci_dut(tmp_path, skip=tuple(range(120, 126)))
+    assert len(load_vci_dut(tmp_path)) == 1  # 0.29 s are interpolated
+    write_vci_dut(tmp_path, skip=tuple(range(120, 136)))
+    data = load_vci_dut(tmp_path)
+    assert data.person.tolist() == [5, 5]
+    first = data.begin_s[0] + 0.1 * (data.stop[0] - data.start[0] - 1)
+    assert first <= 119 / FPS
+    assert data.begin_s[1] >= 136 / FPS
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "text", "told"),
+    [
+        ("ped", 1, "id,frame,label,x,y_est,vx_est,vy_est", ":1: there is no column 'x_est'"),
+        ("ped", 3, "5,1,ped,abc,0,0,0", ":3: column x_est: 'abc' is not a number"),
+        ("ped", 3, "5,1,ped,nan,0,0,0", ":3: column x_est: 'nan' is not a finite number"),
+        ("veh", 4, "0,1.5,veh,0,0,0,0", ":4: column frame: '1.5' is not a whole number"),
+        ("veh", 4, "0,1,veh,0,0,0", ":4: 6 values, but the first line names 7 columns"),
+        ("ped", 3, "5,0,ped,0,0,0,0", ":3: id 5 is at frame 0 twice"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, name: str, line: int, text: str, told: str) -> None:
+    write_vci_dut(tmp_path)
+    path = tmp_path / f"a_traj_{name}_filtered.csv"
+    lines = path.read_text().splitlines()
+    lines[line - 1] = text
+    path.write_text("\n".join(lines))
+    with pytest.raises(BadInput) as caught:
+        load_vci_dut(tmp_path)
+    assert str(caught.value).startswith(str(path) + told)
+
+
+def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match=r"no \*_traj_veh_filtered\.csv"):
+        load_vci_dut(tmp_path)
+    write_vci_dut(tmp_path)
+    (tmp_path / "a_traj_ped_filtered.csv").unlink()
+    with pytest.raises(BadInput, match=r"a_traj_ped_filtered\.csv: no such file"):
+        load_vci_dut(tmp_path)
+    monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
+    with pytest.raises(BadInput, match="set SIDESTEP_DATA to a folder that holds vci_dut"):
+        load_vci_dut()
+
+
+def write_ind(folder: Path) -> None:
+    """A car drives up along y at 5 m/s; a pedestrian walks at x = 1 to the left, across; a bicycle."""
+    tracks = ["recordingId,trackId,frame,trackLifetime,xCenter,yCenter,heading,width,length,xVelocity,yVelocity"]
+    for k in range(100):
+        tracks.append(f"7,0,{k},{k},0.0,{k / 25 * 5},90.0,2.0,5.0,0.0,5.0")
+        tracks.append(f"7,1,{k},{k},{4.0 - 2.0 * k / 25},30.0,180.0,0.0,0.0,-2.0,0.0")
+        tracks.append(f"7,2,{k},{k},9.0,{k / 25 * 5},90.0,0.6,2.0,0.0,5.0")
+    (folder / "07_tracks.csv").write_text("\n".join(tracks))
+    (folder / "07_tracksMeta.csv").write_text(
+        "recordingId,trackId,initialFrame,finalFrame,numFrames,width,length,class\n"
+        "7,0,0,99,100,2.0,5.0,car\n7,1,0,99,100,0.0,0.0,pedestrian\n7,2,0,99,100,0.6,2.0,bicycle\n"
+    )
+    (folder / "07_recordingMeta.csv").write_text("recordingId,locationId,frameRate\n7,2,25\n")
+
+
+def test_ind(tmp_path: Path) -> None:
+    write_ind(tmp_path)
+    data = load_ind(tmp_path, "zebra")
+    assert (len(data), data.clips[0].name, data.clips[0].length, data.clips[0].place) == (1, "ind/07/0", 5.0, "zebra")
+    assert data.ego[0] == pytest.approx([0.0, 0.0, pi / 2])
+    assert data.ego_speed == pytest.approx(np.full(40, 5.0))
+    assert data.position[10] == pytest.approx([2.0, 30.0])
+    assert int(data.passes[0]) == 1
+
+
+def test_ind_errors(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no \*_tracks\.csv"):
+        load_ind(tmp_path)
+    write_ind(tmp_path)
+    (tmp_path / "07_recordingMeta.csv").write_text("frameRate\n0\n")
+    with pytest.raises(BadInput, match=r"07_recordingMeta\.csv:2: column frameRate: must be positive"):
+        load_ind(tmp_path)
+    write_ind(tmp_path)
+    meta = tmp_path / "07_tracksMeta.csv"
+    meta.write_text(meta.read_text().replace("2.0,5.0,car", "2.0,0.0,car"))
+    with pytest.raises(BadInput, match=r"07_tracksMeta\.csv:2: track 0 is a car without length or width"):
+        load_ind(tmp_path)
+    meta.write_text("trackId,width,length,class\n0,2,5,car\n")
+    with pytest.raises(BadInput, match=r"07_tracks\.csv:3: track 1 is not in 07_tracksMeta\.csv"):
+        load_ind(tmp_path)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Interactions:
+    write_ind(tmp_path)
+    return load_ind(tmp_path)
+
+
+def annotate(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "attributes.csv"
+    path.write_text("\n".join(["clip,person,frame,body_deg,head_deg,looking", *lines]))
+    return path
+
+
+def test_attributes_are_added(recorded: Interactions, tmp_path: Path) -> None:
+    path = annotate(tmp_path, "ind/07/0,1,0,180,90,0", "ind/07/0,1,3,170,,1", "ind/07/0,1,4,,,0")
+    data = add_attributes(recorded, path)
+    assert data.labelled.all()
+    assert data.body[[0, 3]] == pytest.approx(np.deg2rad([180, 170]))
+    assert np.isnan(data.body[[1, 2, 4, 5]]).all()
+    assert data.head[0] == pytest.approx(pi / 2)
+    away = recorded.ego[3, :2] - recorded.position[3]
+    assert data.head[3] == pytest.approx(np.arctan2(away[1], away[0]))
+    assert np.isnan(data.head[4])
+    # at 25 frames per second frame 3 is at 0.12 s, next to the second frame of the track
+    faster = add_attributes(recorded, path, rate_hz=25.0)
+    assert np.isfinite(faster.body).nonzero()[0].tolist() == [0, 1]
+
+
+def test_attributes_of_nobody(recorded: Interactions, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"attributes\.csv:2: there is no clip 'ind/07/1'; did you mean 'ind/07/0'"):
+        add_attributes(recorded, annotate(tmp_path, "ind/07/1,1,0,0,0,0"))
+    with pytest.raises(BadInput, match=r"attributes\.csv:3: clip ind/07/0 has no track of person 9"):
+        add_attributes(recorded, annotate(tmp_path, "ind/07/0,1,0,0,0,0", "ind/07/0,9,0,0,0,0"))
+    with pytest.raises(BadInput, match=r"attributes\.csv:2: column looking: must be 0, 1 or empty"):
+        add_attributes(recorded, annotate(tmp_path, "ind/07/0,1,0,0,0,2"))
+    with pytest.raises(BadInput, match="rate_hz is 0"):
+        add_attributes(replace(recorded), annotate(tmp_path, "ind/07/0,1,0,0,0,0"), rate_hz=0.0)
+
+
+HAS_VCI_DUT = any((folder / "vci_dut").is_dir() for folder in data_folders())
+
+
+@pytest.mark.skipif(not HAS_VCI_DUT, reason="SIDESTEP_DATA has no vci_dut")
+def test_the_real_vci_dut() -> None:
+    data = load_vci_dut()
+    assert (len(data), len(data.clips)) == (1001, 23)
+    assert (data.passes == 1).sum() == 119
+    walked = np.diff(data.position, axis=0)[np.diff(data.track_of) == 0]
+    assert 0.8 < float(np.median(np.hypot(*walked.T)) / 0.1) < 1.6
+    driven = np.diff(data.ego[:, :2], axis=0)[np.diff(data.track_of) == 0]
+    speed = data.ego_speed[:-1][np.diff(data.track_of) == 0]
+    moving = speed > 1.0
+    ratio = float(np.median(np.hypot(*driven[moving].T) / 0.1 / speed[moving]))
+    assert 0.95 < ratio < 1.08  # positions and published speeds agree but for the filter: the clock is right
