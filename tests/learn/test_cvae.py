@@ -223,7 +223,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, file: Path) -> None:
 
 def test_short_tracks_do_not_train() -> None:
     data = walkers(3)
-    short = replace(data, stop=data.start + [90, 51, 50])
+    short = replace(data, stop=data.start + np.array([90, 51, 50]))
     assert len(long_tracks(short)) == 2
 
 
@@ -242,3 +242,49 @@ def test_predict_train_writes_a_network(tmp_path: Path, monkeypatch: pytest.Monk
     assert CvaePredictor(file=str(out)).spec.features == "motion"
     wrong = CliRunner().invoke(app, [*arguments[:4], "motoin", *arguments[5:]])
     assert wrong.exit_code == 2
+
+
+def test_predict_ablate_writes_networks_tables_and_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from sidestep.cli import app
+    from sidestep.learn import cvae
+
+    monkeypatch.setitem(cvae.SIZES, "small", TINY)
+    write_interactions(walkers(30), tmp_path / "data.h5")
+    out = tmp_path / "ablation"
+    arguments = ["predict", "ablate", str(tmp_path / "data.h5"), "--out", str(out), "--epochs", "1", "--samples", "256"]
+    arguments += ["--features", "motion", "--features", "map+motion", "--resamples", "20", "--every", "5"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (out / "networks").glob("*.onnx")} == {"motion.onnx", "motion+map.onnx"}
+    assert {"roc.png", "examples.png"} <= {path.name for path in out.iterdir()}
+    assert any("motion+map" in path.read_text() for path in out.glob("**/*.md"))
+    trained = (out / "networks" / "motion.training").rglob("last.pt")
+    before = {path: path.read_bytes() for path in trained}
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert before == {path: path.read_bytes() for path in before}  # nothing is trained again
+
+
+def test_a_scene_is_seen_as_its_map_is(file: Path) -> None:
+    """The same person on the same ground, told as a scene and as a data set."""
+    from sidestep.ground import draw_ground
+    from sidestep.scenes.compile import compile_scene
+    from sidestep.types.moments import Moments
+    from sidestep.types.scene import Region, SceneSpec
+
+    def box(kind: Any, x0: float, y0: float, x1: float, y1: float) -> Region:
+        return Region(kind=kind, polygon=((x0, y0), (x1, y0), (x1, y1), (x0, y1)))
+
+    scene = SceneSpec(regions=(box("sidewalk", -20, -20, 20, 20), box("road", -20, 6, 20, 12)))
+    predictor = CvaePredictor(file=str(file), modes=4)
+    horizons = np.array([1.0, 2.0, 3.0, 4.0])
+    history = walk(0.3)
+    there = predictor.predict(history, horizons, compile_scene(scene))
+    moments = Moments(
+        0.1, horizons, history.position.transpose(1, 0, 2), np.full((1, 11, 3), np.nan), np.zeros(1), np.zeros((1, 2)),
+        np.full((1, 11), np.nan), np.full((1, 11), np.nan), np.zeros(1, np.int64), (draw_ground(scene, 0.4),),
+    )  # fmt: skip
+    np.testing.assert_allclose(there.paths, predictor.predict_moments(moments).paths, atol=0.05)
+    without = predictor.predict(history, horizons)
+    assert np.abs(there.paths - without.paths).max() > 1e-3

@@ -68,6 +68,13 @@ def test_a_frame_along_the_motion() -> None:
     assert frame_turn(np.zeros((1, 11, 2)), "heading")[0] == 0.0  # somebody who stands
 
 
+def test_other_steps_are_refused() -> None:
+    with pytest.raises(BadInput, match="11 positions in steps of 0.1 s; there are 11 in steps of 0.2 s"):
+        history_input(moments(step_s=0.2), FULL, np.zeros(1))
+    with pytest.raises(BadInput, match="there are 6"):
+        history_input(moments(past=np.zeros((1, 6, 2))), FULL, np.zeros(1))
+
+
 def test_a_vehicle_that_nobody_knows_is_zero() -> None:
     found = history_input(moments(ego=np.full((1, 11, 3), np.nan)), FULL, np.zeros(1))
     assert (found[..., 2:4] == 0.0).all()

@@ -101,6 +101,16 @@ class _Cell(nn.Module):
         return torch.stack(found, dim=1)
 
 
+def _rectified(layer: nn.Linear | nn.Conv2d) -> nn.Module:
+    """A layer before a ReLU, with normalised weights that keep the size of signals (He et al., ICCV 2015): with torch's
+    own start the map would be lost on its way through the layers."""
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)
+    found: nn.Module = weight_norm(layer)
+    return found
+
+
 def _map_network(cells: int) -> nn.Sequential:
     layers: list[nn.Module] = []
     channels = len(GROUND)
@@ -108,17 +118,17 @@ def _map_network(cells: int) -> nn.Sequential:
         if isinstance(layer, str):
             layers.append(nn.MaxPool2d(2))
         else:
-            layers += [weight_norm(nn.Conv2d(channels, layer, 3, padding=1)), nn.ReLU()]
+            layers += [_rectified(nn.Conv2d(channels, layer, 3, padding=1)), nn.ReLU()]
             channels = layer
     flat = channels * (cells // 32) ** 2
-    layers += [nn.Flatten(), weight_norm(nn.Linear(flat, MAP_HIDDEN)), nn.ReLU()]
-    return nn.Sequential(*layers, weight_norm(nn.Linear(MAP_HIDDEN, MAP_EMBEDDING)))
+    layers += [nn.Flatten(), _rectified(nn.Linear(flat, MAP_HIDDEN)), nn.ReLU()]
+    return nn.Sequential(*layers, _rectified(nn.Linear(MAP_HIDDEN, MAP_EMBEDDING)))
 
 
 def _mlp(inputs: int, width: int, outputs: int) -> nn.Sequential:
     layers: list[nn.Module] = []
     for before in (inputs, width, width):
-        layers += [weight_norm(nn.Linear(before, width)), nn.ReLU()]
+        layers += [_rectified(nn.Linear(before, width)), nn.ReLU()]
     return nn.Sequential(*layers, weight_norm(nn.Linear(width, outputs)))
 
 
@@ -137,7 +147,7 @@ class Cvae(nn.Module):
         scale = [MOTION_UNIT_M] * 2 + ([EGO_UNIT_M] * 2 if "egodist" in self.features else [])
         scale += [1.0] * (channels - len(scale))
         self.register_buffer("units", torch.tensor(scale), persistent=False)
-        self.register_buffer("classes", torch.arange(len(GROUND)).reshape(1, -1, 1, 1), persistent=False)
+        self.register_buffer("classes", torch.arange(len(GROUND), dtype=torch.float32), persistent=False)
         self.register_buffer("seconds", torch.tensor(HORIZONS_S, dtype=torch.float32), persistent=False)
         self.cells = nn.Sequential(_Cell(channels, sizes.state), _Cell(sizes.state, sizes.state))
         self.past = weight_norm(nn.Linear(sizes.state, PAST_EMBEDDING))
@@ -151,9 +161,8 @@ class Cvae(nn.Module):
         past: Tensor = self.past(self.cells(history / self.units)[:, -1])
         if self.map is None or window is None:
             return past
-        planes = (window[:, None].to(torch.int64) == self.classes).to(torch.float32)
-        planes = planes.contiguous(memory_format=torch.channels_last)
-        return torch.cat([past, self.map(planes)], dim=1)
+        planes = (window.to(torch.float32)[..., None] == self.classes).to(torch.float32)
+        return torch.cat([past, self.map(planes.permute(0, 3, 1, 2))], dim=1)
 
     def infer(self, known: Tensor, history: Tensor, future: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log variance (n, latent) of z given the future (n, H, 2), which is NaN where it is not known."""

@@ -15,6 +15,8 @@ from sidestep import exact
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.ground import draw_ground
 from sidestep.prediction.network_input import (
+    SPAN_M,
+    STEP_S,
     STEPS,
     FrameKind,
     GroundWindows,
@@ -32,7 +34,6 @@ from sidestep.types.scene import CompiledScene
 
 SPEC_KEY = "sidestep_predictor"
 """Key of the spec in the file's metadata."""
-STEP_S = 0.1
 AT_ONCE = 512
 PRESENT_SD_M = 0.05
 """Standard deviation of the present position, from which forecasts before the first horizon grow."""
@@ -114,7 +115,8 @@ class Cvae:
 
     def _windows_of(self, scene: CompiledScene) -> GroundWindows:
         if self._drawn is None or self._drawn[0] is not scene:
-            self._drawn = scene, GroundWindows((draw_ground(scene.spec),), self.spec.cells)
+            cell_m = max(0.1, SPAN_M / self.spec.cells / 2.0)
+            self._drawn = scene, GroundWindows((draw_ground(scene.spec, cell_m),), self.spec.cells)
         return self._drawn[1]
 
     def _forecast(self, moments: Moments, windows: GroundWindows | None, ground: IntArray) -> MixtureForecast:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sidestep import exact
-from sidestep.errors import UnknownName
+from sidestep.errors import BadInput, UnknownName
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.interactions import GroundMap
 from sidestep.types.moments import Moments
@@ -23,6 +23,7 @@ CHANNELS = {"motion": 2, "egodist": 2, "head&body": 4}
 """Numbers per time step of the features that have a history."""
 STEPS = 10
 """Relative motions in a history of one second."""
+STEP_S = 0.1
 SPAN_M = 25.6
 """Side of the map window."""
 SLOWEST_M = 0.3
@@ -74,6 +75,11 @@ def turned(vectors: FloatArray, turn: FloatArray) -> FloatArray:
 def history_input(moments: Moments, features: str, turn: FloatArray) -> FloatArray:
     """(S, STEPS, C) float32: for each of the last steps the relative motion (m), the vehicle's position relative to the
     pedestrian (m), and cosine and sine of head and body. What is not known is 0."""
+    if moments.past.shape[1] <= STEPS or abs(moments.step_s - STEP_S) > 1e-6:
+        raise BadInput(
+            f"a learned predictor looks at {STEPS + 1} positions in steps of {STEP_S:g} s; there are "
+            f"{moments.past.shape[1]} in steps of {moments.step_s:g} s: resample the data"
+        )
     parts = features.split("+")
     now = slice(-STEPS, None)
     columns = [turned(np.diff(moments.past[:, -STEPS - 1 :], axis=1), turn)]

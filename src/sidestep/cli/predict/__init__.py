@@ -12,6 +12,7 @@ def predict() -> None:
     """Score pedestrian predictors by what they do to the driving."""
 
 
+from sidestep.cli.predict import ablate as ablate  # noqa: E402
 from sidestep.cli.predict import dataset as dataset  # noqa: E402
 from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
 from sidestep.cli.predict import gaps as gaps  # noqa: E402

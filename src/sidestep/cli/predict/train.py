@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfile
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sidestep.cli.predict import app
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    from sidestep.learn.cvae_search import Candidate
+    from sidestep.types.interactions import Interactions
 
 
 @app.command("train")
 @verb
 def train(
-    data: Annotated[Path, typer.Argument(help="HDF5 file of `sidestep predict dataset`.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA.h5", help="Interaction data with its splits.")],
     out: Annotated[Path, typer.Option(help="File to write the network to.")] = Path("cvae.onnx"),
-    features: Annotated[str, typer.Option(help="Feature set such as motion, motion+map or motion+egodist.")] = (
-        "motion+map"
-    ),
+    features: Annotated[
+        str, typer.Option(help="Feature set: motion, with any of map, egodist and head&body, joined by +.")
+    ] = "motion+map",
     size: Annotated[str, typer.Option(help="Size of the network and its training: small or paper.")] = "small",
     epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: as the size has it.")] = 0,
     samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: as the size has it.")] = 0,
@@ -32,10 +38,41 @@ def train(
 ) -> None:
     """Train a CVAE and write it as ONNX. A training that was interrupted goes on where it was. Needs the extra
     ``learn``."""
-    from sidestep.errors import BadInput, MissingExtra
     from sidestep.interactions.store import read_interactions
     from sidestep.progress import progress_bar
 
+    changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}
+    with quiet_stdout(as_json), progress_bar("training") as move:
+        found = train_networks(
+            read_interactions(data), features, size, out, move, changes, grid, list(range(seed, seed + seeds)),
+            threads, restart,
+        )  # fmt: skip
+    best = found[0]
+    if as_json:
+        candidates = [
+            {"file": str(each.file), "irs": each.irs, "nll": each.trained.nll, "epoch": each.trained.epoch}
+            for each in found
+        ]
+        print_json({"network": str(out), "samples": best.trained.samples, "candidates": candidates})
+        return
+    nll = ", ".join(f"{value:.2f}" for value in best.trained.nll)
+    irs = ", ".join(f"{100 * value:.1f} %" for value in best.irs)
+    say(f"wrote {out}: epoch {best.trained.epoch}, validation NLL {nll}, validation IRS {irs} (1, 2, 3, 4 s)")
+
+
+def train_networks(
+    data: Interactions,
+    features: str,
+    size: str,
+    out: Path,
+    progress: Callable[[int, int, str], None],
+    changes: dict[str, Any],
+    grid: bool,
+    seeds: list[int],
+    threads: int,
+    restart: bool,
+) -> list[Candidate]:
+    """Train the networks of a grid and seeds beside ``out``, which gets the best; best first."""
     try:
         import torch
 
@@ -48,25 +85,10 @@ def train(
         raise MissingExtra("training", "learn") from error
     if not out.parent.is_dir():
         raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
-    changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}
-    settings = training_of(features, size, seed=seed, **changes)
     if threads:
         torch.set_num_threads(threads)
+    settings = training_of(features, size, **changes)
     sizes = grid_of(settings.features, settings.sizes, size == "small") if grid else [settings.sizes]
-    folder = out.with_suffix(".training")
-    with quiet_stdout(as_json), progress_bar("training") as move:
-        interactions = read_interactions(data)
-        numbers = list(range(seed, seed + seeds))
-        found = search_cvae(interactions, settings, sizes, numbers, folder, move, restart)
-    best = found[0]
-    copyfile(best.file, out)
-    if as_json:
-        candidates = [
-            {"file": str(each.file), "irs": each.irs, "nll": each.trained.nll, "epoch": each.trained.epoch}
-            for each in found
-        ]
-        print_json({"network": str(out), "samples": best.trained.samples, "candidates": candidates})
-        return
-    nll = ", ".join(f"{value:.2f}" for value in best.trained.nll)
-    irs = ", ".join(f"{100 * value:.1f} %" for value in best.irs)
-    say(f"wrote {out}: epoch {best.trained.epoch}, validation NLL {nll}, validation IRS {irs} (1, 2, 3, 4 s)")
+    found = search_cvae(data, settings, sizes, seeds, out.with_suffix(".training"), progress, restart)
+    copyfile(found[0].file, out)
+    return found
