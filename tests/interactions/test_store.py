@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.interactions.store import read_interactions, write_interactions
+from sidestep.interactions.store import read_interactions, seal, write_interactions
+from tests.fuzz import damage
 from tests.interactions.made import drawn, same
 
 
@@ -86,6 +87,7 @@ def test_bad_files_are_refused_by_name(tmp_path: Path, change: Any, told: str) -
     write_interactions(drawn(3), path)
     with h5py.File(path, "r+") as file:
         change(file)
+    seal(path)
     with pytest.raises(BadInput) as caught:
         read_interactions(path)
     assert str(path) in str(caught.value)
@@ -111,5 +113,30 @@ def test_a_file_that_unpacks_to_far_too_much_is_refused(tmp_path: Path) -> None:
     with h5py.File(path, "r+") as file:
         del file["frames/body"]
         file.create_dataset("frames/body", (1 << 30,), np.float32, chunks=(1 << 20,))
+    seal(path)
     with pytest.raises(BadInput, match="frames/body says to hold 1073741824 values"):
         read_interactions(path)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_files_are_refused(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "a.h5"
+    write_interactions(drawn(3, 6, 3, 2), path)
+    content = path.read_bytes()
+    changed = damage(seed, content)
+    path.write_bytes(changed)
+    if changed == content:
+        assert same(read_interactions(path), drawn(3, 6, 3, 2))
+    else:
+        with pytest.raises(BadInput, match=r"a\.h5: "):
+            read_interactions(path)
+
+
+def test_files_of_other_programs_have_no_checksum(tmp_path: Path) -> None:
+    data = drawn(5)
+    write_interactions(data, tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file, h5py.File(tmp_path / "b.h5", "w") as other:
+        for name in file:
+            file.copy(name, other)
+        other.attrs.update(file.attrs)
+    assert same(read_interactions(tmp_path / "b.h5"), data)

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import owens_t as scipy_owens_t
 from scipy.stats import multivariate_normal
+from shapely import Polygon, distance, intersects_xy
+from shapely import points as shapely_points
 
 from sidestep.errors import BadInput
+from sidestep.interactions.corridor import project
 from sidestep.policies.driving.violation import (
     gaussian_in_polygon,
     least_deceleration,
     mixture_in_polygon,
+    owens_t,
     violation_probability,
 )
 from sidestep.policies.driving.zones import ComfortZone, DrivingPath, Motion, join_crossings, move, time_to_collision
@@ -53,6 +58,30 @@ def test_noise_of_a_recording_does_not_bend_a_path() -> None:
     path = DrivingPath(np.stack([x, noise], axis=1))
     assert len(path.points) < 8
     assert path.project(np.array([20.0, 1.0]))[0] == pytest.approx(20.0, abs=0.1)
+
+
+def test_the_zone_and_its_outline_hold_the_same_points() -> None:
+    """Up to 2 cm of the edge, where the corners of an outline are cut."""
+    path, zone = arc(7.0, 2.5), ComfortZone()
+    motion = Motion(np.array(5.0), np.array(6.0))
+    points = np.random.default_rng(0).uniform([0.0, -8.0], [25.0, 18.0], (4000, 2))
+    inside = zone.contains(*path.project(points), motion, 4.0)
+    outline = Polygon(zone.outlines(path, motion, 4.0))
+    sure = distance(outline.exterior, shapely_points(points)) > 0.02
+    assert inside.sum() > 300
+    assert np.array_equal(inside[sure], intersects_xy(outline, points[:, 0], points[:, 1])[sure])
+
+
+def test_paths_agree_with_corridors_of_encounters() -> None:
+    """Both projections, up to the simplification of paths."""
+    rng = np.random.default_rng(1)
+    angle = np.linspace(0.0, 2.0, 40)
+    line = 9.0 * np.stack([np.sin(angle), 1.0 - np.cos(angle)], axis=1)
+    points = line[rng.integers(10, 30, 200)] + rng.uniform(-2.0, 2.0, (200, 2))
+    along, aside = DrivingPath(line).project(points)
+    other_along, other_aside = project(line, points)
+    assert np.abs(aside - other_aside).max() < 0.06
+    assert np.abs(along - other_along).max() < 0.5
 
 
 def test_a_path_without_length_is_refused() -> None:
@@ -108,12 +137,29 @@ def test_rectangles_equal_the_bivariate_normal(
     assert gaussian_in_polygon(mean, covariance, corners) == pytest.approx(expected, abs=2e-6)
 
 
+def test_owens_function_is_scipys() -> None:
+    h = np.array([0.0, 1e-9, 1e-3, 0.1, 0.7, 1.0, 2.5, 5.0, 8.0, 40.0])
+    a = np.array([-1e12, -300.0, -1.0001, -1.0, -0.3, 0.0, 1e-6, 0.5, 1.0, 1.5, 7.0, 1e4, 1e12])
+    h, a = (each.ravel() for each in np.meshgrid(np.concatenate([h, -h]), a))
+    assert np.abs(owens_t(h, a) - scipy_owens_t(h, a)).max() < 1e-9
+
+
+def test_both_functions_of_owen_give_the_same_probabilities() -> None:
+    rng = np.random.default_rng(8)
+    factor = rng.normal(size=(300, 2, 2))
+    covariance = factor @ np.swapaxes(factor, -1, -2) + 0.01 * np.eye(2)
+    corners = np.array([[0.0, -1.5], [12.0, -1.5], [12.0, 1.5], [0.0, 1.5]])
+    mean = rng.uniform([-3.0, -4.0], [15.0, 4.0], (300, 2))
+    own = gaussian_in_polygon(mean, covariance, corners)
+    assert np.abs(own - gaussian_in_polygon(mean, covariance, corners, scipy_owens_t)).max() < 1e-8
+
+
 def test_a_mean_on_an_edge_and_on_a_corner() -> None:
     half = np.array([[0.0, -50.0], [50.0, -50.0], [50.0, 50.0], [0.0, 50.0]])
     quarter = np.array([[0.0, 0.0], [50.0, 0.0], [50.0, 50.0], [0.0, 50.0]])
     means, covariances = np.zeros((1, 2)), np.eye(2)[None]
-    assert gaussian_in_polygon(means, covariances, half)[0] == pytest.approx(0.5, abs=1e-12)
-    assert gaussian_in_polygon(means, covariances, quarter)[0] == pytest.approx(0.25, abs=1e-12)
+    assert gaussian_in_polygon(means, covariances, half)[0] == pytest.approx(0.5, abs=1e-9)
+    assert gaussian_in_polygon(means, covariances, quarter)[0] == pytest.approx(0.25, abs=1e-9)
     assert gaussian_in_polygon(means + 100.0, covariances, quarter)[0] == 0.0
 
 

@@ -36,7 +36,10 @@ ANYWHERE_M = (-18.0, 48.0)
 """Stretch, in the direction of travel, in which people cross anywhere."""
 ROAD_MARGIN_M = 0.5
 """What people who walk along a sidewalk keep from its edges."""
-LEAST_GAP_S, ZEBRA_GAP_S = 0.3, 0.7
+LEAST_GAP_S, ZEBRA_GAP_S = -0.8, 0.7
+CLAIM_SHARE, CLAIMS_MPS2 = 0.7, (2.0, 4.0)
+"""Share of those at a zebra who step onto it if the driver can stop, and the deceleration that they expect, drawn
+uniformly, m/s²."""
 
 
 class StreetPlans(NamedTuple):
@@ -48,12 +51,13 @@ class StreetPlans(NamedTuple):
     waits_in_middle: BoolArray  # (N,) whether there is an island
     looks_s: FloatArray  # (N,) how long they look at the kerb
     gap_s: FloatArray  # (N,) what is to be left of a time gap when they have left the lane
+    claims_mps2: FloatArray  # (N,) deceleration that they expect of drivers; 0: none
     stays_s: FloatArray  # (N,) how long those who stay do
     pause_s: FloatArray  # (N,) how long they hesitate
     gives_up: BoolArray  # (N,) whether they go back after that
     glances: BoolArray  # (N,) whether they look at the traffic
     run_mps: FloatArray  # (N,) speed on the carriageway; the usual one of those who do not run
-    back: tuple[FloatArray, ...]  # (N,) of (K, 2): the way along the sidewalk of those who turn back
+    back: tuple[FloatArray, ...]  # (N,) of (K, 2): the way back to the kerb and along the sidewalk
 
 
 class StreetGround:
@@ -194,6 +198,7 @@ def _plans(
     zebra_s = ZEBRA_GAP_S if draw._ground.zebra is not None else 0.0
     gap = exact.normal(rng, *placement.gap_s, count) - np.where(at_place, zebra_s, 0.0)
     gap = np.where(intent == RUN, 0.6 * gap, np.where(intent == HESITATE, gap - 1.5, gap))
+    claims = at_place & (zebra_s > 0.0) & (rng.random(count) < CLAIM_SHARE)
     looks = np.where(rng.random(count) < 0.45, 0.0, exact.uniform(rng, 0.4, 1.8, count))
     looks = np.where((intent == TURN_BACK) | (intent == HESITATE), looks + 0.6, looks)
     return StreetPlans(
@@ -203,6 +208,7 @@ def _plans(
         waits_in_middle=np.array([person.on_island for person in persons], bool),
         looks_s=looks,
         gap_s=np.maximum(gap, LEAST_GAP_S),
+        claims_mps2=np.where(claims, exact.uniform(rng, *CLAIMS_MPS2, count), 0.0),
         stays_s=np.asarray(exact.uniform(rng, 6.0, 14.0, count)),
         pause_s=np.asarray(exact.uniform(rng, 0.7, 2.0, count)),
         gives_up=rng.random(count) < 0.6,
@@ -232,7 +238,7 @@ def _to_kerb(draw: _Draw, ground: StreetGround, placement: StreetPlacement, inte
     before = ground.along(begin, turn, side, behind) if (turn - begin) * forth > 0.3 else []
     route = [*before, ground.point(x, side, KERB_M)]
     kerb = len(route) - 1
-    back = ground.way_on(x, draw.sign(), side, behind)
+    back = [route[kerb], *ground.way_on(x, draw.sign(), side, behind)]
     slant = draw.uniform(-0.5, 0.5) if at_place else draw.uniform(-2.5, 2.5)
     away, farther = draw.sign(), draw.uniform(0.6, 2.0)
     if intent in (TURN_BACK, STAY):

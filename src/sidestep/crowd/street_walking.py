@@ -2,14 +2,16 @@
 
 Gap acceptance: a person steps onto the road when every vehicle that comes leaves them, after they have left its lane,
 the time that they want to have left; the longer they wait the less they want. A vehicle that stands, or that brakes so
-that it will stop before them, yields and does not count. In the middle of the carriageway they decide again, with the
-same demands on an island and with hardly any elsewhere.
+that it will stop before them, yields and does not count; at a zebra, for most, neither does one that can stop. In the
+middle of the carriageway they decide again, with the same demands on an island and with hardly any elsewhere.
 
 The head turns to the traffic (``layout.HEAD_YAW``) from shortly before the kerb until people are on the road; the body
 faces the road while they stand at the kerb. People walk round vehicles that stand, not round those that move.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +34,8 @@ HALF_LANE_M = 1.5
 MOVING_MPS = 0.5
 YIELDS_MPS2, STOPS_M = 0.8, 1.0
 """A vehicle that brakes by this and will stop this far before somebody yields."""
+REACTION_S = 0.8
+"""Reaction time that people give to drivers."""
 IMPATIENCE = 0.1
 """s less that people want to have left for every second that they have waited."""
 LEAST_GAP_S = 0.3
@@ -52,6 +56,15 @@ SMOOTH = 0.2
 
 WALKING, LOOKING, CROSSING, PAUSING, IN_MIDDLE, AWAY = range(6)
 IS_STANDING = np.array([False, True, False, True, True, False])
+
+
+class Coming(NamedTuple):
+    """V vehicles as somebody sees them who wants to cross."""
+
+    comes: BoolArray  # (V,) whether it comes and does not yield, or is in the way
+    time: FloatArray  # (V,) until it is where the person crosses its lane, s
+    needed: FloatArray  # (V,) until the person has left its lane, s
+    to_stop: FloatArray  # (V,) deceleration with which its driver can stop before the person, m/s²
 
 
 class StreetWalkers:
@@ -121,7 +134,8 @@ class StreetWalkers:
     def _wanted(self, i: int, waited: float, *, in_middle: bool = False) -> float:
         if in_middle and not self._plans.waits_in_middle[i]:
             return 0.0
-        return max(float(self._plans.gap_s[i]) - IMPATIENCE * waited, LEAST_GAP_S)
+        wanted = float(self._plans.gap_s[i])
+        return wanted if wanted < LEAST_GAP_S else max(wanted - IMPATIENCE * waited, LEAST_GAP_S)
 
     def _decide_at_kerb(self, view: PeopleView, i: int, waited: float) -> None:
         """Step onto the road, turn back, or stay."""
@@ -175,9 +189,7 @@ class StreetWalkers:
         elif self._is_clear(view, i, self._wanted(i, waited)):
             self._enter(i, CROSSING, view.now)
 
-    def _coming(self, view: PeopleView, i: int) -> tuple[BoolArray, FloatArray, FloatArray]:
-        """Of every vehicle: whether it comes and does not yield, in how many seconds it is where the person crosses
-        its lane, and how long the person takes to leave the lane."""
+    def _coming(self, view: PeopleView, i: int) -> Coming:
         vehicles = self._vehicles
         x, y = float(view.agents[layout.PX, i]), float(view.agents[layout.PY, i])
         waypoint = int(view.flags[layout.WAYPOINT, i])
@@ -197,17 +209,18 @@ class StreetWalkers:
         speed = max(float(self._plans.run_mps[i]), 0.3)
         in_the_way = self._active & (gap < BLOCKS_M) & (until > 0.0)
         comes = (comes & ~stops & (ahead > 0.0)) | in_the_way
-        return comes, gap / np.maximum(closing, MOVING_MPS), ahead * stretch / speed
+        to_stop = closing * closing / (2.0 * np.maximum(gap - REACTION_S * closing, 1e-3))
+        return Coming(comes, gap / np.maximum(closing, MOVING_MPS), ahead * stretch / speed, to_stop)
 
     def _is_clear(self, view: PeopleView, i: int, wanted_s: float) -> bool:
-        comes, time, needed = self._coming(view, i)
+        comes, time, needed, to_stop = self._coming(view, i)
         if self._plans.waits_in_middle[i] and self._state[i] in (LOOKING, PAUSING):  # the island ends the first part
             comes = comes & (self._vehicles[layout.PY] * float(view.agents[layout.PY, i]) > 0.0)
-        return not bool((comes & (time < needed + wanted_s)).any())
+        return not bool((comes & (time < needed + wanted_s) & ~(to_stop < self._plans.claims_mps2[i])).any())
 
     def _comes_within(self, view: PeopleView, i: int, seconds: float) -> bool:
-        comes, time, _ = self._coming(view, i)
-        return bool((comes & (time < seconds)).any())
+        found = self._coming(view, i)
+        return bool((found.comes & (found.time < seconds)).any())
 
     def _stand(self, view: PeopleView, step_s: float) -> None:
         """Who stands does not move; those at the kerb turn to the road."""

@@ -31,6 +31,8 @@ from sidestep.types.scene import SceneSpec
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of tracks so far, the number wanted, and the episode."""
+SURPLUS = 60
+"""More tracks than wanted, since the clips of the test split have a few too many."""
 FIRST_EPISODES = 4, 24
 """Fewest and most episodes of the first round, from which the length of the next is estimated."""
 
@@ -103,7 +105,7 @@ def generate(plan: GeneratePlan, workers: int = 1, progress: Progress | None = N
     found: list[ClipTracks] = []
     grounds: dict[str, GroundMap | None] = {}
     usable, ran = 0, 0
-    while usable < plan.tracks + plan.test_tracks // 4:
+    while usable < plan.tracks + SURPLUS:
         tasks = list(islice(episodes, _how_many(plan, usable, ran)))
         results: dict[int, Extracted] = {}
         number = {id(task): k for k, task in enumerate(tasks)}
@@ -146,7 +148,7 @@ def _how_many(plan: GeneratePlan, usable: int, ran: int) -> int:
     """Episodes of the next round, by the tracks that episodes had so far."""
     if not ran:
         return min(max(plan.tracks // 20, FIRST_EPISODES[0]), FIRST_EPISODES[1])
-    missing = plan.tracks + plan.test_tracks // 4 - usable
+    missing = plan.tracks + SURPLUS - usable
     return max(int(np.ceil(1.05 * missing * ran / max(usable, 1))), 4)
 
 

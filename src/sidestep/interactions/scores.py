@@ -226,6 +226,8 @@ def _score_clip(
     road: _Road,
 ) -> None:
     """Fill the rows of one clip. ``vehicle (S, 3)``: place and speed of its vehicle at all moments."""
+    from scipy.special import owens_t
+
     about = samples.data.clips[clip]
     path = DrivingPath(about.path)
     middle, _ = path.project(vehicle[rows, :2])
@@ -242,7 +244,7 @@ def _score_clip(
     if isinstance(forecast, MixtureForecast):
         means, covariances = np.moveaxis(paths, 1, 2), np.moveaxis(forecast.covariances[rows], 1, 2)
         outlines = zone.outlines(path, then, about.length)
-        road.p_zone[rows] = mixture_in_polygon(means, covariances, weights[:, None], outlines)
+        road.p_zone[rows] = mixture_in_polygon(means, covariances, weights[:, None], outlines, owens_t)
     else:
         inside = zone.contains(along, aside, Motion(then.bumper[:, None], then.speed[:, None]), about.length)
         road.p_zone[rows] = np.minimum(np.einsum("sm,smh->sh", weights, inside.astype(np.float64)), 1.0)

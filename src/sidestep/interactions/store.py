@@ -1,7 +1,12 @@
-"""Interactions in one HDF5 file: written whole or not at all, checked when read (docs/interactions.md)."""
+"""Interactions in one HDF5 file: written whole or not at all, checked when read (docs/interactions.md).
+
+The first 512 bytes, which HDF5 leaves to the writer of a file (*user block*), hold a checksum of all others: the HDF5
+library may take minutes over a damaged file, so it does not get to see one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +21,9 @@ from sidestep.writing import whole_file
 
 FORMAT = "sidestep-interactions"
 VERSION = 1
+BLOCK = 512
+MARK = b"sidestep-interactions sha256 "
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 LEAST_BYTES = 1 << 26
 BYTES_PER_BYTE = 1024
 """A file of b bytes is unpacked to at most ``BYTES_PER_BYTE`` b bytes, or ``LEAST_BYTES`` if that is more."""
@@ -28,22 +36,53 @@ _READING = (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecod
 
 def write_interactions(data: Interactions, path: Path | str) -> None:
     """Write ``data`` to ``path``, compressed; a file that is there is replaced when the new one is whole."""
-    with whole_file(Path(path)) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs["format"], file.attrs["version"], file.attrs["step_s"] = FORMAT, VERSION, data.step_s
-        for group, names in (("frames", FRAME_COLUMNS), ("tracks", TRACK_COLUMNS)):
-            for name in names:
-                _put(file, f"{group}/{name}", data.columns()[name])
-        for name in _NAMES:
-            _put(file, f"clips/{name}", np.array([getattr(clip, name) for clip in data.clips], _TEXT), _TEXT)
-        for name, kind in _NUMBERS.items():
-            _put(file, f"clips/{name}", np.array([getattr(clip, name) for clip in data.clips], kind))
-        points = [clip.path for clip in data.clips]
-        _put(file, "clips/path", np.concatenate([np.zeros((0, 2)), *points]))
-        _put(file, "clips/path_stop", np.cumsum([len(each) for each in points], dtype=np.int64))
-        file.create_group("grounds")
-        for number, ground in enumerate(data.grounds):
-            item = _put(file, f"grounds/{number}", ground.cells)
-            item.attrs["origin"], item.attrs["cell_m"] = ground.origin, ground.cell_m
+    with whole_file(Path(path)) as temporary:
+        with h5py.File(temporary, "w", userblock_size=BLOCK) as file:
+            _fill(file, data)
+        seal(temporary)
+
+
+def _fill(file: Any, data: Interactions) -> None:
+    file.attrs["format"], file.attrs["version"], file.attrs["step_s"] = FORMAT, VERSION, data.step_s
+    for group, names in (("frames", FRAME_COLUMNS), ("tracks", TRACK_COLUMNS)):
+        for name in names:
+            _put(file, f"{group}/{name}", data.columns()[name])
+    for name in _NAMES:
+        _put(file, f"clips/{name}", np.array([getattr(clip, name) for clip in data.clips], _TEXT), _TEXT)
+    for name, kind in _NUMBERS.items():
+        _put(file, f"clips/{name}", np.array([getattr(clip, name) for clip in data.clips], kind))
+    points = [clip.path for clip in data.clips]
+    _put(file, "clips/path", np.concatenate([np.zeros((0, 2)), *points]))
+    _put(file, "clips/path_stop", np.cumsum([len(each) for each in points], dtype=np.int64))
+    file.create_group("grounds")
+    for number, ground in enumerate(data.grounds):
+        item = _put(file, f"grounds/{number}", ground.cells)
+        item.attrs["origin"], item.attrs["cell_m"] = ground.origin, ground.cell_m
+
+
+def seal(path: Path) -> None:
+    """Write the checksum into a file; to be called after a file has been changed on purpose."""
+    with path.open("r+b") as file:
+        digest = _digest(file)
+        file.seek(0)
+        file.write((MARK + digest).ljust(BLOCK, b"\0"))
+
+
+def _digest(file: Any) -> bytes:
+    """SHA-256 of what follows the first block."""
+    file.seek(BLOCK)
+    return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def _check_seal(path: Path) -> None:
+    """``BadInput`` for a file that does not match its checksum. A file of another program may have none."""
+    with path.open("rb") as file:
+        head = file.read(BLOCK)
+        if head.startswith(MARK):
+            if head[len(MARK) :].rstrip(b"\0") != _digest(file):
+                raise BadInput(f"{path}: damaged, its checksum does not match; write it again")
+        elif not head.startswith(SIGNATURE):
+            raise BadInput(f"{path}: not a file of interactions, or a damaged one (no HDF5 file); write it again")
 
 
 def _put(file: Any, name: str, values: Any, dtype: Any = None) -> Any:
@@ -57,6 +96,7 @@ def read_interactions(path: Path | str) -> Interactions:
     if not is_file(path):
         raise BadInput(f"{path}: no such file; `sidestep predict dataset --out {path}` writes one")
     try:
+        _check_seal(path)
         with h5py.File(path, "r") as file:
             return _Reader(path, file).interactions()
     except _READING as error:

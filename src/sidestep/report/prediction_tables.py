@@ -82,16 +82,23 @@ def _estimate(value: float, low: float, high: float, tracks: int) -> Estimate:
 
 
 def _missing(bootstrap: Bootstrap, metric: Metric) -> list[str]:
-    """Notes on values that do not exist, and on resamples without one."""
+    """Notes on values that do not exist, and on resamples without one; one note where it is the same for all."""
     notes = []
     for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
-        for m, model in enumerate(bootstrap.models):
-            where, undefined = f"{TITLES[metric.name]} {_horizon(seconds)} of {model}", int(metric.undefined[m, h])
-            if not isfinite(float(metric.value[m, h])):
-                notes.append(f"{where}: no value, because there are no positives, no negatives or no moments.")
-            elif undefined:
-                notes.append(f"{where}: {undefined} resamples have no value and are left out of its interval.")
+        where = f"{TITLES[metric.name]} {_horizon(seconds)}"
+        told = [_why_missing(metric, m, h) for m in range(len(bootstrap.models))]
+        if len(set(told)) == 1:
+            notes += [f"{where}: {told[0]}"] if told[0] else []
+        else:
+            notes += [f"{where} of {model}: {text}" for model, text in zip(bootstrap.models, told, strict=True) if text]
     return notes
+
+
+def _why_missing(metric: Metric, m: int, h: int) -> str:
+    if not isfinite(float(metric.value[m, h])):
+        return "no value, because there are no positives, no negatives or no moments."
+    undefined = int(metric.undefined[m, h])
+    return f"{undefined} resamples have no value and are left out of the interval." if undefined else ""
 
 
 def optimal_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "optimal") -> Table:

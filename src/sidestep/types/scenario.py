@@ -177,7 +177,7 @@ class StreetPlacement(Model):
     """When people get to the kerb, drawn uniformly: after the moment at which that vehicle would pass there, s."""
     gap_s: tuple[Finite, NonNegative] = (1.8, 1.2)
     """Mean and standard deviation of what people want to have left of the time gap to a vehicle when they have left its
-    lane, s; at least 0.3 s, and 0.7 s less at a zebra."""
+    lane, s; at least -0.8 s, and 0.7 s less at a zebra, where most also go if the driver can stop."""
     speed_at_run: tuple[PositiveSpeed, PositiveSpeed] = (2.2, 3.2)
     """Of those who run across, drawn uniformly, m/s."""
 

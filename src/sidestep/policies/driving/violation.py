@@ -6,15 +6,17 @@ The probability of a Gaussian in a polygon has a closed form. In coordinates in 
 
 with W the polygon's winding number about the mean, d the signed distance of an edge's line from it, a and b the signed
 positions of the edge's ends on that line, and T Owen's function (Owen, Annals of Mathematical Statistics 27, 1956).
+``owens_t`` has the same bits on every machine, as drivers need it; SciPy's is several times as fast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.policies.driving.zones import ComfortZone, DrivingPath, Motion, join_crossings, move
 from sidestep.types.base import BoolArray, FloatArray
@@ -26,9 +28,66 @@ FLAT = 1e-12
 """Edges whose line passes this near to the mean bound no area with it (in standard deviations)."""
 
 
-def gaussian_in_polygon(mean: FloatArray, covariance: FloatArray, corners: FloatArray) -> FloatArray:
+NODES = 20
+"""Points of the quadrature of Owen's function; its error is below 1e-10."""
+_FARTHEST = 7.0
+"""The normal distribution beyond this is below 1e-11."""
+
+OwensT = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _gauss_legendre(count: int) -> tuple[FloatArray, FloatArray]:
+    """Points and weights on (0, 1), by Newton's method."""
+    points, weights = [], []
+    for k in range(count):
+        x = float(exact.cos(np.pi * (k + 0.75) / (count + 0.5)))
+        for _ in range(20):
+            before, value = 1.0, x
+            for n in range(2, count + 1):
+                before, value = value, ((2 * n - 1) * x * value - (n - 1) * before) / n
+            slope = count * (x * value - before) / (x * x - 1.0)
+            x -= value / slope
+        points.append((x + 1.0) / 2.0)
+        weights.append(1.0 / ((1.0 - x * x) * slope * slope))
+    return np.array(points), np.array(weights)
+
+
+_POINTS, _WEIGHTS = _gauss_legendre(NODES)
+
+
+def _normal_tail(x: FloatArray) -> FloatArray:
+    """(n,) probability of a standard normal above ``x`` ≥ 0."""
+    x = np.minimum(x, _FARTHEST)
+    total = np.zeros(x.shape)
+    for point, weight in zip(_POINTS.tolist(), _WEIGHTS.tolist(), strict=True):
+        at = x * point
+        total += weight * exact.exp(-0.5 * at * at)
+    found: FloatArray = 0.5 - x * total / np.sqrt(2.0 * np.pi)
+    return found
+
+
+def owens_t(h: FloatArray, a: FloatArray) -> FloatArray:
+    """(n,) Owen's function T(h, a) = 1 / 2π ∫₀ᵃ exp(-h² (1 + x²) / 2) / (1 + x²) dx, for a above 1 by that of 1 / a."""
+    h, size = np.abs(h), np.abs(a)
+    steep = size > 1.0
+    ratio = np.where(steep, 1.0 / np.where(steep, size, 1.0), size)
+    height = np.minimum(np.where(steep, h * size, h), 30.0)
+    total = np.zeros(height.shape)
+    for point, weight in zip(_POINTS.tolist(), _WEIGHTS.tolist(), strict=True):
+        at = ratio * point
+        widened = 1.0 + at * at
+        total += weight * exact.exp(-0.5 * height * height * widened) / widened
+    found: FloatArray = ratio * total / (2.0 * np.pi)
+    one, other = _normal_tail(h[steep]), _normal_tail(h[steep] * size[steep])
+    found[steep] = 0.5 * (one + other) - one * other - found[steep]
+    return np.where(a < 0.0, -found, found)
+
+
+def gaussian_in_polygon(
+    mean: FloatArray, covariance: FloatArray, corners: FloatArray, owens: OwensT = owens_t
+) -> FloatArray:
     """(…) probability of Gaussians ``mean (…, 2)``, ``covariance (…, 2, 2)`` in simple polygons ``corners (…, V, 2)``,
-    counter-clockwise; repeated corners do no harm. Shapes broadcast."""
+    counter-clockwise; repeated corners do no harm. Shapes broadcast. ``owens``: Owen's function."""
     shape = np.broadcast_shapes(mean.shape[:-1], corners.shape[:-2])
     near = np.broadcast_to(_is_near(mean, covariance, corners), shape)
     found = np.zeros(shape)
@@ -36,7 +95,7 @@ def gaussian_in_polygon(mean: FloatArray, covariance: FloatArray, corners: Float
         mean = np.broadcast_to(mean, (*shape, 2))[near]
         covariance = np.broadcast_to(covariance, (*shape, 2, 2))[near]
         corners = np.broadcast_to(corners, (*shape, *corners.shape[-2:]))[near]
-        found[near] = _standard_normal_in(_whitened(mean, covariance, corners))
+        found[near] = _standard_normal_in(_whitened(mean, covariance, corners), owens)
     return found
 
 
@@ -61,11 +120,9 @@ def _whitened(mean: FloatArray, covariance: FloatArray, corners: FloatArray) -> 
     return np.stack([x, y], axis=-1)
 
 
-def _standard_normal_in(corners: FloatArray) -> FloatArray:
+def _standard_normal_in(corners: FloatArray, owens: OwensT) -> FloatArray:
     """(N,) probability of the standard normal in polygons (N, V, 2): the signed sum over the triangles that each edge
     forms with the origin."""
-    from scipy.special import owens_t
-
     a, b = corners, np.roll(corners, -1, axis=1)
     edge = b - a
     length = np.sqrt(edge[..., 0] * edge[..., 0] + edge[..., 1] * edge[..., 1])
@@ -74,18 +131,19 @@ def _standard_normal_in(corners: FloatArray) -> FloatArray:
     use = (length > 0.0) & (np.abs(distance) > FLAT)
     scale = safe[use] * distance[use]
     from_foot, to_foot = ((end[use] * edge[use]).sum(axis=-1) / scale for end in (a, b))
-    angle = (np.arctan(to_foot) - np.arctan(from_foot)) / (2 * np.pi)
+    angle = (exact.arctan(to_foot) - exact.arctan(from_foot)) / (2 * np.pi)
     triangle = np.zeros(use.shape)
-    triangle[use] = angle - (owens_t(distance[use], to_foot) - owens_t(distance[use], from_foot))
+    triangle[use] = angle - (owens(distance[use], to_foot) - owens(distance[use], from_foot))
     found: FloatArray = np.clip(triangle.sum(axis=1), 0.0, 1.0)
     return found
 
 
 def mixture_in_polygon(
-    means: FloatArray, covariances: FloatArray, weights: FloatArray, corners: FloatArray
+    means: FloatArray, covariances: FloatArray, weights: FloatArray, corners: FloatArray, owens: OwensT = owens_t
 ) -> FloatArray:
     """(…) probability of mixtures of M Gaussians, ``means (…, M, 2)``, ``weights (…, M)``, in polygons (…, V, 2)."""
-    found: FloatArray = (weights * gaussian_in_polygon(means, covariances, corners[..., None, :, :])).sum(axis=-1)
+    each = gaussian_in_polygon(means, covariances, corners[..., None, :, :], owens)
+    found: FloatArray = (weights * each).sum(axis=-1)
     return found
 
 
@@ -125,7 +183,7 @@ def strip_probability(
     along, aside = path.project(forecast.paths)
     low, high = (each[..., None, :] for each in (begin, end))
     inside = (along >= low) & (along <= high) & (np.abs(aside) <= half_width) & (high > low)
-    found: FloatArray = np.einsum("nm,nmh->nh", forecast.weights, inside.astype(np.float64))
+    found: FloatArray = (forecast.weights[..., None] * inside).sum(axis=1)
     return found
 
 
@@ -198,7 +256,8 @@ def least_deceleration(
     if not len(forecast) or speed <= 0.0:
         return Reaction(0.0, True, none)
     low = 0.0
-    for tried in [*np.arange(0.0, strongest, step).tolist(), strongest]:
+    steps = range(int(strongest / step) + 1)
+    for tried in [*(step * number for number in steps if step * number < strongest), strongest]:
         probability = anybody(tried)
         if (probability < thresholds).all():
             break

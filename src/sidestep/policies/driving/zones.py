@@ -58,7 +58,7 @@ class DrivingPath:
         self._length = np.diff(self.at)
         left = np.stack([-self.direction[:, 1], self.direction[:, 0]], axis=1)
         dot = (left[1:] * left[:-1]).sum(axis=1)
-        mitre = (left[1:] + left[:-1]) / np.maximum(1.0 + dot, 2.0 / SHARPEST_MITRE**2)[:, None]
+        mitre = (left[1:] + left[:-1]) / np.maximum(1.0 + dot, 2.0 / (SHARPEST_MITRE * SHARPEST_MITRE))[:, None]
         self._left, self._mitre = left, np.concatenate([left[:1], mitre, left[-1:]])
 
     def segment(self, along: FloatArray) -> IntArray:
