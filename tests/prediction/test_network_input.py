@@ -69,7 +69,7 @@ def test_a_frame_along_the_motion() -> None:
 
 
 def test_other_steps_are_refused() -> None:
-    with pytest.raises(BadInput, match="11 positions in steps of 0.1 s; there are 11 in steps of 0.2 s"):
+    with pytest.raises(BadInput, match=r"11 positions in steps of 0\.1 s; there are 11 in steps of 0\.2 s"):
         history_input(moments(step_s=0.2), FULL, np.zeros(1))
     with pytest.raises(BadInput, match="there are 6"):
         history_input(moments(past=np.zeros((1, 6, 2))), FULL, np.zeros(1))
