@@ -20,7 +20,7 @@ from sidestep.interactions.forecasts import forecast_samples  # noqa: E402
 from sidestep.interactions.store import write_interactions  # noqa: E402
 from sidestep.learn.cvae import SIZES, Cvae, CvaeSizes, export_cvae, grid_of, log_density  # noqa: E402
 from sidestep.learn.cvae_search import search_cvae  # noqa: E402
-from sidestep.learn.cvae_training import long_tracks, train_cvae, training_of  # noqa: E402
+from sidestep.learn.cvae_training import long_tracks, mixture_density, train_cvae, training_of  # noqa: E402
 from sidestep.prediction import check_predictor  # noqa: E402
 from sidestep.prediction.cvae import Cvae as CvaePredictor  # noqa: E402
 from sidestep.prediction.network_input import FEATURE_SETS  # noqa: E402
@@ -80,6 +80,20 @@ def test_density_against_scipy() -> None:
     expected = multivariate_normal(np.zeros(2), lower @ lower.T).logpdf([0.3, -0.4])
     found = log_density(mean, factor, future)[0, 0]
     assert found.tolist() == [pytest.approx(expected, abs=1e-5), 0.0]
+
+
+def test_the_paper_trains_with_the_bound_alone() -> None:
+    paper, small = training_of("motion+map", "paper"), training_of("motion", "small")
+    assert (paper.prior_weight, paper.batch, paper.epochs, paper.rate, paper.decays) == (0.0, 1024, 3000, 1e-3, False)
+    assert paper.turn_sd is None
+    assert training_of("motion", "paper").batch == 2048
+    assert small.prior_weight > 0.0
+
+
+def test_an_equal_mixture() -> None:
+    density = torch.tensor([[[0.0], [-1.0], [-3.0]]])
+    expected = np.log((1.0 + np.exp(-1.0) + np.exp(-3.0)) / 3.0)
+    assert float(mixture_density(density)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_training_learns_and_goes_on_after_it_was_killed(tmp_path: Path) -> None:

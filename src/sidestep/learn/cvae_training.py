@@ -53,7 +53,11 @@ class CvaeTraining:
     """Share of the epochs over which the weight of the KL term grows to 1."""
     free_bits: float = 0.02
     """KL divergence per dimension of z, nats, that costs nothing."""
-    modes: int = 30
+    prior_weight: float = 0.0
+    """Of the NLL under ``prior_modes`` latents of the prior, beside the evidence lower bound: the hybrid objective of
+    Sohn, Lee and Yan (2015), which closes the gap between latents in training and in use. 0: the bound alone."""
+    prior_modes: int = 10
+    modes: int = 50
     """Latents per sample in the validation."""
     validation: int = 4000
     """Samples that validate, at most."""
@@ -71,7 +75,9 @@ def training_of(features: str, size: str, **changes: Any) -> CvaeTraining:
     if size == "paper":
         settings = CvaeTraining(features, sizes, 3000, 1024 if has_map else 2048, 0, 1)
     else:
-        settings = CvaeTraining(features, sizes, epochs=30, batch=256, samples=16384, every=2, decays=True, turn_sd=0.2)
+        settings = CvaeTraining(
+            features, sizes, epochs=30, batch=256, samples=16384, every=2, decays=True, turn_sd=0.2, prior_weight=1.0
+        )
     return replace(settings, **changes)
 
 
@@ -184,6 +190,10 @@ def _train_epoch(
         density = log_density(*network.predict(known, history, z[:, None]), future).sum(dim=2).mean()
         each = 0.5 * (mean.square() + spread.exp() - 1.0 - spread).mean(dim=0)
         loss = -density + weight * each.clamp(min=settings.free_bits).sum()
+        if settings.prior_weight:
+            drawn = torch.randn(len(future), settings.prior_modes, network.sizes.latent)
+            marginal = mixture_density(log_density(*network.predict(known, history, drawn), future))
+            loss = loss - settings.prior_weight * marginal.sum(dim=1).mean()
         if not bool(torch.isfinite(loss)):
             raise BadInput(f"training: the loss is not finite in epoch {epoch + 1}; lower the rate")
         loss.backward()  # type: ignore[no-untyped-call]
@@ -206,9 +216,14 @@ def validate(network: Cvae, batches: _Batches, rows: IntArray, modes: int) -> li
         known = network.encode(history, window)
         density = log_density(*network.predict(known, history, z.expand(len(part), -1, -1)), future)
         there = torch.isfinite(future[..., 0])
-        total += torch.where(there, torch.logsumexp(density, dim=1) - log(modes), 0.0).sum(dim=0)
+        total += torch.where(there, mixture_density(density), 0.0).sum(dim=0)
         count += there.sum(dim=0)
     return [float(value) for value in -total / count.clamp(min=1)]
+
+
+def mixture_density(density: Tensor) -> Tensor:
+    """(n, H) log density of the equal mixture of (n, k, H)."""
+    return torch.logsumexp(density, dim=1) - log(density.shape[1])
 
 
 class _State:
