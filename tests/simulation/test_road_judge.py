@@ -161,8 +161,8 @@ def test_seconds_and_lines_add_up() -> None:
 
 
 def test_quarters_of_a_second_beyond_the_kerb_count() -> None:
-    """At y = -6.5 the right wheels are at -7.19, beyond the kerb at -7, the left ones are not. Up in the first step, 0.6
-    s there and back again are four invasions: two crossings, and 0.25 s twice. Half a second more is one too many."""
+    """At y = -6.5 the right wheels are at -7.19, beyond the kerb at -7, the left ones are not. Up in the first step and
+    back after 0.6 s are four invasions: two crossings, and 0.25 s twice. Half a second more is one too many."""
     assert times_of(judged(poses(30.0, np.concatenate([[LANE_Y], np.full(30, -6.2)]))), "beyond_kerb") == []
     beyond = np.concatenate([[-6.0], np.full(12, -6.5), [-6.0] * 10])
     events = judged(poses(30.0, beyond))
