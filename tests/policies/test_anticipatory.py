@@ -61,7 +61,7 @@ def act(predictor: type[Jumper], speed: float = 8.0, scene: CompiledScene | None
 
 
 def test_the_threshold_of_the_horizon_decides() -> None:
-    """In 3 s, at 8 m/s, the bumper is at 37.2 and the zone reaches 25 m farther: somebody at 40 is in it."""
+    """In 3 s, at 8 m/s, the bumper is at 37.2 and the zone reaches 24 m farther: somebody at 40 is in it."""
     assert act(Jumper, thresholds=(0.0, 0.0, 0.5, 0.0)).brake == 0.0
     assert act(Jumper, thresholds=(1.0, 1.0, 0.3, 1.0)).brake > 0.0
     assert act(Jumper, thresholds=(0.3, 0.3, 1.0, 0.3)).brake == 0.0  # other horizons do not matter
@@ -70,11 +70,11 @@ def test_the_threshold_of_the_horizon_decides() -> None:
 
 
 def test_it_brakes_no_more_than_it_has_to() -> None:
-    """With a deceleration a the bumper is at 13.2 + 3 · 8 - 4.5 a in 3 s and the zone ends 1 + 3 (8 - 3 a) farther:
-    at 62.2 - 13.5 a, before somebody at 55 from a = 0.54 on. Of the steps of 0.5 m/s² the next is 1."""
+    """With a deceleration a the bumper is at 13.2 + 3 · 8 - 4.5 a in 3 s and the zone ends 3 (8 - 3 a) farther: at
+    61.2 - 13.5 a, before somebody at 54 from a = 0.53 on. Of the steps of 0.5 m/s² the next is 1."""
 
     class Far(Jumper):
-        place = (55.0, LANE_Y)
+        place = (54.0, LANE_Y)
 
     globals()["Far"] = Far
     Far.__module__ = __name__

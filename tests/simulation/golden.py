@@ -143,6 +143,7 @@ CASES: tuple[Case, ...] = (
     Case("street", "zebra-65-east", "human_driver", 20.0),
     Case("street", "zebra+island-60-west", "comfort_zone", 20.0, (("people", "many"),)),
     Case("street", "none-70-east", "human_driver", 15.0, (("people", "many"),)),
+    Case("street", "island-70-west", "anticipatory", 15.0),
 )
 
 

@@ -18,6 +18,7 @@ from pydantic import Field
 from sidestep import exact, registry
 from sidestep.policies.crowd_forecast import CrowdPredictor
 from sidestep.policies.driving.comfort_zone import LOOK_S, ComfortZoneDriver, ComfortZoneSettings, rows_of
+from sidestep.policies.driving.zones import ComfortZone, Motion
 from sidestep.types import Observation, Task
 from sidestep.types.base import FloatArray, NonNegative, Positive
 from sidestep.types.road import Crossing
@@ -33,7 +34,7 @@ class AnticipatorySettings(ComfortZoneSettings):
     """How the driver drives. ``predictor`` forecasts people; thresholds say from which probability on it reacts."""
 
     target_kmh: Positive = 30.0
-    time_gap_s: NonNegative = 3.0
+    time_gap_s: Positive = 3.0
     predictor_file: str | None = None
     """Setting ``file`` of the predictor: the network of a learned one."""
     thresholds: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (0.5, 0.5, 0.5, 0.5)
@@ -67,6 +68,7 @@ class AnticipatoryDriver(ComfortZoneDriver):
         own = {} if given.predictor_file is None else {"file": given.predictor_file}
         self._likely_paths = registry.make_predictor(given.predictor, own)
         self._thresholds = np.array(given.thresholds)
+        self._zone = ComfortZone(given.time_gap_s, given.corridor_m)
 
     def reset(self, task: Task) -> None:
         """Forget the last episode."""
@@ -133,12 +135,9 @@ class AnticipatoryDriver(ComfortZoneDriver):
         self._asked += 1
         along, aside, crossing = (self._drawn[..., k] for k in range(3))  # (N · M, H)
         shape = (len(reach), -1, self._given.samples, len(HORIZONS_S))
-        start = reach[:, None] + self._body.front
-        length = self._settings.clear_m + self._settings.time_gap_s * speed[:, None]
-        ahead = along[None] - start
-        inside = (
-            (ahead > 0.0) & (ahead < length) & ((np.abs(aside) <= self._settings.corridor_m / 2) | (crossing > 0.0))
-        )
+        begin, end = self._zone.extent(Motion(reach[:, None] + self._body.front, speed[:, None]), 0.0)
+        across = (np.abs(aside) <= self._zone.half_width) | (crossing > 0.0)
+        inside = across & (along >= begin) & (along <= end)
         share = (inside & (speed[:, None] > 0.05)).reshape(shape).mean(axis=2)  # (A, N, H)
         excess = np.maximum(share - self._thresholds, 0.0).max(axis=1)
         total: FloatArray = excess.sum(axis=1)
