@@ -207,6 +207,7 @@ def test_claiming_the_zebra_by_hand(away_m: float, expected: int) -> None:
 
 def test_a_vehicle_that_stands_in_the_way_is_waited_for() -> None:
     assert look_once(one_person(1.0), -1.2, 0.0) == LOOKING
+    assert look_once(one_person(1.0, claims=3.0), -1.2, 0.0) == LOOKING
     assert look_once(one_person(1.0), -5.0, 0.0) == CROSSING
 
 

@@ -53,6 +53,12 @@ def test_sizes() -> None:
     assert 0.05 <= share < 0.08
 
 
+def test_test_tracks_come_from_many_clips() -> None:
+    """100 of 600 tracks: drawn from the clips of 150, a quarter of all, which are 15 clips of 10."""
+    assert len(set(split_clips(many(), test_tracks=100).of_split("test").clip.tolist())) == 15
+    assert len(set(split_clips(many(), test_tracks=30).of_split("test").clip.tolist())) >= 10
+
+
 def test_kinds_keep_their_shares() -> None:
     whole = many()
     test = split_clips(whole, test_tracks=150).of_split("test")

@@ -57,7 +57,7 @@ class Case:
     def build(self) -> Scenario:
         """The scenario, shortened and changed."""
         suite = load_suite(self.suite)
-        has_splits = self.suite.startswith("sidewalk-") or self.suite == "intersection"
+        has_splits = self.suite.startswith("sidewalk-") or self.suite in ("intersection", "street")
         options = dict(self.options) | ({"split": "all"} if has_splits else {})
         if options:
             suite = suite.with_options(options)
@@ -140,6 +140,9 @@ CASES: tuple[Case, ...] = (
     Case("intersection", "scene4-pose2-left", "comfort_zone", 20.0),
     Case("intersection", "scene1-pose0-straight", "comfort_zone", 20.0, (("vehicles", "true"),)),
     Case("intersection", "scene5-pose0-right", "pid", 20.0, (("reacts", "true"),)),
+    Case("street", "zebra-65-east", "human_driver", 20.0),
+    Case("street", "zebra+island-60-west", "comfort_zone", 20.0, (("people", "many"),)),
+    Case("street", "none-70-east", "human_driver", 15.0, (("people", "many"),)),
 )
 
 

@@ -53,7 +53,8 @@ def test_a_line_is_crossed_in_the_step_in_which_a_wheel_passes_it(kind: str) -> 
     sideways = poses(20.0, LANE_Y + 0.1 * np.arange(30))
     events = judged(sideways, on_the_road(scene=straight_road(kind)))
     assert times_of(events, kind) == [0.55, 1.25]
-    assert [event.kind for event in events] == ["lane_crossing"] * 2
+    assert {event.kind for event in events} == {"lane_crossing"}
+    assert len(events) == (2 if kind != "kerb" else 5)  # beyond the kerb for 0.75 s, and then on
 
 
 def test_front_and_rear_wheels_cross_in_their_own_steps() -> None:
@@ -151,16 +152,25 @@ def test_more_than_five_invasions_end_the_episode_and_five_do_not() -> None:
 
 
 def test_seconds_and_lines_add_up() -> None:
-    """Two lines crossed in one step are one invasion; four seconds off lane and the step over two lines are five, the
-    second over the line back is the sixth."""
-    y = np.concatenate([[LANE_Y], np.full(81, 3.5), [LANE_Y] * 3])
+    """Four seconds in the oncoming lane and the line crossed are five, the line back is the sixth."""
+    y = np.concatenate([[LANE_Y], np.full(81, 2.0), [LANE_Y] * 3])
     events = judged(poses(30.0, y))
-    assert [(event.kind, event.subject) for event in events if event.time < 0.06] == [
-        ("lane_crossing", "double_solid"),
-        ("lane_crossing", "kerb"),
-    ]
+    assert [(event.kind, event.subject) for event in events if event.time < 0.06] == [("lane_crossing", "double_solid")]
     assert times_of(events, "off_lane") == [1.0, 2.0, 3.0, 4.0]
     assert [event.time for event in events if event.kind == "lane_invasion"] == [pytest.approx(4.1)]
+
+
+def test_quarters_of_a_second_beyond_the_kerb_count() -> None:
+    """At y = -6.5 the right wheels are at -7.19, beyond the kerb at -7, the left ones are not. Up in the first step and
+    back after 0.6 s are four invasions: two crossings, and 0.25 s twice. Half a second more is one too many."""
+    assert times_of(judged(poses(30.0, np.concatenate([[LANE_Y], np.full(30, -6.2)]))), "beyond_kerb") == []
+    beyond = np.concatenate([[-6.0], np.full(12, -6.5), [-6.0] * 10])
+    events = judged(poses(30.0, beyond))
+    assert times_of(events, "kerb") == [0.05, 0.65]
+    assert times_of(events, "beyond_kerb") == [0.25, 0.5]
+    assert all(event.kind == "lane_crossing" for event in events)
+    longer = judged(poses(30.0, np.concatenate([[-6.0], np.full(30, -6.5)])))
+    assert [event.time for event in longer if event.kind == "lane_invasion"] == [pytest.approx(1.25)]
 
 
 AREA = ExitRule(area=(0.0, -20.0, 100.0, 20.0), side="east", pose=(100.0, 0.0, 0.0))

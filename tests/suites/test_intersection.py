@@ -166,17 +166,14 @@ def test_cutting_the_corner_over_the_sidewalk_loses() -> None:
 
 @pytest.mark.parametrize("metres", [1.8, 3.0])
 def test_cutting_a_right_turn_over_the_kerb_loses(metres: float) -> None:
-    assert set(outcomes(BRANCHES[1], Cheater(pulled_inside(metres)))) == {Outcome.OFF_ROUTE}
+    assert set(outcomes(BRANCHES[1], Cheater(pulled_inside(metres)))) <= {Outcome.OFF_ROUTE, Outcome.LANE_INVASION}
 
 
-def test_two_wheels_over_the_kerb_are_counted() -> None:
-    """The middle of the rear axle stays on the road, so that most get through; but never without invasions, of which
-    an honest driver has none. The page of rules names this as a limit."""
-    for scenario in BRANCHES[1][:4]:
+def test_cutting_a_right_turn_with_two_wheels_over_the_kerb_loses() -> None:
+    """The middle of the rear axle stays on the road; every quarter of a second with a wheel beyond the kerb counts."""
+    for scenario in BRANCHES[1]:
         assert invasions(run_episode(scenario, Cheater())) == 0
-        cut = run_episode(scenario, Cheater(pulled_inside(1.2)))
-        assert 2 <= invasions(cut) <= 5
-        assert cut.outcome is Outcome.SUCCESS
+    assert Outcome.SUCCESS not in outcomes(BRANCHES[1], Cheater(pulled_inside(1.2)))
 
 
 def test_cutting_a_left_turn_through_the_oncoming_lane_loses() -> None:

@@ -56,6 +56,24 @@ def test_an_unknown_level_is_refused() -> None:
         choose_options(SIDEWALK_UNIT, {"traffic": "jam"})
 
 
+@pytest.mark.parametrize("level", ["light", "dense"])
+def test_as_many_as_the_streets_are_long(level) -> None:
+    scenario = named("sidewalk-long", "long-alderwick", level)
+    for seed in range(3):
+        world = build_world(scenario, seed)
+        graph = LaneGraph(world.scene.spec.roads, "here")
+        metres = sum(graph.length[name] for name, lane in graph.lanes.items() if lane.turn is None)
+        driving = [place for place in world.scenario.traffic if place.driver == "lane"]
+        wanted = TRAFFIC[level].per_km * metres / 1000.0
+        assert 0.8 * wanted - 1.0 < len(driving) < wanted + 1.0  # a dense street may have no place for all
+        for place in driving:
+            x, y, heading = place.start
+            assert graph.nearest(x, y, heading).aside < 1e-6
+        parked = [place for place in world.scenario.traffic if place.driver_name == "parked"]
+        assert len(parked) <= len(world.scene.spec.roads.parking)
+        assert all(place.speed == 0.0 for place in parked)
+
+
 def lane_poses(record) -> FloatArray:
     """(T+1, V, 3) of the vehicles that drive."""
     driving = [k for k, place in enumerate(record.scenario.traffic) if place.driver == "lane"]

@@ -13,13 +13,16 @@ from sidestep.errors import BadInput
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.types import Observation, Task, Velocity
-from tests.traffic.roads import LANE_Y, straight_road
+from tests.traffic.roads import LANE_Y, straight_road, traffic_contacts
 from tests.traffic.test_lane_traffic import (
     FRONT,
     REAR,
+    comes_from,
     drive,
+    junction,
     road_with,
     speeds,
+    through_at,
     vehicle,
 )
 
@@ -30,6 +33,17 @@ STOP_LINE = 60.0 - 2.0 - 1.0
 
 def robot_at(x: float, y: float, spec: str = "delivery_robot") -> list[dict[str, Any]]:
     return [{"spec": spec, "start": [x, y, pi / 2], "goal": [x, y + 5.0]}]
+
+
+def test_a_robot_on_a_crossing_counts_like_a_person() -> None:
+    """It stands in the lane of the other direction, in nobody's way."""
+    scene = straight_road(crossings=[CROSSING])
+    record = drive(road_with([vehicle(10.0)], 12.0, scene=scene, robots=robot_at(60.0, 2.0)))
+    front = record.other_pose[-1, 0, 0] + FRONT
+    assert STOP_LINE - 1.5 < front < STOP_LINE + 0.9
+    assert speeds(record, 0)[-1] < 0.05
+    beside = drive(road_with([vehicle(10.0)], 12.0, scene=scene, robots=robot_at(66.0, 2.0)))
+    assert np.isnan(beside.other_pose[-1, 0, 0]) or beside.other_pose[-1, 0, 0] > 80.0
 
 
 def test_a_car_under_test_on_a_crossing_is_traffic() -> None:
@@ -117,3 +131,19 @@ def test_vehicles_per_kilometre() -> None:
     assert counts == {3, 4}
     with pytest.raises(BadInput, match="the scene has no lanes"):
         build_world(road_with([], scene={"name": "empty"}, lane_traffic={"per_km": 10.0}), 0)
+
+
+@pytest.mark.parametrize("keeps_clear", [False, True])
+def test_with_keeps_clear_a_vehicle_waits_before_the_junction(keeps_clear: bool) -> None:
+    """Its lane into the junction ends 13 m from the origin; the first conflict on its way is some metres behind."""
+    scene = junction(east=1, west=1)
+    stream = [comes_from(scene, "west", "east", 25 + 12 * k) for k in range(3)]
+    traffic = [comes_from(scene, "south", "north", 25), *stream]
+    for each in traffic if keeps_clear else ():
+        each["parameters"]["keeps_clear"] = 1.0
+    record = drive(road_with(traffic, scene=scene.model_dump()))
+    slowest = int(np.nanargmin(speeds(record, 0)))
+    assert np.nanmin(speeds(record, 0)) < 1.0
+    assert (record.other_pose[slowest, 0, 1] + FRONT < -13.0) == keeps_clear
+    assert through_at(record, 1) < through_at(record, 0) < 30
+    assert traffic_contacts(record) == []

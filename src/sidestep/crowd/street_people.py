@@ -26,7 +26,7 @@ AT_ZEBRA, AT_ISLAND = 0.85, 0.7
 """Share of those who cross that use the zebra, or the island where there is no zebra."""
 IDLE_AT_PLACE = 0.2
 """The same of those who do not cross."""
-GLANCES = (0.15, 0.9, 0.9, 0.9, 0.6, 0.25)
+GLANCES = (0.15, 0.85, 0.8, 0.9, 0.6, 0.25)
 """How many of each intent look at the traffic."""
 KERB_M = 0.5
 """How far behind the kerb people stop."""
@@ -37,9 +37,9 @@ ANYWHERE_M = (-18.0, 48.0)
 ROAD_MARGIN_M = 0.5
 """What people who walk along a sidewalk keep from its edges."""
 LEAST_GAP_S, ZEBRA_GAP_S = -0.8, 0.7
-CLAIM_SHARE, CLAIMS_MPS2 = 0.7, (2.0, 4.0)
+CLAIM_SHARE, CLAIMS_MPS2 = 0.8, (2.5, 5.0)
 """Share of those at a zebra who step onto it if the driver can stop, and the deceleration that they expect, drawn
-uniformly, m/s²."""
+uniformly, m/s². People who do not look at the traffic expect it everywhere."""
 
 
 class StreetPlans(NamedTuple):
@@ -198,7 +198,8 @@ def _plans(
     zebra_s = ZEBRA_GAP_S if draw._ground.zebra is not None else 0.0
     gap = exact.normal(rng, *placement.gap_s, count) - np.where(at_place, zebra_s, 0.0)
     gap = np.where(intent == RUN, 0.6 * gap, np.where(intent == HESITATE, gap - 1.5, gap))
-    claims = at_place & (zebra_s > 0.0) & (rng.random(count) < CLAIM_SHARE)
+    glances = rng.random(count) < np.array(GLANCES)[intent]
+    claims = ~glances | (at_place & (zebra_s > 0.0) & (rng.random(count) < CLAIM_SHARE))
     looks = np.where(rng.random(count) < 0.45, 0.0, exact.uniform(rng, 0.4, 1.8, count))
     looks = np.where((intent == TURN_BACK) | (intent == HESITATE), looks + 0.6, looks)
     return StreetPlans(
@@ -212,7 +213,7 @@ def _plans(
         stays_s=np.asarray(exact.uniform(rng, 6.0, 14.0, count)),
         pause_s=np.asarray(exact.uniform(rng, 0.7, 2.0, count)),
         gives_up=rng.random(count) < 0.6,
-        glances=rng.random(count) < np.array(GLANCES)[intent],
+        glances=glances,
         run_mps=np.where(intent == RUN, exact.uniform(rng, *placement.speed_at_run, count), speed),
         back=tuple(np.array(person.back).reshape(-1, 2) for person in persons),
     )

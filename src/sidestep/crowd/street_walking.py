@@ -2,8 +2,9 @@
 
 Gap acceptance: a person steps onto the road when every vehicle that comes leaves them, after they have left its lane,
 the time that they want to have left; the longer they wait the less they want. A vehicle that stands, or that brakes so
-that it will stop before them, yields and does not count; at a zebra, for most, neither does one that can stop. In the
-middle of the carriageway they decide again, with the same demands on an island and with hardly any elsewhere.
+that it will stop before them, yields and does not count; nor, for most at a zebra and for those who do not look, does
+one that can stop. In the middle of the carriageway they decide again, with the same demands on an island and with
+hardly any elsewhere.
 
 The head turns to the traffic (``layout.HEAD_YAW``) from shortly before the kerb until people are on the road; the body
 faces the road while they stand at the kerb. People walk round vehicles that stand, not round those that move.
@@ -210,6 +211,7 @@ class StreetWalkers:
         in_the_way = self._active & (gap < BLOCKS_M) & (until > 0.0)
         comes = (comes & ~stops & (ahead > 0.0)) | in_the_way
         to_stop = closing * closing / (2.0 * np.maximum(gap - REACTION_S * closing, 1e-3))
+        to_stop = np.where(in_the_way, np.inf, to_stop)
         return Coming(comes, gap / np.maximum(closing, MOVING_MPS), ahead * stretch / speed, to_stop)
 
     def _is_clear(self, view: PeopleView, i: int, wanted_s: float) -> bool:

@@ -16,9 +16,9 @@ from pydantic import Field
 
 from sidestep import registry
 from sidestep.errors import BadInput
-from sidestep.interactions.assemble import ClipTracks, assemble, compact
+from sidestep.interactions.assemble import STEP_S, ClipTracks, assemble, compact
 from sidestep.interactions.from_records import ground_of, tracks_of_record
-from sidestep.interactions.splits import LABELLED_SHARE, TEST_TRACKS, keep_labels, long_enough, split_clips
+from sidestep.interactions.splits import LABELLED_SHARE, LEAST_S, TEST_TRACKS, keep_labels, split_clips
 from sidestep.runs.episode import EpisodeTask, TaskResult, as_failed, simulate
 from sidestep.runs.executors import Serial, WorkerProcesses, run_with_retry
 from sidestep.runs.plan import make_plan
@@ -140,8 +140,8 @@ def _cut(data: Interactions, plan: GeneratePlan) -> Interactions:
 
 
 def _usable(tracks: ClipTracks) -> int:
-    data = assemble([tracks])
-    return int(long_enough(data).sum())
+    """Number of tracks that are long enough for training."""
+    return sum(len(track.position) > round(LEAST_S / STEP_S) for track in tracks.tracks)
 
 
 def _how_many(plan: GeneratePlan, usable: int, ran: int) -> int:

@@ -28,7 +28,7 @@ LONGEST_GAP_S = 0.5
 DRIVES_M = 5.0
 """A vehicle that moves less in all has no clip."""
 VCI_DUT_LENGTH_M, VCI_DUT_WIDTH_M = 4.5, 1.8
-"""Of all vehicles of VCI-DUT, assumed: the files do not tell."""
+"""Of all vehicles of VCI-DUT, assumed, as is that the middle was tracked: the files do not tell."""
 HOP_M = 0.5
 """Between two points of a path: less is noise of a vehicle that stands."""
 

@@ -1,7 +1,8 @@
 """Training, validation and test: whole clips, drawn so that every kind of track has its share in each split.
 
 The paper splits by track. Tracks of one clip see the same vehicle at the same time, so here a clip is in one split
-only.
+only, and test tracks come from four times as many clips as would do: a bootstrap over tracks takes them for
+independent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from sidestep.types.base import BoolArray, IntArray
 from sidestep.types.interactions import PASSES, PLACES, SPLITS, Interactions
 
 TEST_TRACKS = 500
+MORE_CLIPS, MOST_CLIPS = 4, 0.25
+"""Test tracks are drawn from clips that hold four times as many, but at most from a quarter of all tracks."""
 VALIDATION_SHARE = 0.05
 LEAST_S = 5.0
 """Shortest track for training and validation: one second of history, four ahead."""
@@ -51,7 +54,8 @@ def split_clips(
     ``validation_share`` of them for validation. Tracks that belong to no split are left out."""
     rng = np.random.default_rng([seed, 1])
     kinds, every = strata(data), np.arange(len(data))
-    of_test = np.isin(data.clip, _draw_clips(data.clip, kinds, every, test_tracks, rng))
+    pool = max(min(MORE_CLIPS * test_tracks, int(MOST_CLIPS * len(data))), test_tracks)
+    of_test = np.isin(data.clip, _draw_clips(data.clip, kinds, every, pool, rng))
     test = _draw_tracks(np.nonzero(of_test)[0], kinds, test_tracks, rng)
     left = np.nonzero(~of_test & long_enough(data))[0]
     if not len(left):

@@ -147,15 +147,19 @@ def total_steps(record: EpisodeRecord) -> Value:
     return float(record.steps)
 
 
+LASTING = ("off_lane", "beyond_kerb")
+"""Subjects of lane crossings that count time."""
+
+
 @metric("invasions", "lower", source=f"{INTERSECTNAV}, lane invasion", validity="Scenarios with rules.lanes.")
 def lane_invasions(record: EpisodeRecord) -> Value:
     """Number of steps in which a wheel crossed a solid line or a kerb, plus whole seconds in no lane that leads the way
-    the car heads."""
+    the car heads, plus whole quarters of a second with a wheel beyond the kerb."""
     if record.scenario.rules.lanes is None:
         return "lanes may be left"
     crossings = [event for event in record.events if event.kind == "lane_crossing" and event.subject != "broken"]
-    times = {event.time for event in crossings if event.subject != "off_lane"}
-    return float(len(times) + sum(event.subject == "off_lane" for event in crossings))
+    times = {event.time for event in crossings if event.subject not in LASTING}
+    return float(len(times) + sum(event.subject in LASTING for event in crossings))
 
 
 @metric(series.INDICATOR_UNIT, "lower", source=SIDESTEP, validity="Scenes with roads.", distance="surface")

@@ -152,7 +152,11 @@ def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[s
         limit = event.subject.replace("_", " ")
         yield f"limit of {limit} cuts the command " + ("to the end" if until == inf else f"until {until:.2f} s")
     elif is_invasion(event):
-        lines = {"off_lane": "a second in no lane of its direction", "kerb": "a wheel crosses the kerb"}
+        lines = {
+            "off_lane": "a second in no lane of its direction",
+            "kerb": "a wheel crosses the kerb",
+            "beyond_kerb": "a quarter of a second with a wheel beyond the kerb",
+        }
         yield lines.get(event.subject, f"a wheel crosses a {event.subject.replace('_', ' ')} line")
     elif event.kind in PLAIN:
         text = event.text.replace("_", " ") if event.kind == "trigger" else event.text

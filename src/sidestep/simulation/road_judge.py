@@ -14,7 +14,7 @@ from sidestep.interfaces import Sensor, SensorContext, SensorView
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import IntArray
 from sidestep.types import Event, Footprint, RobotSpec, Scenario
-from sidestep.types.base import FloatArray
+from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.outcome import ExitRule, LaneRule, Outcome
 from sidestep.types.road import Roads
 
@@ -26,6 +26,9 @@ ILLEGAL = frozenset(KINDS) - {"broken"}
 OFF_LANE = "off_lane"
 """Subject of the event of a second spent in no lane."""
 OFF_LANE_S = 1.0
+BEYOND_KERB = "beyond_kerb"
+"""Subject of the event of a quarter of a second with a wheel beyond the kerb."""
+BEYOND_KERB_S = 0.25
 LANE_MARGIN_M = 0.6
 """How far beyond the edge of a lane the middle of the body still is in it."""
 SAME_WAY = 0.26
@@ -118,6 +121,8 @@ class RoadJudge:
         self._ends_on_invasion = Outcome.LANE_INVASION in rules.ends_on
         self._invasions = 0
         self._off_lane_steps = 0
+        self._beyond_kerb = np.zeros(len(self._wheels), bool)
+        self._beyond_kerb_steps = 0
         self._has_invaded = False
         self.is_over = False
         """Whether what was judged ends the episode."""
@@ -160,11 +165,26 @@ class RoadJudge:
             self._off_lane_steps = 0
             self._invasions += 1
             events.append(Event(time, "lane_crossing", OFF_LANE))
+        if "kerb" in crossed:
+            self._beyond_kerb ^= self._over_kerb(wheels)
+        self._beyond_kerb_steps = self._beyond_kerb_steps + 1 if self._beyond_kerb.any() else 0
+        if self._beyond_kerb_steps * self._step_s >= BEYOND_KERB_S - 1e-9:
+            self._beyond_kerb_steps = 0
+            self._invasions += 1
+            events.append(Event(time, "lane_crossing", BEYOND_KERB))
         if self._invasions > self._lanes.most_invasions and not self._has_invaded:
             self._has_invaded = True
             self.is_over = self.is_over or self._ends_on_invasion
             events.append(Event(time, "lane_invasion", value=self._invasions))
         return events
+
+    def _over_kerb(self, before: FloatArray) -> BoolArray:
+        """(4,) which wheels crossed a kerb in this step, onto the sidewalk or back."""
+        kerb, found = KINDS.index("kerb"), np.zeros((len(before), len(KINDS)), np.int64)
+        for w in range(len(before)):
+            crossed_markings(before[w : w + 1], self._at[w : w + 1], self._segments, self._kinds, found[w])
+        over: BoolArray = found[:, kerb] == 1
+        return over
 
 
 def marking_segments(roads: Roads) -> tuple[FloatArray, IntArray]:

@@ -127,7 +127,7 @@ class IntersectionSuite(OptionSuite):
             scene=INTERSECTION + place.name,
             robots=(drive_along(place, route, options.robot),),
             crowd=(crossing_people(place, options),) if options.people != "none" else (),
-            lane_traffic=LaneTraffic() if options.vehicles else None,
+            lane_traffic=LaneTraffic(parameters={"keeps_clear": 1.0}) if options.vehicles else None,
             rules=make_rules(place, route, options.time_limit_s),
             sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera()}, self.name),
             tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only"),

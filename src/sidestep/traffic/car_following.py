@@ -37,8 +37,9 @@ class LanePaths(NamedTuple):
     limit: FloatArray  # (V, P) m/s, what the curve and braking for curves ahead allow
     lane: IntArray  # (V, J) numbers of the junction lanes on the path; -1: none
     lane_at: FloatArray  # (V, J) m of path where each begins
-    entry_at: FloatArray  # (V, J) m of path of the stop line before each: that of a crossing just before it, if any
+    entry_at: FloatArray  # (V, J) m of path of the stop line before each, and before a crossing that belongs to it
     first_at: FloatArray  # (V, J) m of path of the first conflict of each
+    end_at: FloatArray  # (V, J) m of path where the junction ends
     clear_at: FloatArray  # (V, J) m of path where a vehicle has left each, and a crossing just behind it
     crossing: IntArray  # (V, C) numbers of the crossings on the path; -1: none
     crossing_at: FloatArray  # (V, C, 2) m of path where each begins and ends

@@ -199,9 +199,9 @@ def _goes_first(
     they_waited, waited = state[j, WAITED], state[i, WAITED]
     they_are_late, is_late = they_waited > setting[j, PATIENCE], waited > setting[i, PATIENCE]
     if they_are_late != is_late:
-        return they_are_late
+        return bool(they_are_late)
     if is_late and they_waited != waited:
-        return they_waited > waited
+        return bool(they_waited > waited)
     if their_priority != priority:
         return their_priority > priority
     return they_come < come or (they_come == come and j < i)

@@ -122,17 +122,17 @@ def _is_used(
 @kernel
 def _bodies_ahead(
     i: int, v: float, wish: float, robot: FloatArray, agents: FloatArray, flags: IntArray, people: int, own: int,
-    vehicles: Vehicles, paths: LanePaths, foreign: int,
-) -> tuple[float, float]:  # fmt: skip
+    vehicles: Vehicles, paths: LanePaths, foreign: int, end_at: float,
+) -> tuple[float, float, float]:  # fmt: skip
     """Acceleration that bodies in the lane, bodies that will be in it and bodies close to the bumper allow, and metres
-    of path up to the first vehicle that hardly moves. Columns ``people … foreign - 1`` are robots, whose paths nobody
-    knows."""
+    of path up to the first vehicle that hardly moves, and to the first such one behind ``end_at``. Columns
+    ``people … foreign - 1`` are robots, whose paths nobody knows."""
     setting, body = vehicles.settings[i], vehicles.body[i]
     points, last, s = paths.points[i], paths.last[i], vehicles.state[i, ALONG]
     x, y = robot[ROBOT_X], robot[ROBOT_Y]
     sine, cosine = sincos64(robot[ROBOT_HEADING])
     starts = v < STANDING and vehicles.state[i, WAITED] < 3.0 * setting[PATIENCE]
-    least, room = idm(v, wish, np.inf, 0.0, setting), np.inf
+    least, room, room_behind = idm(v, wish, np.inf, 0.0, setting), np.inf, np.inf
     first_disc, discs = vehicles.first_disc[i], vehicles.discs[i]
     for j in range(agents.shape[1]):
         if flags[at.ACTIVE, j] != 1 or j == own or (first_disc <= j < first_disc + discs):
@@ -165,14 +165,16 @@ def _bodies_ahead(
             least = min(least, idm(v, wish, gap, ahead, setting))
             if look == 0 and j >= people and ahead < SLOW:
                 room = min(room, where - s - radius)
+                if where > end_at:
+                    room_behind = min(room_behind, where - s - radius)
             break
-    return least, room
+    return least, room, room_behind
 
 
 @kernel
 def _take_lanes(
-    i: int, time: float, v: float, wish: float, room: float, closed_at: float, robots: FloatArray, vehicles: Vehicles,
-    paths: LanePaths, rules: RoadRules,
+    i: int, time: float, v: float, wish: float, room: float, room_behind: float, closed_at: float, robots: FloatArray,
+    vehicles: Vehicles, paths: LanePaths, rules: RoadRules,
 ) -> float:  # fmt: skip
     """Note the lanes through junctions that a vehicle takes. Metres to the stop line where it has to wait before it may
     take the next one; infinite if it need not. A vehicle that does not keep clear takes a lane by driving onto it."""
@@ -187,14 +189,14 @@ def _take_lanes(
     gap = paths.entry_at[i, m] - front - STOP_BEFORE_M
     if gap > LOOK_M:
         return np.inf
-    is_ready = room > paths.clear_at[i, m] - state[ALONG] and closed_at >= paths.first_at[i, m]
-    state[READY] = 1.0 if is_ready else 0.0
-    if not is_ready:
-        return gap
+    length = paths.clear_at[i, m] - state[ALONG]
+    state[READY] = 1.0 if room_behind > length and closed_at >= paths.first_at[i, m] else 0.0
+    if state[READY] == 0.0 or room < length:
+        return float64(gap)
     entry = paths.entry_at[i, m]
     while m < paths.lane.shape[1] and paths.lane[i, m] >= 0 and paths.entry_at[i, m] == entry:
         if not goes_in(i, m, v, wish, robots, vehicles, paths, rules):
-            return gap
+            return float64(gap)
         m += 1
     if gap < COMMIT_M + v * v / (2.0 * COMMIT_BRAKING):
         state[TAKEN], state[TAKEN_AT] = m, time
@@ -227,10 +229,13 @@ def drive_vehicles(
             continue
         setting, body = vehicles.settings[i], vehicles.body[i]
         wish = min(setting[WISH], paths.limit[i, min(int(s + 1.0), last)])
-        acceleration, room = _bodies_ahead(
-            i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign
-        )
+        following = min(int(state[TAKEN]), paths.lane.shape[1] - 1)
+        acceleration, room, room_behind = _bodies_ahead(
+            i, v, wish, robot, agents, flags, people, people + row, vehicles, paths, people + foreign,
+            paths.end_at[i, following],
+        )  # fmt: skip
         room -= body[FRONT] + body[REAR] + STOP_BEFORE_M
+        room_behind -= body[FRONT] + body[REAR] + STOP_BEFORE_M
         conflict = np.inf
         if setting[KEEPS_CLEAR] == 0.0:
             conflict = conflict_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M
@@ -252,7 +257,7 @@ def drive_vehicles(
                     acceleration = min(acceleration, stop_at(v, wish, gap, setting))
                     closed_at = min(closed_at, paths.signal_at[i, m])
         acceleration = min(acceleration, behind_merging(i, v, wish, robots, vehicles, paths, rules))
-        gap = _take_lanes(i, time, v, wish, room, closed_at, robots, vehicles, paths, rules)
+        gap = _take_lanes(i, time, v, wish, room, room_behind, closed_at, robots, vehicles, paths, rules)
         if setting[KEEPS_CLEAR] == 1.0:
             acceleration = min(acceleration, stop_at(v, wish, gap, setting))
             conflict = taken_gap(i, v, wish, robots, vehicles, paths, rules) - STOP_BEFORE_M

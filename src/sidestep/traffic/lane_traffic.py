@@ -18,7 +18,7 @@ from sidestep.kernels.world import mirror_cover, mirror_robot
 from sidestep.traffic import car_following as car
 from sidestep.traffic.drivers import VehicleDriver
 from sidestep.traffic.lane_driving import along_path, drive_vehicles
-from sidestep.traffic.lanes import LaneGraph, stations
+from sidestep.traffic.lanes import Conflict, LaneGraph, stations
 from sidestep.types import CompiledScene, RobotSpec
 from sidestep.types.base import FloatArray
 from sidestep.types.road import Roads
@@ -63,6 +63,7 @@ class _JunctionLane(NamedTuple):
     begin: float
     entry: float
     first: float
+    end: float
     clear: float
 
 
@@ -89,7 +90,9 @@ class LaneVehicles:
         self._junction = {
             name: k for k, name in enumerate(n for n, lane in graph.lanes.items() if lane.turn is not None)
         }
-        self._rules = self._pack_rules(graph, roads, body)
+        keeps_clear = any(place.parameters.get(KEEPS_CLEAR) for place in placements)
+        conflicts = graph.swept_conflicts() if keeps_clear else graph.conflicts()
+        self._rules = self._pack_rules(graph, roads, body, conflicts)
         paths = [self._path(graph, roads, place, where) for place in placements]
         self._paths = _pack_paths(paths)
         count = len(placements)
@@ -206,24 +209,25 @@ class LaneVehicles:
             if names[run[0]] not in self._junction:
                 continue
             begin, end = float(begins[run[0]]), float(begins[run[-1] + 1])
-            entry = min([begin, *(a for _, a, b in crossings if a < begin < b + AT_JUNCTION_M)])
-            clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
             numbers = [self._junction[names[k]] for k in run]
             conflicts = self._rules.conflicts
             first = min(
                 float(begins[k]) + float(conflicts[conflicts[:, 0] == number, 1].min(initial=np.inf))
                 for k, number in zip(run, numbers, strict=True)
             )
+            entry = min([begin, first, *(a for _, a, b in crossings if a < begin < b + AT_JUNCTION_M)])
+            clear = max([end, *(b for _, a, b in crossings if a - AT_JUNCTION_M < end < b)])
+            first = max(first, begin)
             found += [
-                _JunctionLane(number, float(begins[k]), entry, first, clear)
+                _JunctionLane(number, float(begins[k]), entry, first, end, clear)
                 for k, number in zip(run, numbers, strict=True)
             ]
         return found
 
-    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray) -> car.RoadRules:
+    def _pack_rules(self, graph: LaneGraph, roads: Roads, body: FloatArray, found: Sequence[Conflict]) -> car.RoadRules:
         conflicts = [
             (self._junction[c.lane], c.begin, c.end, self._junction[c.other], c.other_begin, c.other_end, c.merges)
-            for c in graph.conflicts()
+            for c in found
         ]
         return car.RoadRules(
             conflicts=np.array(conflicts, np.float64).reshape(-1, 7),
@@ -281,6 +285,7 @@ def _pack_paths(paths: Sequence[_Path]) -> car.LanePaths:
         lane_at=np.zeros((count, lanes)),
         entry_at=np.zeros((count, lanes)),
         first_at=np.zeros((count, lanes)),
+        end_at=np.zeros((count, lanes)),
         clear_at=np.zeros((count, lanes)),
         crossing=np.full((count, crossings), -1, np.int64),
         crossing_at=np.zeros((count, crossings, 2)),
@@ -292,7 +297,7 @@ def _pack_paths(paths: Sequence[_Path]) -> car.LanePaths:
         packed.limit[k, : len(path.points)] = path.limit
         for m, lane in enumerate(path.lanes):
             packed.lane[k, m], packed.lane_at[k, m], packed.entry_at[k, m] = lane.number, lane.begin, lane.entry
-            packed.first_at[k, m], packed.clear_at[k, m] = lane.first, lane.clear
+            packed.first_at[k, m], packed.end_at[k, m], packed.clear_at[k, m] = lane.first, lane.end, lane.clear
         for m, (crossing, begin, end) in enumerate(path.crossings):
             packed.crossing[k, m], packed.crossing_at[k, m] = crossing, (begin, end)
         for m, (signal, stop) in enumerate(path.signals):

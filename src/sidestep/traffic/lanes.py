@@ -3,7 +3,7 @@ junction meet or cross."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName
-from sidestep.types.base import FloatArray
+from sidestep.types.base import BoolArray, FloatArray
 from sidestep.types.road import Lane, Roads
 
 SPACING_M = 1.0
@@ -20,6 +20,10 @@ SPACING_M = 1.0
 CLEARANCE_M = 2.4
 """Two vehicles on lanes that are nearer than this cannot pass each other: a car's width and room at either side."""
 FINE_M = 0.5
+SWEPT_FRONT_M, SWEPT_REAR_M, SWEPT_HALF_M = 4.3, 1.1, 1.12
+"""Of a body that sweeps a lane: a van about its rear axle, with some room at either side."""
+SWEPT_BEFORE_M = 8.0
+"""Before a lane of a junction: where others swing out, nobody can wait either."""
 
 
 class Conflict(NamedTuple):
@@ -72,6 +76,7 @@ class LaneGraph:
         for name, line in self.lines.items():
             if (line[1:] == line[:-1]).all(axis=1).any():
                 raise BadInput(f"{where}: lane {name!r} has the same point twice in succession; remove one of them")
+        self.inside = [name for name, lane in self.lanes.items() if lane.turn is not None]
         self.length = {name: float(stations(line)[-1]) for name, line in self.lines.items()}
         self.graph: nx.DiGraph[str] = nx.DiGraph()
         for name, lane in self.lanes.items():
@@ -137,36 +142,86 @@ class LaneGraph:
     def conflicts(self) -> list[Conflict]:
         """Where vehicles on two lanes of a junction would meet. Lanes that begin together, or that lead to one another,
         are followed one vehicle behind the other, and so are no conflict."""
-        inside = [name for name, lane in self.lanes.items() if lane.turn is not None]
-        within: nx.DiGraph[str] = nx.DiGraph(self.graph.subgraph(inside))
-        beyond = {name: nx.descendants(within, name) for name in inside}
-        before = {name: set(self.graph.predecessors(name)) for name in inside}
-        fine = {name: resample(self.lines[name], FINE_M) for name in inside}
+        fine = {name: resample(self.lines[name], FINE_M) for name in self.inside}
         at = {name: stations(line) for name, line in fine.items()}
-        low = {name: line.min(axis=0) for name, line in fine.items()}
-        high = {name: line.max(axis=0) for name, line in fine.items()}
         found = []
-        for one in inside:
-            for other in inside:
+        for one, other in self._meeting(fine, CLEARANCE_M):
+            gap = exact.norm(fine[one][:, None] - fine[other][None])
+            mine, theirs = np.flatnonzero(gap.min(axis=1) < CLEARANCE_M), np.flatnonzero(gap.min(axis=0) < CLEARANCE_M)
+            if len(mine):
+                (a, b), (c, d) = at[one][mine[[0, -1]]].tolist(), at[other][theirs[[0, -1]]].tolist()
+                found.append(Conflict(one, a, b, other, c, d, self._end_together(one, other)))
+        return found
+
+    def swept_conflicts(self) -> list[Conflict]:
+        """The same for bodies that follow the lanes with their rear axle and swing out in front: from where the front
+        of one comes into the way of another on the other lane, which may be before the lane, to where its rear has
+        left."""
+        bodies = {name: _sweep(self.lines[name]) for name in self.inside}
+        found = []
+        for one, other in self._meeting({name: body.middle for name, body in bodies.items()}, 8.0):
+            touching = _overlap(bodies[one], bodies[other])
+            mine, theirs = np.flatnonzero(touching.any(axis=1)), np.flatnonzero(touching.any(axis=0))
+            if len(mine):
+                (a, b), (c, d) = bodies[one].at[mine[[0, -1]]].tolist(), bodies[other].at[theirs[[0, -1]]].tolist()
+                begin, their_begin = a + SWEPT_FRONT_M, c + SWEPT_FRONT_M
+                end, their_end = max(b - SWEPT_REAR_M, begin), max(d - SWEPT_REAR_M, their_begin)
+                found.append(Conflict(one, begin, end, other, their_begin, their_end, self._end_together(one, other)))
+        return found
+
+    def _end_together(self, one: str, other: str) -> bool:
+        return bool((self.lines[one][-1] == self.lines[other][-1]).all())
+
+    def _meeting(self, lines: dict[str, FloatArray], apart_m: float) -> Iterator[tuple[str, str]]:
+        """Pairs of junction lanes that may meet: not those that begin together or lead to one another."""
+        within: nx.DiGraph[str] = nx.DiGraph(self.graph.subgraph(self.inside))
+        beyond = {name: nx.descendants(within, name) for name in self.inside}
+        before = {name: set(self.graph.predecessors(name)) for name in self.inside}
+        low = {name: line.min(axis=0) for name, line in lines.items()}
+        high = {name: line.max(axis=0) for name, line in lines.items()}
+        for one in self.inside:
+            for other in self.inside:
                 if one == other or other in beyond[one] or one in beyond[other] or before[one] & before[other]:
                     continue
                 apart = np.maximum(low[one] - high[other], low[other] - high[one])
-                if (self.lines[one][0] == self.lines[other][0]).all() or (apart > CLEARANCE_M).any():
-                    continue
-                gap = exact.norm(fine[one][:, None] - fine[other][None])
-                mine, theirs = (
-                    np.flatnonzero(gap.min(axis=1) < CLEARANCE_M),
-                    np.flatnonzero(gap.min(axis=0) < CLEARANCE_M),
-                )
-                if len(mine):
-                    found.append(
-                        Conflict(
-                            one, float(at[one][mine[0]]), float(at[one][mine[-1]]),
-                            other, float(at[other][theirs[0]]), float(at[other][theirs[-1]]),
-                            bool((self.lines[one][-1] == self.lines[other][-1]).all()),
-                        )
-                    )  # fmt: skip
-        return found
+                if (self.lines[one][0] != self.lines[other][0]).any() and (apart <= apart_m).all():
+                    yield one, other
+
+
+class _Swept(NamedTuple):
+    """A body at steps along a lane."""
+
+    at: FloatArray  # (K,) m along the lane of the rear axle; below 0 before its beginning
+    middle: FloatArray  # (K, 2)
+    ahead: FloatArray  # (K, 2) unit vector
+
+
+def _sweep(line: FloatArray) -> _Swept:
+    step = np.diff(line, axis=0)
+    unit = step / exact.norm(step)[:, None]
+    before = SWEPT_FRONT_M + SWEPT_BEFORE_M
+    longer = np.concatenate([[line[0] - before * unit[0]], line, [line[-1] + SWEPT_REAR_M * unit[-1]]])
+    points = resample(longer, FINE_M)
+    step = np.diff(points, axis=0)
+    ahead = step / exact.norm(step)[:, None]
+    rear = (points[:-1] + points[1:]) / 2
+    at = (stations(points)[:-1] + stations(points)[1:]) / 2 - before
+    return _Swept(at, rear + (SWEPT_FRONT_M - SWEPT_REAR_M) / 2 * ahead, ahead)
+
+
+def _overlap(one: _Swept, other: _Swept) -> BoolArray:
+    """(K, L) whether the bodies overlap, by separating axes."""
+    long, half = (SWEPT_FRONT_M + SWEPT_REAR_M) / 2, SWEPT_HALF_M
+    gap = other.middle[None] - one.middle[:, None]
+    a, b = one.ahead[:, None], other.ahead[None]
+    along = np.abs(a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1])
+    across = np.abs(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+    reach, reach_aside = long + long * along + half * across, half + long * across + half * along
+    touching = np.ones(gap.shape[:2], bool)
+    for axis in (a, b):
+        touching &= np.abs(gap[..., 0] * axis[..., 0] + gap[..., 1] * axis[..., 1]) < reach
+        touching &= np.abs(gap[..., 1] * axis[..., 0] - gap[..., 0] * axis[..., 1]) < reach_aside
+    return touching
 
 
 def _project(line: FloatArray, x: float, y: float) -> tuple[float, float, FloatArray]:

@@ -10,7 +10,8 @@ up to what is comfortable; more only to avoid a collision. Whoever will reach th
 no reason to brake. Where people wait at a zebra the driver stops before it if that is comfortably possible.
 
 How the driver drives is drawn for every episode from the distributions of :data:`DRAWN`, chosen so that the minimum
-time gaps are spread like those that Herman and others measured (median 2.84 s, quartiles 2.09 and 3.92 s).
+time gaps are spread like those of human drivers: quartiles 2.09, 2.84 and 3.92 s (Herman and others, "Pedestrian
+Behavior Prediction for Automated Driving: Requirements, Metrics, and Relevant Features").
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Spread(NamedTuple):
 
 DRAWN: dict[str, Spread] = {
     "target_kmh": Spread(32.0, 4.0, 22.0, 42.0),
-    "time_gap_s": Spread(0.55, 0.55, 0.6, 5.0, logs=True),
+    "time_gap_s": Spread(0.63, 0.55, 0.6, 5.0, logs=True),
     "yields": Spread(0.85, 0.15, 0.4, 1.0),
     "reaction_s": Spread(0.6, 0.2, 0.3, 1.2),
     "comfortable": Spread(2.8, 0.5, 1.8, 4.0),
