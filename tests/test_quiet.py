@@ -54,7 +54,7 @@ for name in {EXTRAS}:
         print("without", name)
 import sidestep.cli, sidestep.gym, sidestep.report.html, sidestep.runs.runner
 from sidestep.errors import MissingExtra
-from sidestep.policies.visual.model_files import import_onnx_runtime
+from sidestep.onnx import import_onnx_runtime
 try:
     import_onnx_runtime().SessionOptions()
 except MissingExtra:
@@ -167,4 +167,4 @@ def test_every_import_of_onnx_runtime_goes_through_one_place() -> None:
         for path in source.rglob("*.py")
         if re.search(r"^\s*(import|from) onnxruntime", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert importing == ["policies/visual/model_files.py"]
+    assert importing == ["onnx.py"]

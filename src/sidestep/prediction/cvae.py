@@ -4,7 +4,6 @@ keeps the same spec (docs/predictors.md). Needs the extra ``onnx``, not torch.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +11,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from sidestep import exact
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
 from sidestep.ground import draw_ground
+from sidestep.onnx import import_onnx_runtime
 from sidestep.prediction.network_input import (
     SPAN_M,
     STEP_S,
@@ -215,11 +215,7 @@ def _ego_past(ego: Ego | None, times: FloatArray, step_s: float) -> FloatArray:
 
 def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     """A session of onnxruntime and the spec of its file; ``BadInput`` unless they fit."""
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("running an ONNX network", "onnx") from None
+    onnxruntime = import_onnx_runtime()
     path = Path(file).expanduser()
     if not path.is_file():
         raise BadInput(f"{path}: no such file; write one with `sidestep predict train`")

@@ -16,8 +16,8 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
+from sidestep.onnx import import_onnx_runtime
 from sidestep.policies.driving.pid import CITATION
-from sidestep.policies.visual.model_files import import_onnx_runtime
 from sidestep.types import Command, Drive, LidarScan, Observation, Task
 from sidestep.types.base import FloatArray, Model
 

@@ -5,7 +5,6 @@ TorchScript file, as something that can be called.
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from sidestep.errors import BadInput, MissingExtra, UnknownName
+from sidestep.onnx import import_onnx_runtime
 from sidestep.policies.visual.spec import VisualSpec
 from sidestep.reading import parse_mapping, read_mapping
 
@@ -123,19 +123,6 @@ def load_network(file: str, format_name: str, returns: tuple[str, ...], threads:
 def _hash(path: str) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def import_onnx_runtime() -> Any:
-    """ONNX Runtime, told beforehand not to report to its maker: its wheels do so from their import on, with a number
-    that they keep in the user's cache folder. Whoever has set the variable has decided otherwise."""
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("running an ONNX network", "onnx") from None
-    if os.environ["ORT_DISABLE_TELEMETRY"] == "1" and hasattr(onnxruntime, "disable_telemetry_events"):
-        onnxruntime.disable_telemetry_events()  # on Windows the variable alone is not enough
-    return onnxruntime
 
 
 class OnnxNetwork:

@@ -1,11 +1,7 @@
 // Colours come from the page's style sheet, so that light and dark are written once.
 
 const COLOUR_NAMES = ["paper", "card", "ink", "quiet", "line", "floor", "wall", "robot", "robot-slow", "goal", "hit", "warn", "halo", "dark", "sky", "plan", "e-trigger", "e-reset", "e-group", "e-route",
-<<<<<<< HEAD
-  ...["solid", "building", "obstacle", "furniture", "walkable", "sidewalk", "road", "crosswalk", "stripe", "kerb", "verge", "frontage", "grass", "ramp", "island"].map((kind) => "g-" + kind)];
-=======
-  ...["solid", "building", "obstacle", "furniture", "walkable", "sidewalk", "road", "crosswalk", "stripe", "yellow", "kerb", "verge", "frontage", "grass", "ramp"].map((kind) => "g-" + kind)];
->>>>>>> h-f
+  ...["solid", "building", "obstacle", "furniture", "walkable", "sidewalk", "road", "crosswalk", "stripe", "yellow", "kerb", "verge", "frontage", "grass", "ramp", "island"].map((kind) => "g-" + kind)];
 
 const readColours = () => {
   const style = getComputedStyle(document.documentElement);
