@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 import yaml
 
@@ -42,8 +43,11 @@ def test_one_scenario(rule: str) -> None:
 
 def test_the_same_road_without_its_rules_is_driven() -> None:
     env = CrowdEnv(task="Scenario", scenario=ALLOWED)
-    env.reset(seed=0)
-    env.step(env.action_space.sample())
+    first, _ = env.reset(seed=0)
+    seen, reward, *_ = env.step(env.action_space.sample())
+    assert env.observation_space.contains(first)
+    assert env.observation_space.contains(seen)
+    assert np.isfinite(reward)
 
 
 def test_the_intersection_suite_by_its_name() -> None:

@@ -171,3 +171,11 @@ def test_forecasts_that_do_not_fit_are_refused() -> None:
     sharp = gaussian(samples, np.array([1e200, 0.0]), 1e-150 * np.eye(2))
     with pytest.raises(BadInput, match="clip clip 0, track 0, frame 10"), np.errstate(all="ignore"):
         score_forecast(samples, sharp)
+
+
+def test_an_empty_split_is_an_error() -> None:
+    samples = one_moment(walk((0.0, 0.0), (1.0, 0.0), 5.0))
+    nobody = samples.choose(np.zeros(len(samples), bool))
+    forecast = MixtureForecast(samples.horizons_s, np.zeros((0, 1, 4, 2)), np.zeros((0, 1, 4, 2, 2)), np.ones((0, 1)))
+    with pytest.raises(BadInput, match="the split has no tracks"):
+        score_forecast(nobody, forecast)

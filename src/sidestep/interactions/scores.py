@@ -114,6 +114,8 @@ def score_forecast(
 
 
 def _check(samples: Samples, forecast: Forecast) -> None:
+    if not len(samples):
+        raise BadInput("there is no moment to score: the split has no tracks (`sidestep predict info` counts them)")
     if len(forecast) != len(samples):
         raise BadInput(
             f"the forecast is of {len(forecast)} people and there are {len(samples)} samples; predict each of them"
