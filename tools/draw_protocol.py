@@ -4,6 +4,7 @@ dashed with square starts. ``python -m tools.draw_protocol`` writes ``docs/image
 
 from __future__ import annotations
 
+import itertools
 import sys
 from math import hypot
 from pathlib import Path
@@ -48,7 +49,7 @@ def beside(path: tuple[Point, ...], metres: float) -> tuple[Point, ...]:
 
 def draw_path(canvas: Canvas, line: Line, colour: Colour, dash: float = 0.0) -> None:
     """A line of pixels that ends in an arrow; ``dash`` px long pieces, 0: solid."""
-    for (ax, ay), (bx, by) in zip(line, line[1:], strict=False):
+    for (ax, ay), (bx, by) in itertools.pairwise(line):
         length = hypot(bx - ax, by - ay)
         pieces = max(1, round(length / (2 * dash))) if dash else 1
         for k in range(pieces):

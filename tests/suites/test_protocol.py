@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from sidestep import registry
 from sidestep.errors import BadInput
 from sidestep.kernels import layout
 from sidestep.scenes.plans import load_plan
@@ -53,7 +54,7 @@ def outcome(driver: Driver, name: str, roles: str = "ab", seed: int = 0) -> Outc
 
 
 def test_names_and_what_a_study_needs_of_them() -> None:
-    assert load_suite("protocol") is PROTOCOL_SUITE
+    assert registry.load("suites", "protocol") is PROTOCOL_SUITE
     assert list(scenarios()) == NAMES
     for name, scenario in scenarios().items():
         kind, _, place = name.partition("-")
@@ -100,7 +101,7 @@ def test_options() -> None:
     assert person_of(scenarios(person_mps=0.8)["blind_corner-b1"]).speed == 0.8
     assert scenarios(robot="delivery_robot")["frontal-f1"].ego.spec == "delivery_robot"
     with pytest.raises(BadInput, match="unknown key 'role'"):
-        choose_options(PROTOCOL_SUITE, {"role": "ab"})
+        PROTOCOL_SUITE.with_options({"role": "ab"})
 
 
 def test_seeds_change_the_walking_speed_alone() -> None:
