@@ -19,7 +19,7 @@ from tests.render.meshes import area_vectors, corners, of_class, overlaps_in_pla
 PLANS = plan_names()
 INDOOR = {
     "blind_corner", "corridor", "elevator_lobby", "foyer", "hallway_crossing", "hallway_room", "lobby",
-    "narrow_doorway", "narrow_hallway", "room",
+    "narrow_doorway", "narrow_hallway", "office_floor", "room",
 }  # fmt: skip
 GROUND = (
     Semantic.FLOOR,
