@@ -116,10 +116,10 @@ def _within(score: FloatArray, value: FloatArray, groups: IntArray) -> float | N
     if not 1 <= int(groups.max()) < len(score) - 1:
         return None
     count = np.bincount(groups)
-    centred = [each - (np.bincount(groups, each) / count)[groups] for each in (value, score)]
-    if any(np.ptp(each) < 1e-12 for each in centred):
+    x, y = (each - (np.bincount(groups, each) / count)[groups] for each in (value, score))
+    if np.ptp(x) < 1e-12 or np.ptp(y) < 1e-12:
         return None
-    tested: Any = spearmanr(*centred)
+    tested: Any = spearmanr(x, y)
     return float(tested.statistic)
 
 
@@ -152,7 +152,7 @@ class RidgeModel:
 def fit_ridge(
     values: FloatArray, score: FloatArray, metrics: Sequence[str], penalty: float, limits: tuple[float, float]
 ) -> RidgeModel:
-    """Least squares with ``penalty`` · Σ weight² on standardised metrics (Hoerl and Kennard, Technometrics 12, 1970)."""
+    """Least squares with ``penalty`` · Σ weight², metrics standardised (Hoerl and Kennard, Technometrics 12, 1970)."""
     count = (~np.isnan(values)).sum(axis=0)
     centre = np.where(count > 0, np.nansum(values, axis=0) / np.maximum(count, 1), 0.0)
     gaps = np.nan_to_num(values - centre, nan=0.0)

@@ -1,13 +1,13 @@
 """Simulated raters: answers computed from metrics, to rehearse a study and to test its analysis.
 
 Every rater has a leaning of their own, every run a noise of its own, and some answers are "cannot tell". The mapping
-from metrics to items is a file (``raters/``) that says so of itself: anchors are plausible, not fitted. All ratings have
-the origin ``simulated``, and an analysis never takes them together with people's.
+from metrics to items is a file (``raters/``); its anchors are plausible, not fitted. All ratings have the origin
+``simulated``, and an analysis never takes them together with people's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -155,14 +155,3 @@ def _check_mapping(mapping: RaterMapping, questionnaire: Questionnaire) -> None:
     missing = [item.id for item in questionnaire.items if item.id not in mapping.items]
     if missing:
         raise BadInput(f"the mapping of simulated raters has no terms of {', '.join(missing[:10])}; add them")
-
-
-def runs_from_scores(scores: Sequence[tuple[str, str, str, Mapping[str, Any]]]) -> list[RatedRun]:
-    """Runs from (policy, scenario, location, metrics), numbered within policy, scenario and location."""
-    seen: dict[tuple[str, str, str], int] = {}
-    found = []
-    for policy, scenario, location, metrics in scores:
-        key = (policy, scenario, location)
-        seen[key] = seen.get(key, 0) + 1
-        found.append(RatedRun(policy, scenario, metrics, location, run=seen[key]))
-    return found
