@@ -22,6 +22,8 @@ from sidestep.report.plots import INK, QUIET, STYLE, new_figure, tidy
 UNFAVOURABLE, NEUTRAL, FAVOURABLE = palette.rgb("#b5452c"), palette.rgb("#c3c8d0"), palette.rgb("#2560b0")
 WIDTH_IN = 10.0
 ROW_IN = 0.36
+LEFT, RIGHT = -1.42, 1.55
+"""Ends of the horizontal axis; bars are within ±1, names and numbers beside them."""
 LEGEND_LEVELS = 9
 """A scale with more levels has only its ends in the legend."""
 LEAST_SHARE = 0.07
@@ -35,7 +37,7 @@ def level_colours(levels: int) -> list[str]:
     for place in range(levels):
         at = 2 * place / (levels - 1) - 1  # -1 … 1
         end = FAVOURABLE if at > 0 else UNFAVOURABLE
-        share = 0.0 if at == 0 else 0.35 + 0.65 * (abs(at) - 1 / levels) / (1 - 1 / levels)
+        share = 0.0 if at == 0 else 0.2 + 0.8 * (abs(at) - 1 / levels) / (1 - 1 / levels)
         colours.append(palette.hexadecimal(palette.mix(NEUTRAL, end, min(1.0, share))))
     return colours
 
@@ -60,7 +62,7 @@ def likert_figure(cells: Sequence[SummaryCell], questionnaire: Questionnaire, la
     with matplotlib.rc_context(STYLE):
         rows = len(items) * (len(cells) + 1.1)
         figure, [[axes]] = new_figure(WIDTH_IN, ROW_IN * rows + 0.9)
-        axes.set_xlim(-1.32, 1.32)
+        axes.set_xlim(LEFT, RIGHT)
         axes.set_ylim(rows - 0.4, -0.75)
         axes.axvline(0, color=QUIET, linewidth=1, zorder=1)
         at = 0.0
@@ -68,11 +70,11 @@ def likert_figure(cells: Sequence[SummaryCell], questionnaire: Questionnaire, la
             item = questionnaire.item(name)
             text = questionnaire.say(item.text, language)
             shown = textwrap.shorten(f"{item.number}{'*' if item.reverse else ''}  {text}", 110, placeholder="…")
-            axes.text(-1.32, at, shown, va="center", weight="bold")
+            axes.text(LEFT, at, shown, va="center", weight="bold")
             for cell in cells:
                 at += 1
                 found = next((each for each in cell.items if each.item == name), None)
-                axes.text(-1.3, at, _short(str(cell.key["policy"])), va="center", color=INK)
+                axes.text(LEFT + 0.02, at, _short(str(cell.key["policy"])), va="center", color=INK)
                 _draw_bar(axes, at, found, colours)
             at += 1.1
         axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["100 %", "50 %", "0", "50 %", "100 %"])
@@ -98,7 +100,7 @@ def _draw_bar(axes: Any, at: float, found: ItemAverage | None, colours: Sequence
             ink = "#fefefe" if sum(palette.rgb(colour)) < 390 else "#202632"
             axes.text(start + width / 2, at, str(count), ha="center", va="center", color=ink, size=9, zorder=3)
     unsure = f", {found.cannot_tell} unsure" if found.cannot_tell else ""
-    axes.text(1.32, at, f"{found.coded:.2f}  n = {found.n}{unsure}", ha="right", va="center", color=QUIET, size=9)
+    axes.text(1.04, at, f"{found.coded:.2f} · n = {found.n}{unsure}", va="center", color=QUIET, size=9)
 
 
 def _draw_legend(axes: Any, questionnaire: Questionnaire, colours: Sequence[str]) -> None:
@@ -118,13 +120,15 @@ def _draw_legend(axes: Any, questionnaire: Questionnaire, colours: Sequence[str]
 def precision_figure(precision: Mapping[str, Any]) -> Figure:
     """Half width of the 95 % interval of one participant's average against the number of runs."""
     with matplotlib.rc_context(STYLE):
-        figure, [[axes]] = new_figure(7, 3.2)
+        figure, [[axes]] = new_figure(WIDTH_IN, 3.4)
         tidy(axes)
         runs = [each["runs"] for each in precision["batches"]]
         widths = [each["half_width"] for each in precision["batches"]]
         axes.plot(runs, widths, "o-", color=palette.hexadecimal(FAVOURABLE), markersize=5)
         for x, y in zip(runs, widths, strict=True):
-            axes.annotate(f"{y:.2f}", (x, y), (0, 7), textcoords="offset points", ha="center", size=9)
+            axes.annotate(f"{y:.2f}", (x, y), (4, 7), textcoords="offset points", ha="center", size=9)
+        axes.set_xscale("log")
+        axes.minorticks_off()
         axes.set_xticks(runs, [str(each) for each in runs])
         axes.set_ylim(0, 1.15 * max(widths) or 1)
         axes.set_xlabel("runs in a batch")

@@ -70,8 +70,8 @@ class Correlation:
     low: float | None = None
     high: float | None = None
     within: float | None = None
-    """The same after subtracting each participant's mean score and mean metric: raters who are generous throughout
-    do not count."""
+    """The same after subtracting the means of each participant in each scenario: neither raters who are generous
+    throughout nor differences between scenarios count."""
     p: float | None = None
     p_corrected: float | None = None
     reason: str = ""
@@ -106,14 +106,16 @@ def _correlation(name: str, scores: RunScores, values: FloatArray) -> Correlatio
     if abs(rho) < 1 - 1e-12:
         half = normal_quantile(0.95) * sqrt((1 + rho * rho / 2) / (n - 3))
         low, high = tanh(atanh(rho) - half), tanh(atanh(rho) + half)
-    groups = np.unique([scores.participant[row] for row in rows], return_inverse=True)[1]
+    places: dict[tuple[str, str], int] = {}
+    keys = [(scores.participant[row], scores.scenario[row]) for row in rows]
+    groups = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
     return Correlation(name, n, rho, low, high, _within(score, value, groups), float(tested.pvalue))
 
 
 def _within(score: FloatArray, value: FloatArray, groups: IntArray) -> float | None:
     from scipy.stats import spearmanr
 
-    if not 1 <= int(groups.max()) < len(score) - 1:
+    if int(groups.max()) + 2 >= len(score):
         return None
     count = np.bincount(groups)
     x, y = (each - (np.bincount(groups, each) / count)[groups] for each in (value, score))

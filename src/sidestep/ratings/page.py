@@ -19,6 +19,8 @@ from sidestep.report.viewer.page import style
 from sidestep.version import __version__
 
 NONE = "–"
+FOLDED = 30
+"""Rows beyond which a table is folded up."""
 PRINTED = "protocol"
 """Name of the questionnaire to which the published tables belong."""
 
@@ -108,7 +110,7 @@ def _table(name: str, cells: Sequence[SummaryCell]) -> dict[str, Any]:
         {"scenario": scenario, "items": _items(found), "cells": [(cell, _by_item(cell)) for cell in found]}
         for scenario, found in blocks.items()
     ]
-    return {"name": name, "title": TITLES[name], "keys": keys, "blocks": shown}
+    return {"title": TITLES[name], "keys": keys, "blocks": shown, "long": len(cells) > FOLDED}
 
 
 def _items(cells: Sequence[SummaryCell]) -> dict[str, bool]:
