@@ -57,6 +57,7 @@ def test_any_accepted_table_survives_csv(
 def test_wide_sheet_as_typed_in_from_paper(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text(
+        "# typed in by hand, in the lab\n"
         "participant;scenario;location;run;q1;q2;q3;q4;q5;q6;q7;q8;q9\n"
         "A;frontal;f1;1;1;2;3;4;0;;;;\n"
         "A;intersection_wait;w1;1;;;;;;5;5;4;4\n"
@@ -87,6 +88,8 @@ def test_wide_sheet_as_typed_in_from_paper(tmp_path: Path) -> None:
         (HEAD.replace("rating", "ratng") + "A,orca,frontal,q1,1\n", r"row 2: unknown column 'ratng'; did you mean"),
         ("participant,participant,item\n", "is there twice"),
         ("", "is empty"),
+        ("# only a comment\n", "is empty"),
+        ("# comment\n\n" + HEAD + "A,orca,frontal,q1,6\n", "row 4: item q1: rating 6"),
         (HEAD.replace("item", "run") + "A,orca,frontal,1,1\n", "no column item"),
         (HEAD.strip() + ",origin\nA,orca,frontal,q1,1,robot\n", r"row 2: unknown origin 'robot'"),
         (HEAD.strip() + ",reverse\nA,orca,frontal,q1,1,true\n", r"row 2: item q1: reverse is true, but"),
