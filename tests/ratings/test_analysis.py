@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from sidestep.errors import BadInput
 from sidestep.ratings import analyse, load_questionnaire, make_ratings, read_ratings
 from sidestep.ratings.figures import bar_segments, level_colours
 from sidestep.ratings.table import Ratings, join_ratings
+from sidestep.runs.score import read_run
 from tests.ratings.tables import PROTOCOL, answers, constant, table
 from tests.report.test_html import Page
 from tests.report.watching import CHROMIUM, in_browser
@@ -75,6 +77,23 @@ def test_origins_and_studies_are_never_mixed() -> None:
         analyse(join_ratings([small_study(), table(constant(3, participant="S", origin="simulated"))]))
     with pytest.raises(BadInput, match="several studies"):
         analyse(join_ratings([small_study(), table(constant(3, study="other"))]))
+
+
+def test_metrics_come_from_the_records_of_the_rated_episodes(run_folder: Path, tmp_path: Path) -> None:
+    episodes = read_run(run_folder).episodes
+    runs = [
+        constant(k % 5 + 1, policy=each.policy, participant=f"p{k % 4}", run=k + 1, episode=each.digest)
+        for k, each in enumerate(episodes)
+    ]
+    document = analyse(table(*runs), tmp_path, records=run_folder / "episodes")
+    assert document["metrics"]["runs_with_metrics"] == len(episodes) == 8
+    found = {each["metric"]: each for each in document["metrics"]["correlations"]}
+    distances = [each.metrics["closest_pedestrian_distance"].value for each in episodes]
+    expected = spearmanr(distances, [k % 5 + 1 for k in range(8)]).statistic
+    assert found["closest_pedestrian_distance"]["rho"] == pytest.approx(expected)
+    assert found["wait_obedience"]["rho"] is None
+    assert document["metrics"]["model"]["cross_validation"]["participants"] == 4
+    assert "Predicting a run" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_ratings_of_another_questionnaire_are_refused() -> None:
