@@ -140,11 +140,11 @@ def test_a_small_loop(tmp_path: Path) -> None:
     """Two drivers, one scenario: runs are kept, and measured again without driving."""
     drivers = {
         "careful": LoopPredictor("careful", "constant_velocity").settings(np.full(4, 0.05)),
-        "bold": LoopPredictor("bold", "constant_velocity").settings(np.full(4, 0.95)),
+        "social_force": LoopPredictor("social_force", "constant_velocity").settings(np.full(4, 0.95)),
     }
     told: list[str] = []
     found = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: told.append(text), limit=1)
-    assert [each.driver for each in found] == ["careful", "bold", HUMAN]
+    assert [each.driver for each in found] == ["careful", "social_force", HUMAN]  # also the name of a policy
     assert {each.empty_s for each in found} == {found[0].empty_s}
     again = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: None, limit=1)
     assert [each.duration_s for each in again] == [each.duration_s for each in found]

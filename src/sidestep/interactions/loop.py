@@ -35,6 +35,8 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
 DRIVER, HUMAN, EMPTY = "anticipatory", "human_driver", "empty"
+WITH = "with-"
+"""Before the label of a predictor in the name of its driver: a predictor may be called like a policy."""
 BRAKES = 0.5
 """m/s²: decelerating more than this, and more than on the empty road, is braking."""
 LOOK_AHEAD_S, REACH_S = 4.0, 7.0
@@ -130,8 +132,9 @@ def drive_all(
     and, once, without people; and measure all episodes. Runs are kept below ``out`` and resumed from there. ``limit``:
     number of scenarios, the first ones."""
     chosen = choose_options(load_suite(suite), options)
-    labelled = [f"{label}={DRIVER}" for label in drivers]
-    plan = make_plan(chosen, [*labelled, HUMAN], settings=drivers, repeats=repeats, limit=limit)
+    labelled = [f"{WITH}{label}={DRIVER}" for label in drivers]
+    given = {WITH + label: settings for label, settings in drivers.items()}
+    plan = make_plan(chosen, [*labelled, HUMAN], settings=given, repeats=repeats, limit=limit)
     folder, nobody = out / suite, out / f"{suite}-empty"
 
     def told(text: str) -> Callable[..., None]:
@@ -148,7 +151,7 @@ def drive_all(
         for policy in plan.policies:
             for seed in plan.seeds:
                 record = load_record(episode_path(folder, policy.name, scenario.name, seed))
-                found.append(measure_drive(record, free, policy.name))
+                found.append(measure_drive(record, free, policy.name.removeprefix(WITH)))
                 done += 1
                 progress(done, total, f"measuring {suite}")
     return found
