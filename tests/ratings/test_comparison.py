@@ -199,3 +199,16 @@ def test_retest_by_hand() -> None:
     assert found.detectable_change == pytest.approx(1.96)
     assert retest_over_sets(table(answers(low)), PROTOCOL) is None
     assert reliability_document(table(answers(low)), PROTOCOL)["test_retest"] is None
+
+
+def test_retest_compares_each_participant_with_themselves() -> None:
+    """One goes up a level, the other down: the means of sets are equal, but nobody repeats their ratings."""
+    runs = [
+        constant(score, participant=who, set=k)
+        for who, k, score in (("A", 1, 2), ("A", 2, 3), ("B", 1, 4), ("B", 2, 3))
+    ]
+    found = retest_over_sets(table(*runs), PROTOCOL)
+    assert found is not None
+    assert found.means == [3, 3]
+    assert found.agreement.n == 10  # two participants, five items
+    assert found.measurement_error == pytest.approx(np.sqrt(0.5))
