@@ -169,6 +169,24 @@ def test_quiet_raters_answer_as_the_mapping_says_and_turn_reversed_items() -> No
     assert ratings.one_origin() == "simulated"
 
 
+def test_a_robot_that_never_met_the_person_is_not_rated() -> None:
+    """The cheapest way to a great distance is to run into a wall at the start."""
+    far = {**GOOD, "closest_pedestrian_distance": metres(7)}
+    ratings = simulate_ratings([RatedRun("wall", "frontal", far)], PROTOCOL, raters=3, seed=0)
+    assert ratings.rating.tolist() == [0] * 15
+    nobody = {"closest_pedestrian_distance": NONE}
+    assert simulate_ratings([RatedRun("wall", "frontal", nobody)], PROTOCOL, 1, 0).rating.tolist() == [0] * 5
+
+
+def test_a_robot_that_takes_precedence_is_rated_lower() -> None:
+    runs = [
+        RatedRun(name, "intersection_wait", {**GOOD, "disobeyed": MetricResult(flag, "0/1")})
+        for name, flag in (("waits", 0.0), ("pushes", 1.0))
+    ]
+    ratings = simulate_ratings(runs, PROTOCOL, raters=1, seed=0, settings=QUIET)
+    assert ratings.where(item="q9").rating.tolist() == [5, 1]
+
+
 def test_raters_are_reproducible_differ_and_follow_the_metrics() -> None:
     runs = [RatedRun("good", "frontal", GOOD, run=k + 1) for k in range(5)]
     runs += [RatedRun("bad", "frontal", BAD, run=k + 1) for k in range(5)]
