@@ -92,7 +92,7 @@ def test_metrics_come_from_the_records_of_the_rated_episodes(run_folder: Path, t
     expected = spearmanr(distances, [k % 5 + 1 for k in range(8)]).statistic
     assert found["closest_pedestrian_distance"]["rho"] == pytest.approx(expected)
     assert found["wait_obedience"]["rho"] is None
-    assert document["metrics"]["model"]["cross_validation"]["participants"] == 4
+    assert document["metrics"]["model"]["cross_validation"][0]["groups"] == 4
     assert "Predicting a run" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

@@ -26,6 +26,7 @@ from sidestep.ratings.comparison import (
     policy_means,
     rank_biserial,
     run_scores,
+    unrated_runs,
 )
 from tests.ratings.tables import PROTOCOL, answers, constant, table
 
@@ -43,6 +44,11 @@ def study(scores: dict[str, dict[str, list[int]]]) -> list[list[dict[str, object
 def test_score_of_a_run_is_its_reverse_coded_mean_without_cannot_tell() -> None:
     scores = run_scores(table(answers([1, 2, 3, 0, 5]), answers([0] * 5, run=2), constant(4, run=3)), PROTOCOL)
     assert scores.score.tolist() == [(1 + 4 + 3 + 5) / 4, 4]
+
+
+def test_runs_without_an_opinion_are_counted_by_policy() -> None:
+    ratings = table(answers([0] * 5), constant(4, run=2), answers([0, 0, 0, 0, 1], policy="mpc"))
+    assert unrated_runs(ratings, PROTOCOL) == {"orca": 1, "mpc": 0}
 
 
 def test_paired_participants_by_hand() -> None:

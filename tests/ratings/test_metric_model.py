@@ -112,7 +112,7 @@ def test_runs_of_one_person_are_in_one_fold() -> None:
 
 def test_model_predicts_people_it_has_not_seen() -> None:
     ratings, known = rated()
-    model, errors = fit_rating_model(ratings, PROTOCOL, known)
+    model, [errors] = fit_rating_model(ratings, PROTOCOL, known)
     assert model.metrics == ("distance", "noise")
     assert errors.grouped_by == "participant"
     assert errors.folds == 6
@@ -124,9 +124,29 @@ def test_model_predicts_people_it_has_not_seen() -> None:
 def test_metrics_that_mean_nothing_are_of_no_use_on_unseen_people() -> None:
     ratings, known = rated()
     only_noise = {digest: {"noise": metrics["noise"]} for digest, metrics in known.items()}
-    _, errors = fit_rating_model(ratings, PROTOCOL, only_noise)
+    _, [errors] = fit_rating_model(ratings, PROTOCOL, only_noise)
     assert errors.r2 is not None
     assert errors.r2 < 0.1
+
+
+def test_films_are_held_out_as_well_so_that_remembering_them_does_not_help() -> None:
+    """Eight people rate the same ten films, whose 30 metrics mean nothing: the films are remembered across people."""
+    rng = np.random.default_rng(6)
+    films = [f"{film:02d}" + "e" * 20 for film in range(10)]
+    scores = rng.integers(1, 6, 10)
+    known = {film: {f"m{k}": metres(rng.normal()) for k in range(30)} for film in films}
+    runs = [
+        constant(int(score), participant=f"p{person}", run=k + 1, episode=film)
+        for person in range(8)
+        for k, (film, score) in enumerate(zip(films, scores, strict=True))
+    ]
+    _, [people, episodes] = fit_rating_model(table(*runs), PROTOCOL, known)
+    assert (people.grouped_by, people.groups) == ("participant", 8)
+    assert (episodes.grouped_by, episodes.groups) == ("episode", 10)
+    assert people.r2 is not None
+    assert episodes.r2 is not None
+    assert people.r2 > 0.95
+    assert episodes.r2 < 0.3
 
 
 def test_too_few_runs_have_no_model_but_a_reason() -> None:

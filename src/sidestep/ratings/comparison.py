@@ -64,6 +64,16 @@ def run_scores(ratings: Ratings, questionnaire: Questionnaire) -> RunScores:
     )  # fmt: skip
 
 
+def unrated_runs(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, int]:
+    """Policy → number of runs of which the participant could tell nothing: they have no score, and a policy that
+    often fails before it meets anybody has many."""
+    found = {}
+    for policy in ratings.names("policy"):
+        part = ratings.where(policy=policy)
+        found[policy] = int(part.run_numbers().max()) + 1 - len(run_scores(part, questionnaire))
+    return found
+
+
 @dataclass(frozen=True)
 class PolicyMean:
     """Mean score of a policy over its runs, with an interval over participants where there are several."""
@@ -257,5 +267,6 @@ def comparison_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[
             "means": [asdict(each) for each in policy_means(scores)],
             "pairs": [asdict(each) for each in compare_policies(scores)],
             "friedman": friedman(scores),
+            "unrated": unrated_runs(part, questionnaire),
         }
     return found

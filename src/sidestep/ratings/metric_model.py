@@ -214,10 +214,10 @@ def _held_out(
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Errors on held-out participants, and of predicting the mean of the others."""
+    """Errors on held-out groups of runs, and of predicting the mean of the others."""
 
     runs: int
-    participants: int
+    groups: int
     folds: int
     mean_absolute_error: float
     root_mean_square_error: float
@@ -227,11 +227,39 @@ class CrossValidation:
     grouped_by: str
 
 
+def cross_validate(
+    values: FloatArray,
+    score: FloatArray,
+    metrics: Sequence[str],
+    groups: Sequence[str],
+    limits: tuple[float, float],
+    grouped_by: str,
+) -> CrossValidation:
+    """Errors on groups that the model has not seen; on runs, with fewer than three groups."""
+    numbers = np.unique(np.array(groups), return_inverse=True)[1]
+    count = int(numbers.max()) + 1
+    folds = group_folds(numbers if count >= 3 else np.arange(len(score)))
+    predicted = _held_out(values, score, metrics, folds, limits, None)
+    baseline = np.array([score[folds != fold].mean() for fold in folds])
+    squares, base = float(np.square(predicted - score).sum()), float(np.square(baseline - score).sum())
+    return CrossValidation(
+        runs=len(score),
+        groups=count,
+        folds=len(np.unique(folds)),
+        mean_absolute_error=float(np.abs(predicted - score).mean()),
+        root_mean_square_error=sqrt(squares / len(score)),
+        baseline_absolute_error=float(np.abs(baseline - score).mean()),
+        r2=1 - squares / base if base > 0 else None,
+        grouped_by=grouped_by if count >= 3 else "run",
+    )
+
+
 def fit_rating_model(
     ratings: Ratings, questionnaire: Questionnaire, known: Mapping[str, Metrics]
-) -> tuple[RidgeModel, CrossValidation]:
-    """The model fitted to all runs, and its cross-validated error, grouped by participant (by run with fewer than three
-    participants). BadInput where too few runs have metrics."""
+) -> tuple[RidgeModel, list[CrossValidation]]:
+    """The model fitted to all runs, and its error on held-out participants; where participants rated the same
+    episodes (films), also on held-out episodes, because the model has seen those of a held-out participant. BadInput
+    where too few runs have metrics."""
     ratings.one_origin()
     scores = run_scores(ratings, questionnaire)
     every, names = metric_matrix(scores.episode, known)
@@ -248,23 +276,14 @@ def fit_rating_model(
     if not usable:
         raise BadInput("no metric has different values in most of the rated runs; rate more episodes")
     values, metrics = values[:, usable], [names[column] for column in usable]
-    people = np.unique([scores.participant[row] for row in rows], return_inverse=True)[1]
-    grouped = int(people.max()) + 1 >= 3
-    folds = group_folds(people if grouped else np.arange(len(rows)))
     limits = (float(questionnaire.scale.lowest), float(questionnaire.scale.highest))
-    predicted = _held_out(values, score, metrics, folds, limits, None)
-    baseline = np.array([score[folds != fold].mean() for fold in folds])
-    squares, base = float(np.square(predicted - score).sum()), float(np.square(baseline - score).sum())
-    errors = CrossValidation(
-        runs=len(rows),
-        participants=int(people.max()) + 1,
-        folds=len(np.unique(folds)),
-        mean_absolute_error=float(np.abs(predicted - score).mean()),
-        root_mean_square_error=sqrt(squares / len(rows)),
-        baseline_absolute_error=float(np.abs(baseline - score).mean()),
-        r2=1 - squares / base if base > 0 else None,
-        grouped_by="participant" if grouped else "run",
-    )
+    people, episodes = [scores.participant[row] for row in rows], [scores.episode[row] for row in rows]
+    errors = [cross_validate(values, score, metrics, people, limits, "participant")]
+    if len(set(episodes)) < len(episodes):
+        errors.append(cross_validate(values, score, metrics, episodes, limits, "episode"))
+    last = errors[-1].grouped_by
+    groups = {"participant": people, "episode": episodes}.get(last, [str(row) for row in rows])
+    folds = group_folds(np.unique(np.array(groups), return_inverse=True)[1])
     penalty = _choose_penalty(values, score, metrics, folds, limits)
     return fit_ridge(values, score, metrics, penalty, limits), errors
 
@@ -283,4 +302,4 @@ def metrics_document(
         model, errors = fit_rating_model(ratings, questionnaire, known)
     except BadInput as error:
         return {**document, "reason": str(error)}
-    return {**document, "model": {**model.document(), "cross_validation": asdict(errors)}}
+    return {**document, "model": {**model.document(), "cross_validation": [asdict(each) for each in errors]}}
