@@ -20,7 +20,7 @@ from sidestep.interactions.corridor import CORRIDOR_M, project
 from sidestep.interactions.forecasts import forecast_samples
 from sidestep.interactions.from_records import body_of, interactions_of, path_of
 from sidestep.interactions.gaps import find_encounters
-from sidestep.interactions.roc import in_roi_sensitivity
+from sidestep.interactions.roc import irs_fpr, rank
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.scores import Scores, score_forecast
 from sidestep.metrics.score import score
@@ -77,13 +77,16 @@ def score_predictors(data: Interactions, predictors: Sequence[LoopPredictor], sp
     ]  # fmt: skip
 
 
-def thresholds_of(scores: Scores) -> FloatArray:
-    """(H,) probabilities above which there are as many false alarms as the sensitivity allows."""
-    found = in_roi_sensitivity(scores)
-    for horizon, each in zip(scores.horizons_s, found, strict=True):
+def thresholds_of(scores: Scores, alarms: float = 1.0) -> FloatArray:
+    """(H,) probabilities above which there are ``alarms`` times as many false alarms as the sensitivity allows."""
+    found = []
+    for h, rate in enumerate(irs_fpr(scores.horizons_s).tolist()):
+        each = rank(scores, h).at(alarms * rate)
         if each.reason:
-            raise BadInput(f"{scores.name}: no threshold for {horizon:g} s: {each.reason}; give more validation tracks")
-    return np.array([each.threshold for each in found])
+            where = f"{scores.name}: no threshold for {scores.horizons_s[h]:g} s"
+            raise BadInput(f"{where}: {each.reason}; give more validation tracks")
+        found.append(each.threshold)
+    return np.array(found)
 
 
 @dataclass(frozen=True, eq=False)
