@@ -35,6 +35,7 @@ POLICIES: dict[str, str] = {
     "sampling": "sidestep.policies.sampling.policy:Sampling",
     "cadrl": "sidestep.policies.cadrl.policy:Cadrl",
     "mpc": "sidestep.policies.mpc.policy:Mpc",
+    "ilqr": "sidestep.policies.ilqr.policy:Ilqr",
     "oracle": "sidestep.policies.oracle:Oracle",
     "follow_lane": "sidestep.policies.sidewalk.follow_lane:FollowLane",
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
