@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from sidestep.policies.ilqr.controller import (
     make_scratch,
 )
 from sidestep.policies.ilqr.reference import fill_reference
-from sidestep.policies.mpc.field import make_ground
+from sidestep.policies.mpc.field import Ground, make_ground
 from sidestep.policies.mpc.policy import PeopleTracker
 from sidestep.policies.robot_agent import empty_observation
 from sidestep.types import Command, Observation, Task, Velocity
@@ -34,6 +35,9 @@ from sidestep.types.base import FloatArray, IntArray, Model, NonNegative, Positi
 PLAN_STEP_S = 0.2
 """Between the points of the plan that is published."""
 _PLAN_TIMES = PLAN_STEP_S * np.arange(1, round(TIMES[-1] / PLAN_STEP_S) + 1)
+WAYPOINT_TIMES = np.array([1.0, 2.0, 3.0])
+"""When the reference passes its waypoints, s from now."""
+NO_WAYPOINTS = np.zeros((0, 2))
 ASIDE_M = (0.0, -0.9, 0.9)
 """Where other first guesses pass the reference: on it, to its right, to its left."""
 
@@ -52,7 +56,7 @@ class IlqrSettings(Model):
     acceleration: Positive = 0.05
     turn_acceleration: Positive = 0.01
     """Weights of the squared turn rate and of the squared rates of both controls."""
-    touch: NonNegative = 300.0
+    touch: NonNegative = 3000.0
     touch_gap: NonNegative = 0.15
     comfort: NonNegative = 8.0
     comfort_gap: NonNegative = 0.4
@@ -60,9 +64,9 @@ class IlqrSettings(Model):
     growth: NonNegative = 0.1
     growth_s: NonNegative = 2.0
     """How fast it widens, m/s, and for how long, s."""
-    fade_s: Positive = 2.5
+    fade_s: Positive = 4.0
     """Weights of people are divided by 1 + (t / fade_s)²."""
-    wall: NonNegative = 100.0
+    wall: NonNegative = 400.0
     wall_gap: NonNegative = 0.12
     """Weight of gaps to walls below this (m)."""
     cruise: Annotated[float, Field(gt=0, le=1)] = 1.0
@@ -73,7 +77,7 @@ class IlqrSettings(Model):
     """Limits (m/s², rad/s, rad/s²) where the robot has none or larger ones of its own."""
     iterations: Annotated[int, Field(ge=1, le=100)] = 6
     """Of iLQR per step from the last plan; other first guesses get twice as many."""
-    guess_s: Positive = 0.3
+    guess_s: Positive = 0.1
     """Time between two tries of other first guesses, s."""
     switch: NonNegative = 0.1
     """How much cheaper another plan has to be to be taken."""
@@ -118,7 +122,9 @@ class Ilqr(Policy):
     def reset(self, task: Task) -> None:
         """Prepare the map and compile."""
         self._prepare(task)
-        self.act(empty_observation(task))  # compiles now, not within the time limit of the first answer
+        first = empty_observation(task)
+        for time in (0.0, task.step_s):  # compiles now, not within the time limit of the first answers
+            self.act(replace(first, time=time))
         self._forget(task)
 
     def _prepare(self, task: Task) -> None:
@@ -147,18 +153,25 @@ class Ilqr(Policy):
         self._predict(observation)
         c, s = unit_vector(robot.heading)
         start = np.array([robot.x, robot.y, robot.heading, robot.vx * c + robot.vy * s, robot.omega])
-        waypoints, waypoint_times = self._waypoints(observation)
-        fill_reference(
-            self._reference, self._ground, *self._goal, robot.x, robot.y, self._speed, waypoints, waypoint_times
-        )
+        self._refer(observation, NO_WAYPOINTS)
+        waypoints = self._waypoints(observation)
+        if len(waypoints):
+            self._refer(observation, waypoints)
         self._optimise(time, start)
         share = min(self._task.step_s / (TIMES[1] - TIMES[0]), 1.0)
         v, omega = (start[3:] + share * (self._plan.controls[0] - start[3:])).tolist()
         return Velocity(v, omega)
 
-    def _waypoints(self, observation: Observation) -> tuple[FloatArray, FloatArray]:
-        """Points (M, 2) that the reference passes on its way to the goal, world frame, m, and when (M,), s."""
-        return np.zeros((0, 2)), np.zeros(0)
+    def _refer(self, observation: Observation, waypoints: FloatArray) -> None:
+        """Lay the reference to the goal past waypoints."""
+        robot = observation.robot
+        times = WAYPOINT_TIMES[: len(waypoints)]
+        fill_reference(self._reference, self._ground, *self._goal, robot.x, robot.y, self._speed, waypoints, times)
+
+    def _waypoints(self, observation: Observation) -> FloatArray:
+        """(M, 2) points in the world, m, that the reference shall pass at the first M of ``WAYPOINT_TIMES``. The
+        reference without waypoints and the forecast are there already."""
+        return NO_WAYPOINTS
 
     def _predict(self, observation: Observation) -> None:
         people, robot, time = observation.pedestrians, observation.robot, observation.time
@@ -186,6 +199,16 @@ class Ilqr(Policy):
                 if cost < best - self._settings.switch:
                     self._plan, self._other, best = self._other, self._plan, cost
         self._time = time
+
+    @property
+    def ground(self) -> Ground:
+        """Clearance and distance left of the present episode."""
+        return self._ground
+
+    @property
+    def people(self) -> FloatArray:
+        """(N, 5) x, y, smoothed vx, vy and radius of the paths that were avoided last."""
+        return self._crowd.lines
 
     @property
     def plan(self) -> FloatArray:

@@ -20,7 +20,7 @@ STANDING_MPS = 0.05
 
 
 @inlined
-def _stride(ground: Ground, goal_x: float, goal_y: float, x: float, y: float, length: float) -> Any:
+def stride(ground: Ground, goal_x: float, goal_y: float, x: float, y: float, length: float) -> Any:
     """The place ``length`` m further down the distance left; never beyond the goal."""
     dx, dy = goal_x - x, goal_y - y
     away = math.sqrt(dx * dx + dy * dy)
@@ -61,7 +61,7 @@ def fill_reference(
         else:
             left, clock = speed * (t - clock), t
             while left > 0.0:
-                x, y = _stride(ground, goal_x, goal_y, x, y, min(left, STRIDE_M))
+                x, y = stride(ground, goal_x, goal_y, x, y, min(left, STRIDE_M))
                 left -= STRIDE_M
             points[k, 0], points[k, 1] = x, y
         dx, dy = points[k, 0] - points[k - 1, 0], points[k, 1] - points[k - 1, 1]
