@@ -32,6 +32,8 @@ class Actor:
     """One person of an act."""
 
     __slots__ = ("_agents", "_flags", "column", "radius", "speed", "x", "y")
+    is_free = False
+    """Whether somebody else than the act moves the person."""
 
     def __init__(self, column: int, speed: float, radius: float) -> None:
         self.column = column
@@ -50,6 +52,11 @@ class Actor:
     def heading(self) -> float:
         """Where the body faces, rad."""
         return float(self._agents.item(layout.HEADING, self.column))
+
+    @property
+    def is_waving_on(self) -> bool:
+        """Whether the person signs to the robot to go on."""
+        return bool(self._flags.item(layout.GESTURE, self.column) == GESTURES["go_on"])
 
     @property
     def here(self) -> bool:
@@ -104,6 +111,34 @@ class Actor:
         self._flags[layout.ACTIVE, self.column] = 0
         self._agents[layout.ENTER_TIME, self.column] = inf
         self._agents[layout.VX, self.column] = self._agents[layout.VY, self.column] = 0.0
+
+
+class FreeActor(Actor):
+    """A person of an act whom somebody else moves, such as a participant of a study: the act's word has no effect."""
+
+    __slots__ = ()
+    is_free = True
+
+    def walk(self, vx: float, vy: float) -> None:
+        """Nothing."""
+
+    def face(self, x: float, y: float) -> None:
+        """Nothing."""
+
+    def turn_head(self, angle: float) -> None:
+        """Nothing."""
+
+    def gesture(self, name: str) -> None:
+        """Nothing."""
+
+    def join(self, other: Actor) -> None:
+        """Nothing."""
+
+    def part(self) -> None:
+        """Nothing."""
+
+    def leave(self) -> None:
+        """Nothing."""
 
 
 class EventScene:
@@ -177,6 +212,8 @@ class Act:
     """
 
     triggered = False
+    violation = ""
+    """What the robot did against the rules of the act; empty: nothing so far."""
 
     def __init__(self, trigger_m: float) -> None:
         self._trigger_m = trigger_m
