@@ -30,10 +30,12 @@ WALL_M = 0.12
 """Least distance between the expert's body and a wall, m."""
 CLOSING_MPS = 0.2
 """Whoever comes along the path faster than this comes toward the robot."""
-TO_THE_RIGHT_M = 0.3
+TO_THE_RIGHT_M = 0.8
 """People are passed on the left only if that leaves so much more room."""
 SPEEDS = (0.85, 0.6)
 """Shares of the top speed while somebody comes from afar and from near."""
+CORRIDORS = 0.65
+"""Share of the demonstrations in corridors up to 4.4 m wide; the others are in halls up to 12 m wide."""
 SIDESTEP_S = 2.0
 """Time in which it moves aside, s."""
 Progress = Callable[[int, int, str], None]
@@ -82,13 +84,14 @@ class YieldingExpert(Ilqr):
 
 
 def frontal_scenario(rng: np.random.Generator) -> Scenario:
-    """A corridor of random width, the robot at one end and somebody who comes from the other."""
-    half, length = float(rng.uniform(0.95, 2.2)), float(rng.uniform(7.0, 10.0))
-    room = half - 0.45
+    """A corridor or a hall, the robot at one end and somebody who comes from the other on about the same line."""
+    half = float(rng.uniform(0.95, 2.2) if rng.random() < CORRIDORS else rng.uniform(2.2, 6.0))
+    length, room = float(rng.uniform(7.0, 10.0)), half - 0.45
     corridor = [[-length, -half], [length, -half], [length, half], [-length, half]]
-    start = [1.0 - length, float(rng.uniform(-room, room)), float(rng.uniform(-0.3, 0.3))]
-    goal = [length - 1.0, float(rng.uniform(-0.5, 0.5)) * room]
-    speed, beside = float(rng.uniform(0.7, 1.5)), float(rng.uniform(-room, room))
+    line = float(rng.uniform(-room, room))
+    to_the_side, beside, end = np.clip(line + rng.normal(0.0, [0.3, 0.4, 0.5]), -room, room).tolist()
+    start, goal = [1.0 - length, line, float(rng.uniform(-0.3, 0.3))], [length - 1.0, to_the_side]
+    speed = float(rng.uniform(0.7, 1.5))
     document: dict[str, Any] = {
         "name": "frontal", "suite": "frontal-demonstrations",
         "scene": {"name": "corridor", "enclosed": True, "regions": [{"kind": "walkable", "polygon": corridor}]},
@@ -98,9 +101,7 @@ def frontal_scenario(rng: np.random.Generator) -> Scenario:
     if rng.random() < 0.5:
         document["events"] = [{"kind": "frontal", "at": [length - 1.0, beside], "speed": speed}]
     else:
-        end = [0.6 - length, beside + float(rng.normal(0.0, 0.2))]
-        end[1] = float(np.clip(end[1], -room, room))
-        person = {"start": [length - 1.0, beside], "waypoints": [end], "speed": speed}
+        person = {"start": [length - 1.0, beside], "waypoints": [[0.6 - length, end]], "speed": speed}
         sees = bool(rng.random() < 0.5)
         document["crowd"] = [{"model": "orca", "sees_robot": sees, "at_end": "leave", "people": [person]}]
     return Scenario.parse(document, "frontal demonstration")
@@ -108,7 +109,7 @@ def frontal_scenario(rng: np.random.Generator) -> Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """What the expert saw and where it went: F frames with somebody in the picture."""
+    """What the expert saw and where it went: F frames with somebody who comes toward it."""
 
     picture: IntArray  # (F, 5, 64, 64) int8
     motion: FloatArray  # (F, 4) float32
@@ -119,7 +120,7 @@ class Frames:
         return len(self.run)
 
 
-PUSH_SHARE, PUSH_STEPS = 0.02, 4
+PUSH_SHARE, PUSH_STEPS = 0.005, 4
 """Share of the answers that begin a push off course, and how many answers it lasts: the network has to see how the
 expert comes back."""
 

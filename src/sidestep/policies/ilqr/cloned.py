@@ -26,6 +26,8 @@ INPUTS = {"picture": [CHANNELS, CELLS, CELLS], "motion": [4]}
 BUNDLED = "waypoints_v1.onnx"
 SPARE_M = 0.02
 """A waypoint has this much room beside the robot's body, or it is left out with those after it."""
+LEAST_PROGRESS = 0.25
+"""Waypoints that bring the robot to the goal more slowly than this share of the top speed are left out."""
 
 
 class IlqrBcSettings(IlqrSettings):
@@ -36,7 +38,7 @@ class IlqrBcSettings(IlqrSettings):
 
 
 class IlqrBc(Ilqr):
-    """iLQR toward waypoints that a network predicts while somebody is in its picture; otherwise the same as ``ilqr``."""
+    """iLQR toward waypoints that a network predicts while somebody comes toward the robot; otherwise as ``ilqr``."""
 
     name = "ilqr_bc"
     summary = "ilqr toward waypoints of a small network, cloned from an expert that yields early in frontal approaches"
@@ -54,7 +56,7 @@ class IlqrBc(Ilqr):
         self._eye = BirdsEye(self._ground, self._goal, self._limits.speed)
 
     def _waypoints(self, observation: Observation) -> FloatArray:
-        """The network's waypoints up to the first that lies in a wall."""
+        """The network's waypoints up to the first that lies in a wall; none if they do not lead to the goal."""
         robot = observation.robot
         if not self._eye.paint(robot, self._crowd.lines):
             return NO_WAYPOINTS
@@ -68,7 +70,16 @@ class IlqrBc(Ilqr):
             if not bilinear(self._ground.clearance, self._ground, x, y) > self._weights.radius + SPARE_M:
                 break
             points.append((x, y))
-        return np.array(points, np.float64).reshape(-1, 2)
+        if not points:
+            return NO_WAYPOINTS
+        gained = self._to_go(robot.x, robot.y) - self._to_go(*points[-1])
+        if gained < LEAST_PROGRESS * self._limits.speed * WAYPOINT_TIMES[len(points) - 1]:
+            return NO_WAYPOINTS
+        return np.array(points)
+
+    def _to_go(self, x: float, y: float) -> float:
+        """Distance left to the goal, m."""
+        return float(bilinear(self._ground.to_go, self._ground, x, y))
 
 
 def load_network(file: str | None) -> Any:

@@ -26,6 +26,9 @@ CHANNELS = 5
 """Solid ground; bodies of people; their velocity along and across the robot's heading; the path to the goal."""
 ONE, FULL_MPS = 127, 2.0
 """Value of one, and the speed that it stands for."""
+COMING_MPS, PASSED_M = 0.2, 0.3
+"""A person comes toward the robot who walks faster than that against its heading and is not further behind it than
+that."""
 GUIDE_M = 4.0
 """Distance along the path of the point that :meth:`BirdsEye.motion` reports."""
 
@@ -36,7 +39,7 @@ def paint_picture(
     people: FloatArray,
 ) -> int:  # fmt: skip
     """Fill ``picture (5, 64, 64)`` int8 for a robot at (x, y) with the heading (c, s) among ``people (N, 5)`` (x, y,
-    vx, vy, radius); the number of people in it."""
+    vx, vy, radius); the number of people in it who come toward the robot."""
     right = -0.5 * CELLS * CELL_M
     for i in range(CELLS):
         for j in range(CELLS):
@@ -46,13 +49,14 @@ def paint_picture(
             px, py = x + ahead * c - left * s, y + ahead * s + left * c
             if bilinear(ground.clearance, ground, px, py) <= 0.0:
                 picture[WALLS, i, j] = ONE
-    inside = 0
+    coming = 0
     for k in range(people.shape[0]):
         dx, dy, radius = people[k, 0] - x, people[k, 1] - y, people[k, 4]
         row, column = (dx * c + dy * s + BEHIND_M) / CELL_M, (dy * c - dx * s - right) / CELL_M
         if not (0.0 <= row < CELLS and 0.0 <= column < CELLS):
             continue
-        inside += 1
+        if row * CELL_M > BEHIND_M - PASSED_M and people[k, 2] * c + people[k, 3] * s < -COMING_MPS:
+            coming += 1
         ahead = min(max((people[k, 2] * c + people[k, 3] * s) / FULL_MPS, -1.0), 1.0)
         left = min(max((people[k, 3] * c - people[k, 2] * s) / FULL_MPS, -1.0), 1.0)
         span = int(radius / CELL_M) + 1
@@ -71,7 +75,7 @@ def paint_picture(
             break
         picture[PATH, i, j] = ONE
         px, py = stride(ground, goal_x, goal_y, px, py, 0.5 * CELL_M)
-    return inside
+    return coming
 
 
 @kernel
@@ -93,7 +97,7 @@ class BirdsEye:
         """The last picture."""
 
     def paint(self, robot: RobotState, people: FloatArray) -> int:
-        """Paint the picture; the number of people in it."""
+        """Paint the picture; the number of people in it who come toward the robot."""
         c, s = unit_vector(robot.heading)
         return int(paint_picture(self.picture, self._ground, *self._goal, robot.x, robot.y, c, s, people))
 
