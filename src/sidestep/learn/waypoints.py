@@ -19,6 +19,7 @@ from sidestep.errors import BadInput, MissingExtra
 from sidestep.learn.frontal import Frames
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS
 from sidestep.policies.ilqr.policy import WAYPOINT_TIMES
+from sidestep.types.base import IntArray
 from sidestep.writing import atomic
 
 POINTS = len(WAYPOINT_TIMES)
@@ -77,7 +78,12 @@ class TrainedWaypoints:
 
 def _loss(network: WaypointNetwork, frames: dict[str, Tensor], rows: Tensor, settings: WaypointTraining) -> Tensor:
     error = network(frames["picture"][rows], frames["motion"][rows]) - frames["waypoints"][rows]
-    return (error[..., 0].square() + settings.left_weight * error[..., 1].square()).mean()
+    loss: Tensor = (error[..., 0].square() + settings.left_weight * error[..., 1].square()).mean()
+    return loss
+
+
+def _batches(rows: IntArray, size: int) -> list[Tensor]:
+    return [torch.from_numpy(rows[first : first + size]) for first in range(0, len(rows), size)]
 
 
 def train_waypoints(
@@ -93,7 +99,8 @@ def train_waypoints(
     learned, judged = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if not len(learned) or not len(judged):
         learned = judged = np.arange(len(frames))
-    tensors = {name: torch.from_numpy(getattr(frames, name)) for name in ("picture", "motion", "waypoints")}
+    columns = {"picture": frames.picture, "motion": frames.motion, "waypoints": frames.waypoints}
+    tensors = {name: torch.from_numpy(values) for name, values in columns.items()}
     network = WaypointNetwork()
     optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.epochs, settings.rate / 20)
@@ -101,8 +108,7 @@ def train_waypoints(
     best, best_state = np.inf, network.state_dict()
     for epoch in range(settings.epochs):
         total = 0.0
-        order = torch.from_numpy(rng.permutation(learned))
-        for rows in order.split(settings.batch):
+        for rows in _batches(rng.permutation(learned), settings.batch):
             optimizer.zero_grad()
             loss = _loss(network, tensors, rows, settings)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -110,7 +116,7 @@ def train_waypoints(
             total += loss.item() * len(rows)
         schedule.step()
         with torch.no_grad():
-            parts = torch.from_numpy(judged).split(512)
+            parts = _batches(judged, 512)
             checked = sum(_loss(network, tensors, rows, settings).item() * len(rows) for rows in parts)
         curve.append({"train": total / len(learned), "validate": checked / len(judged)})
         if curve[-1]["validate"] < best:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidestep.kernels.approx import sincos64
+from sidestep.kernels.approx import cos64, sincos64
 from sidestep.kernels.dynamics import turn_to
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.crowd_forecast import CrowdPaths
@@ -272,9 +272,7 @@ def _step_back(plan: Plan, k: int, problem: Problem, scratch: Scratch) -> None:
         mixed[r, 2] += mixed[r, 0] * ax + mixed[r, 1] * ay
         mixed[r, 3], mixed[r, 4] = (-stiff_v, 0.0) if r == 0 else (0.0, -stiff_w)
     low_v, high_v, low_w, high_w = _box(v_before, omega_before, h, problem.limits)
-    dv, dw, free_v, free_w = _solve_box(
-        qvv, qvw, qww, gv, gw, low_v - v, high_v - v, low_w - omega, high_w - omega
-    )
+    dv, dw, free_v, free_w = _solve_box(qvv, qvw, qww, gv, gw, low_v - v, high_v - v, low_w - omega, high_w - omega)
     determinant = qvv * qww - qvw * qvw
     for r in range(STATES):
         if free_v and free_w:
@@ -405,7 +403,7 @@ def head_for(plan: Plan, start: FloatArray, reference: Reference, aside: float, 
         dy = reference.points[goal, 1] + aside * reference.directions[goal, 0] - x[1]
         away = math.sqrt(dx * dx + dy * dy)
         turn = turn_to(dx, dy, x[2]) if away > 1e-6 else 0.0
-        s, c = sincos64(turn)
+        c = cos64(turn)
         low_v, high_v, low_w, high_w = _box(x[3], x[4], h, limits)
         v = max(c, 0.0) * away / max(TIMES[goal] - TIMES[k], 0.2)
         plan.controls[k, 0] = min(max(v, low_v), high_v)

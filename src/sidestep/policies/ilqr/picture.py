@@ -65,8 +65,8 @@ def paint_picture(
                 di, dj = (i + 0.5 - row) * CELL_M, (j + 0.5 - column) * CELL_M
                 if di * di + dj * dj <= radius * radius or (i == int(row) and j == int(column)):
                     picture[PEOPLE, i, j] = ONE
-                    picture[PEOPLE_AHEAD, i, j] = int(math.floor(ONE * ahead + 0.5))
-                    picture[PEOPLE_LEFT, i, j] = int(math.floor(ONE * left + 0.5))
+                    picture[PEOPLE_AHEAD, i, j] = math.floor(ONE * ahead + 0.5)
+                    picture[PEOPLE_LEFT, i, j] = math.floor(ONE * left + 0.5)
     px, py = x, y
     for _ in range(2 * CELLS):
         dx, dy = px - x, py - y

@@ -1,5 +1,4 @@
-"""The iLQR controller as a policy: it predicts people, lays a reference to the goal, plans and gives the first command.
-"""
+"""The iLQR controller as a policy: it predicts people, lays a reference to the goal and plans."""
 
 from __future__ import annotations
 
@@ -86,8 +85,8 @@ class IlqrSettings(Model):
 
     def weights(self, radius: float) -> Weights:
         """The settings as the kernels take them, for a robot of that radius, m."""
-        named = {name: float(getattr(self, name)) for name in Weights._fields if name != "radius"}
-        return Weights(radius=radius, **named)
+        values = self.model_dump(include=set(Weights._fields))
+        return Weights(radius=radius, **{name: float(value) for name, value in values.items()})
 
     def limits(self, task: Task) -> Limits:
         """The box of controls: the robot's limits within the settings'."""
