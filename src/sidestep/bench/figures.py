@@ -71,6 +71,8 @@ TARGETS: dict[str, Target] = {
     "prediction/scores/modes=100": Target(at_most=2.0),
     "prediction/bootstrap/models=8": Target(at_most=60.0),
     "demonstrations/write": Target(at_least=100),
+    "answers/ilqr/people=20": Target(at_least=20),
+    "answers/ilqr_bc/people=20": Target(at_least=20),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"
@@ -111,6 +113,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "town": ("sidestep.bench.town:cases",),
     "intersection": ("sidestep.bench.intersection:cases",),
     "prediction": ("sidestep.bench.prediction:cases",),
+    "planning": ("sidestep.bench.planning:cases",),
 }
 """The functions that list the cases of each suite."""
 

@@ -98,3 +98,39 @@ def intersection(
         return
     last = trained.curve[-1]
     say(f"wrote {out}: {trained.frames} frames, loss {last['train']:.4f}, held out {last['validate']:.4f}")
+
+
+@app.command("protocol")
+@verb
+def protocol(
+    out: Annotated[Path, typer.Option(help="File to write the network to.")] = Path("waypoints.onnx"),
+    runs: Annotated[int, typer.Option(min=1, help="Number of expert runs to learn from.")] = 300,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of passes over the frames.")] = 15,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the runs and of the training.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train the network of the policy ``ilqr_bc`` on expert runs of frontal approaches. Needs the extra ``learn``."""
+    from sidestep.errors import BadInput, MissingExtra
+    from sidestep.learn.frontal import collect_frames
+    from sidestep.progress import progress_bar
+
+    try:
+        from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("training", "learn") from error
+    if not out.parent.is_dir():
+        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    settings = WaypointTraining(epochs=epochs, seed=seed)
+    with quiet_stdout(as_json):
+        with progress_bar("expert runs") as move:
+            frames = collect_frames(runs, seed, move)
+        with progress_bar("training") as move:
+            trained = train_waypoints(frames, settings, move)
+        export_waypoints(trained, out, settings, runs)
+    if as_json:
+        print_json({"network": str(out), "runs": runs, "frames": trained.frames, "curve": trained.curve})
+        return
+    last = trained.curve[-1]
+    say(f"wrote {out}: {trained.frames} frames, error {last['train']:.4f}, held out {last['validate']:.4f}")
