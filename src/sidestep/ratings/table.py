@@ -1,0 +1,378 @@
+"""The table of ratings: one row per answer, as numpy columns, and its files.
+
+A *run* is one experience of one participant, named by study, participant, set, policy, scenario, location and run
+number; no item is answered twice after one run. CSV files are long (one answer per line: columns ``item``, ``rating``)
+or wide (one run per line, one column per item), as paper sheets are typed in. Human, simulated and published ratings
+are never analysed together.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sidestep.errors import BadInput, UnknownName
+from sidestep.ratings.questionnaire import Questionnaire
+from sidestep.reading import read_bytes, read_json, read_text
+from sidestep.types.base import BoolArray, FloatArray, IntArray
+from sidestep.writing import whole_file, write_whole
+
+StringArray = npt.NDArray[np.str_]
+HUMAN, SIMULATED, PUBLISHED = "human", "simulated", "published"
+ORIGINS = (HUMAN, SIMULATED, PUBLISHED)
+MOST_ROWS = 2_000_000
+LONGEST = 300
+"""Characters of a name."""
+LARGEST = 1_000_000
+"""Of a set, a run and a rating."""
+KEY = ("study", "participant", "set", "policy", "scenario", "location", "run")
+"""Columns that name a run."""
+NEEDED = ("participant", "policy", "scenario")
+DEFAULTS: dict[str, Any] = {"study": "", "set": 1, "location": "", "run": 1, "origin": HUMAN, "time": "", "episode": ""}
+WHOLE = ("set", "run", "rating")
+_YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """(n,) columns, one row per answer."""
+
+    study: StringArray
+    participant: StringArray
+    set: IntArray
+    """Batch of runs on one occasion, from 1."""
+    policy: StringArray
+    scenario: StringArray
+    location: StringArray
+    run: IntArray
+    """From 1, within participant, set, policy, scenario and location."""
+    item: StringArray
+    rating: IntArray
+    """As given; 0, where the questionnaire does not say otherwise: cannot tell."""
+    reverse: BoolArray
+    """Whether the item is reversed."""
+    origin: StringArray
+    time: StringArray
+    """ISO 8601, or empty."""
+    episode: StringArray
+    """Digest or path of the episode's record, or empty."""
+
+    def __len__(self) -> int:
+        return len(self.rating)
+
+    def select(self, chosen: npt.NDArray[Any]) -> Ratings:
+        """The rows of a mask or of row numbers."""
+        return Ratings(*(getattr(self, name)[chosen] for name in COLUMNS))
+
+    def where(self, **values: Any) -> Ratings:
+        """The rows in which the named columns have these values: ``where(policy="orca", set=1)``."""
+        mask = np.ones(len(self), dtype=bool)
+        for name, value in values.items():
+            mask &= self.column(name) == value
+        return self.select(mask)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The column of that name."""
+        if name not in COLUMNS:
+            raise UnknownName("column of ratings", name, COLUMNS)
+        column: npt.NDArray[Any] = getattr(self, name)
+        return column
+
+    def names(self, column: str) -> list[Any]:
+        """The different values of a column, in order of appearance."""
+        return list(dict.fromkeys(self.column(column).tolist()))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One mapping per answer, plain values."""
+        columns = [getattr(self, name).tolist() for name in COLUMNS]
+        return [dict(zip(COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    def run_numbers(self) -> IntArray:
+        """(n,) number of the run of every answer, in order of appearance."""
+        seen: dict[tuple[Any, ...], int] = {}
+        keys = zip(*(getattr(self, name).tolist() for name in KEY), strict=True)
+        return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+    def coded(self, questionnaire: Questionnaire, reverse: bool = True) -> FloatArray:
+        """(n,) ratings with reversed items turned round (``reverse``); NaN where the participant could not tell."""
+        scale = questionnaire.scale
+        value = self.rating.astype(np.float64)
+        if reverse:
+            value = np.where(self.reverse, scale.lowest + scale.highest - value, value)
+        return np.where(self.rating == scale.cannot_tell, np.nan, value) if scale.cannot_tell is not None else value
+
+    def one_origin(self) -> str:
+        """The origin that all ratings share; BadInput where they are mixed or none."""
+        found = sorted(set(self.origin.tolist()))
+        if not found:
+            raise BadInput("the table has no ratings; collect or import some first")
+        if len(found) > 1:
+            raise BadInput(f"ratings of different origins ({', '.join(found)}) are never analysed together; choose one")
+        return str(found[0])
+
+
+COLUMNS = tuple(field.name for field in fields(Ratings))
+
+
+def make_ratings(
+    rows: Iterable[Mapping[str, Any]],
+    questionnaire: Questionnaire | None = None,
+    where: str = "ratings",
+    lines: Sequence[int] | None = None,
+    complete: bool = True,
+) -> Ratings:
+    """A table from one mapping per answer. ``lines`` numbers the rows in messages, else they count from 1.
+
+    BadInput names the row of a rating out of range, an unknown item, a missing value or a second answer. With a
+    questionnaire, ratings and items are checked, and ``reverse`` comes from it; ``complete`` demands that every run
+    has a rating for each item of its scenario.
+    """
+    found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    seen: dict[tuple[Any, ...], int] = {}
+    places: list[int] = []
+    for index, row in enumerate(rows):
+        number = lines[index] if lines is not None else index + 1
+        place = f"{where}: row {number}"
+        if index >= MOST_ROWS:
+            raise BadInput(f"{place}: more than {MOST_ROWS:,} answers; split the table")
+        values = _values(row, questionnaire, place)
+        key = (*(values[name] for name in KEY), values["item"])
+        if key in seen:
+            raise BadInput(
+                f"{place}: {_run_text(values)} answers item {values['item']} a second time (first in row {seen[key]}); "
+                "remove one of the two, or give the runs different numbers"
+            )
+        seen[key] = number
+        places.append(number)
+        for name in COLUMNS:
+            found[name].append(values[name])
+    ratings = _as_columns(found)
+    if questionnaire is not None and complete:
+        _check_complete(ratings, questionnaire, where, places)
+    return ratings
+
+
+def _as_columns(found: Mapping[str, list[Any]]) -> Ratings:
+    kinds = {"set": np.int64, "run": np.int64, "rating": np.int64, "reverse": np.bool_}
+    return Ratings(*(np.array(found[name], dtype=kinds.get(name, np.str_)) for name in COLUMNS))
+
+
+def _values(row: Mapping[str, Any], questionnaire: Questionnaire | None, place: str) -> dict[str, Any]:
+    """The checked values of a row, defaults filled in."""
+    strange = next((name for name in row if name not in COLUMNS), None)
+    if strange is not None:
+        raise UnknownName("column", str(strange), COLUMNS, place)
+    values = {**DEFAULTS, **{name: value for name, value in row.items() if not _empty(value)}}
+    for name in (*NEEDED, "item", "rating"):
+        if name not in values:
+            remedy = ' (0 for "cannot tell")' if name == "rating" else ""
+            raise BadInput(f"{place}: no {name}; fill it in{remedy}")
+    for name in WHOLE:
+        values[name] = _whole(values[name], name, place)
+    for name in ("study", "participant", "policy", "scenario", "location", "item", "origin", "time", "episode"):
+        values[name] = _name(values[name], name, place)
+    if values["origin"] not in ORIGINS:
+        raise UnknownName("origin", values["origin"], ORIGINS, place)
+    if values["set"] < 1 or values["run"] < 1:
+        raise BadInput(f"{place}: sets and runs are numbered from 1")
+    values["reverse"] = _reverse(values, questionnaire, place)
+    return values
+
+
+def _reverse(values: Mapping[str, Any], questionnaire: Questionnaire | None, place: str) -> bool:
+    """Whether the item is reversed: the questionnaire says it, else the row."""
+    given = values.get("reverse")
+    if given is not None and not isinstance(given, bool | np.bool_):
+        if str(given).strip().lower() not in _YES:
+            raise BadInput(f"{place}: reverse is {given!r:.40}; write true or false")
+        given = _YES[str(given).strip().lower()]
+    if questionnaire is None:
+        return bool(given)
+    questionnaire.check_rating(values["item"], values["rating"], place)
+    item = questionnaire.item(values["item"])
+    if item.scenario not in (None, values["scenario"]):
+        asked = [each.id for each in questionnaire.items_for(values["scenario"])]
+        if not asked:
+            raise UnknownName("scenario", values["scenario"], questionnaire.scenarios, place)
+        raise BadInput(f"{place}: item {item.id} belongs to scenario {item.scenario}, not {values['scenario']}")
+    if given is not None and bool(given) != item.reverse:
+        raise BadInput(
+            f"{place}: item {item.id}: reverse is {str(bool(given)).lower()}, but the questionnaire "
+            f"{questionnaire.name} says {str(item.reverse).lower()}; leave the column out"
+        )
+    return item.reverse
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _whole(value: Any, name: str, place: str) -> int:
+    try:
+        number = float(value)
+        if number != int(number) or abs(number) > LARGEST:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{place}: {name} is {value!r:.40}; write a whole number") from None
+    return int(number)
+
+
+def _name(value: Any, name: str, place: str) -> str:
+    """Text that terminals, pages and spreadsheets show as it is."""
+    text = str(value).strip()
+    if len(text) > LONGEST:
+        raise BadInput(f"{place}: {name} has more than {LONGEST} characters; shorten it")
+    if not text.isprintable():
+        raise BadInput(f"{place}: {name} {text!r:.40} has control characters; remove them")
+    if text.startswith(("=", "+", "-", "@")):
+        raise BadInput(f"{place}: {name} {text!r:.40} begins like a formula of a spreadsheet; begin with a letter")
+    return text
+
+
+def _run_text(values: Mapping[str, Any]) -> str:
+    parts = [f"{name} {values[name]}" for name in KEY if values[name] != ""]
+    return ", ".join(parts)
+
+
+def _check_complete(ratings: Ratings, questionnaire: Questionnaire, where: str, places: Sequence[int]) -> None:
+    numbers = ratings.run_numbers()
+    answered: dict[int, list[int]] = {}
+    for row, run in enumerate(numbers.tolist()):
+        answered.setdefault(run, []).append(row)
+    for rows in answered.values():
+        first = rows[0]
+        scenario = str(ratings.scenario[first])
+        given = {str(ratings.item[row]) for row in rows}
+        missing = [item.id for item in questionnaire.items_for(scenario) if item.id not in given]
+        if missing:
+            run = _run_text({name: getattr(ratings, name)[first] for name in KEY})
+            cannot_tell = questionnaire.scale.cannot_tell
+            remedy = "" if cannot_tell is None else f', {cannot_tell} for "cannot tell"'
+            raise BadInput(f"{where}: row {places[first]}: {run} has no rating of {', '.join(missing)}; add it{remedy}")
+
+
+def join_ratings(parts: Sequence[Ratings]) -> Ratings:
+    """The rows of several tables; BadInput for a run that is in two of them."""
+    return make_ratings((row for part in parts for row in part.rows()), where="joined ratings")
+
+
+def read_ratings(
+    path: Path | str,
+    questionnaire: Questionnaire | None = None,
+    *,
+    complete: bool = True,
+    defaults: Mapping[str, Any] | None = None,
+) -> Ratings:
+    """A table from a CSV, Parquet or JSON file, checked as by ``make_ratings``. ``defaults`` fills columns that the
+    file does not have, such as ``{"study": "pilot", "policy": "orca"}``."""
+    path = Path(path)
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
+    if path.suffix.lower() not in readers:
+        raise BadInput(f"{path}: ratings are read from .csv, .parquet and .json files; rename or convert it")
+    rows, lines = readers[path.suffix.lower()](path)
+    rows, lines = _long(rows, lines, questionnaire, str(path))
+    if defaults:
+        rows = [{**defaults, **{name: value for name, value in row.items() if not _empty(value)}} for row in rows]
+    return make_ratings(rows, questionnaire, str(path), lines, complete)
+
+
+def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    text = read_text(path, "CSV file of ratings")
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)  # spreadsheets of some countries separate by semicolons
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    names: list[str] = []
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not names:
+                names = [cell.strip() for cell in cells]
+                twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+                if twice is not None:
+                    raise BadInput(f"{path}: row 1: column {twice!r:.80} is there twice; remove one")
+                continue
+            if len(cells) != len(names):
+                raise BadInput(f"{path}: row {reader.line_num}: {len(cells)} values for {len(names)} columns; mend it")
+            rows.append(dict(zip(names, cells, strict=True)))
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise BadInput(f"{path}: row {reader.line_num}: not valid CSV ({error!s:.120}); export it again") from None
+    if not names:
+        raise BadInput(f"{path}: is empty; its first line names the columns: {', '.join(COLUMNS)}")
+    return rows, lines
+
+
+def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = read_bytes(path, "Parquet file of ratings")
+    try:
+        table = pq.read_table(pa.BufferReader(data))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BadInput(f"{path}: not a Parquet file ({str(error).splitlines()[0]:.120}); export it again") from None
+    if table.num_rows > MOST_ROWS:
+        raise BadInput(f"{path}: more than {MOST_ROWS:,} answers; split the table")
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows, list(range(1, len(rows) + 1))
+
+
+def _read_json(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    rows = read_json(path, "JSON file of ratings")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadInput(f"{path}: expected a list of answers, each with participant, policy, scenario, item and rating")
+    return rows, list(range(1, len(rows) + 1))
+
+
+def _long(
+    rows: list[dict[str, Any]], lines: list[int], questionnaire: Questionnaire | None, where: str
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """One row per answer. A wide table has the items of the questionnaire as columns; empty cells are no answers."""
+    if not rows or "item" in rows[0] or questionnaire is None:
+        return rows, lines
+    items = [item.id for item in questionnaire.items if item.id in rows[0]]
+    if not items:
+        raise BadInput(f"{where}: no column item, and none of {questionnaire.items[0].id} …; add one of them")
+    answers: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for row, line in zip(rows, lines, strict=True):
+        about = {name: value for name, value in row.items() if name not in items}
+        given = [item for item in items if not _empty(row.get(item))]
+        answers += [{**about, "item": item, "rating": row[item]} for item in given]
+        numbers += [line] * len(given)
+    return answers, numbers
+
+
+def write_ratings(ratings: Ratings, path: Path | str) -> None:
+    """Write the table as ``.csv``, ``.parquet`` or ``.json``, by the ending of ``path``."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind == ".csv":
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in ratings.rows():
+            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in row.values()])
+        write_whole(path, text.getvalue().encode())
+    elif kind == ".json":
+        write_whole(path, (json.dumps(ratings.rows(), indent=1, ensure_ascii=False) + "\n").encode())
+    elif kind == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.table({name: pa.array(getattr(ratings, name).tolist()) for name in COLUMNS})
+        with whole_file(path) as temporary:
+            pq.write_table(table, temporary)
+    else:
+        raise BadInput(f"{path}: ratings are written as .csv, .parquet or .json; choose one of these endings")
