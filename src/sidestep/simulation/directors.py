@@ -20,7 +20,7 @@ from sidestep import exact
 from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.network import Ground, Network, make_network
 from sidestep.crowd.behaviour.stops import PeopleView
-from sidestep.crowd.events import Actor, EventScene, Script, Setting, write_script
+from sidestep.crowd.events import Actor, EventScene, FreeActor, Script, Setting, write_script
 from sidestep.crowd.people import People, join_people, make_people
 from sidestep.crowd.road_crossing import CrossingWalkers
 from sidestep.crowd.street_walking import StreetWalkers
@@ -55,11 +55,11 @@ class Cast:
     """Several directors of one world, one after the other; a later one has the last word."""
 
     def __init__(self, directors: Sequence[Director]) -> None:
-        self._directors = tuple(directors)
+        self.directors = tuple(directors)
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
         """All of them, in order."""
-        return [event for director in self._directors for event in director.direct(worlds, b)]
+        return [event for director in self.directors for event in director.direct(worlds, b)]
 
 
 def make_cast(makers: Sequence[Callable[[], Director]]) -> Callable[[], Director] | None:
@@ -258,6 +258,14 @@ class EventDirector:
         self._act = script.act()
         self._people = [Actor(column + k, person.speed, script.radius) for k, person in enumerate(script.people)]
         self._stage: EventScene | None = None
+
+    def release(self, column: int) -> None:
+        """Let somebody else move the person in ``column``: the act goes on and sees the person, but its word does not
+        count any more."""
+        self._people = [
+            FreeActor(column, person.speed, person.radius) if person.column == column else person
+            for person in self._people
+        ]
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
         """One step of the act; a ``trigger`` event, at the time of the state that triggered it, when it begins."""

@@ -35,8 +35,8 @@ class Episode:
     timing: Timing = field(default_factory=Timing)
 
 
-class _Running:
-    """The collaborators of one episode that is under way."""
+class RunningEpisode:
+    """The collaborators of one episode that is under way in world ``b`` of a batch."""
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
@@ -51,6 +51,7 @@ class _Running:
         self.traceback = ""
 
     def begin(self, worlds: Worlds, b: int) -> None:
+        """Note the first state and tell the policy of the episode."""
         self.recorder.note_state(worlds, b)
         try:
             self.driver.reset(self.observer.task())
@@ -58,6 +59,7 @@ class _Running:
             self._fail(worlds, b, failure)
 
     def decide(self, worlds: Worlds, b: int) -> None:
+        """Ask the policy, if it is its turn, and write the command of the coming step."""
         step = int(worlds.clock[b])
         self.observer.watch(worlds, b)
         try:
@@ -77,17 +79,24 @@ class _Running:
             worlds.command[b, 0] = self.converter.to_native(command, robot_state(worlds, b), fresh=fresh)
 
     def note(self, worlds: Worlds, b: int) -> None:
+        """Record the step just made."""
         if not np.isfinite(worlds.robot_state[b, 0]).all():  # that step is no part of the record
             self._fail(worlds, b, PolicyFailure("the commands have led to a pose of the robot that is not finite"))
             return
         self.recorder.note_step(worlds, b, *self.last)
 
     def judge(self, worlds: Worlds, b: int) -> None:
+        """Note what the referee saw in that step; stop the world when the episode is over."""
         if self.referee.watch(worlds, b):
             worlds.running[b] = 0
 
     def finish(self) -> EpisodeRecord:
+        """End the policy's worker; the record."""
         self.driver.close()
+        return self.record()
+
+    def record(self) -> EpisodeRecord:
+        """The record of the episode so far."""
         return self.recorder.finish(
             self.episode.info, self.referee.outcome, self.referee.events, self.episode.timing.mode, self.traceback
         )
@@ -103,7 +112,7 @@ def run_episodes(episodes: Sequence[Episode], threads: int = 1) -> list[EpisodeR
     if len(episodes) > 1 and any(episode.timing.mode == "async" for episode in episodes):
         raise BadInput("asynchronous episodes run on the wall clock, one at a time")
     worlds = Worlds([episode.world for episode in episodes], threads)
-    running = [_Running(episode) for episode in episodes]
+    running = [RunningEpisode(episode) for episode in episodes]
     for b, one in enumerate(running):
         one.begin(worlds, b)
     while worlds.running.any():

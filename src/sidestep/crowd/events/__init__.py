@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from sidestep import registry
-from sidestep.crowd.events.script import Act, Actor, EventScene, Performer, Script, Setting
+from sidestep.crowd.events.script import Act, Actor, EventScene, FreeActor, Performer, Script, Setting
 from sidestep.errors import BadInput, UnknownName, plug_in_errors
 from sidestep.types.events import EventSpec, PluginEvent
 
-__all__ = ["Act", "Actor", "EventScene", "Performer", "Script", "Setting", "write_script"]
+__all__ = ["Act", "Actor", "EventScene", "FreeActor", "Performer", "Script", "Setting", "write_script"]
 
 
 def write_script(event: EventSpec, setting: Setting, generator: np.random.Generator) -> Script:

@@ -106,6 +106,33 @@ class Actor:
         self._agents[layout.VX, self.column] = self._agents[layout.VY, self.column] = 0.0
 
 
+class FreeActor(Actor):
+    """A person of an act whom somebody else moves, such as a participant of a study: the act's word has no effect."""
+
+    __slots__ = ()
+
+    def walk(self, vx: float, vy: float) -> None:
+        """Nothing."""
+
+    def face(self, x: float, y: float) -> None:
+        """Nothing."""
+
+    def turn_head(self, angle: float) -> None:
+        """Nothing."""
+
+    def gesture(self, name: str) -> None:
+        """Nothing."""
+
+    def join(self, other: Actor) -> None:
+        """Nothing."""
+
+    def part(self) -> None:
+        """Nothing."""
+
+    def leave(self) -> None:
+        """Nothing."""
+
+
 class EventScene:
     """The robot and the people of one act, now."""
 
