@@ -1,0 +1,127 @@
+"""What worker processes do: hold the episodes of walks and step them. One worker holds many walks.
+
+Everything that goes in and out is plain data. States are sent as the JSON text that the page reads, so that the server
+only forwards them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import UnknownName
+from sidestep.records.write import encode_record
+from sidestep.registry import make_policy
+from sidestep.simulation.live import LiveEpisode, LiveState, PersonInput
+from sidestep.studies.access import Refused
+from sidestep.suites.files import base_of, choose_options, load_suite
+from sidestep.types import Scenario
+
+
+@dataclass(frozen=True)
+class WalkOrder:
+    """Which episode to begin."""
+
+    suite: str
+    options: str
+    """JSON."""
+    scenario: str
+    policy: str
+    settings: str
+    """JSON."""
+    seed: int
+
+
+_WALKS: dict[str, LiveEpisode] = {}
+
+
+@cache
+def _suite(suite: str, options: str) -> tuple[dict[str, Scenario], Path | None]:
+    chosen = choose_options(load_suite(suite), json.loads(options))
+    return {each.name: each for each in chosen.scenarios()}, base_of(chosen)
+
+
+def begin(key: str, order: WalkOrder) -> tuple[str, str, float]:
+    """Begin a walk, or begin it again; what the page draws, the first state, and the length of a step in s."""
+    drop(key)
+    scenarios, base = _suite(order.suite, order.options)
+    if order.scenario not in scenarios:
+        raise UnknownName("scenario", order.scenario, scenarios, f"suite {order.suite!r}")
+    scenario = scenarios[order.scenario]
+    policy = make_policy(order.policy, json.loads(order.settings))
+    episode = LiveEpisode(scenario, policy, seed=order.seed, base=base)
+    _WALKS[key] = episode
+    return json.dumps(_scene(episode)), _state(episode.state), episode.step_s
+
+
+def step(key: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+    """One step; the state after it and whether the walk is over."""
+    if key not in _WALKS:
+        raise Refused(409, "this walk is not there any more; it begins again")
+    episode = _WALKS[key]
+    if not episode.done:
+        episode.step(PersonInput(**given))
+    return _state(episode.state), episode.done
+
+
+def finish(key: str) -> tuple[str, str, bytes]:
+    """Outcome, digest and encoded record of a walk that is over."""
+    if key not in _WALKS:
+        raise Refused(409, "this walk is not there any more; it begins again")
+    record = _WALKS[key].record
+    return str(record.outcome), record.digest, encode_record(record)
+
+
+def drop(key: str) -> None:
+    """Forget a walk."""
+    if key in _WALKS:
+        _WALKS.pop(key).close()
+
+
+def warm_up() -> None:
+    """Load what walks need before the first participant comes."""
+    from sidestep.simulation.prepare import prepare_kernels
+
+    prepare_kernels()
+
+
+def _scene(episode: LiveEpisode) -> dict[str, Any]:
+    """What does not move: walls as segments, footprint of the robot, where the participant is to go."""
+    world = episode.world
+    footprint = world.robots[0].spec.footprint
+    walls = [[round(float(value), 3) for value in segment] for segment in world.scene.segments]
+    return {
+        "walls": walls,
+        "step_s": episode.step_s,
+        "robot_radius": footprint.enclosing_radius,
+        "robot_polygon": footprint.polygon,
+        "goal": _goal(world.scenario),
+        "time_limit_s": world.scenario.rules.time_limit_s,
+    }
+
+
+def _goal(scenario: Scenario) -> list[float] | None:
+    """Where the participant's walk ends: the scenario's notes say it, else nothing is shown."""
+    end = scenario.notes.get("participant_end")
+    return [float(end[0]), float(end[1])] if isinstance(end, list | tuple) and len(end) >= 2 else None
+
+
+def _state(state: LiveState) -> str:
+    people = [
+        [p.id, round(p.x, 3), round(p.y, 3), round(p.heading, 3), round(p.radius, 2), p.gesture, int(p.is_participant)]
+        for p in state.people
+    ]
+    return json.dumps(
+        {
+            "time": round(state.time, 3),
+            "robot": [round(value, 3) for value in state.robot],
+            "others": [[round(value, 3) for value in pose] for pose in state.others],
+            "people": people,
+            "started": state.started,
+            "done": state.done,
+        }
+    )
