@@ -36,10 +36,10 @@ def study_of(**changes: Any) -> Study:
     return Study.parse(study.model_dump() | changes, "study.yaml")
 
 
-def new_store(url: str, study: Study) -> Store:
+def new_store(url: str, study: Study, folder: str = "") -> Store:
     """A database with one study."""
     store = Store(open_database(url))
-    store.create(study, load_questionnaire("protocol"), PASSWORD)
+    store.create(study, load_questionnaire("protocol"), PASSWORD, folder)
     return store
 
 

@@ -164,6 +164,11 @@ def read_study(path: Path) -> Study:
     return parse_study(read_text(path, "study definition", MOST_BYTES), str(path))
 
 
+def needs_suite(study: Study) -> bool:
+    """Whether the suite is looked at: participants walk, or a scenario has no instruction of its own."""
+    return study.mode == "walk" or not all(each.instruction for each in study.scenarios)
+
+
 def with_suite_texts(study: Study) -> Study:
     """The study with what its suite says about each scenario, where the file says nothing.
 
@@ -171,7 +176,7 @@ def with_suite_texts(study: Study) -> Study:
     """
     from sidestep.suites.files import choose_options, load_suite
 
-    if study.mode != "walk" and all(each.instruction for each in study.scenarios):
+    if not needs_suite(study):
         return study
     try:
         suite = choose_options(load_suite(study.suite), study.options)

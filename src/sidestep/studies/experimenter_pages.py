@@ -15,7 +15,7 @@ from sidestep.ratings.questionnaire import load_questionnaire, questionnaire_nam
 from sidestep.registry import names
 from sidestep.studies.access import COOKIE_S, Refused, is_password, is_signed, sign
 from sidestep.studies.analysis import report_of
-from sidestep.studies.definition import Study, parse_study, with_suite_texts
+from sidestep.studies.definition import Study, needs_suite, parse_study, with_suite_texts
 from sidestep.studies.export import everything_of, participant_name, ratings_csv
 from sidestep.studies.order import blinding_letters
 from sidestep.studies.site import Site, form, large_form, whole
@@ -32,27 +32,34 @@ NO_STUDY_PASSWORD = "scrypt$" + "00" * 16 + "$" + "00" * 32
 """Compared where there is no such study, so that both take equally long."""
 
 
+def allowed(request: Request, name: str) -> StudyInfo:
+    """The study, for an experimenter who is logged in."""
+    site: Site = request.app.state.site
+    try:
+        info = site.store.study(name)
+    except Refused:
+        raise Refused(403, "please log in") from None
+    if not is_signed(request.cookies.get(COOKIE, ""), info.secret, f"experimenter {info.id}"):
+        raise Refused(403, "please log in")
+    return info
+
+
+Allowed = Annotated[StudyInfo, Depends(allowed)]
+
+
+def allowed_form(info: Allowed, fields: Form) -> dict[str, str]:
+    """The fields of a form that a page of this experimenter has sent."""
+    if not is_signed(fields.get("csrf", ""), info.secret, f"form {info.id}"):
+        raise Refused(403, "this form is too old; go back, reload the page and try again")
+    return fields
+
+
+Checked = Annotated[dict[str, str], Depends(allowed_form)]
+
+
 def make_experimenter_routes(site: Site) -> APIRouter:
     """``/`` to log in, ``/new/TOKEN`` to make a study, ``/study/NAME/…`` for who is logged in."""
     router, store = APIRouter(), site.store
-
-    def allowed(request: Request, name: str) -> StudyInfo:
-        try:
-            info = store.study(name)
-        except Refused:
-            raise Refused(403, "please log in") from None
-        if not is_signed(request.cookies.get(COOKIE, ""), info.secret, f"experimenter {info.id}"):
-            raise Refused(403, "please log in")
-        return info
-
-    def allowed_form(request: Request, name: str, fields: Form) -> dict[str, str]:
-        info = allowed(request, name)
-        if not is_signed(fields.get("csrf", ""), info.secret, f"form {info.id}"):
-            raise Refused(403, "this form is too old; go back, reload the page and try again")
-        return fields
-
-    Checked = Annotated[dict[str, str], Depends(allowed_form)]
-    Allowed = Annotated[StudyInfo, Depends(allowed)]
 
     def enter(info: StudyInfo) -> RedirectResponse:
         response = RedirectResponse(f"/study/{info.study.name}/", 303)
@@ -174,7 +181,7 @@ def make_experimenter_routes(site: Site) -> APIRouter:
 def only_installed(study: Study) -> Study:
     """A study made in the browser names what is installed; files are for those who have an account on the machine."""
     for kind, known, given in (
-        ("suite", names("suites"), [study.suite]),
+        ("suite", names("suites"), [study.suite] if needs_suite(study) else []),
         ("questionnaire", questionnaire_names(), [study.questionnaire]),
         ("policy", names("policies"), [each.reference for each in study.policies if study.mode == "walk"]),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import select
@@ -54,6 +55,14 @@ def ratings_of(store: Store, name: str, *, unfinished: bool = False) -> Ratings:
                 "episode": digest or "",
             }
     return make_ratings(newest.values(), info.questionnaire, f"study {name!r}", complete=not unfinished)
+
+
+def ratings_csv(store: Store, name: str) -> bytes:
+    """The ratings of a study as a CSV file."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "ratings.csv"
+        write_ratings(ratings_of(store, name), file)
+        return file.read_bytes()
 
 
 def everything_of(store: Store, name: str, number: int | None = None) -> dict[str, Any]:

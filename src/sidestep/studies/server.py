@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
@@ -32,7 +33,7 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
         walks.workers.close()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=while_serving, telemetry=NO_TELEMETRY)
-    app.state.walks = walks
+    app.state.site = site
 
     @app.middleware("http")
     async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -52,6 +53,10 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:
         return site.refusal(request, error.status_code, "there is nothing here")
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return site.refusal(request, 400, "a part of the address or the form is not what it should be")
 
     @app.exception_handler(OperationalError)
     async def unavailable(request: Request, error: OperationalError) -> Response:
