@@ -36,6 +36,16 @@ def study_of(**changes: Any) -> Study:
     return Study.parse(study.model_dump() | changes, "study.yaml")
 
 
+def walking_study(**changes: Any) -> Study:
+    """Participants walk in scenarios of a bundled suite."""
+    scenarios = [
+        {"name": "frontal-approach", "scenario": "frontal", "location": "f1", "instruction": "Walk on."},
+        {"name": "narrow-doorway", "scenario": "narrow_doorway", "location": "n1", "instruction": "Go through the door."},
+    ]
+    walks = {"name": "walks", "mode": "walk", "suite": "catalogue", "policies": ["orca", "stop"]}
+    return study_of(**walks, scenarios=scenarios, **changes)
+
+
 def new_store(url: str, study: Study, folder: str = "") -> Store:
     """A database with one study."""
     store = Store(open_database(url))

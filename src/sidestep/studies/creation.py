@@ -12,7 +12,8 @@ from sidestep.studies.definition import Study, read_study, with_suite_texts
 from sidestep.studies.order import trials_of
 from sidestep.studies.participant_pages import FILM_TYPES
 from sidestep.studies.store import Store, StudyInfo
-from sidestep.studies.walking import check_walks
+from sidestep.studies.walk_worker import rehearse
+from sidestep.studies.walking import rehearsals
 
 
 def create_study(definition: Path, database: str, password: str) -> tuple[Store, StudyInfo, int]:
@@ -21,7 +22,8 @@ def create_study(definition: Path, database: str, password: str) -> tuple[Store,
     questionnaire = load_questionnaire(study.questionnaire)
     trials = trials_of(study, 0)
     if study.mode == "walk":
-        check_walks(study)
+        for order in rehearsals(study):
+            rehearse(order)
     if study.mode == "film":
         for trial in trials:
             name = study.film(trial.policy, trial.scenario, trial.run)

@@ -19,7 +19,7 @@ from sidestep.studies.access import Refused
 from sidestep.studies.experimenter_pages import make_experimenter_routes
 from sidestep.studies.participant_pages import make_participant_routes
 from sidestep.studies.site import HEADERS, Site, log
-from sidestep.studies.walking import Walks, make_walk_routes
+from sidestep.studies.walking import Walks, make_walk_routes, rehearsals
 
 
 def make_app(site: Site, processes: int = 0) -> FastAPI:
@@ -28,12 +28,13 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
     @asynccontextmanager
     async def while_serving(app: FastAPI) -> AsyncIterator[None]:
-        await walks.workers.start()
+        studies = [each for each in site.store.studies() if each.study.mode == "walk" and each.closed is None]
+        await walks.workers.start([order for each in studies for order in rehearsals(each.study, 1)])
         yield
         walks.workers.close()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=while_serving, telemetry=NO_TELEMETRY)
-    app.state.site = site
+    app.state.site, app.state.walks = site, walks
 
     @app.middleware("http")
     async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

@@ -22,6 +22,10 @@ from sidestep.suites.files import base_of, choose_options, load_suite
 from sidestep.types import Scenario
 
 
+REHEARSED_STEPS = 40
+"""2 s, in which policies have decided several times."""
+
+
 @dataclass(frozen=True)
 class WalkOrder:
     """Which episode to begin."""
@@ -82,6 +86,14 @@ def drop(key: str) -> None:
         _WALKS.pop(key).close()
 
 
+def rehearse(order: WalkOrder) -> None:
+    """Begin a walk, take some steps and forget it: tells mistakes and compiles what is needed."""
+    begin("rehearsal", order)
+    for _ in range(REHEARSED_STEPS):
+        step("rehearsal", {"forward_mps": 0.5})
+    drop("rehearsal")
+
+
 def warm_up() -> None:
     """Load what walks need before the first participant comes."""
     from sidestep.simulation.prepare import prepare_kernels
@@ -92,7 +104,7 @@ def warm_up() -> None:
 def _scene(episode: LiveEpisode) -> dict[str, Any]:
     """What does not move: walls as segments, footprint of the robot, where the participant is to go."""
     world = episode.world
-    footprint = world.robots[0].spec.footprint
+    footprint = world.robots[0].footprint
     walls = [[round(float(value), 3) for value in segment] for segment in world.scene.segments]
     return {
         "walls": walls,

@@ -116,9 +116,21 @@ class Workers:
                 self._executors[worker] = self._make()
             raise Refused(503, "the simulation has stopped; the walk begins again") from None
 
-    async def start(self) -> None:
-        """Wait until every worker is there."""
-        await asyncio.gather(*(self.call(each, walk_worker.drop, "") for each in range(len(self._executors))))
+    async def start(self, orders: list[WalkOrder]) -> None:
+        """Wait until every worker is there and has rehearsed ``orders``, so that no participant waits for a compiler."""
+        workers = range(len(self._executors))
+        for order in orders:
+            try:
+                await self.call(0, walk_worker.rehearse, order)  # the first one fills the cache of machine code
+                await asyncio.gather(*(self.call(each, walk_worker.rehearse, order) for each in workers[1:]))
+            except SidestepError as error:
+                log.error("%s with %s cannot be walked: %s", order.scenario, order.policy, error)
+        await asyncio.gather(*(self.call(each, walk_worker.drop, "") for each in workers))
+
+    def pids(self) -> list[int]:
+        """Process ids of the workers."""
+        pools = [each for each in self._executors if isinstance(each, ProcessPoolExecutor)]
+        return [pid for pool in pools for pid in pool._processes]
 
     def close(self) -> None:
         """End the workers."""
@@ -283,16 +295,16 @@ def order_of(stage: Stage) -> WalkOrder:
     )
 
 
-def check_walks(study: Study) -> None:
-    """Begin every scenario with every policy once, so that mistakes are told before anybody comes."""
-    for policy in study.policies:
-        for scenario in study.scenarios:
-            order = WalkOrder(
-                study.suite, json.dumps(study.options, sort_keys=True), scenario.name, policy.reference,
-                json.dumps(policy.settings, sort_keys=True), 0,
-            )  # fmt: skip
-            walk_worker.begin("check", order)
-            walk_worker.drop("check")
+def rehearsals(study: Study, scenarios: int | None = None) -> list[WalkOrder]:
+    """One walk of every policy in every scenario, or in the first few."""
+    return [
+        WalkOrder(
+            study.suite, json.dumps(study.options, sort_keys=True), scenario.name, policy.reference,
+            json.dumps(policy.settings, sort_keys=True), 0,
+        )
+        for policy in study.policies
+        for scenario in study.scenarios[:scenarios]
+    ]  # fmt: skip
 
 
 def _state_text(walk: Walk, follows: int) -> str:
