@@ -1,0 +1,103 @@
+"""The analysis of a study in one call: every statistic as a document, and the files that people read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput
+from sidestep.ratings.agreement import reliability_document
+from sidestep.ratings.comparison import comparison_document
+from sidestep.ratings.metric_model import Metrics, metrics_by_digest, metrics_document
+from sidestep.ratings.precision import precision_document
+from sidestep.ratings.questionnaire import Questionnaire, load_questionnaire
+from sidestep.ratings.summary import SummaryCell, summary_tables, write_summaries
+from sidestep.ratings.table import Ratings, make_ratings, write_ratings
+from sidestep.version import __version__
+from sidestep.writing import write_whole
+
+FORMAT = "sidestep ratings analysis 1"
+
+
+def analyse(
+    ratings: Ratings,
+    out: Path | str | None = None,
+    questionnaire: Questionnaire | str = "protocol",
+    *,
+    records: Path | str | None = None,
+    metrics: Mapping[str, Metrics] | None = None,
+) -> dict[str, Any]:
+    """All statistics of ratings of one origin, as plain data.
+
+    With ``out``, a folder, also ``report.html``, ``analysis.json``, ``summary.csv``, ``ratings.csv``,
+    ``ratings.parquet`` and the bars of every scenario as ``likert-SCENARIO.svg`` and ``.png``. Metrics come from
+    ``records``, a folder of episode records that is scored, or ready-made by the digest of the episode.
+    """
+    known = load_questionnaire(questionnaire) if isinstance(questionnaire, str) else questionnaire
+    origin = ratings.one_origin()
+    studies = ratings.names("study")
+    if len(studies) > 1:
+        raise BadInput(f"ratings of several studies ({', '.join(map(str, studies[:5]))}); analyse one at a time")
+    make_ratings(ratings.rows(), known, "ratings", complete=False)
+    if records is not None:
+        metrics = {**score_records(Path(records)), **(metrics or {})}
+    tables = summary_tables(ratings, known)
+    document = {
+        "format": FORMAT,
+        "sidestep": __version__,
+        "study": studies[0],
+        "origin": origin,
+        "questionnaire": known.name,
+        "counts": _counts(ratings, known),
+        "tables": {name: [cell.document() for cell in cells] for name, cells in tables.items()},
+        "comparison": comparison_document(ratings, known),
+        "reliability": reliability_document(ratings, known),
+        "precision": precision_document(ratings, known),
+        "metrics": metrics_document(ratings, known, metrics),
+    }
+    if out is not None:
+        _write(Path(out), ratings, known, tables, document)
+    return document
+
+
+def score_records(folder: Path) -> dict[str, Metrics]:
+    """Digest → every metric of the episode records in a folder (or run folder)."""
+    from sidestep.runs.score import score_run
+
+    return metrics_by_digest(score_run(folder).episodes)
+
+
+def _counts(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, int]:
+    cannot_tell = questionnaire.scale.cannot_tell
+    return {
+        "answers": len(ratings),
+        "runs": int(ratings.run_numbers().max()) + 1,
+        "participants": len(ratings.names("participant")),
+        "policies": len(ratings.names("policy")),
+        "scenarios": len(ratings.names("scenario")),
+        "cannot_tell": 0 if cannot_tell is None else int((ratings.rating == cannot_tell).sum()),
+    }
+
+
+def _write(
+    folder: Path,
+    ratings: Ratings,
+    questionnaire: Questionnaire,
+    tables: dict[str, list[SummaryCell]],
+    document: dict[str, Any],
+) -> None:
+    from sidestep.ratings.page import likert_figures, render_page
+    from sidestep.report.plots import image_bytes
+    from sidestep.runs.folder import safe_name
+
+    figures = likert_figures(tables, questionnaire)
+    write_whole(folder / "analysis.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_summaries(tables, folder / "summary.csv")
+    write_ratings(ratings, folder / "ratings.csv")
+    write_ratings(ratings, folder / "ratings.parquet")
+    for scenario, figure in figures.items():
+        for form in ("svg", "png"):
+            write_whole(folder / f"likert-{safe_name(scenario)}.{form}", image_bytes(figure, form))
+    write_whole(folder / "report.html", render_page(document, tables, figures, questionnaire).encode())
