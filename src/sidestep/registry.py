@@ -57,6 +57,7 @@ SUITES: dict[str, str] = {
     "sidewalk-long": "sidestep.suites.sidewalk.scenarios:SIDEWALK_LONG",
     "intersection": "sidestep.suites.intersection:INTERSECTION_SUITE",
     "street": "sidestep.suites.street:STREET_SUITE",
+    "protocol": "sidestep.suites.protocol:PROTOCOL_SUITE",
 }
 """A file name is a file of ``sidestep/suites/data``; ``sidestep.suites.files.load_suite`` loads every suite."""
 
@@ -116,6 +117,7 @@ EVENTS: dict[str, str] = {
     "claiming": "sidestep.crowd.events.right_of_way:claiming",
     "exiting": "sidestep.crowd.events.right_of_way:exiting",
     "entering": "sidestep.crowd.events.right_of_way:entering",
+    "enacting": "sidestep.crowd.events.enacting:enacting",
 }
 """Kind of an event → what writes its script: (event, setting, generator) → ``sidestep.crowd.events.Script``."""
 

@@ -158,6 +158,8 @@ def _tell(record: EpisodeRecord, event: Event, later: list[Event]) -> Iterator[s
             "beyond_kerb": "a quarter of a second with a wheel beyond the kerb",
         }
         yield lines.get(event.subject, f"a wheel crosses a {event.subject.replace('_', ' ')} line")
+    elif event.kind == "disobeyed" and event.text:
+        yield f"does not give way: {event.subject.replace(':', ' ')}: {event.text}"
     elif event.kind in PLAIN:
         text = event.text.replace("_", " ") if event.kind == "trigger" else event.text
         told = (PLAIN[event.kind], event.subject.replace(":", " "), text)

@@ -29,6 +29,7 @@ from sidestep.interfaces import CrowdModel, CrowdView
 from sidestep.kernels import layout
 from sidestep.kernels.dynamics import ROBOT_OMEGA
 from sidestep.kernels.layout import RULE_DT
+from sidestep.kernels.referee import DISOBEYED, HAPPENED
 from sidestep.scenes.free_space import free_mask
 from sidestep.simulation.seeds import generator_for
 from sidestep.types import CompiledScene, Event, Scenario
@@ -48,7 +49,7 @@ class Director(Protocol):
     """Tells people what to do."""
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """Change the people of world ``b`` before its next step; the events (``trigger``) that this caused."""
+        """Change the people of world ``b`` before its next step; the events (``trigger``, ``disobeyed``) of that."""
 
 
 class Cast:
@@ -258,6 +259,7 @@ class EventDirector:
         self._act = script.act()
         self._people = [Actor(column + k, person.speed, script.radius) for k, person in enumerate(script.people)]
         self._stage: EventScene | None = None
+        self._is_told = False
 
     def release(self, column: int) -> None:
         """Let somebody else move the person in ``column``: the act goes on and sees the person, but its word does not
@@ -268,7 +270,8 @@ class EventDirector:
         ]
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
-        """One step of the act; a ``trigger`` event, at the time of the state that triggered it, when it begins."""
+        """One step of the act; a ``trigger`` event, at the time of the state that triggered it, when it begins; a
+        ``disobeyed`` event when the robot breaks the act's rules, once."""
         agents = worlds.agents[b]
         if self._stage is None:
             radius = agents.item(layout.RADIUS, worlds.people)
@@ -276,6 +279,9 @@ class EventDirector:
         stage = self._stage
         time = worlds.clock.item(b) * stage.dt
         stage.update(time, worlds.robot_state[b, 0, :ROBOT_OMEGA].tolist(), agents, worlds.flags[b])
-        if self._act.play(stage):
-            return [Event(time, "trigger", self._subject, text=self._kind)]
-        return []
+        events = [Event(time, "trigger", self._subject, text=self._kind)] if self._act.play(stage) else []
+        if self._act.violation and not self._is_told:
+            self._is_told = True
+            worlds.marks[b, 0, HAPPENED] |= 1 << DISOBEYED
+            events.append(Event(time, "disobeyed", self._subject, text=self._act.violation))
+        return events

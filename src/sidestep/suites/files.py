@@ -13,7 +13,8 @@ A file holds documents (separated by ``---``). A document is one scenario, or a 
       - {name: dense, crowd: [...], rules: {time_limit_s: 60}}
 
 ``defaults`` are merged deeply: mappings key by key, anything else is replaced. Paths of scenes and tracks are
-relative to the file's folder.
+relative to the file's folder. A document with the key ``protocol`` is a validation protocol
+(:mod:`sidestep.suites.protocol`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from typing import Any, Self
 from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Configurable, Suite
 from sidestep.reading import is_file, is_folder, read_yaml
-from sidestep.registry import load, table
+from sidestep.registry import import_attribute, load, table
 from sidestep.types.base import Model
 from sidestep.types.scenario import ReplayPlacement, Scenario
 
 SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000
+PROTOCOL_KEY = "protocol"
+"""Only protocol files have it."""
 LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
 
 
@@ -78,13 +81,22 @@ def load_suite(reference: str | Path) -> Suite:
     if is_folder(path):
         return _load_folder(path)
     if is_file(path):
-        return _load_file(path)
+        return _load_protocol(path) or _load_file(path)
     if path.suffix in SUFFIXES or len(path.parts) > 1:
         raise BadInput(f"{text!r:.200}: no such suite file or folder")
     raise BadInput(
         f"unknown suite {text!r:.80}{did_you_mean(text[:80], known)} "
         "A suite can also be a path to a YAML file or folder."
     )
+
+
+def _load_protocol(path: Path) -> Suite | None:
+    """The suite of a protocol file (``sidestep.suites.protocol``), which has options; None: another kind of file."""
+    documents = read_yaml(path)
+    if len(documents) != 1 or not isinstance(documents[0], dict) or PROTOCOL_KEY not in documents[0]:
+        return None
+    found: Suite = import_attribute("sidestep.suites.protocol:parse_protocol")(documents[0], path)
+    return found
 
 
 @cache
@@ -189,6 +201,11 @@ def _items(file: Path, suite: str, number: int, document: Any) -> Iterator[tuple
     """The scenarios of one document as plain data, defaults merged: where each stands, the data, the list's summary."""
     if not isinstance(document, dict):
         raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
+    if PROTOCOL_KEY in document:
+        found = import_attribute("sidestep.suites.protocol:parse_protocol")(document, file)
+        for scenario in found.scenarios():
+            yield f"{file}: scenario {scenario.name!r}", scenario.model_dump(mode="json"), found.summary
+        return
     if "scenarios" not in document:
         yield _place(file, document, number), {"suite": suite} | document, ""
         return

@@ -2,7 +2,7 @@
 gestures that people make, by name and by the number that records hold.
 
 The first eight events are those of SidewalkBench (Table 4), the others are from the catalogue of social navigation
-scenarios. Distances are in metres between centres unless a field says otherwise; "ahead" and "behind" mean within
+scenarios, and ``enacting`` is for the scenarios of validation protocols. Distances are in metres between centres unless a field says otherwise; "ahead" and "behind" mean within
 60° of the robot's heading or of its opposite. Left and right are the robot's. How each event behaves is described
 in docs/suites/sidewalk_events.md.
 """
@@ -328,6 +328,44 @@ class Entering(Walking):
     """From the robot to the door, in any direction."""
 
 
+Conduct = Literal["walk_on", "wave_on", "first_come", "surprise"]
+"""What the person of an ``enacting`` does: walk on; stop and wave the robot on; go first if first at the door; meet the
+robot at a corner, startled."""
+
+
+class Enacting(Walking):
+    """Somebody enacts a scenario of a validation protocol: sets off when the robot has come to a mark, walks along a
+    path, and gives way to the robot only where ``conduct`` says so. A robot that takes a precedence that it does not
+    have ends as ``disobeyed``."""
+
+    kind: Literal["enacting"] = "enacting"
+    path: Annotated[tuple[Point, ...], Field(min_length=2)]
+    """From where the person waits to where the person leaves the world."""
+    conduct: Conduct = "walk_on"
+    start_m: NonNegative = 1.0
+    """The person sets off when the robot has come so far along its route."""
+    meet: Point | None = None
+    """Where the paths meet: the middle of a crossing or a door, a corner. None: they are one path."""
+    zone_m: Positive = 1.2
+    """The robot is at ``meet`` when its centre is nearer than this; only one of both has precedence there."""
+    arrive_m: Positive = 2.5
+    """Who first comes nearer to ``meet`` than this has arrived first (``first_come``)."""
+    wait_m: Positive = 1.8
+    """How far before ``meet`` a person stops who lets the robot go first."""
+    startle_m: Positive = 2.0
+    """At this distance from the robot, near ``meet``, the person is startled and stops (``surprise``)."""
+    patience_s: NonNegative = 4.0
+    """How long the person waits before a robot that stands in the path, then walks round it."""
+    side: Side = "right"
+    """On which side of the person's path."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Enacting:
+        if self.meet is None and self.conduct != "walk_on":
+            raise ValueError(f"conduct: {self.conduct} needs meet, the point where the paths meet")
+        return self
+
+
 class PluginEvent(EventBase):
     """An event that a plug-in package writes (entry point group ``sidestep.events``)."""
 
@@ -357,6 +395,7 @@ EventSpec = Annotated[
     | Claiming
     | Exiting
     | Entering
+    | Enacting
     | PluginEvent,
     Field(discriminator="kind"),
 ]

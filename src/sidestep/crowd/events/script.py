@@ -32,6 +32,8 @@ class Actor:
     """One person of an act."""
 
     __slots__ = ("_agents", "_flags", "column", "radius", "speed", "x", "y")
+    is_free = False
+    """Whether somebody else than the act moves the person."""
 
     def __init__(self, column: int, speed: float, radius: float) -> None:
         self.column = column
@@ -50,6 +52,11 @@ class Actor:
     def heading(self) -> float:
         """Where the body faces, rad."""
         return float(self._agents.item(layout.HEADING, self.column))
+
+    @property
+    def is_waving_on(self) -> bool:
+        """Whether the person signs to the robot to go on."""
+        return bool(self._flags.item(layout.GESTURE, self.column) == GESTURES["go_on"])
 
     @property
     def here(self) -> bool:
@@ -110,6 +117,7 @@ class FreeActor(Actor):
     """A person of an act whom somebody else moves, such as a participant of a study: the act's word has no effect."""
 
     __slots__ = ()
+    is_free = True
 
     def walk(self, vx: float, vy: float) -> None:
         """Nothing."""
@@ -204,6 +212,8 @@ class Act:
     """
 
     triggered = False
+    violation = ""
+    """What the robot did against the rules of the act; empty: nothing so far."""
 
     def __init__(self, trigger_m: float) -> None:
         self._trigger_m = trigger_m
