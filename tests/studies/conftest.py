@@ -40,7 +40,12 @@ def walking_study(**changes: Any) -> Study:
     """Participants walk in scenarios of a bundled suite."""
     scenarios = [
         {"name": "frontal-approach", "scenario": "frontal", "location": "f1", "instruction": "Walk on."},
-        {"name": "narrow-doorway", "scenario": "narrow_doorway", "location": "n1", "instruction": "Go through the door."},
+        {
+            "name": "narrow-doorway",
+            "scenario": "narrow_doorway",
+            "location": "n1",
+            "instruction": "Go through the door.",
+        },
     ]
     walks = {"name": "walks", "mode": "walk", "suite": "catalogue", "policies": ["orca", "stop"]}
     return study_of(**walks, scenarios=scenarios, **changes)

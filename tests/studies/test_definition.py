@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_squares_are_balanced(count: int) -> None:
     assert all(sorted(row) == list(range(count)) for row in rows)
     for column in zip(*rows, strict=True):
         assert set(Counter(column).values()) == {len(rows) // count}
-    after = Counter(pair for row in rows for pair in zip(row, row[1:], strict=False))
+    after = Counter(pair for row in rows for pair in pairwise(row))
     assert len(after) == count * (count - 1)
     assert len(set(after.values())) <= 1
 

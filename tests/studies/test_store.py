@@ -41,7 +41,7 @@ def test_migrations_make_the_tables_of_the_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql+nothing://x", "sqlite:////nowhere/at/all.sqlite"])
 def test_a_database_that_cannot_be_used_is_told(url: str) -> None:
-    with pytest.raises(BadInput, match="database|cannot be used"):
+    with pytest.raises(BadInput, match=r"database|cannot be used"):
         open_database(url)
 
 

@@ -116,19 +116,18 @@ def export(
 @verb
 def analyse(
     name: Annotated[str, typer.Argument(help="Name of the study.")],
-    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("study.html"),
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
     database: Database = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of a study: averages, reliability, comparison of policies."""
-    from sidestep.studies.analysis import report_of
+    """Write the report of a study: averages, reliability, comparison of policies, metrics of walks."""
+    from sidestep.studies.analysis import analyse_study
     from sidestep.studies.database import open_database
     from sidestep.studies.store import Store
-    from sidestep.writing import write_whole
 
     with quiet_stdout(as_json):
-        write_whole(out, report_of(Store(open_database(database)), name).encode())
+        document = analyse_study(Store(open_database(database)), name, out)
     if as_json:
-        print_json({"file": str(out)})
+        print_json(document)
         return
-    say(f"wrote {out}")
+    say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers")

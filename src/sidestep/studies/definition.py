@@ -193,10 +193,21 @@ def with_suite_texts(study: Study) -> Study:
             filled.append(each)
             continue
         notes = known[each.name].notes
-        texts = {
+        texts: dict[str, str] = {
             key: str(notes[key])
             for key in ("scenario", "location", "instruction", "expected")
             if key in notes and not each.model_dump()[key]
         }
         filled.append(each.model_copy(update=texts))
-    return study.model_copy(update={"scenarios": tuple(filled)})
+    return study.model_copy(update={"scenarios": _with_own_places(filled)})
+
+
+def _with_own_places(scenarios: list[StudyScenario]) -> tuple[StudyScenario, ...]:
+    """Scenarios at one place, such as one in both roles, get places of their own, by which ratings are told apart."""
+    cells = [(each.group, each.place) for each in scenarios]
+    return tuple(
+        each.model_copy(update={"location": each.name.removeprefix(f"{each.group}-")})
+        if cells.count(cell) > 1
+        else each
+        for each, cell in zip(scenarios, cells, strict=True)
+    )

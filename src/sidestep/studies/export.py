@@ -85,9 +85,7 @@ def everything_of(store: Store, name: str, number: int | None = None) -> dict[st
 
 
 def _person(session: Session, person: ParticipantRow) -> dict[str, Any]:
-    trials = session.scalars(
-        select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position)
-    )
+    trials = session.scalars(select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position))
     return {
         "participant": participant_name(person.number),
         "consented": _time(person.consented),

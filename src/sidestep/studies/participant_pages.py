@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from sidestep.errors import BadInput
@@ -91,7 +91,7 @@ def _rating(text: str, item: str) -> int:
 
 def _show(site: Site, stage: Stage, token: str) -> Response:
     study, trial = stage.info.study, stage.trial
-    about = {"study": study, "stage": stage, "token": token, "language": study.language}
+    about: dict[str, Any] = {"study": study, "stage": stage, "token": token, "language": study.language}
     if not stage.consented:
         return site.page("consent", **about)
     if trial is None:

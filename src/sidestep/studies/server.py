@@ -85,9 +85,7 @@ async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awai
     return await go_on(request)
 
 
-def serve(
-    site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None
-) -> None:
+def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None) -> None:
     """Serve until Ctrl-C on a bound socket. ``tell`` is called before."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     server = uvicorn.Server(

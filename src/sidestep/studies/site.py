@@ -1,8 +1,8 @@
 """What all pages share: templates, checks of requests, forms, limits, and how a refusal is told and logged.
 
 Pages are plain HTML forms with small scripts, without a build step: they work by keyboard and on a phone, reload where
-the participant was, and an answer is an ordinary request that can be sent again. Texts of participants and experimenters
-reach pages through autoescaped templates, and the database through bound parameters.
+the participant was, and an answer is an ordinary request that can be sent again. Texts of participants and
+experimenters reach pages through autoescaped templates, and the database through bound parameters.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import IntegrityError
@@ -103,6 +102,8 @@ class Store:
         asked = {each.name: questionnaire.items_for(each.group) for each in study.scenarios}
         if empty := [name for name, items in asked.items() if not items]:
             raise Refused(400, f"questionnaire {questionnaire.name!r} asks nothing after scenario {empty[0]!r}")
+        if len({(each.group, each.place) for each in study.scenarios}) < len(study.scenarios):
+            raise Refused(400, "two scenarios have the same place; give each a location of its own")
         row = StudyRow(
             name=study.name,
             definition=study.model_dump(mode="json"),
@@ -312,9 +313,7 @@ def _stage(session: Session, person: ParticipantRow) -> Stage:
     outcome = None
     if trial is not None:
         outcome = session.scalar(select(EpisodeRow.outcome).where(EpisodeRow.trial_id == trial.id))
-    return Stage(
-        info, person.number, person.consented is not None, len(trials), done, trial, answers, outcome or ""
-    )
+    return Stage(info, person.number, person.consented is not None, len(trials), done, trial, answers, outcome or "")
 
 
 def _open_trial(session: Session, token: str, position: int) -> tuple[TrialRow | None, StudyInfo]:
@@ -323,7 +322,9 @@ def _open_trial(session: Session, token: str, position: int) -> tuple[TrialRow |
     if person.consented is None:
         raise Refused(409, "please read and agree to the consent first")
     trial = session.scalar(
-        select(TrialRow).where(TrialRow.participant_id == person.id, TrialRow.done.is_(None)).order_by(TrialRow.position)
+        select(TrialRow)
+        .where(TrialRow.participant_id == person.id, TrialRow.done.is_(None))
+        .order_by(TrialRow.position)
     )
     present = trial.position if trial is not None else 1 << 30
     if position > present or position < 0:
@@ -335,7 +336,7 @@ def _answers(session: Session, trial: int) -> dict[str, int]:
     rows = session.execute(
         select(AnswerRow.item, AnswerRow.rating).where(AnswerRow.trial_id == trial).order_by(AnswerRow.id)
     )
-    return {item: rating for item, rating in rows}
+    return {row.item: row.rating for row in rows}
 
 
 def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from sidestep.simulation.live import LiveEpisode, LiveState, PersonInput
 from sidestep.studies.access import Refused
 from sidestep.suites.files import base_of, choose_options, load_suite
 from sidestep.types import Scenario
-
+from sidestep.types.events import Enacting
 
 REHEARSED_STEPS = 40
 """2 s, in which policies have decided several times."""
@@ -102,24 +102,28 @@ def warm_up() -> None:
 
 
 def _scene(episode: LiveEpisode) -> dict[str, Any]:
-    """What does not move: walls as segments, footprint of the robot, where the participant is to go."""
+    """What does not move: walls as segments, footprint of the robot, the marked path and the robot's mark."""
     world = episode.world
     footprint = world.robots[0].footprint
-    walls = [[round(float(value), 3) for value in segment] for segment in world.scene.segments]
+    mark = world.scenario.notes.get("mark")
     return {
-        "walls": walls,
+        "walls": [[round(float(value), 3) for value in segment] for segment in world.scene.segments],
         "step_s": episode.step_s,
         "robot_radius": footprint.enclosing_radius,
         "robot_polygon": footprint.polygon,
-        "goal": _goal(world.scenario),
+        "path": _path(world.scenario),
+        "mark": [float(value) for value in mark] if isinstance(mark, list | tuple) and len(mark) == 2 else None,
         "time_limit_s": world.scenario.rules.time_limit_s,
     }
 
 
-def _goal(scenario: Scenario) -> list[float] | None:
-    """Where the participant's walk ends: the scenario's notes say it, else nothing is shown."""
-    end = scenario.notes.get("participant_end")
-    return [float(end[0]), float(end[1])] if isinstance(end, list | tuple) and len(end) >= 2 else None
+def _path(scenario: Scenario) -> list[tuple[float, float]]:
+    """The path of the person whom the participant plays; empty where the scenario has none."""
+    for event in scenario.events:
+        if isinstance(event, Enacting):
+            return list(event.path)
+    people = [person for part in scenario.crowd for person in part.people]
+    return [people[0].start, *people[0].waypoints] if people else []
 
 
 def _state(state: LiveState) -> str:

@@ -117,7 +117,7 @@ class Workers:
             raise Refused(503, "the simulation has stopped; the walk begins again") from None
 
     async def start(self, orders: list[WalkOrder]) -> None:
-        """Wait until every worker is there and has rehearsed ``orders``, so that no participant waits for a compiler."""
+        """Wait until every worker has rehearsed ``orders``, so that no participant waits for a compiler."""
         workers = range(len(self._executors))
         for order in orders:
             try:
@@ -261,9 +261,7 @@ class Walks:
 
     async def _keep(self, walk: Walk) -> None:
         outcome, digest, record = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
-        await asyncio.to_thread(
-            self._site.store.keep_walk, walk.token, walk.position, outcome, digest, record
-        )
+        await asyncio.to_thread(self._site.store.keep_walk, walk.token, walk.position, outcome, digest, record)
         await self._forget(walk.token)
 
     async def _forget(self, token: str) -> None:

@@ -41,7 +41,8 @@ function draw(context, scene, state, me) {
   for (const person of state.people) if (!person[6]) things.push({ x: person[1], y: person[2], heading: person[3], r: person[4], tall: 1.75, kind: "person", waves: person[5] !== "none" });
   things.push({ x: state.robot[0], y: state.robot[1], heading: state.robot[2], r: scene.robot_radius, tall: 1.1, kind: "robot" });
   for (const [x, y, heading] of state.others) things.push({ x, y, heading, r: 0.6, tall: 1.4, kind: "other" });
-  if (scene.goal) things.push({ x: scene.goal[0], y: scene.goal[1], heading: 0, r: 0.12, tall: 2.2, kind: "goal" });
+  const end = scene.path[scene.path.length - 1];
+  if (end) things.push({ x: end[0], y: end[1], heading: 0, r: 0.1, tall: 2.2, kind: "goal" });
   const fx = Math.cos(eye.heading), fy = Math.sin(eye.heading);
   for (const thing of things) {
     thing.u = (thing.x - eye.x) * fx + (thing.y - eye.y) * fy;
@@ -53,6 +54,15 @@ function draw(context, scene, state, me) {
     const bottom = horizon + EYE_M * scale / far[c];
     context.fillStyle = `rgb(${225 * shade | 0},${221 * shade | 0},${210 * shade | 0})`;
     context.fillRect(Math.floor(c * column), top, Math.ceil(column) + 1, bottom - top);
+  }
+  const marks = scene.steps.map(([mx, my]) => ({ mx, my, size: 0.09, colour: "#2e7d32" }));
+  if (scene.mark) marks.push({ mx: scene.mark[0], my: scene.mark[1], size: 0.3, colour: "#1565c0" });
+  for (const { mx, my, size, colour } of marks) {
+    const u = (mx - eye.x) * fx + (my - eye.y) * fy, v = (mx - eye.x) * fy - (my - eye.y) * fx;
+    const c = Math.floor((v / u / half + 1) / 2 * COLUMNS);
+    if (u < 0.3 || c < 0 || c >= COLUMNS || far[c] < u) continue;
+    context.fillStyle = colour;
+    context.beginPath(); context.ellipse(width / 2 + v / u * scale, horizon + EYE_M * scale / u, size * scale / u, size * EYE_M * scale / u / u, 0, 0, 7); context.fill();
   }
   things.sort((a, b) => b.u - a.u);
   for (const thing of things) if (thing.u > 0.2) standing(context, thing, eye, far, scale, horizon, column);

@@ -134,8 +134,18 @@ function draw() {
     drawTop(state, me, canvas.width - size - 8, 8, size, size, 9);
   }
   part("time").textContent = state.time.toFixed(1);
+  part("hint").textContent = state.started ? "" : "Wait until the robot reaches its mark (blue).";
   data.time = state.time;
   data.place = `${me[1].toFixed(2)},${me[2].toFixed(2)},${me[3].toFixed(2)}`;
+}
+/** Points of a path, half a metre apart. */
+function stepsAlong(path) {
+  const steps = [];
+  for (let k = 1; k < path.length; k += 1) {
+    const [x0, y0] = path[k - 1], [x1, y1] = path[k], pieces = Math.max(1, Math.round(Math.hypot(x1 - x0, y1 - y0) / 0.5));
+    for (let i = 0; i < pieces; i += 1) steps.push([x0 + (x1 - x0) * i / pieces, y0 + (y1 - y0) * i / pieces]);
+  }
+  return steps;
 }
 /** The world from above, `across` metres high, with the participant in the middle and looking up. */
 function drawTop(state, me, left, top, width, height, across) {
@@ -151,7 +161,10 @@ function drawTop(state, me, left, top, width, height, across) {
   context.beginPath();
   for (const [x0, y0, x1, y1] of scene.walls) { context.moveTo(x0, y0); context.lineTo(x1, y1); }
   context.stroke();
-  if (scene.goal) { context.fillStyle = "#2e7d3288"; disc(scene.goal[0], scene.goal[1], 0.35); }
+  context.fillStyle = "#2e7d3299";
+  for (const [x, y] of scene.steps) disc(x, y, 0.07);
+  if (scene.path.length) disc(...scene.path[scene.path.length - 1], 0.35);
+  if (scene.mark) { context.strokeStyle = "#1565c0"; context.lineWidth = 0.07; context.beginPath(); context.arc(...scene.mark, 0.35, 0, 7); context.stroke(); }
   for (const [x, y, heading] of state.others) body(x, y, heading, 0.6, "#7986a0");
   robot(state.robot);
   for (const [, x, y, heading, radius, gesture, mine] of state.people) {
@@ -182,6 +195,7 @@ function take(text) {
   const told = JSON.parse(text);
   if (told.type === "scene") {
     scene = told.scene;
+    scene.steps = stepsAlong(scene.path);
     data.link = "open"; retry = 400;
     show("ready", "Ready. You start with the first key, or here.", "Start");
   } else if (told.type === "state") {

@@ -68,9 +68,7 @@ def upgrade() -> None:
     op.create_table(
         "episodes",
         sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column(
-            "trial_id", sa.Integer, sa.ForeignKey("trials.id", ondelete="CASCADE"), nullable=False, unique=True
-        ),
+        sa.Column("trial_id", sa.Integer, sa.ForeignKey("trials.id", ondelete="CASCADE"), nullable=False, unique=True),
         sa.Column("outcome", sa.String(40), nullable=False),
         sa.Column("digest", sa.String(80), nullable=False),
         sa.Column("record", sa.LargeBinary, nullable=False),
