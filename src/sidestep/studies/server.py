@@ -92,7 +92,7 @@ def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[
         uvicorn.Config(
             make_app(site, processes), log_level="warning", access_log=False, server_header=False, lifespan="on",
             ws_max_size=4096, ws_ping_interval=5.0, ws_ping_timeout=20.0, timeout_graceful_shutdown=2,
-            proxy_headers=False,
+            ws_per_message_deflate=False, proxy_headers=False,
         )
     )  # fmt: skip
     tell()

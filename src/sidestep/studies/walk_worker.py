@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sidestep.errors import UnknownName
+from sidestep.errors import SidestepError, UnknownName
 from sidestep.records.write import encode_record
 from sidestep.registry import make_policy
 from sidestep.simulation.live import LiveEpisode, LiveState, PersonInput
@@ -72,6 +72,17 @@ def step(key: str, given: Mapping[str, Any]) -> tuple[str, bool]:
     return _state(episode.state), episode.done
 
 
+def step_all(walks: list[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bool] | str]:
+    """One step of each of several walks; a text says why one cannot go on."""
+    results: list[tuple[str, bool] | str] = []
+    for key, given in walks:
+        try:
+            results.append(step(key, given))
+        except SidestepError as error:
+            results.append(str(error))
+    return results
+
+
 def finish(key: str) -> tuple[str, str, bytes]:
     """Outcome, digest and encoded record of a walk that is over."""
     if key not in _WALKS:
@@ -91,6 +102,7 @@ def rehearse(order: WalkOrder) -> None:
     begin("rehearsal", order)
     for _ in range(REHEARSED_STEPS):
         step("rehearsal", {"forward_mps": 0.5})
+    finish("rehearsal")
     drop("rehearsal")
 
 

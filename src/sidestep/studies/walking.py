@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import ceil
 from time import monotonic, perf_counter
 from typing import Annotated, Any, Literal
 
@@ -82,6 +83,9 @@ def read_message(text: str | None) -> Controls | Wish:
         raise BadInput(f"{place or 'message'}: {first['msg']}"[:300]) from None
 
 
+_Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
+
+
 class Workers:
     """Executors of one worker each: a walk stays with its worker. ``processes`` 0: a thread of the server instead."""
 
@@ -89,6 +93,8 @@ class Workers:
         self._processes = processes
         self._executors = [self._make() for _ in range(max(1, processes))]
         self._load = [0] * len(self._executors)
+        self._due: list[list[_Due]] = [[] for _ in self._executors]
+        self._flushing: list[asyncio.Task[None] | None] = [None] * len(self._executors)
 
     def _make(self) -> Executor:
         if not self._processes:
@@ -115,6 +121,30 @@ class Workers:
                 log.error("a walk worker has died and is replaced")
                 self._executors[worker] = self._make()
             raise Refused(503, "the simulation has stopped; the walk begins again") from None
+
+    async def step(self, worker: int, key: str, person: dict[str, Any]) -> tuple[str, bool]:
+        """One step of a walk. Walks that are due at the same time go to the worker together."""
+        result: asyncio.Future[tuple[str, bool]] = asyncio.get_running_loop().create_future()
+        self._due[worker].append((key, person, result))
+        flushing = self._flushing[worker]
+        if flushing is None or flushing.done():
+            self._flushing[worker] = asyncio.create_task(self._flush(worker))
+        return await result
+
+    async def _flush(self, worker: int) -> None:
+        while due := self._due[worker]:
+            self._due[worker] = []
+            try:
+                states = await self.call(worker, walk_worker.step_all, [each[:2] for each in due])
+            except Exception as error:
+                states = [str(error)] * len(due)
+            for (_, _, result), state in zip(due, states, strict=True):
+                if result.done():  # given up
+                    continue
+                if isinstance(state, str):
+                    result.set_exception(Refused(503, state))
+                else:
+                    result.set_result(state)
 
     async def start(self, orders: list[WalkOrder]) -> None:
         """Wait until every worker has rehearsed ``orders``, so that no participant waits for a compiler."""
@@ -238,7 +268,7 @@ class Walks:
         walk.frame += 1
         first = walk.frame
         await link.send(_state_text(walk, 0))
-        due = perf_counter()
+        due = ceil(perf_counter() / walk.step_s) * walk.step_s  # walks step together, which costs less
         while not walk.done:
             if not link.going or walk.frame - max(link.controls.seen, first - 1) > FRAMES_AHEAD:
                 await link.news.wait()
@@ -253,7 +283,7 @@ class Walks:
                 "forward_mps": given.forward, "sideways_mps": given.sideways, "turn_rad_s": given.turn,
                 "wave": given.wave,
             }  # fmt: skip
-            walk.state, walk.done = await self.workers.call(walk.worker, walk_worker.step, walk.key, person)
+            walk.state, walk.done = await self.workers.step(walk.worker, walk.key, person)
             walk.frame += 1
             await link.send(_state_text(walk, given.number))
         await asyncio.shield(self._keep(walk))

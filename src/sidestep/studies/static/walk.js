@@ -165,13 +165,23 @@ function drawTop(state, me, left, top, width, height, across) {
   for (const [x, y] of scene.steps) disc(x, y, 0.07);
   if (scene.path.length) disc(...scene.path[scene.path.length - 1], 0.35);
   if (scene.mark) { context.strokeStyle = "#1565c0"; context.lineWidth = 0.07; context.beginPath(); context.arc(...scene.mark, 0.35, 0, 7); context.stroke(); }
-  for (const [x, y, heading] of state.others) body(x, y, heading, 0.6, "#7986a0");
-  robot(state.robot);
+  for (const [x, y, heading] of state.others) if (isSeen(me, x, y, 0.6)) body(x, y, heading, 0.6, "#7986a0");
+  if (isSeen(me, state.robot[0], state.robot[1], scene.robot_radius)) robot(state.robot);
   for (const [, x, y, heading, radius, gesture, mine] of state.people) {
+    if (!mine && !isSeen(me, x, y, radius)) continue;
     body(x, y, heading, radius, mine ? "#00695c" : "#8e3b46");
     if (gesture !== "none") { context.strokeStyle = "#f9a825"; context.lineWidth = 0.07; context.beginPath(); context.arc(x, y, radius + 0.15, 0, 7); context.stroke(); }
   }
   context.restore();
+}
+/** Whether walls leave sight of a body, at its middle or its sides: the map tells nothing that eyes would not. */
+function isSeen(me, x, y, radius) {
+  const dx = x - me[1], dy = y - me[2], away = Math.hypot(dx, dy) || 1, sx = -dy / away * radius * 0.8, sy = dx / away * radius * 0.8;
+  return [0, 1, -1].some((side) => !scene.walls.some((wall) => crosses(wall, me[1], me[2], x + side * sx, y + side * sy)));
+}
+function crosses([ax, ay, bx, by], px, py, qx, qy) {
+  const turn = (x0, y0, x1, y1, x2, y2) => (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0);
+  return turn(ax, ay, bx, by, px, py) * turn(ax, ay, bx, by, qx, qy) < 0 && turn(px, py, qx, qy, ax, ay) * turn(px, py, qx, qy, bx, by) < 0;
 }
 function disc(x, y, radius) { context.beginPath(); context.arc(x, y, radius, 0, 7); context.fill(); }
 function body(x, y, heading, radius, colour) {
