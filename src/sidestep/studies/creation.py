@@ -8,7 +8,7 @@ from sidestep.errors import BadInput
 from sidestep.ratings.questionnaire import load_questionnaire
 from sidestep.reading import file_beside, is_file, is_folder
 from sidestep.studies.database import open_database
-from sidestep.studies.definition import Study, read_study, with_suite_texts
+from sidestep.studies.definition import Study, StudyPolicy, read_study, with_suite_texts
 from sidestep.studies.order import trials_of
 from sidestep.studies.participant_pages import FILM_TYPES
 from sidestep.studies.store import Store, StudyInfo
@@ -41,4 +41,14 @@ def _beside(study: Study, definition: Path) -> Study:
         there = folder / name
         return str(there) if is_file(there) or (is_folder(there) and ("/" in name or name.startswith("."))) else name
 
-    return study.model_copy(update={"suite": found(study.suite), "questionnaire": found(study.questionnaire)})
+    def policy(each: StudyPolicy) -> StudyPolicy:
+        file, colon, member = each.reference.rpartition(":")
+        return each.model_copy(update={"policy": f"{found(file)}:{member}"}) if colon else each
+
+    return study.model_copy(
+        update={
+            "suite": found(study.suite),
+            "questionnaire": found(study.questionnaire),
+            "policies": tuple(policy(each) for each in study.policies),
+        }
+    )

@@ -147,8 +147,8 @@ def open_database(url: str = DEFAULT_URL) -> Engine:
         engine = create_engine(parsed, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError):
         raise BadInput(f"{url!r:.60}: is no database; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
-    except ImportError as error:
-        raise BadInput(f"{parsed.drivername}: the driver is missing ({error.name}): pip install psycopg") from None
+    except ImportError:
+        raise MissingExtra(f"a database of kind {parsed.drivername}", "postgres") from None
     if engine.dialect.name == "sqlite":
         _set_up_sqlite(engine)
     try:
