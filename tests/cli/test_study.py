@@ -96,8 +96,8 @@ def test_what_is_missing_is_told_before_anything_is_stored(folder: Path, change:
 def test_a_policy_beside_the_study_walks(folder: Path) -> None:
     (folder / "lab").mkdir()
     (folder / "lab/crawl.py").write_text(POLICY)
-    text = "name: own\ntitle: Own\npolicies: [{name: crawl, policy: 'crawl.py:Crawl'}]\nscenarios: [frontal-f1]\nconsent: Yes."
-    (folder / "lab/study.yaml").write_text(text)
+    own = ["name: own", "title: Own", "policies: [{name: crawl, policy: 'crawl.py:Crawl'}]", "scenarios: [frontal-f1]"]
+    (folder / "lab/study.yaml").write_text("\n".join([*own, "consent: Yes."]))
     assert new("lab/study.yaml").exit_code == 0
     study = Store(open_database("sqlite:///studies.sqlite")).study("own").study
     assert study.policies[0].reference == f"{folder.resolve()}/lab/crawl.py:Crawl"

@@ -37,11 +37,11 @@ class Scripted:
         return f"{self.address}/p/{self.token}/"
 
     async def post(self, path: str, **content: Any) -> httpx.Response:
-        """Send until the server answers."""
+        """Send until the server answers, more slowly if it says so."""
         while True:
             with suppress(httpx.TransportError):
                 reply = await self.client.post(self.home + path, headers={"origin": self.address}, **content)
-                if reply.status_code < 500:
+                if reply.status_code < 500 and reply.status_code != 429:
                     if reply.status_code >= 400:
                         self.refused.append(reply.text)
                     return reply
@@ -141,6 +141,12 @@ class Server:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def kill_alone(self) -> None:
+        """``kill -9`` of the server only."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
 
     def cpu_s(self) -> list[float]:
         """Processor time of the server and of each worker so far, s."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -22,6 +24,8 @@ from sidestep.studies.site import Site
 from sidestep.studies.store import Store
 from sidestep.studies.walking import MOST_ERRORS, POLICY_VIOLATION, REPLACED
 from tests.studies.conftest import new_store, walking_study
+from tests.studies.scripted import Server
+from tests.studies.test_browser import free_port
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}
@@ -189,6 +193,29 @@ def test_nobody_walks_without_consent(client: TestClient, site: Site) -> None:
     (token,) = site.store.add_participants("walks")
     with walker(client, token) as page:
         assert "nothing to walk" in page.until("error")["message"]
+
+
+def test_workers_end_with_a_killed_server(site: Site) -> None:
+    server = Server(site.store.engine.url.render_as_string(), free_port(), workers=1)
+    server.start()
+    try:
+        with httpx.Client() as client:
+            asyncio.run(_up(server))
+            assert client.get(server.address).status_code == 200
+        assert len(server.cpu_s()) >= 2
+        server.kill_alone()
+        for _ in range(100):
+            if not server.cpu_s():
+                break
+            sleep(0.1)
+        assert server.cpu_s() == []
+    finally:
+        server.kill()
+
+
+async def _up(server: Server) -> None:
+    async with httpx.AsyncClient() as client:
+        await server.wait(client)
 
 
 def test_walks_in_a_worker_process(site: Site) -> None:

@@ -7,6 +7,7 @@ import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
+from threading import Lock
 from time import monotonic, time
 
 from sidestep.errors import BadInput
@@ -75,17 +76,19 @@ class RateLimit:
     def __init__(self, burst: float, per_s: float, clock: Callable[[], float] = monotonic) -> None:
         self._burst, self._per_s, self._clock = burst, per_s, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
 
     def allows(self, client: str, cost: float = 1.0) -> bool:
         """Whether the client may go on; takes ``cost`` from its bucket if so."""
-        at = self._clock()
-        left, before = self._left.pop(client, (self._burst, at))
-        left = min(self._burst, left + (at - before) * self._per_s)
-        allowed = left >= max(cost, 1e-9)
-        self._left[client] = (left - cost if allowed else left, at)
-        while len(self._left) > MOST_CLIENTS:
-            self._left.popitem(last=False)
-        return allowed
+        with self._lock:
+            at = self._clock()
+            left, before = self._left.pop(client, (self._burst, at))
+            left = min(self._burst, left + (at - before) * self._per_s)
+            allowed = left >= cost
+            self._left[client] = (left - cost if allowed else left, at)
+            while len(self._left) > MOST_CLIENTS:
+                self._left.popitem(last=False)
+            return allowed
 
     def check(self, client: str, what: str, cost: float = 1.0) -> None:
         """``Refused`` (429) for a client that is too fast."""

@@ -181,4 +181,5 @@ def _set_up_sqlite(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
         """Writers queue up at the beginning: a transaction that first reads and then writes cannot fail half-way."""
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        reads = connection.get_execution_options().get("reads", False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

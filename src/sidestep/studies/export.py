@@ -17,6 +17,8 @@ from sidestep.studies.order import blinding_letters
 from sidestep.studies.store import Store
 from sidestep.writing import write_whole
 
+TRIAL_COLUMNS = ("position", "set", "run", "policy", "scenario", "seed", "comment")
+
 
 def participant_name(number: int) -> str:
     """Name of a participant in tables."""
@@ -35,7 +37,7 @@ def ratings_of(store: Store, name: str, *, unfinished: bool = False) -> Ratings:
         .order_by(ParticipantRow.number, TrialRow.position, AnswerRow.id)
     )
     newest: dict[tuple[int, str], dict[str, Any]] = {}
-    with Session(store.engine) as session:
+    with store.reading() as session:
         for number, trial, item, rating, given, digest in session.execute(query):
             if trial.done is None and not unfinished:
                 continue
@@ -68,7 +70,7 @@ def ratings_csv(store: Store, name: str) -> bytes:
 def everything_of(store: Store, name: str, number: int | None = None) -> dict[str, Any]:
     """All that is stored about a study, or about one participant, without passwords, links and records."""
     info = store.study(name)
-    with Session(store.engine) as session:
+    with store.reading() as session:
         query = select(ParticipantRow).where(ParticipantRow.study_id == info.id).order_by(ParticipantRow.number)
         if number is not None:
             query = query.where(ParticipantRow.number == number)
@@ -85,28 +87,33 @@ def everything_of(store: Store, name: str, number: int | None = None) -> dict[st
 
 
 def _person(session: Session, person: ParticipantRow) -> dict[str, Any]:
+    mine = select(TrialRow.id).where(TrialRow.participant_id == person.id)
+    answers: dict[int, list[dict[str, Any]]] = {}
+    for each in session.scalars(select(AnswerRow).where(AnswerRow.trial_id.in_(mine)).order_by(AnswerRow.id)):
+        given = {"item": each.item, "rating": each.rating, "given": _time(each.given)}
+        answers.setdefault(each.trial_id, []).append(given)
+    walks = {
+        trial: {"outcome": outcome, "digest": digest}
+        for trial, outcome, digest in session.execute(
+            select(EpisodeRow.trial_id, EpisodeRow.outcome, EpisodeRow.digest).where(EpisodeRow.trial_id.in_(mine))
+        )
+    }
     trials = session.scalars(select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position))
     return {
         "participant": participant_name(person.number),
         "consented": _time(person.consented),
         "deleted": _time(person.deleted),
         "details": person.details or {},
-        "trials": [_trial(session, trial) for trial in trials],
-    }
-
-
-def _trial(session: Session, trial: TrialRow) -> dict[str, Any]:
-    answers = session.scalars(select(AnswerRow).where(AnswerRow.trial_id == trial.id).order_by(AnswerRow.id))
-    episode = session.execute(
-        select(EpisodeRow.outcome, EpisodeRow.digest).where(EpisodeRow.trial_id == trial.id)
-    ).first()
-    columns = ("position", "set", "run", "policy", "scenario", "seed", "comment")
-    return {
-        **{column: vars(trial)[column] for column in columns},
-        "experienced": _time(trial.experienced),
-        "done": _time(trial.done),
-        "answers": [{"item": each.item, "rating": each.rating, "given": _time(each.given)} for each in answers],
-        "episode": None if episode is None else {"outcome": episode.outcome, "digest": episode.digest},
+        "trials": [
+            {
+                **{column: vars(trial)[column] for column in TRIAL_COLUMNS},
+                "experienced": _time(trial.experienced),
+                "done": _time(trial.done),
+                "answers": answers.get(trial.id, []),
+                "episode": walks.get(trial.id),
+            }
+            for trial in trials
+        ],
     }
 
 
@@ -129,7 +136,7 @@ def export_study(store: Store, name: str, folder: Path) -> dict[str, int]:
         .where(ParticipantRow.study_id == store.study(name).id)
         .execution_options(yield_per=10)
     )
-    with Session(store.engine) as session:
+    with store.reading() as session:
         for digest, record in session.execute(query):
             write_whole(folder / "episodes" / f"{digest.replace(':', '-')}.parquet", record)
             episodes += 1

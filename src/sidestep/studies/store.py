@@ -91,10 +91,17 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._reader = engine.execution_options(reads=True)
 
     @contextmanager
     def _transaction(self) -> Iterator[Session]:
         with Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A transaction that only reads, and keeps no writer waiting."""
+        with Session(self._reader, expire_on_commit=False) as session, session.begin():
             yield session
 
     def create(self, study: Study, questionnaire: Questionnaire, password: str, folder: str = "") -> StudyInfo:
@@ -122,12 +129,12 @@ class Store:
 
     def studies(self) -> list[StudyInfo]:
         """All studies, in the order of their names."""
-        with self._transaction() as session:
+        with self.reading() as session:
             return [_info(row) for row in session.scalars(select(StudyRow).order_by(StudyRow.name))]
 
     def study(self, name: str) -> StudyInfo:
         """The study of that name."""
-        with self._transaction() as session:
+        with self.reading() as session:
             return _info(_study(session, name))
 
     def add_participants(self, name: str, count: int = 1) -> list[str]:
@@ -157,7 +164,7 @@ class Store:
 
     def stage(self, token: str) -> Stage:
         """Where the participant of a link is."""
-        with self._transaction() as session:
+        with self.reading() as session:
             return _stage(session, _participant(session, token))
 
     def consent(self, token: str, details: Mapping[str, str]) -> None:
@@ -235,7 +242,7 @@ class Store:
 
     def progress(self, name: str) -> list[Progress]:
         """How far everybody is, in the order of numbers."""
-        with self._transaction() as session:
+        with self.reading() as session:
             study = _study(session, name)
             people = session.scalars(
                 select(ParticipantRow).where(ParticipantRow.study_id == study.id).order_by(ParticipantRow.number)

@@ -7,10 +7,13 @@ only forwards them.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from sidestep.errors import SidestepError, UnknownName
@@ -107,10 +110,18 @@ def rehearse(order: WalkOrder) -> None:
 
 
 def warm_up() -> None:
-    """Load what walks need before the first participant comes."""
+    """Load what walks need before the first participant comes, and end with the server, even if that is killed."""
     from sidestep.simulation.prepare import prepare_kernels
 
+    Thread(target=_end_with_server, daemon=True).start()
     prepare_kernels()
+
+
+def _end_with_server() -> None:
+    server = parent_process()
+    if server is not None:
+        server.join()
+        os._exit(1)
 
 
 def _scene(episode: LiveEpisode) -> dict[str, Any]:
