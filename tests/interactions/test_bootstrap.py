@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from sidestep.types.base import FloatArray
 HORIZONS = np.array([1.0, 2.0, 3.0, 4.0])
 
 
-def made(name: str, error: FloatArray, p: FloatArray, truth: FloatArray, per_track: int = 1) -> Scores:
+def made(name: str, error: FloatArray, p: FloatArray, truth: Any, per_track: int = 1) -> Scores:
     """Scores whose errors are all ``error (S, 4)``."""
     track = np.arange(len(error)) // per_track
     known = np.isfinite(error)

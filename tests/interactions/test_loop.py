@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from scipy.stats import spearmanr
 
 from sidestep.errors import BadInput
 from sidestep.interactions.bootstrap import HEADLINES, Bootstrap, Metric
-from sidestep.interactions.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive
+from sidestep.interactions.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive, thresholds_of
 from sidestep.interactions.loop_summary import correlate, loop_document, spearman, summarise_drives
 from sidestep.policies.driving.anticipatory import AnticipatoryDriver
 from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
@@ -23,6 +24,7 @@ from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from sidestep.types import Command, Observation
 from sidestep.types import Drive as Pedals
+from tests.interactions.test_bootstrap import example
 
 
 def drive(driver: str, scenario: str, outcome: str = "success", **changes: Any) -> Drive:
@@ -115,6 +117,18 @@ def test_tables_and_picture() -> None:
     assert len(figure.axes) == 3 * 6
 
 
+def test_fewer_alarms_need_higher_thresholds() -> None:
+    scores = example(tracks=200)
+    allowed, tenth = thresholds_of(scores), thresholds_of(scores, 0.1)
+    assert (tenth >= allowed).all()
+    assert (tenth > allowed).any()
+    for h, rate in enumerate((0.025, 0.05, 0.10, 0.15)):
+        outside = np.round(scores.p_zone[~scores.in_zone[:, h], h], 9)  # all are relevant and known here
+        assert (outside > allowed[h]).mean() <= rate + 1e-9 < (outside >= allowed[h]).mean()
+    with pytest.raises(BadInput, match="no threshold for"):
+        thresholds_of(replace(scores, in_zone=np.zeros_like(scores.in_zone)))
+
+
 class BrakesForNothing(AnticipatoryDriver):
     """Brakes in the fifth and sixth second."""
 
@@ -140,11 +154,11 @@ def test_a_small_loop(tmp_path: Path) -> None:
     """Two drivers, one scenario: runs are kept, and measured again without driving."""
     drivers = {
         "careful": LoopPredictor("careful", "constant_velocity").settings(np.full(4, 0.05)),
-        "bold": LoopPredictor("bold", "constant_velocity").settings(np.full(4, 0.95)),
+        "social_force": LoopPredictor("social_force", "constant_velocity").settings(np.full(4, 0.95)),
     }
     told: list[str] = []
     found = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: told.append(text), limit=1)
-    assert [each.driver for each in found] == ["careful", "bold", HUMAN]
+    assert [each.driver for each in found] == ["careful", "social_force", HUMAN]  # also the name of a policy
     assert {each.empty_s for each in found} == {found[0].empty_s}
     again = drive_all("street", {}, drivers, tmp_path, 1, 1, lambda k, n, text: None, limit=1)
     assert [each.duration_s for each in again] == [each.duration_s for each in found]

@@ -109,7 +109,7 @@ class _Draw:
         self._placer, self._radius, self._placement = placer, part.radius, placement
         self._ground, self._rng = ground, rng
 
-    def uniform(self, low: float, high: float) -> float:
+    def between(self, low: float, high: float) -> float:
         return float(exact.uniform(self._rng, low, high))
 
     def sign(self) -> float:
@@ -133,7 +133,7 @@ class _Draw:
         """Where somebody gets to the kerb, and whether that is at the zebra or the island, where people keep to their
         right."""
         ground, crosses = self._ground, intent in (CROSS, RUN, HESITATE)
-        at_place, drawn = self._rng.random(), self.uniform(-1.0, 1.0)
+        at_place, drawn = self._rng.random(), self.between(-1.0, 1.0)
         right = -side * (0.55 + 0.45 * drawn)
         if ground.zebra is not None and at_place < (AT_ZEBRA if crosses else IDLE_AT_PLACE):
             return ground.zebra.ends[0][0] + right * (ground.zebra.width / 2 - 0.4), True
@@ -221,7 +221,7 @@ def _plans(
 
 def _walk_on(draw: _Draw, ground: StreetGround) -> _Person:
     side, forth = draw.sign(), draw.sign()
-    start = draw.start(draw.uniform(-1.0, 1.0) * 0.9 * ground.end, side, 3.0)
+    start = draw.start(draw.between(-1.0, 1.0) * 0.9 * ground.end, side, 3.0)
     behind = ground.behind(*start)
     return _Person(start, ground.way_on(start[0], forth, side, behind), [])
 
@@ -231,8 +231,8 @@ def _to_kerb(draw: _Draw, ground: StreetGround, placement: StreetPlacement, inte
     side, forth = draw.sign(), draw.sign()
     x, at_place = draw.crossing_x(intent, side)
     passes_s = (x - placement.vehicle_x) / placement.vehicle_mps
-    walked = speed_mps * max(passes_s + draw.uniform(*placement.arrive_s), 0.5)
-    turn = x - forth * draw.uniform(0.8, 3.5)
+    walked = speed_mps * max(passes_s + draw.between(*placement.arrive_s), 0.5)
+    turn = x - forth * draw.between(0.8, 3.5)
     start = draw.start(turn - forth * max(walked - 3.0, 0.5), side, 1.0)
     behind = ground.behind(*start)
     begin = start[0]
@@ -240,8 +240,8 @@ def _to_kerb(draw: _Draw, ground: StreetGround, placement: StreetPlacement, inte
     route = [*before, ground.point(x, side, KERB_M)]
     kerb = len(route) - 1
     back = [route[kerb], *ground.way_on(x, draw.sign(), side, behind)]
-    slant = draw.uniform(-0.5, 0.5) if at_place else draw.uniform(-2.5, 2.5)
-    away, farther = draw.sign(), draw.uniform(0.6, 2.0)
+    slant = draw.between(-0.5, 0.5) if at_place else draw.between(-2.5, 2.5)
+    away, farther = draw.sign(), draw.between(0.6, 2.0)
     if intent in (TURN_BACK, STAY):
         return _Person(start, route, back, kerb, -1, at_place)
     far_x = x + slant

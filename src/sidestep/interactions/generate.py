@@ -52,7 +52,7 @@ class GeneratePlan(Model):
     """What to generate."""
 
     drives: tuple[Drives, ...] = Field(min_length=1)
-    tracks: int = Field(default=12_000, ge=1)
+    tracks: int = Field(default=20_000, ge=1)
     """For training, validation and test together."""
     seed: int = Field(default=0, ge=0)
     test_tracks: int = Field(default=TEST_TRACKS, ge=0)

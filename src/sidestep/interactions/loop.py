@@ -20,7 +20,7 @@ from sidestep.interactions.corridor import CORRIDOR_M, project
 from sidestep.interactions.forecasts import forecast_samples
 from sidestep.interactions.from_records import body_of, interactions_of, path_of
 from sidestep.interactions.gaps import find_encounters
-from sidestep.interactions.roc import in_roi_sensitivity
+from sidestep.interactions.roc import irs_fpr, rank
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.scores import Scores, score_forecast
 from sidestep.metrics.score import score
@@ -35,6 +35,8 @@ from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
 DRIVER, HUMAN, EMPTY = "anticipatory", "human_driver", "empty"
+WITH = "with-"
+"""Before the label of a predictor in the name of its driver: a predictor may be called like a policy."""
 BRAKES = 0.5
 """m/s²: decelerating more than this, and more than on the empty road, is braking."""
 LOOK_AHEAD_S, REACH_S = 4.0, 7.0
@@ -75,13 +77,16 @@ def score_predictors(data: Interactions, predictors: Sequence[LoopPredictor], sp
     ]  # fmt: skip
 
 
-def thresholds_of(scores: Scores) -> FloatArray:
-    """(H,) probabilities above which there are as many false alarms as the sensitivity allows."""
-    found = in_roi_sensitivity(scores)
-    for horizon, each in zip(scores.horizons_s, found, strict=True):
+def thresholds_of(scores: Scores, alarms: float = 1.0) -> FloatArray:
+    """(H,) probabilities above which there are ``alarms`` times as many false alarms as the sensitivity allows."""
+    found = []
+    for h, rate in enumerate(irs_fpr(scores.horizons_s).tolist()):
+        each = rank(scores, h).at(alarms * rate)
         if each.reason:
-            raise BadInput(f"{scores.name}: no threshold for {horizon:g} s: {each.reason}; give more validation tracks")
-    return np.array([each.threshold for each in found])
+            where = f"{scores.name}: no threshold for {scores.horizons_s[h]:g} s"
+            raise BadInput(f"{where}: {each.reason}; give more validation tracks")
+        found.append(each.threshold)
+    return np.array(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +135,9 @@ def drive_all(
     and, once, without people; and measure all episodes. Runs are kept below ``out`` and resumed from there. ``limit``:
     number of scenarios, the first ones."""
     chosen = choose_options(load_suite(suite), options)
-    labelled = [f"{label}={DRIVER}" for label in drivers]
-    plan = make_plan(chosen, [*labelled, HUMAN], settings=drivers, repeats=repeats, limit=limit)
+    labelled = [f"{WITH}{label}={DRIVER}" for label in drivers]
+    given = {WITH + label: settings for label, settings in drivers.items()}
+    plan = make_plan(chosen, [*labelled, HUMAN], settings=given, repeats=repeats, limit=limit)
     folder, nobody = out / suite, out / f"{suite}-empty"
 
     def told(text: str) -> Callable[..., None]:
@@ -148,7 +154,7 @@ def drive_all(
         for policy in plan.policies:
             for seed in plan.seeds:
                 record = load_record(episode_path(folder, policy.name, scenario.name, seed))
-                found.append(measure_drive(record, free, policy.name))
+                found.append(measure_drive(record, free, policy.name.removeprefix(WITH)))
                 done += 1
                 progress(done, total, f"measuring {suite}")
     return found

@@ -41,17 +41,30 @@ def draw_forecasts(
     figure = Figure(figsize=(3.6 * len(forecasts), 3.7 * len(rows)), layout="constrained")
     panels = figure.subplots(len(rows), len(forecasts), squeeze=False)
     for line, row in zip(panels, rows, strict=True):
-        for axes, (name, forecast) in zip(line, forecasts.items(), strict=True):
+        for axes, forecast in zip(line, forecasts.values(), strict=True):
             _draw_panel(axes, samples, row, forecast, np.random.default_rng(seed))
-            axes.set_title(f"{name}\n{samples.data.place_of(int(samples.frame[row]))}", fontsize=8)
+        frame, track = int(samples.frame[row]), int(samples.track[row])
+        name = samples.data.clips[int(samples.clip[row])].name
+        line[0].set_ylabel(
+            f"{shorten(name, 46)}\ntrack {track}, frame {frame - int(samples.data.start[track])}", fontsize=7
+        )
+    for axes, label in zip(panels[0], forecasts, strict=True):
+        axes.set_title(label, fontsize=9)
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     with atomic(path) as whole:
         figure.savefig(whole, format=path.suffix.lstrip(".") or "png", dpi=120)
 
 
+def shorten(text: str, most: int) -> str:
+    """The text with its middle left out if it is longer than ``most``."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
 def choose_examples(samples: Samples) -> dict[str, int]:
     """The samples that the paper pictures, where there are such: ``zebra``, somebody who walks along the sidewalk and
-    will turn onto a zebra crossing; ``start``, somebody who stands and will walk onto the road without one."""
+    will turn onto a zebra crossing; ``start``, somebody who stands and will walk onto the road without one, the vehicle
+    as near as possible."""
     past, future = samples.past, samples.future[:, -1]
     motion, coming = past[:, -1] - past[:, 0], future - past[:, -1]
     walked, goes = exact.norm(motion), exact.norm(coming)
@@ -59,12 +72,13 @@ def choose_examples(samples: Samples) -> dict[str, int]:
     cosine = (motion * coming).sum(axis=1) / np.maximum(walked * goes, 1e-9)
     road, zebra, sidewalk = (GROUND.index(name) for name in ("road", "zebra", "sidewalk"))
     found = {}
-    turns = (now == sidewalk) & (then == zebra) & (walked > 0.7) & (goes > 2.0)
+    turns = (now == sidewalk) & (then == zebra) & (walked > 0.7) & (goes > 2.0) & (cosine > 0.0)
     if turns.any():
-        found["zebra"] = int(np.flatnonzero(turns)[np.argmin(cosine[turns])])
+        found["zebra"] = int(np.flatnonzero(turns)[np.argmin(np.abs(cosine[turns] - 0.5))])
+    away = exact.norm(samples.ego[:, :2] - past[:, -1])
     starts = (now != road) & (then == road) & (walked < 0.3) & (goes > 2.0) & (samples.ego_speed > 0.5)
     if starts.any():
-        found["start"] = int(np.flatnonzero(starts)[np.argmax(goes[starts])])
+        found["start"] = int(np.flatnonzero(starts)[np.argmin(away[starts])])
     return found
 
 

@@ -18,7 +18,7 @@ from sidestep.errors import BadInput
 from sidestep.types.base import BoolArray, IntArray
 from sidestep.types.interactions import PASSES, PLACES, SPLITS, Interactions
 
-TEST_TRACKS = 500
+TEST_TRACKS = 1500
 MORE_CLIPS, MOST_CLIPS = 4, 0.25
 """Test tracks are drawn from clips that hold four times as many, but at most from a quarter of all tracks."""
 VALIDATION_SHARE = 0.05

@@ -31,8 +31,9 @@ Progress = Callable[[int, int, str], None]
 class DrivingNetwork(nn.Module):
     """(image, lidar, measurements, command) → (steer, throttle, brake), in IntersectNav's frame."""
 
-    def __init__(self, width: int = 64, dropout: float = 0.0) -> None:
+    def __init__(self, width: int = 64, dropout: float = 0.0, camera_dropout: float = 0.0) -> None:
         super().__init__()
+        self.camera_dropout = camera_dropout
         self.camera = nn.Sequential(
             nn.Conv2d(3, 16, 5, 2, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(),
             nn.Conv2d(32, 48, 3, 2, 1), nn.ReLU(), nn.Conv2d(48, 48, 3, 2, 1), nn.ReLU(),
@@ -42,7 +43,7 @@ class DrivingNetwork(nn.Module):
             nn.Conv1d(1, 16, 9, 4, 4), nn.ReLU(), nn.Conv1d(16, 24, 5, 3, 2), nn.ReLU(),
             nn.Conv1d(24, 24, 5, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(24 * 20, width), nn.ReLU(),
         )  # fmt: skip
-        self.measured = nn.Sequential(nn.Linear(4, width // 2), nn.ReLU())
+        self.measured = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, width // 2), nn.ReLU())
         self.joined = nn.Sequential(
             nn.Dropout(dropout), nn.Linear(2 * width + width // 2, 2 * width), nn.ReLU(), nn.Dropout(dropout)
         )
@@ -52,8 +53,10 @@ class DrivingNetwork(nn.Module):
     def forward(self, image: Tensor, lidar: Tensor, measurements: Tensor, command: Tensor) -> Tensor:
         """(N, 3) actions."""
         picture = image.permute(0, 3, 1, 2).to(torch.float32) / 255.0 - 0.5
-        parts = [self.camera(picture), self.lidar(lidar[:, None]), self.measured(measurements)]
-        joined = self.joined(torch.cat(parts, dim=1))
+        seen = self.camera(picture)
+        if self.training and self.camera_dropout > 0.0:
+            seen = seen * (torch.rand(len(seen), 1) >= self.camera_dropout)
+        joined = self.joined(torch.cat([seen, self.lidar(lidar[:, None]), self.measured(measurements)], dim=1))
         steer = torch.tanh(self.steer(joined)).gather(1, command[:, :1])
         pedals = torch.sigmoid(self.pedals(joined)).reshape(-1, LONGITUDINAL, 2)
         chosen = pedals.gather(1, command[:, 1, None, None].expand(-1, 1, 2))[:, 0]
@@ -75,6 +78,8 @@ class DrivingTraining:
     """Share of the episodes that validate."""
     dropout: float = 0.2
     """Share of the joined features that is left out while learning."""
+    camera_dropout: float = 0.3
+    """Share of the frames that are learned without their picture, so that steering does not hang on known places."""
     weight_decay: float = 1e-4
     brightness: float = 0.3
     """Pictures are made brighter or darker by up to this share while learning."""
@@ -82,8 +87,9 @@ class DrivingTraining:
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1 or not 0.0 <= self.held_out < 1.0 or self.rate <= 0.0:
             raise BadInput("training: epochs and batch are at least 1, rate above 0, held_out in [0, 1)")
-        if not (0.0 <= self.dropout < 1.0 and 0.0 <= self.brightness < 1.0 and self.weight_decay >= 0.0):
-            raise BadInput("training: dropout and brightness are in [0, 1), weight_decay is at least 0")
+        shares = self.dropout, self.camera_dropout, self.brightness
+        if not (all(0.0 <= share < 1.0 for share in shares) and self.weight_decay >= 0.0):
+            raise BadInput("training: dropouts and brightness are in [0, 1), weight_decay is at least 0")
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def train_driving(
     frames = _Frames(paths, settings)
     torch.manual_seed(settings.seed)
     rng = np.random.default_rng(settings.seed + 1)
-    network = DrivingNetwork(settings.width, settings.dropout)
+    network = DrivingNetwork(settings.width, settings.dropout, settings.camera_dropout)
     optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.epochs, settings.rate / 20)
     curve: list[dict[str, float]] = []

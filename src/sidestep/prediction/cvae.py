@@ -140,7 +140,9 @@ class Cvae:
             means[rows] = now[rows, None, None] + turned(mean.astype(np.float64), -turn[rows])
             factors[rows] = np.swapaxes(turned(np.swapaxes(factor.astype(np.float64), -1, -2), -turn[rows]), -1, -2)
         means, factors = self._at(moments.horizons_s, now, means, factors)
-        covariances = factors @ np.swapaxes(factors, -1, -2)
+        a, b, c, d = (factors[..., row, column] for row in (0, 1) for column in (0, 1))
+        across = a * c + b * d
+        covariances = np.stack([a * a + b * b, across, across, c * c + d * d], axis=-1).reshape(factors.shape)
         return MixtureForecast(moments.horizons_s, means, covariances, np.full((count, modes), 1.0 / modes))
 
     def _at(
@@ -178,7 +180,7 @@ def _moments(history: TrackHistory, horizons_s: FloatArray, ego: Ego | None) -> 
     for person in range(people):
         seen = np.isfinite(history.position[:, person]).all(axis=1)
         for axis in (0, 1):
-            past[person, :, axis] = np.interp(times, own[seen], history.position[seen, person, axis])
+            past[person, :, axis] = exact.interp(times, own[seen], history.position[seen, person, axis])
     return Moments(
         step_s=STEP_S,
         horizons_s=horizons_s,

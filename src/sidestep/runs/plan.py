@@ -150,7 +150,7 @@ def _repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-LABEL = re.compile(r"([\w.+-]{1,64})=(.+)", re.DOTALL)
+LABEL = re.compile(r"([\w.+&-]{1,64})=(.+)", re.DOTALL)
 
 
 def split_label(policy: str) -> tuple[str, str]:

@@ -33,8 +33,8 @@ def dataset(
         Path | None, typer.Option(metavar="CSV", help="Annotated orientations of head and body to add.")
     ] = None,
     attributes_hz: Annotated[float, typer.Option(help="Frames per second of the annotations.")] = 10.0,
-    tracks: Annotated[int, typer.Option(min=1, help="Number of tracks to generate.")] = 12_000,
-    test_tracks: Annotated[int, typer.Option(min=0, help="Number of tracks of the test split.")] = 500,
+    tracks: Annotated[int, typer.Option(min=1, help="Number of tracks to generate.")] = 20_000,
+    test_tracks: Annotated[int, typer.Option(min=0, help="Number of tracks of the test split.")] = 1500,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the drives and of the split.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     as_json: AsJson = False,

@@ -26,6 +26,9 @@ def loop(
     suite: Annotated[list[str] | None, typer.Option(help="street, intersection or both. Default: street.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Seeds per scenario.")] = 2,
     limit: Annotated[int | None, typer.Option(min=1, help="Scenarios per suite, the first ones.")] = None,
+    alarms: Annotated[
+        float, typer.Option(min=0.001, max=1.0, help="False alarms of the driver as a share of those that IRS allows.")
+    ] = 0.1,
     split: Annotated[str, typer.Option(help="Scenarios to drive: dev, test or all.")] = "test",
     every: Annotated[int, typer.Option(min=1, help="Score every Nth frame of the tracks.")] = 2,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
@@ -48,7 +51,7 @@ def loop(
         interactions = read_interactions(data)
         say("scoring predictors on the validation and test splits")
         checked = score_predictors(interactions, chosen, "validation", every)
-        thresholds = {each.name: thresholds_of(each) for each in checked}
+        thresholds = {each.name: thresholds_of(each, alarms) for each in checked}
         metrics = bootstrap_scores(
             score_predictors(interactions, chosen, "test", every), resamples=RESAMPLES
         )  # fmt: skip
