@@ -1,10 +1,10 @@
 """Ratings of robots by people: questionnaires as data, the table of answers, and its statistics.
 
 ``questionnaire`` reads instruments from YAML files (``data/``), ``table`` holds one row per answer and reads and writes
-CSV, Parquet and JSON, ``published`` has printed averages (``reference/``). ``summary`` makes averages, ``reliability`` and
-``agreement`` say how far ratings agree, ``comparison`` compares policies, ``precision`` says how many runs are needed,
-``metric_model`` relates ratings to metrics, ``simulated`` makes answers for rehearsals (``raters/``). ``analysis`` runs all
-of it; ``figures`` and ``page`` show it. Nothing here simulates episodes or serves pages.
+CSV, Parquet and JSON, ``published`` has printed averages (``reference/``). ``summary`` makes averages, ``reliability``
+and ``agreement`` say how far ratings agree, ``comparison`` compares policies, ``precision`` says how many runs are
+needed, ``metric_model`` relates ratings to metrics, ``simulated`` makes answers for rehearsals (``raters/``).
+``analysis`` runs all of it; ``figures`` and ``page`` show it. Nothing here simulates episodes or serves pages.
 """
 
 from sidestep.ratings.analysis import analyse

@@ -8,6 +8,7 @@ participant, and sets take the raters' place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
@@ -65,8 +66,8 @@ def inter_rater(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, Any
 def _episodes_shared(ratings: Ratings) -> bool:
     """Whether at least two episodes have more than one participant."""
     pairs = set(zip(ratings.episode.tolist(), ratings.participant.tolist(), strict=True))
-    episodes = [episode for episode, _ in pairs if episode]
-    return sum(episodes.count(name) > 1 for name in set(episodes)) >= 2
+    people = Counter(episode for episode, _ in pairs if episode)
+    return sum(count > 1 for count in people.values()) >= 2
 
 
 def internal_consistency(ratings: Ratings, questionnaire: Questionnaire) -> list[dict[str, Any]]:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from glob import escape
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.reading import bundled_names, is_file, read_bundled, read_mapping
@@ -26,7 +26,16 @@ MOST_ITEMS = 500
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
-Text = Line | dict[Language, Line]
+
+
+def _no_truth_value(value: Any) -> Any:
+    """YAML reads the words yes, no, on and off as truth values: a label must say that it is text."""
+    if isinstance(value, bool):
+        raise ValueError('YAML reads this word as true or false; put it in quotes, such as "yes"')
+    return value
+
+
+Text = Annotated[Line | dict[Language, Line], BeforeValidator(_no_truth_value)]
 """In the language of the questionnaire, or by language."""
 
 
@@ -125,12 +134,12 @@ class Questionnaire(Model):
     def _languages(self, text: Text) -> set[str]:
         return {self.language} if isinstance(text, str) else set(text)
 
-    def item(self, name: str) -> Item:
-        """The item of that id."""
+    def item(self, name: str, where: str = "") -> Item:
+        """The item of that id; ``where`` opens the error message."""
         for item in self.items:
             if item.id == name:
                 return item
-        raise UnknownName("item", name, [item.id for item in self.items], f"questionnaire {self.name}")
+        raise UnknownName("item", name, [item.id for item in self.items], where or f"questionnaire {self.name}")
 
     def items_for(self, scenario: str) -> tuple[Item, ...]:
         """Those asked after a scenario."""
@@ -156,7 +165,7 @@ class Questionnaire(Model):
 
     def check_rating(self, item: str, rating: int, where: str = "answer") -> None:
         """BadInput for an unknown item or a rating that the scale does not have."""
-        self.item(item)
+        self.item(item, where)
         if isinstance(rating, bool) or not isinstance(rating, int) or not self.scale.allows(rating):
             raise BadInput(f"{where}: item {item}: rating {rating!r:.40} is not on the scale; {self.scale.describe()}")
 

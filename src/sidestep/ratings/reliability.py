@@ -168,8 +168,8 @@ def krippendorff_alpha(
 ) -> Coefficient:
     """Alpha of ratings (units, raters), NaN where missing; units with fewer than two ratings do not count.
 
-    alpha = 1 - D_o / D_e with the coincidences o_ck of the values c and k within units and their marginals n_c. The
-    interval holds the middle of the values over resampled units.
+    alpha = 1 - D_o / D_e, observed over expected disagreement. The interval holds the middle of the values over
+    resampled units.
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) >= 2]
     name = f"Krippendorff's alpha ({level})"
@@ -182,37 +182,33 @@ def krippendorff_alpha(
     if level == "ratio" and values[0] < 0:
         raise BadInput("ratio level: values must not be negative; use interval")
     counts = np.stack([(pairable == value).sum(axis=1) for value in values], axis=1).astype(np.float64)
-    alpha = _alpha(counts.sum(axis=0), _coincidences(counts), values, level)
+    alpha = _alpha(counts, values, level)
     low, high = _resampled_alpha(counts, values, level, confidence, resamples, seed)
     return Coefficient(name, alpha, low, high, units, raters)
 
 
-def _coincidences(counts: FloatArray) -> FloatArray:
-    """(V, V) o_ck = Σ_u (pairs of c and k in u) / (m_u - 1), of counts (units, V)."""
-    weight = 1 / (counts.sum(axis=1) - 1)
-    found: FloatArray = (counts * weight[:, None]).T @ counts - np.diag((counts * weight[:, None]).sum(axis=0))
-    return found
+def _alpha(counts: FloatArray, values: FloatArray, level: Level) -> float | None:
+    """1 - D_o / D_e of counts (units, V) of every value: D_o sums the differences within units, each divided by
+    m_u - 1, D_e those of all ratings together, divided by n - 1."""
+    marginal = counts.sum(axis=0)
+    if level == "ordinal":  # ranks take the place of values: δ² = (Σ_(g = c … k) n_g - (n_c + n_k) / 2)²
+        values = np.cumsum(marginal) - marginal / 2
+    within = _differences(counts, values, level) / (counts.sum(axis=1) - 1)
+    expected = float(_differences(marginal[None], values, level)[0]) / (float(marginal.sum()) - 1)
+    return 1 - float(within.sum()) / expected if expected > 1e-12 else None
 
 
-def _alpha(marginal: FloatArray, coincidence: FloatArray, values: FloatArray, level: Level) -> float | None:
-    expected = np.outer(marginal, marginal) - np.diag(marginal)
-    distance = _distance(marginal, values, level)
-    below = float((expected * distance).sum()) / (float(marginal.sum()) - 1)
-    return 1 - float((coincidence * distance).sum()) / below if below > 0 else None
-
-
-def _distance(marginal: FloatArray, values: FloatArray, level: Level) -> FloatArray:
-    """(V, V) squared differences of two values, as the level of measurement defines them."""
-    across = np.abs(values[:, None] - values[None])
+def _differences(counts: FloatArray, values: FloatArray, level: Level) -> FloatArray:
+    """(sets,) sum of δ² over all ordered pairs of the ratings in each set, given as counts (sets, V)."""
+    size = counts.sum(axis=1)
     if level == "nominal":
-        return (across > 0).astype(np.float64)
-    if level == "interval":
-        return np.asarray(across**2)
+        return np.asarray(size**2 - np.square(counts).sum(axis=1))
     if level == "ratio":
         total = values[:, None] + values[None]
-        return np.asarray((across / np.where(total > 0, total, 1.0)) ** 2)
-    middle = np.cumsum(marginal) - marginal / 2
-    return np.asarray((middle[:, None] - middle[None]) ** 2)
+        distance = ((values[:, None] - values[None]) / np.where(total > 0, total, 1.0)) ** 2
+        return np.asarray(((counts @ distance) * counts).sum(axis=1))
+    centred = values - values.mean()
+    return np.asarray(2 * (size * (counts @ centred**2) - (counts @ centred) ** 2))
 
 
 def _resampled_alpha(
@@ -225,7 +221,7 @@ def _resampled_alpha(
     found = []
     for _ in range(resamples):
         drawn = counts[rng.integers(0, units, units)]
-        alpha = _alpha(drawn.sum(axis=0), _coincidences(drawn), values, level)
+        alpha = _alpha(drawn, values, level)
         if alpha is not None:
             found.append(alpha)
     if len(found) < resamples / 2:

@@ -43,10 +43,18 @@ class Term(Model):
         return min(1.0, max(0.0, (value - self.bad) / (self.good - self.bad)))
 
 
+class Encounter(Model):
+    """Robot and person met if the metric is at most ``at_most``; in other runs a rater cannot tell."""
+
+    metric: str
+    at_most: Finite
+
+
 class RaterMapping(Model):
     """Item → terms."""
 
     questionnaire: str
+    encounter: Encounter | None = None
     items: dict[str, Annotated[tuple[Term, ...], Field(min_length=1)]]
 
 
@@ -86,8 +94,20 @@ def load_mapping(name_or_file: str | Path = "protocol") -> RaterMapping:
     return RaterMapping.parse(read_mapping(path, "mapping of simulated raters", "questionnaire, items"), text)
 
 
+def has_met(mapping: RaterMapping, metrics: Metrics) -> bool:
+    """Whether there was an encounter to rate: a robot that fails before it meets anybody keeps its distance, too."""
+    encounter = mapping.encounter
+    if encounter is None:
+        return True
+    found = metrics.get(encounter.metric)
+    return found is not None and found.valid and found.value <= encounter.at_most
+
+
 def item_level(item: str, mapping: RaterMapping, metrics: Metrics, questionnaire: Questionnaire) -> float | None:
-    """The favourable level of an item before leanings and noise; None where none of its metrics has a value."""
+    """The favourable level of an item before leanings and noise; None where robot and person did not meet, or none of
+    the item's metrics has a value."""
+    if not has_met(mapping, metrics):
+        return None
     found = [
         term.favour(metrics[term.metric].value)
         for term in mapping.items[item]

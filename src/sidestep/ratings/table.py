@@ -286,7 +286,7 @@ def read_ratings(
 
 def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
     text = read_text(path, "CSV file of ratings")
-    head = text.partition("\n")[0]
+    head = next((line for line in text.splitlines() if not _skipped(line)), "")
     delimiter = max(",;\t", key=head.count)  # spreadsheets of some countries separate by semicolons
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[dict[str, Any]] = []
@@ -294,7 +294,7 @@ def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
     names: list[str] = []
     try:
         for cells in reader:
-            if not any(cell.strip() for cell in cells):
+            if not any(cell.strip() for cell in cells) or (not names and cells[0].startswith("#")):
                 continue
             if not names:
                 names = [cell.strip() for cell in cells]
@@ -311,6 +311,11 @@ def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
     if not names:
         raise BadInput(f"{path}: is empty; its first line names the columns: {', '.join(COLUMNS)}")
     return rows, lines
+
+
+def _skipped(line: str) -> bool:
+    """Whether a line before the names of the columns is empty or a comment."""
+    return not line.strip() or line.startswith("#")
 
 
 def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
