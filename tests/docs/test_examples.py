@@ -47,6 +47,7 @@ WITH_EXAMPLES = {
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,
     "docs/rendering_people.md": 2,
+    "docs/suites/protocol.md": 3,
     "docs/suites/sidewalk_events.md": 2,
     "docs/suites/sidewalk_places.md": 3,
     "docs/suites/socnav_reactivity.md": 3,

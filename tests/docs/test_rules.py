@@ -42,7 +42,9 @@ def test_every_outcome_is_on_the_page() -> None:
     assert [outcome.value for outcome in Outcome if f"`{outcome.value}`" not in page] == []
 
 
-@pytest.mark.parametrize("suite", ["core", "catalogue", "socnav", "sidewalk-unit", "sidewalk-reactive", "intersection"])
+@pytest.mark.parametrize(
+    "suite", ["core", "catalogue", "socnav", "sidewalk-unit", "sidewalk-reactive", "intersection", "protocol"]
+)
 def test_who_stands_still_succeeds_nowhere(suite: str) -> None:
     scenarios = load_suite(suite)
     if suite == "socnav":

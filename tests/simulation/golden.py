@@ -144,6 +144,11 @@ CASES: tuple[Case, ...] = (
     Case("street", "zebra+island-60-west", "comfort_zone", 20.0, (("people", "many"),)),
     Case("street", "none-70-east", "human_driver", 15.0, (("people", "many"),)),
     Case("street", "island-70-west", "anticipatory", 15.0),
+    Case("protocol", "frontal-f1", "social_force", 12.0),
+    Case("protocol", "intersection_wait-w2", "orca", 15.0),
+    Case("protocol", "intersection_gesture-g2", "mpc", 15.0),
+    Case("protocol", "narrow_doorway-n1", "orca", 12.0, (("roles", "ba"),)),
+    Case("protocol", "blind_corner-b1", "social_force", 15.0),
 )
 
 

@@ -46,7 +46,7 @@ def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forget]:
 
 
 def test_the_cases_cover_all_suites_and_policies() -> None:
-    assert len({case.name for case in CASES}) == 58
+    assert len({case.name for case in CASES}) == 63
     assert {case.suite for case in CASES} == set(registry.SUITES)
     networks = {"visual", "imitation"}  # the library that runs them promises no bits
     assert {case.policy for case in CASES} == set(registry.POLICIES) - networks

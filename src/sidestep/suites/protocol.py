@@ -21,13 +21,14 @@ round. The person is an event of kind ``enacting``, so a robot that takes preced
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints
 
 from sidestep import exact
 from sidestep.exact import square
@@ -102,16 +103,6 @@ class Protocol(Model):
     """Name of a robot spec."""
     scenarios: Annotated[dict[Identifier, ProtocolScenario], Field(min_length=1)]
 
-    @model_validator(mode="after")
-    def _check(self) -> Protocol:
-        """Every person can be made: mistakes in ``person`` are told now, with their place."""
-        for name, scenario in self.scenarios.items():
-            for place, location in scenario.locations.items():
-                where = f"scenarios.{name}.locations.{place}"
-                for role in ROLES.values():
-                    Enacting.parse(_event(scenario, location, role, None), where)
-        return self
-
 
 class Role(NamedTuple):
     """Who starts where: indices of ``ProtocolLocation.paths``."""
@@ -185,9 +176,7 @@ class ProtocolSuite(OptionSuite):
         )
 
 
-def _event(
-    scenario: ProtocolScenario, location: ProtocolLocation, role: Role, speed: float | None
-) -> dict[str, Any]:
+def _event(scenario: ProtocolScenario, location: ProtocolLocation, role: Role, speed: float | None) -> dict[str, Any]:
     """The person as plain data; a place's own settings come before those of the scenario."""
     start = location.start_m[role.robot] if isinstance(location.start_m, tuple) else location.start_m
     own: dict[str, Any] = {
@@ -208,7 +197,7 @@ def _drive_along(path: Path2D, robot: str) -> RobotPlacement:
 
 def _point_along(path: Path2D, metres: float) -> Point:
     """The point so far along a path; its end if it is shorter."""
-    for (ax, ay), (bx, by) in zip(path, path[1:], strict=False):
+    for (ax, ay), (bx, by) in itertools.pairwise(path):
         length = sqrt(square(bx - ax) + square(by - ay))
         if metres <= length and length > 0.0:
             return ax + (bx - ax) * metres / length, ay + (by - ay) * metres / length
@@ -217,8 +206,15 @@ def _point_along(path: Path2D, metres: float) -> Point:
 
 
 def parse_protocol(data: dict[Any, Any], path: Path) -> ProtocolSuite:
-    """The suite that the document ``data`` of the file ``path`` describes; files that it names are read now."""
+    """The suite that the document ``data`` of the file ``path`` describes; files that it names are read now, and
+    mistakes in the settings of people are told."""
     protocol = Protocol.parse(data, str(path))
+    for name, scenario in protocol.scenarios.items():
+        for place, location in scenario.locations.items():
+            for role in ROLES.values():
+                Enacting.parse(
+                    _event(scenario, location, role, None), f"{path}: scenarios.{name}.locations.{place}: person"
+                )
     changes: dict[str, Any] = {}
     if isinstance(protocol.scene, str):
         scene = resolve_scene(protocol.scene, path.parent)

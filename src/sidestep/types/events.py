@@ -2,9 +2,9 @@
 gestures that people make, by name and by the number that records hold.
 
 The first eight events are those of SidewalkBench (Table 4), the others are from the catalogue of social navigation
-scenarios, and ``enacting`` is for the scenarios of validation protocols. Distances are in metres between centres unless a field says otherwise; "ahead" and "behind" mean within
-60° of the robot's heading or of its opposite. Left and right are the robot's. How each event behaves is described
-in docs/suites/sidewalk_events.md.
+scenarios, and ``enacting`` is for the scenarios of validation protocols. Distances are in metres between centres unless
+a field says otherwise; "ahead" and "behind" mean within 60° of the robot's heading or of its opposite. Left and right
+are the robot's. How each event behaves is described in docs/suites/sidewalk_events.md.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "claiming": {"at": [8, 1.5]},
     "exiting": {"door": [12, 0], "direction": 3.1416},
     "entering": {"door": [12, 0], "direction": 3.1416, "at": [11, 1.5], "to": [14, 1]},
+    "enacting": {"path": [[12, 0], [-2, 0]]},
 }
 KINDS = sorted(EVENTS)
 

@@ -21,6 +21,7 @@ moves the person; only walking round is then no violation, since nobody knows wh
 
 from __future__ import annotations
 
+import itertools
 from math import inf, nan, sqrt
 
 import numpy as np
@@ -50,7 +51,7 @@ class PathProgress:
     def __init__(self, points: tuple[Point, ...]) -> None:
         self._legs = []
         along = 0.0
-        for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+        for (ax, ay), (bx, by) in itertools.pairwise(points):
             length = sqrt(square(bx - ax) + square(by - ay))
             if length > 1e-9:
                 self._legs.append((ax, ay, (bx - ax) / length, (by - ay) / length, length, along))
@@ -154,7 +155,7 @@ class Enact(Act):
         rx, ry = stage.x - person.x, stage.y - person.y
         ahead, beside = rx * ux + ry * uy, ry * ux - rx * uy
         in_path = 0.0 < ahead < min(touch + HALT_M, distance + touch) and abs(beside) < touch + BESIDE_M
-        if in_path and self._waited < self.event.patience_s:
+        if in_path and self._waited < self.event.patience_s - 1e-9:
             self._waited += stage.dt
             person.walk(0.0, 0.0)
             person.look_at(stage.x, stage.y)
