@@ -22,6 +22,7 @@ from sidestep.cli import (
     run,
     score,
     serve,
+    study,
     train,
     validate,
     verify,
@@ -63,6 +64,7 @@ app.command("verify")(verify.verify)
 app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
+app.add_typer(study.app, name="study")
 app.add_typer(train.app, name="train")
 app.add_typer(demos.app, name="demos")
 app.add_typer(drive.app, name="drive")

@@ -1,0 +1,102 @@
+"""The server of studies: all pages together, checks that hold for every request, and serving them."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+
+from sidestep.drive_page.server import NO_TELEMETRY
+from sidestep.errors import BadInput, SidestepError
+from sidestep.studies.access import Refused
+from sidestep.studies.experimenter_pages import make_experimenter_routes
+from sidestep.studies.participant_pages import make_participant_routes
+from sidestep.studies.site import HEADERS, Site, log
+from sidestep.studies.walking import Walks, make_walk_routes, rehearsals
+
+
+def make_app(site: Site, processes: int = 0) -> FastAPI:
+    """The application. ``processes``: workers for walks; 0: a thread of the server."""
+    walks = Walks(site, processes)
+
+    @asynccontextmanager
+    async def while_serving(app: FastAPI) -> AsyncIterator[None]:
+        studies = [each for each in site.store.studies() if each.study.mode == "walk" and each.closed is None]
+        await walks.workers.start([order for each in studies for order in rehearsals(each.study, 1)])
+        yield
+        walks.workers.close()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=while_serving, telemetry=NO_TELEMETRY)
+    app.state.site, app.state.walks = site, walks
+
+    @app.middleware("http")
+    async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await _guarded(site, request, call_next)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    @app.exception_handler(SidestepError)
+    async def refused(request: Request, error: SidestepError) -> Response:
+        status = error.status if isinstance(error, Refused) else 400 if isinstance(error, BadInput) else 500
+        client = request.client.host if request.client else ""
+        if status == 404 and not site.strangers.allows(client):
+            status, error = 429, Refused(429, "too many requests; wait a minute and try again")
+        return site.refusal(request, status, str(error))
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        return site.refusal(request, error.status_code, "there is nothing here")
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return site.refusal(request, 400, "a part of the address or the form is not what it should be")
+
+    @app.exception_handler(OperationalError)
+    async def unavailable(request: Request, error: OperationalError) -> Response:
+        log.error("database: %s", str(error).splitlines()[0][:300])
+        return site.refusal(request, 503, "the database cannot be reached; please try again")
+
+    @app.get("/static/{name}")
+    async def static(name: str) -> Response:
+        if name not in site.static:
+            raise Refused(404, "there is nothing here")
+        data, kind = site.static[name]
+        return Response(data, media_type=kind)
+
+    app.include_router(make_participant_routes(site))
+    app.include_router(make_walk_routes(site, walks))
+    app.include_router(make_experimenter_routes(site))
+    return app
+
+
+async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+    if not site.knows_host(request):
+        return site.refusal(request, 403, "this server is known by another name; see --url")
+    if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
+        return site.refusal(request, 403, "this form does not come from this server")
+    return await go_on(request)
+
+
+def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None) -> None:
+    """Serve until Ctrl-C on a bound socket. ``tell`` is called before."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            make_app(site, processes), log_level="warning", access_log=False, server_header=False, lifespan="on",
+            ws_max_size=4096, ws_ping_interval=5.0, ws_ping_timeout=20.0, timeout_graceful_shutdown=2,
+            ws_per_message_deflate=False, proxy_headers=False,
+        )
+    )  # fmt: skip
+    tell()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        listening.close()

@@ -1,0 +1,379 @@
+"""Everything that a study keeps, and the rules by which it changes. One method is one transaction.
+
+A participant goes through the trials in order: each is first experienced, then rated, then done. Methods can be called
+again with the same arguments, by a double click, a second tab or a page that did not get the reply: that changes
+nothing. What does not fit the state is ``Refused``.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine, delete, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from sidestep.errors import printable
+from sidestep.ratings.questionnaire import Item, Questionnaire
+from sidestep.studies.access import Refused, hash_password, new_token
+from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, StudyRow, TrialRow, now
+from sidestep.studies.definition import Study, StudyScenario
+from sidestep.studies.order import trials_of
+
+MOST_AT_ONCE, MOST_PARTICIPANTS = 500, 10_000
+LONGEST_COMMENT = 2000
+LONGEST_RECORD = 50_000_000
+_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True)
+class StudyInfo:
+    """A study as stored."""
+
+    id: int
+    study: Study
+    questionnaire: Questionnaire
+    folder: str
+    password: str
+    secret: bytes
+    created: datetime
+    closed: datetime | None
+
+    def scenario(self, name: str) -> StudyScenario:
+        """The scenario of that name."""
+        return next(each for each in self.study.scenarios if each.name == name)
+
+    def items(self, scenario: str) -> tuple[Item, ...]:
+        """What is asked after a scenario."""
+        return self.questionnaire.items_for(self.scenario(scenario).group)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where a participant is: who, in which study, before which trial (None: everything is done)."""
+
+    info: StudyInfo
+    number: int
+    consented: bool
+    trials: int
+    done: int
+    trial: TrialRow | None
+    answers: Mapping[str, int]
+    """Item → rating of the present trial."""
+    outcome: str
+    """Of the walk of the present trial; empty: there is none yet."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a participant is, for the experimenter."""
+
+    number: int
+    token: str
+    consented: datetime | None
+    expires: datetime
+    done: int
+    trials: int
+    answers: int
+    last: datetime | None
+    next_policy: str
+    next_scenario: str
+    deleted: bool
+
+
+class Store:
+    """The database of studies."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._reader = engine.execution_options(reads=True)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Session]:
+        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A transaction that only reads, and keeps no writer waiting."""
+        with Session(self._reader, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def create(self, study: Study, questionnaire: Questionnaire, password: str, folder: str = "") -> StudyInfo:
+        """A new study."""
+        asked = {each.name: questionnaire.items_for(each.group) for each in study.scenarios}
+        if empty := [name for name, items in asked.items() if not items]:
+            raise Refused(400, f"questionnaire {questionnaire.name!r} asks nothing after scenario {empty[0]!r}")
+        if len({(each.group, each.place) for each in study.scenarios}) < len(study.scenarios):
+            raise Refused(400, "two scenarios have the same place; give each a location of its own")
+        row = StudyRow(
+            name=study.name,
+            definition=study.model_dump(mode="json"),
+            questionnaire=questionnaire.model_dump(mode="json"),
+            folder=folder,
+            password=hash_password(password),
+            secret=secrets.token_bytes(32),
+            created=now(),
+        )
+        try:
+            with self._transaction() as session:
+                session.add(row)
+        except IntegrityError:
+            raise Refused(409, f"there is a study {study.name!r} already; choose another name") from None
+        return _info(row)
+
+    def studies(self) -> list[StudyInfo]:
+        """All studies, in the order of their names."""
+        with self.reading() as session:
+            return [_info(row) for row in session.scalars(select(StudyRow).order_by(StudyRow.name))]
+
+    def study(self, name: str) -> StudyInfo:
+        """The study of that name."""
+        with self.reading() as session:
+            return _info(_study(session, name))
+
+    def add_participants(self, name: str, count: int = 1) -> list[str]:
+        """New participants; their tokens, from which links are made."""
+        if not 1 <= count <= MOST_AT_ONCE:
+            raise Refused(400, f"1 to {MOST_AT_ONCE} participants can be added at once")
+        tokens = [new_token() for _ in range(count)]
+        with self._transaction() as session:
+            row = _study(session, name, lock=True)
+            study = _info(row).study
+            if row.closed is not None:
+                raise Refused(409, f"study {name!r} is closed")
+            first = session.scalar(select(func.max(ParticipantRow.number)).where(ParticipantRow.study_id == row.id))
+            if (first or 0) + count > MOST_PARTICIPANTS:
+                raise Refused(409, f"a study has at most {MOST_PARTICIPANTS} participants")
+            for number, token in enumerate(tokens, (first or 0) + 1):
+                person = ParticipantRow(
+                    study_id=row.id, number=number, token=token, created=now(),
+                    expires=now() + timedelta(days=study.valid_days),
+                )  # fmt: skip
+                session.add(person)
+                session.flush()
+                session.add_all(
+                    TrialRow(participant_id=person.id, **vars(trial)) for trial in trials_of(study, number - 1)
+                )
+        return tokens
+
+    def stage(self, token: str) -> Stage:
+        """Where the participant of a link is."""
+        with self.reading() as session:
+            return _stage(session, _participant(session, token))
+
+    def consent(self, token: str, details: Mapping[str, str]) -> None:
+        """The participant agrees and says what the study asks. The first time counts."""
+        with self._transaction() as session:
+            person = _participant(session, token, lock=True)
+            if person.consented is None:
+                person.details = _checked_details(_info(person.study).study, details)
+                person.consented = now()
+
+    def experience(self, token: str, position: int) -> None:
+        """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``)."""
+        with self._transaction() as session:
+            trial, info = _open_trial(session, token, position)
+            if trial is None or trial.experienced is not None:
+                return
+            if info.study.mode == "walk":
+                raise Refused(409, "the walk is not over yet")
+            trial.experienced = now()
+
+    def keep_walk(self, token: str, position: int, outcome: str, digest: str, record: bytes) -> bool:
+        """Keep the record of a finished walk, unless there is one; whether it was kept."""
+        if len(record) > LONGEST_RECORD:
+            raise Refused(413, f"the record has more than {LONGEST_RECORD // 1_000_000} MB")
+        with self._transaction() as session:
+            trial, _ = _open_trial(session, token, position)
+            if trial is None or trial.experienced is not None:
+                return False
+            trial.experienced = now()
+            session.add(
+                EpisodeRow(trial_id=trial.id, outcome=outcome, digest=digest, record=record, finished=trial.experienced)
+            )
+            return True
+
+    def answer(self, token: str, position: int, item: str, rating: int, key: str) -> bool:
+        """Store an answer; whether it is new. The same ``key`` is the same answer."""
+        if not _KEY.fullmatch(key):
+            raise Refused(400, "the key of an answer has 8 to 64 letters, digits, - or _")
+        with self._transaction() as session:
+            person = _participant(session, token, lock=True)
+            if known := session.scalar(select(AnswerRow).where(AnswerRow.key == key)):
+                trial = session.get_one(TrialRow, known.trial_id)
+                given = (trial.participant_id, trial.position, known.item, known.rating)
+                if given != (person.id, position, item, rating):
+                    raise Refused(409, "this key belongs to another answer")
+                return False
+            trial_now, info = _open_trial(session, token, position)
+            if trial_now is None:
+                raise Refused(409, "this run is already rated")
+            if trial_now.experienced is None:
+                raise Refused(409, "this run is rated after it, not before")
+            asked = [each.id for each in info.items(trial_now.scenario)]
+            if item not in asked:
+                raise Refused(400, f"item {item!r:.80} is not asked after this run")
+            info.questionnaire.check_rating(item, rating)
+            if _answers(session, trial_now.id).get(item) == rating:
+                return False
+            session.add(AnswerRow(trial_id=trial_now.id, item=item, rating=rating, key=key, given=now()))
+            return True
+
+    def finish(self, token: str, position: int, comment: str = "") -> None:
+        """The trial is rated; all of its items must be answered."""
+        with self._transaction() as session:
+            trial, info = _open_trial(session, token, position)
+            if trial is None:
+                return
+            given = _answers(session, trial.id)
+            missing = [each.number for each in info.items(trial.scenario) if each.id not in given]
+            if trial.experienced is None or missing:
+                raise Refused(409, f"please answer every question; missing: {', '.join(map(str, missing))}")
+            if len(comment) > LONGEST_COMMENT:
+                raise Refused(400, f"a comment has at most {LONGEST_COMMENT} characters")
+            trial.comment = printable(comment.strip(), LONGEST_COMMENT) or None if info.study.comments else None
+            trial.done = now()
+
+    def progress(self, name: str) -> list[Progress]:
+        """How far everybody is, in the order of numbers."""
+        with self.reading() as session:
+            study = _study(session, name)
+            people = session.scalars(
+                select(ParticipantRow).where(ParticipantRow.study_id == study.id).order_by(ParticipantRow.number)
+            ).all()
+            trials: dict[int, list[TrialRow]] = {person.id: [] for person in people}
+            mine = select(ParticipantRow.id).where(ParticipantRow.study_id == study.id)
+            for trial in session.scalars(
+                select(TrialRow).where(TrialRow.participant_id.in_(mine)).order_by(TrialRow.position)
+            ):
+                trials[trial.participant_id].append(trial)
+            counted = session.execute(
+                select(TrialRow.participant_id, func.count(AnswerRow.id), func.max(AnswerRow.given))
+                .join(AnswerRow, AnswerRow.trial_id == TrialRow.id)
+                .where(TrialRow.participant_id.in_(mine))
+                .group_by(TrialRow.participant_id)
+            )
+            answers = {person: (count, last) for person, count, last in counted}
+            return [_progress(person, trials[person.id], *answers.get(person.id, (0, None))) for person in people]
+
+    def delete_participant(self, name: str, number: int) -> None:
+        """Delete everything about a participant; only the number stays, so that it is not given again."""
+        with self._transaction() as session:
+            person = session.scalar(
+                select(ParticipantRow).where(
+                    ParticipantRow.study_id == _study(session, name).id, ParticipantRow.number == number
+                )
+            )
+            if person is None:
+                raise Refused(404, f"study {name!r} has no participant {number}")
+            if person.deleted is None:
+                session.execute(delete(TrialRow).where(TrialRow.participant_id == person.id))
+                person.token, person.details, person.consented, person.deleted = new_token(), None, None, now()
+
+    def close(self, name: str) -> None:
+        """Take no more answers."""
+        with self._transaction() as session:
+            row = _study(session, name, lock=True)
+            row.closed = row.closed or now()
+
+
+def _info(row: StudyRow) -> StudyInfo:
+    study = Study.parse(row.definition, f"study {row.name!r}")
+    questionnaire = Questionnaire.parse(row.questionnaire, f"questionnaire of study {row.name!r}")
+    return StudyInfo(row.id, study, questionnaire, row.folder, row.password, row.secret, row.created, row.closed)
+
+
+def _study(session: Session, name: str, lock: bool = False) -> StudyRow:
+    query = select(StudyRow).where(StudyRow.name == name)
+    row = session.scalar(query.with_for_update() if lock else query)
+    if row is None:
+        raise Refused(404, f"there is no study {name!r:.80}")
+    return row
+
+
+def _participant(session: Session, token: str, lock: bool = False) -> ParticipantRow:
+    query = select(ParticipantRow).where(ParticipantRow.token == token)
+    person = session.scalar(query.with_for_update() if lock else query) if token.isascii() else None
+    if person is None or person.deleted is not None:
+        raise Refused(404, "this link is not known; please ask for a new one")
+    if person.expires <= now():
+        raise Refused(410, "this link has expired; please ask for a new one")
+    if person.study.closed is not None:
+        raise Refused(410, "this study has ended; thank you for your interest")
+    return person
+
+
+def _stage(session: Session, person: ParticipantRow) -> Stage:
+    info = _info(person.study)
+    trials = session.scalars(
+        select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position)
+    ).all()
+    done = sum(each.done is not None for each in trials)
+    trial = next((each for each in trials if each.done is None), None)
+    answers = {} if trial is None else _answers(session, trial.id)
+    outcome = None
+    if trial is not None:
+        outcome = session.scalar(select(EpisodeRow.outcome).where(EpisodeRow.trial_id == trial.id))
+    return Stage(info, person.number, person.consented is not None, len(trials), done, trial, answers, outcome or "")
+
+
+def _open_trial(session: Session, token: str, position: int) -> tuple[TrialRow | None, StudyInfo]:
+    """The present trial, locked; None if ``position`` is done already. ``Refused`` if it is not its turn."""
+    person = _participant(session, token, lock=True)
+    if person.consented is None:
+        raise Refused(409, "please read and agree to the consent first")
+    trial = session.scalar(
+        select(TrialRow)
+        .where(TrialRow.participant_id == person.id, TrialRow.done.is_(None))
+        .order_by(TrialRow.position)
+    )
+    present = trial.position if trial is not None else 1 << 30
+    if position > present or position < 0:
+        raise Refused(409, "this run does not come yet")
+    return (trial if position == present else None), _info(person.study)
+
+
+def _answers(session: Session, trial: int) -> dict[str, int]:
+    rows = session.execute(
+        select(AnswerRow.item, AnswerRow.rating).where(AnswerRow.trial_id == trial).order_by(AnswerRow.id)
+    )
+    return {row.item: row.rating for row in rows}
+
+
+def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:
+    """What the study asks and nothing else."""
+    details = {}
+    for question in study.asks:
+        text = printable(given.get(question.id, ""), 10_000).strip()
+        if question.required and not text:
+            raise Refused(400, f"please answer: {question.label}")
+        if text and question.choices and text not in question.choices:
+            raise Refused(400, f"{question.label}: please choose one of the answers")
+        if len(text) > question.longest:
+            raise Refused(400, f"{question.label}: at most {question.longest} characters")
+        if text:
+            details[question.id] = text
+    return details
+
+
+def _progress(person: ParticipantRow, trials: list[TrialRow], answers: int, last: datetime | None) -> Progress:
+    following = next((each for each in trials if each.done is None), None)
+    return Progress(
+        number=person.number,
+        token=person.token,
+        consented=person.consented,
+        expires=person.expires,
+        done=sum(each.done is not None for each in trials),
+        trials=len(trials),
+        answers=answers,
+        last=last,
+        next_policy=following.policy if following else "",
+        next_scenario=following.scenario if following else "",
+        deleted=person.deleted is not None,
+    )

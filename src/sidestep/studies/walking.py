@@ -1,0 +1,396 @@
+"""Walking in the simulation: a page drives a person at 20 Hz while a policy drives the robot.
+
+The page draws; the server steps and paces. Worker processes hold the episodes, so that many participants walk at once
+and a policy that crashes takes nobody's answers with it. A page that is closed, frozen or hidden stops the clock of its
+walk, and the same link goes on where it stopped. If server or worker end, the walk begins again: only whole walks are
+kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import ceil
+from time import monotonic, perf_counter
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sidestep.errors import BadInput, SidestepError
+from sidestep.studies import walk_worker
+from sidestep.studies.access import Refused
+from sidestep.studies.definition import Study
+from sidestep.studies.site import Site, log
+from sidestep.studies.store import Stage
+from sidestep.studies.walk_worker import WalkOrder
+
+LONGEST = 400
+"""Bytes of a message of the page."""
+FRAMES_AHEAD = 3
+"""Frames on their way to the page, at most."""
+MOST_ERRORS = 20
+MOST_WALKS = 300
+IDLE_S = 900.0
+"""After which a walk without a page is forgotten."""
+REPLACED, POLICY_VIOLATION, TRY_AGAIN = 4001, 1008, 1013
+"""Codes of closed websockets."""
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Controls(_Message):
+    """What the participant does now: sent after every frame that was drawn, and when something changes."""
+
+    type: Literal["controls"]
+    number: Count
+    seen: Count
+    """Number of the last frame that was drawn."""
+    forward: Annotated[float, Field(ge=-2, le=2)]
+    sideways: Annotated[float, Field(ge=-2, le=2)]
+    turn: Annotated[float, Field(ge=-4, le=4)]
+    wave: bool
+
+
+class Wish(_Message):
+    """``go`` starts the clock or lets it go on; ``pause`` stops it."""
+
+    type: Literal["go", "pause"]
+
+
+_PAGE_MESSAGE: TypeAdapter[Controls | Wish] = TypeAdapter(Annotated[Controls | Wish, Field(discriminator="type")])
+STANDING = Controls(type="controls", number=0, seen=0, forward=0.0, sideways=0.0, turn=0.0, wave=False)
+
+
+def read_message(text: str | None) -> Controls | Wish:
+    """A message of the page; ``BadInput`` says what is wrong with it."""
+    if text is None or len(text) > LONGEST:
+        raise BadInput(f"a message is a JSON text of at most {LONGEST} characters")
+    try:
+        return _PAGE_MESSAGE.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"{place or 'message'}: {first['msg']}"[:300]) from None
+
+
+_Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
+
+
+class Workers:
+    """Executors of one worker each: a walk stays with its worker. ``processes`` 0: a thread of the server instead."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self._executors = [self._make() for _ in range(max(1, processes))]
+        self._load = [0] * len(self._executors)
+        self._due: list[list[_Due]] = [[] for _ in self._executors]
+        self._flushing: list[asyncio.Task[None] | None] = [None] * len(self._executors)
+
+    def _make(self) -> Executor:
+        if not self._processes:
+            return ThreadPoolExecutor(1, "walks")
+        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), walk_worker.warm_up)
+
+    def place(self) -> int:
+        """The worker with the fewest walks."""
+        worker = self._load.index(min(self._load))
+        self._load[worker] += 1
+        return worker
+
+    def leave(self, worker: int) -> None:
+        """A walk has gone."""
+        self._load[worker] -= 1
+
+    async def call(self, worker: int, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something in a worker; a worker that has died is replaced and its walks are lost (``Refused``)."""
+        executor = self._executors[worker]
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, work, *arguments)
+        except BrokenExecutor:
+            if self._executors[worker] is executor:
+                log.error("a walk worker has died and is replaced")
+                self._executors[worker] = self._make()
+            raise Refused(503, "the simulation has stopped; the walk begins again") from None
+
+    async def step(self, worker: int, key: str, person: dict[str, Any]) -> tuple[str, bool]:
+        """One step of a walk. Walks that are due at the same time go to the worker together."""
+        result: asyncio.Future[tuple[str, bool]] = asyncio.get_running_loop().create_future()
+        self._due[worker].append((key, person, result))
+        flushing = self._flushing[worker]
+        if flushing is None or flushing.done():
+            self._flushing[worker] = asyncio.create_task(self._flush(worker))
+        return await result
+
+    async def _flush(self, worker: int) -> None:
+        while due := self._due[worker]:
+            self._due[worker] = []
+            try:
+                states = await self.call(worker, walk_worker.step_all, [each[:2] for each in due])
+            except Exception as error:
+                states = [str(error)] * len(due)
+            for (_, _, result), state in zip(due, states, strict=True):
+                if result.done():  # given up
+                    continue
+                if isinstance(state, str):
+                    result.set_exception(Refused(503, state))
+                else:
+                    result.set_result(state)
+
+    async def start(self, orders: list[WalkOrder]) -> None:
+        """Wait until every worker has rehearsed ``orders``, so that no participant waits for a compiler."""
+        workers = range(len(self._executors))
+        for order in orders:
+            try:
+                await self.call(0, walk_worker.rehearse, order)  # the first one fills the cache of machine code
+                await asyncio.gather(*(self.call(each, walk_worker.rehearse, order) for each in workers[1:]))
+            except SidestepError as error:
+                log.error("%s with %s cannot be walked: %s", order.scenario, order.policy, error)
+        await asyncio.gather(*(self.call(each, walk_worker.drop, "") for each in workers))
+
+    def pids(self) -> list[int]:
+        """Process ids of the workers."""
+        pools = [each for each in self._executors if isinstance(each, ProcessPoolExecutor)]
+        return [pid for pool in pools for pid in pool._processes]
+
+    def close(self) -> None:
+        """End the workers."""
+        for executor in self._executors:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class Walk:
+    """A walk that has begun. ``key`` names it to its worker."""
+
+    key: str
+    token: str
+    position: int
+    worker: int
+    scene: str = ""
+    state: str = ""
+    step_s: float = 0.05
+    done: bool = False
+    frame: int = 0
+    link: _Link | None = None
+    left: float = field(default_factory=monotonic)
+
+
+class Walks:
+    """All walks of the server."""
+
+    def __init__(self, site: Site, processes: int = 0) -> None:
+        self._site, self.workers = site, Workers(processes)
+        self._walks: dict[str, Walk] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def visit(self, page: WebSocket, token: str) -> None:
+        """Let a page walk until it leaves, the walk is over, or another page takes its place."""
+        link = _Link(page)
+        try:
+            stage = await asyncio.to_thread(self._site.store.stage, token)
+            if not self._is_to_walk(stage):
+                await link.send('{"type":"kept"}')
+                return
+            async with self._locks.setdefault(token, asyncio.Lock()):
+                walk = await self._walk_of(stage, token)
+                if walk.link is not None:
+                    walk.link.replaced.set()
+                    await walk.link.gone.wait()
+                walk.link = link
+            await self._attend(walk, link)
+        except SidestepError as error:
+            log.warning("walk: %s", error)
+            with suppress(WebSocketDisconnect):
+                await link.send(json.dumps({"type": "error", "message": str(error)}))
+            await link.close(TRY_AGAIN)
+
+    @staticmethod
+    def _is_to_walk(stage: Stage) -> bool:
+        if stage.info.study.mode != "walk" or not stage.consented:
+            raise Refused(409, "there is nothing to walk now; reload the page")
+        return stage.trial is not None and stage.trial.experienced is None
+
+    async def _walk_of(self, stage: Stage, token: str) -> Walk:
+        assert stage.trial is not None
+        walk = self._walks.get(token)
+        if walk is not None and walk.position == stage.trial.position:
+            return walk
+        await self._forget(token)
+        await self._forget_idle()
+        if len(self._walks) >= MOST_WALKS:
+            raise Refused(503, "too many people walk at the moment; please try again in a minute")
+        order = order_of(stage)
+        walk = Walk(f"{token}/{stage.trial.position}", token, stage.trial.position, self.workers.place())
+        self._walks[token] = walk
+        try:
+            walk.scene, walk.state, walk.step_s = await self.workers.call(
+                walk.worker, walk_worker.begin, walk.key, order
+            )
+        except BaseException:
+            await self._forget(token)
+            raise
+        return walk
+
+    async def _attend(self, walk: Walk, link: _Link) -> None:
+        tasks = [asyncio.create_task(work) for work in (self._step(walk, link), link.listen(), link.replaced.wait())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if link.replaced.is_set():
+                await link.close(REPLACED)
+            for task in done:
+                error = task.exception()
+                if isinstance(error, Refused):
+                    await self._forget(walk.token)
+                if error is not None and not isinstance(error, WebSocketDisconnect):
+                    raise error
+        finally:
+            for task in tasks:
+                task.cancel()
+            walk.left = monotonic()
+            if walk.link is link:
+                walk.link = None
+            link.gone.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _step(self, walk: Walk, link: _Link) -> None:
+        """Pace the walk: one step every ``step_s``, never far ahead of what the page has drawn."""
+        await link.send(f'{{"type":"scene","scene":{walk.scene}}}')
+        walk.frame += 1
+        first = walk.frame
+        await link.send(_state_text(walk, 0))
+        due = ceil(perf_counter() / walk.step_s) * walk.step_s  # walks step together, which costs less
+        while not walk.done:
+            if not link.going or walk.frame - max(link.controls.seen, first - 1) > FRAMES_AHEAD:
+                await link.news.wait()
+                link.news.clear()
+                continue
+            at = perf_counter()
+            due = max(due + walk.step_s, at)
+            if due > at:
+                await asyncio.sleep(due - at)
+            given = link.controls
+            person = {
+                "forward_mps": given.forward, "sideways_mps": given.sideways, "turn_rad_s": given.turn,
+                "wave": given.wave,
+            }  # fmt: skip
+            walk.state, walk.done = await self.workers.step(walk.worker, walk.key, person)
+            walk.frame += 1
+            await link.send(_state_text(walk, given.number))
+        await asyncio.shield(self._keep(walk))
+        await link.send('{"type":"kept"}')
+
+    async def _keep(self, walk: Walk) -> None:
+        outcome, digest, record = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
+        await asyncio.to_thread(self._site.store.keep_walk, walk.token, walk.position, outcome, digest, record)
+        await self._forget(walk.token)
+
+    async def _forget(self, token: str) -> None:
+        walk = self._walks.pop(token, None)
+        if walk is not None:
+            self.workers.leave(walk.worker)
+            with suppress(SidestepError):
+                await self.workers.call(walk.worker, walk_worker.drop, walk.key)
+
+    async def _forget_idle(self) -> None:
+        before = monotonic() - IDLE_S
+        for walk in [each for each in self._walks.values() if each.link is None and each.left < before]:
+            await self._forget(walk.token)
+            self._locks.pop(walk.token, None)
+
+
+def order_of(stage: Stage) -> WalkOrder:
+    """The episode of the present trial."""
+    study, trial = stage.info.study, stage.trial
+    assert trial is not None
+    policy = next(each for each in study.policies if each.name == trial.policy)
+    return WalkOrder(
+        suite=study.suite,
+        options=json.dumps(study.options, sort_keys=True),
+        scenario=trial.scenario,
+        policy=policy.reference,
+        settings=json.dumps(policy.settings, sort_keys=True),
+        seed=trial.seed,
+    )
+
+
+def rehearsals(study: Study, scenarios: int | None = None) -> list[WalkOrder]:
+    """One walk of every policy in every scenario, or in the first few."""
+    return [
+        WalkOrder(
+            study.suite, json.dumps(study.options, sort_keys=True), scenario.name, policy.reference,
+            json.dumps(policy.settings, sort_keys=True), 0,
+        )
+        for policy in study.policies
+        for scenario in study.scenarios[:scenarios]
+    ]  # fmt: skip
+
+
+def _state_text(walk: Walk, follows: int) -> str:
+    return f'{{"type":"state","frame":{walk.frame},"follows":{follows},"state":{walk.state}}}'
+
+
+class _Link:
+    """A connected page and the newest that it said."""
+
+    def __init__(self, page: WebSocket) -> None:
+        self.page, self.controls, self.going = page, STANDING, False
+        self.news, self.replaced, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def listen(self) -> None:
+        """Take messages until the page leaves."""
+        errors = 0
+        while errors < MOST_ERRORS:
+            received = await self.page.receive()
+            if received["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(received.get("code", 1000))
+            try:
+                message = read_message(received.get("text"))
+            except BadInput as error:
+                errors += 1
+                log.warning("refused a message of a walk: %s", error)
+                await self.send(json.dumps({"type": "error", "message": str(error)}))
+                continue
+            if isinstance(message, Controls):
+                self.controls = message
+            else:
+                self.going = message.type == "go"
+            self.news.set()
+        await self.close(POLICY_VIOLATION)
+
+    async def send(self, message: str) -> None:
+        """Send; ``WebSocketDisconnect`` if the page has gone."""
+        try:
+            await self.page.send_text(message)
+        except RuntimeError as error:  # closed by us
+            raise WebSocketDisconnect(1000) from error
+
+    async def close(self, code: int) -> None:
+        """Close the connection, unless the page has gone."""
+        with suppress(RuntimeError, WebSocketDisconnect):
+            await self.page.close(code)
+
+
+def make_walk_routes(site: Site, walks: Walks) -> APIRouter:
+    """The websocket of walks."""
+    router = APIRouter()
+
+    @router.websocket("/p/{token}/walk")
+    async def walk(page: WebSocket, token: str) -> None:
+        if not (site.knows_host(page) and site.is_own_page(page)):
+            await page.close(POLICY_VIOLATION)
+            return
+        await page.accept()
+        with suppress(asyncio.CancelledError, WebSocketDisconnect):  # the server ends; the page has gone
+            await walks.visit(page, token)
+
+    return router
