@@ -15,10 +15,10 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.dynamics import unit_vector
+from sidestep.onnx import import_onnx_runtime
 from sidestep.policies.grid import bilinear
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS, BirdsEye
 from sidestep.policies.ilqr.policy import NO_WAYPOINTS, WAYPOINT_TIMES, Ilqr, IlqrSettings
-from sidestep.policies.visual.model_files import import_onnx_runtime
 from sidestep.types import Observation, Task
 from sidestep.types.base import FloatArray
 
