@@ -330,7 +330,7 @@ class AdaptedPolicy(Policy):
         settings = declared(wrapped, "settings")
         self.settings = dict(settings) if isinstance(settings, Mapping) else {}
         members = ("summary", "citation", "dynamics", "camera", "sensor_settings", "privileged", "first_answer_s")
-        for member in members:
+        for member in (*members, "resources"):
             setattr(self, member, declared(wrapped, member))
 
     @property

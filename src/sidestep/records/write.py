@@ -34,17 +34,15 @@ from sidestep.writing import write_whole
 
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:
-    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest.
-
-    A record that was read from an older format is written in the present one, with the digest of that.
-    """
-    if record.format_version != FORMAT_VERSION:
-        record = replace(record, format_version=FORMAT_VERSION)
+    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
     write_whole(Path(path), encode_record(record))
 
 
 def encode_record(record: EpisodeRecord) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the file. A record that was read from an older format is written in the present one, with the digest
+    of that."""
+    if record.format_version != FORMAT_VERSION:
+        record = replace(record, format_version=FORMAT_VERSION)
     arrays = _columns(record)
     names = [*COLUMNS, *(name for name in (*OPTIONAL_COLUMNS, *PLAN_COLUMNS) if name in arrays)]
     table = pa.table([arrays[name] for name in names], names=names)

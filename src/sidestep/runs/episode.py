@@ -13,11 +13,11 @@ from sidestep import registry
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
-from sidestep.records import load_record, save_record
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.session import FailedPolicy
 from sidestep.runs.plan import Mode, PolicyPlan
+from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
@@ -45,6 +45,8 @@ class EpisodeTask:
     """Not empty: the policy took its process down, and this is to be recorded as its error."""
     only_score: bool = False
     """Score the record if it is there and whole; never simulate."""
+    storage: Storage = IN_FOLDER
+    """Holds the record."""
 
     @property
     def label(self) -> str:
@@ -92,7 +94,7 @@ def run_task(
         except BadInput as error:
             return TaskResult(skipped=str(error))
         try:
-            save_record(record, task.path)
+            task.storage.save(record, task.path)
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
         scores = score_episode(record, task.dialect)
@@ -101,26 +103,22 @@ def run_task(
         with suppress(Exception):
             policy.close()
         if isinstance(policy, GuestPolicy):
-            keep_output(policy, task.path, failed=bool(record.error))
+            keep_output(policy, task, failed=bool(record.error))
     return TaskResult(scores, simulated=True)
 
 
-def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
+def keep_output(policy: GuestPolicy, task: EpisodeTask, failed: bool) -> None:
     """Write the end of what a guest that failed has printed into a file beside its record."""
-    log = path.with_suffix(".log")
-    with suppress(OSError):
-        if failed and policy.output.strip():
-            log.write_text(policy.output, encoding="utf-8")
-        else:
-            log.unlink(missing_ok=True)
+    text = policy.output if failed and policy.output.strip() else ""
+    task.storage.save_log(text, task.path.with_suffix(".log"))
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
     """The record of this very task from before, if it is whole."""
-    if not task.path.exists():
+    if not task.storage.exists(task.path):
         return None
     try:
-        record = load_record(task.path)
+        record = task.storage.load(task.path)
     except RecordError:
         return None
     asked = (task.seed, task.policy.name, task.policy.version, task.mode, _described(task.scenario))
