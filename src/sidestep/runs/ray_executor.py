@@ -46,8 +46,8 @@ NODE_LOSSES = 5
 
 @dataclass
 class Ray(Executor):
-    """Actors on the cluster at ``address``. Its nodes need this package, and scenario files, policies and the run folder
-    under the same paths (a shared file system); with records in an object store, no run folder."""
+    """Actors on the cluster at ``address``. Its nodes need this package, and scenario files, policies and the run
+    folder under the same paths (a shared file system); with records in an object store, no run folder."""
 
     address: str
     actors: int | None = None
