@@ -33,7 +33,7 @@ def ray() -> Iterator[Any]:
     if find_spec("ray") is None:
         pytest.skip("the extra ray is not installed")
     executor = Ray(LOCAL, 2)
-    yield executor._connect()
+    yield executor.connect()
     executor.close()
 
 

@@ -56,7 +56,7 @@ class Ray(Executor):
 
     def run(self, work: Work, tasks: Iterable[EpisodeTask]) -> Iterator[FinishedTask]:
         """Every task as the cluster finishes it."""
-        ray = self._connect()
+        ray = self.connect()
         pool = _Pool(ray, work, tasks, self.actors, self.address)
         try:
             yield from pool.results()
@@ -69,8 +69,8 @@ class Ray(Executor):
             _import_ray(self.address).shutdown()
             self._is_ours = False
 
-    def _connect(self) -> Any:
-        """The module, connected. A script's own connection is used and left as it is."""
+    def connect(self) -> Any:
+        """Ray's module, connected to the cluster. A script's own connection is used and left as it is."""
         ray = _import_ray(self.address)
         if ray.is_initialized():
             return ray
