@@ -245,6 +245,9 @@ def import_attribute(reference: str) -> Any:
 
 
 def _import_module(name: str) -> ModuleType:
+    loaded = sys.modules.get(name)
+    if loaded is not None:  # as importlib does, at a twentieth of the time: all metrics are looked up in every episode
+        return loaded
     try:
         return importlib.import_module(name)
     except ImportError as error:

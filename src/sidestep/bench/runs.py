@@ -29,7 +29,7 @@ RUN_REPEATS = 3
 SAMPLE = "t_zara*"
 WORKERS = 2
 EPISODE_S = 0.5
-RAY_EPISODES = 100
+RAY_EPISODES = 80
 
 
 def cases() -> list[Case]:

@@ -16,6 +16,7 @@ from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.session import FailedPolicy
+from sidestep.runs.folder import pack
 from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.record import EpisodeRecord
@@ -84,7 +85,7 @@ def run_task(
     """
     existing = existing_record(task)
     if existing is not None:
-        return TaskResult(score_episode(existing, task.dialect))
+        return TaskResult(pack(score_episode(existing, task.dialect)))
     if task.only_score:
         return TaskResult()
     with nullcontext(guests) if guests is not None else Guests() as house:
@@ -104,7 +105,7 @@ def run_task(
             policy.close()
         if isinstance(policy, GuestPolicy):
             keep_output(policy, task, failed=bool(record.error))
-    return TaskResult(scores, simulated=True)
+    return TaskResult(pack(scores), simulated=True)
 
 
 def keep_output(policy: GuestPolicy, task: EpisodeTask, failed: bool) -> None:

@@ -31,6 +31,8 @@ from sidestep.runs.executors import ONE_THREAD, Executor, FinishedTask, Raised, 
 
 LOCAL = "local"
 """As an address: a cluster of one node, started and ended by the run."""
+LOCAL_TRIES = 3
+"""Ray gives its own processes 30 s to start, which a busy computer exceeds."""
 AHEAD = 2
 """Batches that an actor has at once: the one that it runs and the next."""
 BATCH_S = 1.0
@@ -77,10 +79,15 @@ class Ray(Executor):
         quiet = {"log_to_driver": False, "logging_level": "error"}
         own = {"num_cpus": self.actors or os.cpu_count(), "include_dashboard": False} if self.address == LOCAL else {}
         with _signals_kept():
-            try:
-                ray.init(address=self.address, **quiet, **own)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise BadInput(f"--ray {self.address}: no cluster answers there: {error}") from error
+            for tries_left in reversed(range(LOCAL_TRIES if self.address == LOCAL else 1)):
+                try:
+                    ray.init(address=self.address, **quiet, **own)
+                    break
+                except Exception as error:  # of any class, also where a busy computer keeps it from starting in time
+                    ray.shutdown()
+                    what = "Ray did not start" if self.address == LOCAL else "no cluster answers there"
+                    if not tries_left:
+                        raise BadInput(f"--ray {self.address}: {what}: {error}") from error
         self._is_ours = True
         return ray
 
