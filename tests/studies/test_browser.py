@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +71,12 @@ def browser() -> Iterator[Any]:
 
 def wait(page: Any, name: str, *wanted: str, seconds: float = 120.0) -> None:
     """Until the body's ``data-NAME`` is one of ``wanted``."""
+    from playwright.sync_api import Error
+
     value = ""
     for _ in range(round(seconds / 0.05)):
-        value = page.evaluate("name => (document.body && document.body.dataset[name]) || ''", name)
+        with suppress(Error):  # the page is just changing
+            value = page.evaluate("name => (document.body && document.body.dataset[name]) || ''", name)
         if value in wanted:
             return
         page.wait_for_timeout(50)

@@ -206,6 +206,7 @@ def _people(site: Site, request: Request, info: StudyInfo) -> list[dict[str, Any
             "trials": each.trials,
             "answers": each.answers,
             "last": each.last.isoformat(timespec="seconds") if each.last else "",
+            "pace": "" if each.slowest_hz is None else f"{each.slowest_hz:.0f} Hz",
             "next": f"{letters[each.next_policy]} · {each.next_scenario}" if each.next_policy else "",
         }
         for each in site.store.progress(info.study.name)
