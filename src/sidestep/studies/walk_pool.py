@@ -14,8 +14,8 @@ from sidestep.studies.access import Refused
 from sidestep.studies.site import log
 from sidestep.studies.walk_worker import WalkOrder
 
-BREATH_S = 0.05
-"""Between two walks that begin: time for a step of everybody else."""
+BREATH_S = 0.1
+"""Between two walks that begin: time for steps of everybody else."""
 
 _Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
 

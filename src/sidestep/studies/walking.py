@@ -213,7 +213,7 @@ class Walks:
                 walk.pace.rest(perf_counter())
                 continue
             at = perf_counter()
-            due = max(due + walk.step_s, at)
+            due = max(due + walk.step_s, at - walk.step_s)  # a late step is made up for
             if due > at:
                 await asyncio.sleep(due - at)
             given = link.controls
