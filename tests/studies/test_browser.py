@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sidestep.bench.studies import free_port
 from sidestep.studies.database import open_database
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
@@ -31,12 +31,6 @@ scenarios: [frontal-f1]
 consent: I take part of my own free will.
 asks: [{id: age, label: Your age, choices: [18-39, 40 or more]}]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

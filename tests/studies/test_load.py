@@ -11,12 +11,11 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from sidestep.bench.studies import Scripted, Server, free_port
 from sidestep.studies.database import AnswerRow, EpisodeRow, TrialRow
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
 from tests.studies.conftest import new_store, study_of, walking_study
-from tests.studies.scripted import Scripted, Server
-from tests.studies.test_browser import free_port
 
 PARTICIPANTS, KILLS, SLOWEST_HZ = 50, 20, 15.0
 
