@@ -100,8 +100,8 @@ def fit_mixed_model(scores: RunScores) -> MixedModel:
     if reason:
         return MixedModel(**{**vars(model), "reason": reason})
     groups = np.unique(np.array(scores.participant), return_inverse=True)[1]
-    fitted = _fit_without_intercepts(scores.score, design) if _is_singular(scores.score, design, groups) else None
-    fitted = fitted or _fit_linear(scores.score, design, groups)
+    singular = _is_singular(scores.score, design, groups)
+    fitted = _fit_without_intercepts(scores.score, design) if singular else _fit_linear(scores.score, design, groups)
     if isinstance(fitted, str):
         return MixedModel(**{**vars(model), "converged": None if fitted == NOT_INSTALLED else False, "reason": fitted})
     freedom = len(scores) - model.participants - (design.shape[1] - 1)
@@ -111,8 +111,8 @@ def fit_mixed_model(scores: RunScores) -> MixedModel:
         "participant_sd": float(np.sqrt(fitted.between)),
         "residual_sd": float(np.sqrt(fitted.within)),
         "converged": True,
-        "singular": fitted.between == 0.0,
-        "notes": tuple(_notes(model.participants, fitted.between == 0.0)),
+        "singular": singular,
+        "notes": tuple(_notes(model.participants, singular)),
     }
     return MixedModel(**{**vars(model), **found})
 
