@@ -98,6 +98,8 @@ def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
     for name in registry.names(kind):
         try:
             rows.append(_class_row(name, registry.load(kind, name)))
+            others = [other for other, true in registry.OTHER_NAMES.items() if true == name and kind == "policies"]
+            rows += [{**rows[-1], "name": other, "summary": f"another name of {name}"} for other in others]
         except (Exception, SystemExit) as error:
             if name in bundled:
                 raise
