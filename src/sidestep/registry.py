@@ -24,7 +24,7 @@ from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
     "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
-    "road_users", "drivers", "looks", "report_sections",
+    "road_users", "drivers", "looks", "report_sections", "logs",
 ]  # fmt: skip
 
 POLICIES: dict[str, str] = {
@@ -79,6 +79,13 @@ DATASETS: dict[str, str] = {
     "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
+
+LOGS: dict[str, str] = {
+    "trajnet": "sidestep.logs.tracks:TRAJNET_LOG",
+    "eth_ucy": "sidestep.logs.tracks:ETH_UCY",
+    "csv": "sidestep.logs.csv_log:CSV_LOG",
+}
+"""Formats of logs of real robots (``sidestep.logs.drive.LogReader``)."""
 
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
@@ -188,7 +195,7 @@ def _bundled(kind: Kind) -> dict[str, str]:
     tables: dict[Kind, dict[str, str]] = {
         "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
         "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS, "logs": LOGS,
     }  # fmt: skip
     return tables[kind]
 
@@ -227,6 +234,7 @@ def kind_in_singular(kind: Kind) -> str:
         "drivers": "driver",
         "looks": "look",
         "report_sections": "section of reports",
+        "logs": "format of logs",
     }
     return singular[kind]
 
