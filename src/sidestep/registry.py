@@ -81,9 +81,11 @@ DATASETS: dict[str, str] = {
 }
 
 LOGS: dict[str, str] = {
+    "rosbag": "sidestep.logs.rosbag:ROSBAG",
     "trajnet": "sidestep.logs.tracks:TRAJNET_LOG",
     "eth_ucy": "sidestep.logs.tracks:ETH_UCY",
     "csv": "sidestep.logs.csv_log:CSV_LOG",
+    "lerobot": "sidestep.logs.lerobot:LEROBOT",
 }
 """Formats of logs of real robots (``sidestep.logs.drive.LogReader``)."""
 

@@ -16,7 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from sidestep.errors import BadInput, did_you_mean
-from sidestep.logs.drive import MOST_ROWS, Drive, ReadOptions, Track, add_counts, make_track, tell_mended
+from sidestep.logs.drive import (
+    MOST_ROWS,
+    Drive,
+    ReadOptions,
+    Track,
+    add_counts,
+    make_track,
+    number_people,
+    tell_mended,
+)
 from sidestep.reading import is_file, read_mapping
 from sidestep.types.base import FloatArray
 
@@ -275,13 +284,6 @@ def _drive(table: Table, tracks: Mapping[str, Track], robot: str, said: tuple[st
         goal=goal,
         said=(*said, *told),
     )
-
-
-def number_people(names: list[str]) -> dict[str, int]:
-    """Name → number: the name itself if all are whole numbers, else the place in the sorted names, from 1."""
-    if all(name.lstrip("-").isdigit() and len(name) < 18 for name in names) and len({*map(int, names)}) == len(names):
-        return {name: int(name) for name in names}
-    return {name: place for place, name in enumerate(sorted(names), start=1)}
 
 
 CSV_LOG = CsvLog()

@@ -6,7 +6,7 @@ Readers are registered by name (``sidestep.registry.LOGS``) and follow :class:`L
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -138,6 +138,13 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
     """Add the counts of one track to those of all."""
     for name, count in more.items():
         total[name] = total.get(name, 0) + count
+
+
+def number_people(names: Collection[str]) -> dict[str, int]:
+    """Name → number: the name itself if all are whole numbers, else the place in the sorted names, from 1."""
+    if all(name.lstrip("-").isdigit() and len(name) < 18 for name in names) and len({*map(int, names)}) == len(names):
+        return {name: int(name) for name in names}
+    return {name: place for place, name in enumerate(sorted(names), start=1)}
 
 
 def scaled(drive: Drive, factor: float) -> Drive:

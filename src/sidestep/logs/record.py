@@ -1,5 +1,5 @@
-"""From a logged drive to an episode record: resampled, judged by the referee, with a note of what the log is and what it
-does not tell. Metrics that need what is not known have no value (``sidestep.metrics.unknown``).
+"""From a logged drive to an episode record: resampled, judged by the referee, with a note of what the log is and what
+it does not tell. Metrics that need what is not known have no value (``sidestep.metrics.unknown``).
 """
 
 from __future__ import annotations
@@ -181,6 +181,7 @@ def _scenario(
         *(["goal"] if drive.goal is None else []),
         *(["people"] if drive.people is None else []),
         *(["walls"] if drive.scene is None else []),
+        *(["groups"] if all(track.group < 0 for track in (drive.people or {}).values()) else []),
         *(["commands"] if drive.command is None else []),
         *(["heading"] if drive.robot.heading is None else []),
         "vehicles",

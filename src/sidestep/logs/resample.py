@@ -8,6 +8,7 @@ A sample within a microsecond of a step is taken as it is, so that a log at a co
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +57,7 @@ def pieces(time: FloatArray, gap_s: float) -> list[slice]:
     """The parts of a track between gaps."""
     cuts = np.flatnonzero(np.diff(time) > gap_s) + 1
     bounds = [0, *cuts.tolist(), len(time)]
-    return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(bounds)]
 
 
 def make_grid(start: float, end: float, step_s: float, where: str) -> FloatArray:

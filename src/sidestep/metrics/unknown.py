@@ -43,6 +43,13 @@ REASONS: dict[str, tuple[str, frozenset[str]]] = {
     "people": ("the log does not tell where people were", frozenset(_PEOPLE.split())),
     "walls": ("the log has no map", frozenset(_WALLS.split())),
     "vehicles": ("the log does not tell where vehicles were", frozenset(_VEHICLES.split())),
+    "groups": (
+        "the log does not tell who walks together",
+        frozenset(
+            "group_intrusion group_intimate_space_intrusion group_personal_space_intrusion "
+            "group_social_space_intrusion".split()
+        ),
+    ),
     "heading": ("the log does not tell the robot's heading", frozenset({"backward_motion", "angular_speed_avg"})),
     "policy": ("a log does not tell what the policy did", frozenset({"policy_error", "limits_applied"})),
 }
