@@ -35,6 +35,7 @@ PERSON_RADIUS_M = 0.25
 GOAL_RADIUS_M = 0.3
 FASTEST_MPS = 3.0
 """Speed limit in the spec of a robot that has none; pictures colour its path by it."""
+FARTHEST_M = 1e5
 ENDS_ON = (Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR)
 """A log goes on after a contact."""
 
@@ -74,6 +75,11 @@ def make_records(log: LogFile, stem: str, drive: Drive, options: BuildOptions) -
     robot = drive.robot
     if len(robot.time) < 2:
         raise BadInput(f"{log.name}: the robot has {len(robot.time)} positions; a drive needs at least two")
+    if np.abs(robot.position).max() > FARTHEST_M:
+        raise BadInput(
+            f"{log.name}: the robot is more than {FARTHEST_M / 1000:g} km from the origin; subtract an offset from the "
+            "log's coordinates (they may be those of a country), or check --scale"
+        )
     step_s = options.step_s if options.step_s is not None else choose_step(robot.time)
     gap_s = options.gap_s if options.gap_s is not None else longest_gap(robot.time)
     long_enough = [part for part in pieces(robot.time, gap_s) if robot.time[part][-1] - robot.time[part][0] >= step_s]

@@ -21,7 +21,6 @@ from sidestep.report.export_mcap import fields as exported_fields
 DATA = Path(__file__).parent / "ros_messages.yaml"
 MCAP_MAGIC = b"\x89MCAP0\r\n"
 SQLITE_MAGIC = b"SQLite format 3\0"
-MOST_MESSAGES = 50_000_000
 LARGEST_MESSAGE = 1 << 28
 """Bytes; an occupancy grid of 16,000 × 16,000 cells."""
 TYPE_SEPARATOR = "/msg/"

@@ -17,6 +17,7 @@ from sidestep import registry
 from sidestep.datasets import load_tracks
 from sidestep.datasets.annotations import data_lines, frame_step, head_lines, read_text
 from sidestep.errors import BadInput
+from sidestep.logs.csv_log import CSV_LOG
 from sidestep.logs.drive import Drive, ReadOptions, Track
 from sidestep.reading import is_file, parse_json
 from sidestep.types.tracks import Tracks
@@ -60,8 +61,12 @@ class PedestrianLog:
     formats: tuple[str, ...] = field(default=("biwi", "ucy_vsp", "plain"))
 
     def matches(self, path: Path) -> bool:
-        """Whether one of the formats is recognised."""
-        return is_file(path) and any(registry.load("datasets", name).matches(path) for name in self.formats)
+        """Whether one of the formats is recognised. Tables with a header are the format ``csv``."""
+        return (
+            is_file(path)
+            and not CSV_LOG.matches(path)
+            and any(registry.load("datasets", name).matches(path) for name in self.formats)
+        )
 
     def read(self, path: Path, options: ReadOptions) -> Iterator[Drive]:
         """One drive per track that is asked for."""

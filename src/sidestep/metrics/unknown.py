@@ -29,27 +29,22 @@ _PEOPLE = (
     "intimate_space_violations personal_space_violations intimate_violations_by_robot personal_violations_by_robot "
     "space_compliance social_force_on_people social_force_on_robot social_work obstacle_force_on_people_avg "
     "obstacle_force_on_people_max pedestrian_contact success_pedestrian_distance social_compliance failures "
-    "failures_per_100m collisions_per_100m"
+    "failures_per_100m collisions_per_100m other_jerk preventable_collision"
 )
 _WALLS = (
     "environment_collision wall_collisions collisions obstacle_force_on_robot obstacle_force_on_people_avg "
     "obstacle_force_on_people_max social_work obstacle_clearance_min obstacle_clearance_avg failures "
     "failures_per_100m collisions_per_100m"
 )
-_VEHICLES = "vehicle_collision vehicle_collisions minimum_vehicle_distance other_jerk preventable_collision"
+_VEHICLES = "vehicle_collision vehicle_collisions minimum_vehicle_distance"
+_GROUPS = "group_intrusion group_intimate_space_intrusion group_personal_space_intrusion group_social_space_intrusion"
 
 REASONS: dict[str, tuple[str, frozenset[str]]] = {
     "goal": ("the log does not tell the robot's goal", frozenset(_GOAL.split())),
     "people": ("the log does not tell where people were", frozenset(_PEOPLE.split())),
     "walls": ("the log has no map", frozenset(_WALLS.split())),
     "vehicles": ("the log does not tell where vehicles were", frozenset(_VEHICLES.split())),
-    "groups": (
-        "the log does not tell who walks together",
-        frozenset(
-            "group_intrusion group_intimate_space_intrusion group_personal_space_intrusion "
-            "group_social_space_intrusion".split()
-        ),
-    ),
+    "groups": ("the log does not tell who walks together", frozenset(_GROUPS.split())),
     "heading": ("the log does not tell the robot's heading", frozenset({"backward_motion", "angular_speed_avg"})),
     "policy": ("a log does not tell what the policy did", frozenset({"policy_error", "limits_applied"})),
 }
