@@ -156,6 +156,8 @@ def test_headings_take_the_shorter_way(tmp_path: Path) -> None:
         ("time,x,y\n0,0,0\n1,0,0\n", {"columns": {"xx": "x"}}, "did you mean 'x'|no such quantity"),
         ("time,x,y\n0,0,0\n1,0,0\n", {"time_unit": "h"}, "known are s, ms, us, ns"),
         ("time,x,y\n0,0,0\n1,0,0\n", {"topics": {"robot": "/odom"}}, "--map does not apply"),
+        ("time,x,y\n0,4e5,0\n1,4e5,0\n", {}, "the robot is more than 100 km from the origin; subtract an offset"),
+        ("time,x,y\n0,0,0\n1e-300,1,0\n", {}, "less than a nanosecond apart"),
         ("time,x,y\n0,0,0\n1e9,1,0\n", {"gap_s": 1e12, "step_s": 0.1}, "at most 1,000,000 fit"),
     ],
 )

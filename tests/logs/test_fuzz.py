@@ -41,13 +41,14 @@ def test_damaged_logs(kind: str, tmp_path: Path) -> None:
     whole = MAKERS[kind](tmp_path)
     content = whole.read_bytes()
     damaged = tmp_path / f"damaged{whole.suffix}"
-    errors = 0
+    assert records_of(whole, format_name=FORMATS.get(kind, kind), robot=None)  # compiles what is not compiled yet
+    errors: list[str] = []
     for seed in range(SEEDS):
         damaged.write_bytes(damage(seed, content))
         with within(INPUT_S):
             try:
                 records_of(damaged, format_name=FORMATS.get(kind, kind))
             except SidestepError as error:
-                errors += 1
-                assert damaged.name in str(error)
+                errors.append(str(error))
     assert errors
+    assert [text for text in errors if damaged.name not in text] == []

@@ -79,3 +79,22 @@ def test_other_versions_and_damaged_files(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-30])
     with pytest.raises(BadInput, match="copy the dataset again"):
         records_of(folder)
+
+
+def test_what_demos_convert_writes_is_read_back(tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="films need PyAV: pip install 'sidestep[video]'")
+    from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
+    from sidestep.learn.lerobot import to_lerobot
+    from tests.learn.test_demonstrations import make_frame
+
+    with DemonstrationWriter(tmp_path / "demos.h5") as writer:
+        for number in range(6):
+            place = np.array([2.0 * number, -3.0, 0.0], np.float32)
+            turned = np.array([0.0, 0.0, -30.0], np.float32)
+            writer.add(0, make_frame(number, 0, done=number == 5)._replace(location=place, rotation=turned))
+    with read_demonstrations(tmp_path / "demos.h5") as reader:
+        to_lerobot(reader, tmp_path / "dataset")
+    [record] = records_of(tmp_path / "dataset")
+    assert (record.step_s, record.steps) == (pytest.approx(0.05), 5)
+    assert record.robot_pose[:, 0] == pytest.approx(2.0 * np.arange(6))
+    assert record.robot_pose[0, 1:] == pytest.approx([3.0, np.pi / 6])

@@ -13,7 +13,7 @@ from sidestep.errors import BadInput
 if TYPE_CHECKING:
     from sidestep.logs.record import BuildOptions
 
-SEPARATORS = (".yaml", ".yml")
+MAP_FILES = (".yaml", ".yml")
 
 
 @verb
@@ -125,7 +125,7 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     """``key=value`` pairs, separated by commas or blanks; a YAML file stands under ``file``."""
     pairs: dict[str, str] = {}
     for text in given or ():
-        if text.endswith(SEPARATORS) and "=" not in text:
+        if text.endswith(MAP_FILES) and "=" not in text:
             pairs["file"] = text
             continue
         for part in text.replace(",", " ").split():

@@ -36,6 +36,7 @@ GOAL_RADIUS_M = 0.3
 FASTEST_MPS = 3.0
 """Speed limit in the spec of a robot that has none; pictures colour its path by it."""
 FARTHEST_M = 1e5
+SHORTEST_INTERVAL_S = 1e-9
 ENDS_ON = (Outcome.SUCCESS, Outcome.TIMEOUT, Outcome.POLICY_ERROR)
 """A log goes on after a contact."""
 
@@ -75,11 +76,9 @@ def make_records(log: LogFile, stem: str, drive: Drive, options: BuildOptions) -
     robot = drive.robot
     if len(robot.time) < 2:
         raise BadInput(f"{log.name}: the robot has {len(robot.time)} positions; a drive needs at least two")
-    if np.abs(robot.position).max() > FARTHEST_M:
-        raise BadInput(
-            f"{log.name}: the robot is more than {FARTHEST_M / 1000:g} km from the origin; subtract an offset from the "
-            "log's coordinates (they may be those of a country), or check --scale"
-        )
+    _check_near(log, "the robot", robot)
+    for number, track in (drive.people or {}).items():
+        _check_near(log, f"person {number}", track)
     step_s = options.step_s if options.step_s is not None else choose_step(robot.time)
     gap_s = options.gap_s if options.gap_s is not None else longest_gap(robot.time)
     long_enough = [part for part in pieces(robot.time, gap_s) if robot.time[part][-1] - robot.time[part][0] >= step_s]
@@ -92,6 +91,19 @@ def make_records(log: LogFile, stem: str, drive: Drive, options: BuildOptions) -
         named = f"{name}-part{number}" if len(long_enough) > 1 else name
         times = make_grid(float(robot.time[part][0]), float(robot.time[part][-1]), step_s, log.name)
         yield _record(log, named, drive, times, step_s, gap_s, options)
+
+
+def _check_near(log: LogFile, who: str, track: Track) -> None:
+    """BadInput where positions or velocities are not those of anything that moves on the ground."""
+    if len(track.position) and np.abs(track.position).max() > FARTHEST_M:
+        raise BadInput(
+            f"{log.name}: {who} is more than {FARTHEST_M / 1000:g} km from the origin; subtract an offset from the "
+            "log's coordinates (they may be those of a country), or check --scale"
+        )
+    if len(track.time) > 1 and np.diff(track.time).min() < SHORTEST_INTERVAL_S:
+        raise BadInput(f"{log.name}: {who} has two positions less than a nanosecond apart; check the unit of time")
+    if track.velocity is not None and np.abs(track.velocity).max(initial=0.0) > FARTHEST_M:
+        raise BadInput(f"{log.name}: {who} moves at more than {FARTHEST_M:g} m/s; check the columns and --scale")
 
 
 def _windowed(drive: Drive) -> Drive:
