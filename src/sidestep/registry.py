@@ -24,7 +24,7 @@ from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
     "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
-    "road_users", "drivers", "looks", "report_sections",
+    "road_users", "drivers", "looks", "report_sections", "logs",
 ]  # fmt: skip
 
 POLICIES: dict[str, str] = {
@@ -84,6 +84,15 @@ DATASETS: dict[str, str] = {
     "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
+
+LOGS: dict[str, str] = {
+    "rosbag": "sidestep.logs.rosbag:ROSBAG",
+    "trajnet": "sidestep.logs.tracks:TRAJNET_LOG",
+    "eth_ucy": "sidestep.logs.tracks:ETH_UCY",
+    "csv": "sidestep.logs.csv_log:CSV_LOG",
+    "lerobot": "sidestep.logs.lerobot:LEROBOT",
+}
+"""Formats of logs of real robots (``sidestep.logs.drive.LogReader``)."""
 
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
@@ -193,7 +202,7 @@ def _bundled(kind: Kind) -> dict[str, str]:
     tables: dict[Kind, dict[str, str]] = {
         "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
         "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS, "logs": LOGS,
     }  # fmt: skip
     return tables[kind]
 
@@ -228,6 +237,7 @@ def kind_in_singular(kind: Kind) -> str:
         "cameras": "camera", "sensors": "sensor", "events": "event", "crowd_models": "crowd model",
         "predictors": "predictor", "road_users": "kind of road user", "drivers": "driver", "looks": "look",
         "report_sections": "section of reports",
+        "logs": "format of logs",
     }  # fmt: skip
     return singular[kind]
 
