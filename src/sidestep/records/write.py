@@ -34,13 +34,15 @@ from sidestep.writing import write_whole
 
 
 def save_record(record: EpisodeRecord, path: Path | str) -> None:
-    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest."""
+    """Write ``record`` to ``path``: the file is whole or not there. Reading it back gives the same digest.
+
+    A record that was read from an older format is written in the present one, with the digest of that.
+    """
     write_whole(Path(path), encode_record(record))
 
 
 def encode_record(record: EpisodeRecord) -> bytes:
-    """The bytes of the file. A record that was read from an older format is written in the present one, with the digest
-    of that."""
+    """The bytes of the file, in the present format."""
     if record.format_version != FORMAT_VERSION:
         record = replace(record, format_version=FORMAT_VERSION)
     arrays = _columns(record)
