@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,8 @@ from sidestep.runs.executors import ONE_THREAD, Executor, FinishedTask, Raised, 
 
 LOCAL = "local"
 """As an address: a cluster of one node, started and ended by the run."""
+ANSWER_S = 10.0
+"""Time for a cluster to accept a connection, s."""
 LOCAL_TRIES = 3
 """Ray gives its own processes 30 s to start, which a busy computer exceeds."""
 AHEAD = 2
@@ -76,6 +79,7 @@ class Ray(Executor):
         ray = _import_ray(self.address)
         if ray.is_initialized():
             return ray
+        _check_answers(self.address)
         quiet = {"log_to_driver": False, "logging_level": "error"}
         own = {"num_cpus": self.actors or os.cpu_count(), "include_dashboard": False} if self.address == LOCAL else {}
         with _signals_kept():
@@ -101,6 +105,17 @@ def _import_ray(address: str) -> Any:
     except ImportError:
         raise MissingExtra("--ray", "ray") from None
     return ray
+
+
+def _check_answers(address: str) -> None:
+    """``BadInput`` if nobody listens at ``host:port``, at once: Ray tries for minutes."""
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isdecimal() or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"--ray {address}: no cluster answers there: {error}") from error
 
 
 @contextmanager
