@@ -15,6 +15,7 @@ from sidestep.cli import (
     drive,
     evaluate,
     listing,
+    pack,
     predict,
     render,
     replay,
@@ -61,6 +62,7 @@ app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
 app.command("verify")(verify.verify)
+app.add_typer(pack.app, name="pack")
 app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
