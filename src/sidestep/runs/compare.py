@@ -113,8 +113,8 @@ def compare_runs(
 
 
 def rank_suites(entries: Sequence[Entry], pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Suite → a ranking per metric of the entries that ran the same episodes, and why the others have no rank. Privileged
-    policies have none. ``pairs`` are all pairs."""
+    """Suite → a ranking per metric of the entries that ran the same episodes, and why the others have no rank.
+    Privileged policies have none. ``pairs`` are all pairs."""
     found = {}
     for suite in dict.fromkeys(pair["suite"] for pair in pairs):
         ran = {

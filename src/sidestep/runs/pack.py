@@ -2,9 +2,9 @@
 
 A pack is a zip archive of uncompressed members: ``run.json`` (plan and circumstances), ``pack.json`` (environment and
 sources), ``results*.parquet``, ``episodes/…`` (records), ``sources/…`` (code of policies), ``SHA256SUMS`` (the hash of
-each of these, as ``sha256sum -c`` reads it) and, if it is signed, ``signature.json`` over ``SHA256SUMS``. The same run in
-the same environment gives the same bytes: members are sorted and have no times. No paths, names of people or hosts are
-added; a policy's name is as the run has it.
+each of these, as ``sha256sum -c`` reads it) and, if it is signed, ``signature.json`` over ``SHA256SUMS``. The same run
+in the same environment gives the same bytes: members are sorted and have no times. No paths, names of people or hosts
+are added; a policy's name is as the run has it.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _about(run: RunFile, sources: dict[str, str]) -> bytes:
 def installed_distributions() -> list[dict[str, str | None]]:
     """Name, version and SHA-256 of ``RECORD`` (which lists the hash of every installed file) of what is installed,
     sorted; the environment in which the pack is made."""
-    found = {}
+    found: dict[str, dict[str, str | None]] = {}
     for each in distributions():
         name = (each.metadata["Name"] or "").lower()
         record = each.read_text("RECORD")

@@ -1,5 +1,5 @@
 """Ranks with ties. A policy's rank is one more than the number of policies that are significantly better in the paired
-comparison, corrected by Holm over all pairs of that metric; so policies that the episodes cannot tell apart share a rank.
+comparison, corrected by Holm over all pairs of that metric. Policies that the episodes cannot tell apart share a rank.
 
 The ranks from the number of significantly better to the number of not significantly worse policies are a simultaneous
 95 % confidence set for the true rank (Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91, 2024).

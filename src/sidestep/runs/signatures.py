@@ -1,4 +1,5 @@
-"""Ed25519 keys and signatures of packs (extra ``sign``). A signature says who made a pack, not that its numbers are true."""
+"""Ed25519 keys and signatures of packs (extra ``sign``). A signature says who made a pack, not that its numbers are
+true."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def make_key(path: Path) -> Signature:
     key = crypto.Ed25519PrivateKey.generate()
     pem = key.private_bytes(crypto.Encoding.PEM, crypto.PrivateFormat.PKCS8, crypto.NoEncryption())
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(pem)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(pem)
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}; choose another path") from error
     public = key.public_key()

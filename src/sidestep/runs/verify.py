@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,13 @@ class Verification:
     checked: int
     equal: int
     first_difference: Difference | None
+    by_policy: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Policy → number of episodes checked and equal."""
 
     def as_json(self) -> dict[str, Any]:
         """The document of ``sidestep verify --json``."""
         document = asdict(self)
+        del document["by_policy"]
         if self.first_difference is not None:
             document["first_difference"]["is"] = document["first_difference"].pop("is_")
         return document
@@ -124,7 +128,9 @@ def run_again(
             if progress is not None:
                 progress(done, len(tasks), task)
     first = next((differences[path] for path in moved if path in differences), None)
-    return Verification(len(tasks), equal, first)
+    checked = Counter(task.policy.name for task in tasks)
+    unequal = Counter(difference.policy for difference in differences.values())
+    return Verification(len(tasks), equal, first, {name: (n, n - unequal[name]) for name, n in checked.items()})
 
 
 def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:

@@ -77,11 +77,11 @@ def verify_pack(
     trust: bool = False,
     key: Path | None = None,
 ) -> PackVerification:
-    """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (0: none) by running
-    them again.
+    """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (0: none) by
+    running them again.
 
-    Only bundled policies are run, unless ``trust`` says that the code of the others may be. With ``key``, the pack has to
-    be signed by that public key.
+    Only bundled policies are run, unless ``trust`` says that the code of the others may be. With ``key``, the pack has
+    to be signed by that public key.
     """
     with unpacked(path) as pack:
         if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
