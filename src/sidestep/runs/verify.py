@@ -19,7 +19,7 @@ from sidestep.registry import REMOTE
 from sidestep.remote.guests import Guests
 from sidestep.remote.wire import Address
 from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
-from sidestep.runs.executors import run_with_retry
+from sidestep.runs.executors import refuse_in_import, run_with_retry
 from sidestep.runs.folder import load_run
 from sidestep.runs.plan import Plan
 from sidestep.runs.runner import choose_executor, tasks_of
@@ -110,6 +110,7 @@ def run_again(
     plan: Plan, tasks: Sequence[EpisodeTask], workers: int, progress: Progress | None, run_episode: RunEpisode | None
 ) -> Verification:
     """Run ``tasks``, whose records are there, into a temporary folder and compare."""
+    refuse_in_import()
     guests = Guests()
     work = partial(run_task, run_episode=run_episode, guests=guests)
     equal, differences = 0, {}

@@ -109,8 +109,11 @@ def check_unpacked(
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     tasks, left = _divide(plan, audit, pack.folder, trust)
     chosen = spread(tasks, sample)
-    again = run_again(plan, chosen, workers, progress, run_episode) if chosen else Verification(0, 0, None)
-    return PackVerification(pack, audit, again, tuple(left))
+    if not chosen:
+        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
+    named = {task.policy.name for task in chosen}
+    plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
+    return PackVerification(pack, audit, run_again(plan, chosen, workers, progress, run_episode), tuple(left))
 
 
 def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:

@@ -206,17 +206,14 @@ def _source_code(folder: Path, reference: str) -> dict[str, str]:
 
 
 def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
-    """Labels that are unique within a suite: the policy, with the pack's name or hash where that is not enough."""
-    policies = Counter((entry.suite, entry.policy) for entry in entries)
-    packs = Counter((entry.suite, entry.policy, entry.pack) for entry in entries)
+    """Labels that are unique within a table: the policy, with the pack's name or hash where that is not enough."""
+    tables = [(entry.suite, entry.track, "" if entry.reasons else entry.group) for entry in entries]
+    policies = Counter((table, entry.policy) for table, entry in zip(tables, entries, strict=True))
+    packs = Counter((table, entry.policy, entry.pack) for table, entry in zip(tables, entries, strict=True))
     labelled = []
-    for entry in entries:
-        label = entry.policy
-        if policies[entry.suite, entry.policy] > 1:
-            shown = (
-                entry.pack if packs[entry.suite, entry.policy, entry.pack] == 1 else f"{entry.pack} {entry.sha256[:6]}"
-            )
-            label = f"{entry.policy} ({shown})"
+    for table, entry in zip(tables, entries, strict=True):
+        pack = entry.pack if packs[table, entry.policy, entry.pack] == 1 else f"{entry.pack} {entry.sha256[:6]}"
+        label = entry.policy if policies[table, entry.policy] == 1 else f"{entry.policy} ({pack})"
         labelled.append(replace(entry, label=label))
     return labelled
 

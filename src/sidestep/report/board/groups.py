@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from sidestep.report.board.entries import BoardEntry, coverage, split_of, verified_json
+from sidestep.report.board.entries import OPEN, BoardEntry, coverage, split_of, verified_json
 from sidestep.report.summary import Summary, summarise
 from sidestep.runs.compare import Entry, compare_pair
 from sidestep.runs.ranking import Ranked, rank
@@ -106,7 +106,9 @@ def make_groups(entries: Sequence[BoardEntry], rank_by: str) -> list[Group]:
         if not entry.reasons:
             found.setdefault((entry.track, entry.group), []).append(entry)
     groups = [_group(track, name, inside, rank_by) for (track, name), inside in found.items()]
-    return sorted(groups, key=lambda group: (group.track, -len(group.entries), -len(group.summary.episodes), group.id))
+    return sorted(
+        groups, key=lambda group: (group.track != OPEN, -len(group.entries), -len(group.summary.episodes), group.id)
+    )
 
 
 def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str) -> Group:

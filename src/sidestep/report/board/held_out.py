@@ -44,12 +44,16 @@ def draw_seeds(secret: bytes, suite: str, count: int) -> HeldOut:
         raise BadInput(
             f"a secret has {LEAST_BYTES} to {MOST_BYTES} bytes, not {len(secret)}; name a new file to make one"
         )
+    if not secret.isascii() or not secret.decode("ascii").isprintable():
+        raise BadInput(
+            "a secret is printable ASCII text, so that it can be revealed on a page; name a new file to make one"
+        )
     if not 1 <= count <= MOST_SEEDS:
         raise BadInput(f"{count} seeds; draw 1 to {MOST_SEEDS:,}")
     start = int.from_bytes(_hash("start", suite, count, secret)[:8], "big") >> (64 - SEED_BITS)
     commitment = _hash("commitment", suite, count, secret).hex()
     seeds = tuple(range(start, start + count))
-    return HeldOut(suite, count, commitment, seeds, secret.hex())
+    return HeldOut(suite, count, commitment, seeds, secret.decode("ascii"))
 
 
 def _hash(purpose: str, suite: str, count: int, secret: bytes) -> bytes:

@@ -115,7 +115,7 @@ def write_board(
                 new = make_entries(found, held_out, written.date().isoformat(), __version__)
                 _publish(pack, new, out, settings)
         except SidestepError as error:
-            refused.append((path.name, str(error).replace(str(path), path.name)))
+            refused.append((path.name, str(error).removeprefix(f"{path}: ").replace(str(path), path.name)))
             continue
         entries += new
     if not entries:
@@ -172,14 +172,14 @@ def _write_pages(board: Board, metric: Metric, out: Path) -> None:
     _write(out / "index.html", environment.get_template("board_index.html.j2").render(**shared))
     for suite, groups in board.groups.items():
         unranked = [entry for entry in board.unranked if entry.suite == suite]
-        colours = policy_colours([entry.label for entry in board.entries if entry.suite == suite])
+        colours = policy_colours(list(dict.fromkeys(each.label for each in board.entries if each.suite == suite)))
         page = environment.get_template("board_suite.html.j2").render(
             **shared, suite=suite, groups=groups, unranked=unranked, colours=colours
         )
         _write(out / "suites" / suite_file(suite), page)
-        places = {entry.label: (group, group.ranks.get(entry.label)) for group in groups for entry in group.entries}
+        places = {entry.id: (group, group.ranks.get(entry.label)) for group in groups for entry in group.entries}
         for entry in (each for each in board.entries if each.suite == suite):
-            group, place = places.get(entry.label, (None, None))
+            group, place = places.get(entry.id, (None, None))
             page = environment.get_template("board_entry.html.j2").render(
                 **shared,
                 entry=entry,
