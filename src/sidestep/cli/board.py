@@ -29,7 +29,9 @@ def build(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the site.")],
     title: Annotated[str, typer.Option(help="Title of the site.")] = "Leaderboard",
     rank_by: Annotated[str, typer.Option(metavar="METRIC", help="Metric that decides the ranks.")] = "success",
-    verify: Annotated[int, typer.Option(min=0, metavar="K", help="Number of episodes of each pack to run again.")] = 0,
+    verify: Annotated[
+        int, typer.Option(min=0, metavar="K", help="Number of episodes of each policy to run again.")
+    ] = 0,
     trust: Annotated[bool, typer.Option("--trust", help="With --verify: also run the packers' own policies.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     held_out: Annotated[

@@ -98,8 +98,9 @@ def check_unpacked(
     run_episode: RunEpisode | None = None,
     *,
     trust: bool = False,
+    each: bool = False,
 ) -> PackVerification:
-    """As ``verify_pack``, of a pack that is open."""
+    """As ``verify_pack``, of a pack that is open; with ``each``, ``sample`` is that of each policy."""
     audit = audit_run(pack.folder)
     policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
     plan = audit.run.plan.model_copy(update={"policies": policies})
@@ -108,7 +109,8 @@ def check_unpacked(
         left = [NotChecked(policy.name, count, "nothing was run again") for policy in policies]
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     tasks, left = _divide(plan, audit, pack.folder, trust)
-    chosen = spread(tasks, sample)
+    parts = [[task for task in tasks if task.policy is policy] for policy in policies] if each else [tasks]
+    chosen = [task for part in parts for task in spread(part, sample)]
     if not chosen:
         return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
     named = {task.policy.name for task in chosen}

@@ -38,7 +38,7 @@ RANK_BY = "success"
 
 @dataclass(frozen=True)
 class Settings:
-    """How a board is made. ``verify`` episodes of each pack are run again; with ``trust`` also of the packers' own
+    """How a board is made. ``verify`` episodes of each policy are run again; with ``trust`` also of the packers' own
     code."""
 
     title: str = "Leaderboard"
@@ -111,7 +111,7 @@ def write_board(
                 if pack.sha256 in seen:
                     raise BadInput(f"{path}: the same pack was given before")
                 seen.add(pack.sha256)
-                found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust)
+                found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust, each=True)
                 new = make_entries(found, held_out, written.date().isoformat(), __version__)
                 _publish(pack, new, out, settings)
         except SidestepError as error:
