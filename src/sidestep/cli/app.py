@@ -15,6 +15,7 @@ from sidestep.cli import (
     doctor,
     drive,
     evaluate,
+    import_logs,
     listing,
     pack,
     predict,
@@ -57,6 +58,7 @@ def root(
 
 app.command("list")(listing.list_)
 app.command("run")(run.run)
+app.command("import")(import_logs.import_)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)

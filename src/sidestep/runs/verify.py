@@ -78,7 +78,7 @@ def verify_run(
     """Run ``sample`` episodes of the run again (all by default; spread evenly over it) and compare with the
     records."""
     plan = load_run(folder).plan
-    if reason := on_the_wall_clock(plan):
+    if reason := why_not_again(plan):
         raise BadInput(f"{folder}: {reason}")
     served = next((policy.name for policy in plan.policies if was_served(policy.made_from)), None)
     if served is not None:
@@ -92,8 +92,13 @@ def verify_run(
     return run_again(plan, spread(tasks, sample), workers, progress, run_episode)
 
 
-def on_the_wall_clock(plan: Plan) -> str:
-    """Why a second run of a plan need not be equal; empty if it has to be."""
+def why_not_again(plan: Plan) -> str:
+    """Why a plan cannot be run again to the bit; empty if it can."""
+    if plan.suite == "log":
+        return (
+            "its records are made of logs (`sidestep import`), so nothing can be run again; import the logs again into "
+            "another folder and compare the digests"
+        )
     if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
         return f"mode {plan.mode} depends on the wall clock, so a second run need not be equal"
     return ""

@@ -16,7 +16,7 @@ from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, se
 from sidestep.runs.runner import tasks_of
 from sidestep.runs.signatures import read_public_key
 from sidestep.runs.unpack import Pack, unpacked
-from sidestep.runs.verify import Progress, Verification, on_the_wall_clock, run_again, spread, was_served
+from sidestep.runs.verify import Progress, Verification, run_again, spread, was_served, why_not_again
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[E
     left: list[NotChecked] = []
     for policy in plan.policies:
         own = [task for task in all_tasks if task.policy is policy]
-        if reason := on_the_wall_clock(plan) or _not_to_be_run(policy, trust):
+        if reason := why_not_again(plan) or _not_to_be_run(policy, trust):
             left.append(NotChecked(policy.name, len(own), reason))
             continue
         unbuilt = [task for task in own if task.scenario.name in missing]
