@@ -26,18 +26,15 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from sidestep.datasets import find_dataset
-from sidestep.report.papers.sidewalkbench.episodes import SETTINGS, SUITES, TAGS
 from sidestep.runs.provenance import describe_machine
-from sidestep.suites.files import choose_options, load_suite
+from tools.sidewalk_counts import counts_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
 CORE = ("straight", "stop", "orca", "social_force", "mpc")
 CATALOGUE = ("expert", "mpc", "social_force", "orca", "follow_lane", "straight", "stop")
 DRIVERS = ("pid", "pid_noise", "comfort_zone")
-PROTOCOL = (
-    "straight", "stop", "orca", "social_force", "cadrl", "sampling", "mpc", "ilqr", "ilqr_bc", "expert",
-)  # fmt: skip
+PROTOCOL = (*CORE, "cadrl", "sampling", "ilqr", "ilqr_bc", "expert")
 SIDEWALK = ("follow_lane", "orca", "social_force", "stop", "expert")
 PUBLISHED = {"social_force": "32/33", "orca": "24/33", "cadrl": "18/33", "sampling": "9/33"}
 """Successes printed in the SocNavBench paper."""
@@ -92,7 +89,6 @@ TABLES = (
     "development split, on which policies may be tuned, and a test split, on which nothing was tuned."
 )
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
-SPLITS = ("dev", "test")
 Scores = dict[str, Any]
 
 
@@ -136,30 +132,6 @@ def fill_page(page: Path, tables: Path, images: Path = ROOT / "docs" / "images")
 
     page.write_text(MARKS.sub(content, page.read_text(encoding="utf-8")), encoding="utf-8")
     return filled
-
-
-def counts_table() -> str:
-    """Scenarios of each suite by kind and setting, of the development and of the test split, and the length of the long
-    routes."""
-    lines = ["| suite | kind | towns | hand-made places |", "|---|---|---:|---:|"]
-    length = 0.0
-    for suite in SUITES:
-        scenarios = choose_options(load_suite(suite), {"split": "all"}).scenarios()
-        counts = Counter(
-            (kind, setting, split)
-            for each in scenarios
-            for kind in each.tags
-            for setting in SETTINGS
-            for split in SPLITS
-            if setting in each.tags and split in each.tags
-        )
-        for kind in TAGS[suite]:
-            cells = [" + ".join(str(counts[kind, setting, split]) for split in SPLITS) for setting in SETTINGS]
-            lines.append(f"| `{suite}` | {kind} | {' | '.join(cells)} |")
-        length += sum(float(each.notes.get("length_m", 0.0)) for each in scenarios)
-    return "\n".join(
-        [*lines, "", f"Development + test split. The long routes have a total length of {length / 1000:.1f} km."]
-    )
 
 
 def run_all(out: Path, names: list[str]) -> None:
@@ -415,23 +387,23 @@ def catalogue_table(test: Path, dev: Path) -> str:
 
 def protocol_table(folder: Path, test: Scores, dev: Scores) -> str:
     """Suite protocol: successes of each kind of scenario at the test places, and the sum at the development places."""
-    counts = _successes_by_scenario(folder)
-    kinds = list(dict.fromkeys(scenario.partition("-")[0] for scenario, _ in counts))
+    counts = Counter[tuple[str, str]]()
+    for (scenario, policy), n in _successes_by_scenario(folder).items():
+        counts[scenario.partition("-")[0], policy] += n
+    kinds = list(dict.fromkeys(kind for kind, _ in counts))
     head = [
         "policy", "success", "development places", *(f"`{kind}`" for kind in kinds),
         "failures: disobeyed / person / wall / time", "closest person (m)", "time to goal (s)", "planning (µs)",
     ]  # fmt: skip
-    rows = []
-    for label, name, one in _policies(test):
-        found = {kind: [n for (scenario, policy), n in counts.items() if policy == name and scenario.startswith(f"{kind}-")] for kind in kinds}
-        rows.append(
-            [
-                label, _rate(one), _rate(dev["policies"][name]), *(f"{sum(found[kind])}" for kind in kinds),
-                _failures(one, "disobeyed", "pedestrian_collision", "environment_collision", "timeout"),
-                _mean(one, "closest_pedestrian_distance"), _mean(one, "time_to_goal", 1),
-                _mean(one, "planning_time_avg", 0, 1e6),
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            label, _rate(one), _rate(dev["policies"][name]), *(str(counts[kind, name]) for kind in kinds),
+            _failures(one, "disobeyed", "pedestrian_collision", "environment_collision", "timeout"),
+            _mean(one, "closest_pedestrian_distance"), _mean(one, "time_to_goal", 1),
+            _mean(one, "planning_time_avg", 0, 1e6),
+        ]
+        for label, name, one in _policies(test)
+    ]  # fmt: skip
     return _table(head, rows)
 
 
