@@ -26,8 +26,8 @@ PROVIDERS: dict[Device, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExec
 
 
 def open_network(network: bytes | str, where: str, threads: int = 1, device: Device = "cpu") -> Any:
-    """A session of ONNX Runtime for a network, given as its bytes or as the path of its file; ``BadInput``, which begins
-    with ``where``, if it cannot be loaded."""
+    """A session of ONNX Runtime for a network, given as its bytes or as the path of its file; ``BadInput``, which
+    begins with ``where``, if it cannot be loaded."""
     onnxruntime = import_onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
