@@ -34,7 +34,7 @@ SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
 CORE = ("straight", "stop", "orca", "social_force", "mpc")
 CATALOGUE = ("expert", "mpc", "social_force", "orca", "follow_lane", "straight", "stop")
 DRIVERS = ("pid", "pid_noise", "comfort_zone")
-PROTOCOL = (*CORE, "cadrl", "sampling", "ilqr", "ilqr_bc", "expert")
+PROTOCOL = ("straight", "stop", "orca", "social_force", "cadrl", "sampling", "mpc", "ilqr", "ilqr_bc", "expert")
 SIDEWALK = ("follow_lane", "orca", "social_force", "stop", "expert")
 PUBLISHED = {"social_force": "32/33", "orca": "24/33", "cadrl": "18/33", "sampling": "9/33"}
 """Successes printed in the SocNavBench paper."""

@@ -196,7 +196,7 @@ class Polite(DriveThrough):
         assert people is not None
         x, y = observation.robot.position
         is_near = any(hypot(px - x, py - y) < 1.2 for px, py in people.position.tolist())
-        return 0.45 if is_near and self.event.conduct == "surprise" else SPEED
+        return 0.6 if is_near and self.event.conduct == "surprise" else SPEED
 
 
 Driver = Callable[[Scenario], DriveThrough]

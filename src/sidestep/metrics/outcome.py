@@ -92,7 +92,7 @@ disobeyed = _indicator(
     Outcome.DISOBEYED,
     "the outcome is that the robot took a precedence which it does not have: it reached its goal where it was told to "
     "stop (rules.success is stop), or, among people of the event enacting, crossed before a person for whom it had to "
-    "wait, crossed before the person waved it on, went into a door at which the person was first, rushed past a person "
+    "wait, crossed before the person waved it on, went into a door at which the person was first, rushed at a person "
     "who was startled at a corner, or stood in the path until the person walked round it",
     f"{SIDEWALKBENCH}, appendix A, gesturing; {PIRK}, scenarios; the distances are {SIDESTEP}'s",
 )

@@ -12,7 +12,7 @@ for ``patience_s`` and walks round it. What else the person does is the ``conduc
 - ``first_come``: if the robot arrives at the door first, the person lets it through; else the robot has to wait until
   the person is through.
 - ``surprise``: walks at the pace at which both arrive at the corner together, stops, startled, when the robot appears,
-  and then goes on. The robot has to slow down or keep its distance until they have passed each other.
+  and then goes on. The robot has to come near slowly, or keep its distance.
 
 A robot that takes a precedence which it does not have, or round which the person has to walk, breaks the rules
 (``Act.violation``). What the person does follows from positions alone, so that the rules also hold where a participant
@@ -42,7 +42,10 @@ SKIN_M = 0.02
 STAND_S = 0.5  # the robot has stood so long when the person waves
 NOTICE_M = 8.0  # and is nearer to the crossing than this
 STARTLE_S = 1.0  # how long a startled person stands
-RUSH_MPS, RUSH_GAP_M = 0.5, 0.45  # a faster robot keeps this distance between the bodies from who was startled
+RUSH_MPS, RUSH_GAP_M = (
+    0.7,
+    0.45,
+)  # a robot that comes faster keeps this distance between the bodies from who was startled
 SLOWEST, FASTEST = 0.6, 1.8  # m/s: paces at which a person times the arrival at a corner
 
 
@@ -270,8 +273,9 @@ class Surprise(Enact):
         """Whoever is first round the corner does not matter; the robot does not rush past the person."""
         near = stage.is_near(person.x, person.y, stage.radius + person.radius + RUSH_GAP_M)
         fast = square(stage.vx) + square(stage.vy) > square(RUSH_MPS)
+        nearing = stage.vx * (person.x - stage.x) + stage.vy * (person.y - stage.y) > 0.0
         was_startled = self._startled_at == self._startled_at
-        return "the robot rushed past the startled person" if was_startled and near and fast else ""
+        return "the robot rushed at the startled person" if was_startled and near and fast and nearing else ""
 
 
 def _apart(person: Actor, point: Point) -> float:
