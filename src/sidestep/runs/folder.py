@@ -5,6 +5,7 @@ they are written.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -107,7 +108,7 @@ def only_run(folder: Path) -> Iterator[None]:
     except Timeout:
         raise BadInput(f"{folder}: {_who_runs(folder)}; wait for it to end, or choose another --out") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}") from error
     owner = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat(timespec="seconds")}
     try:
         write_whole(folder / OWNER_FILE, json.dumps(owner).encode())
@@ -152,17 +153,22 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
             run = RunFile(plan, commit=source_commit(), machine=describe_machine())
         run.save(folder)
         sweep(folder / EPISODES, "*.parquet")
+        for name in (RUN_FILE, OWNER_FILE, "results*.parquet"):
+            sweep(folder, name, below=False)
     except CannotWrite:
         raise
     except (OSError, UnicodeError) as error:
-        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}") from error
     except BadInput as error:
         raise BadInput(f"{folder}: {error}") from None
     return run
 
 
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    """Why a folder cannot be written to, and what to do."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free some space on that disk, or choose another --out" if is_full else "choose another --out"
+    return f"{(error.strerror if isinstance(error, OSError) else None) or error}; {remedy}"
 
 
 def load_run(folder: Path) -> RunFile:
