@@ -3,6 +3,7 @@ cluster."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -64,6 +65,15 @@ class TaskResult:
     """Not empty: why the record cannot be saved, as when the disk is full. The run has to end."""
 
 
+_ENDING = threading.Event()
+
+
+def stop_saving() -> None:
+    """Save no more records in this process, because it is about to end. A policy whose process is ended with it, or that
+    is interrupted by the end, has not failed."""
+    _ENDING.set()
+
+
 MakePolicy = Callable[[EpisodeTask], Any]
 """Makes the policy of a task; None: it is one of ours or a guest, made as usual."""
 
@@ -91,6 +101,8 @@ def run_task(
             record = simulate(task, policy, run_episode)
         except BadInput as error:
             return TaskResult(skipped=str(error))
+        if _ENDING.is_set():
+            raise SystemExit(0)
         try:
             save_record(record, task.path)
         except CannotWrite as error:
