@@ -292,8 +292,8 @@ def random_kills(folder: Path, number: int, seed: int) -> dict[str, Any]:
 
 
 def kill_one(driver: int, draw: random.Random, roles: set[str]) -> str:
-    """Wait for a random time and kill (a driver: at times interrupt) a process of a random one of ``roles``; which, or empty if the run has ended
-    before. A run that found its folder in use has to have been told so."""
+    """Wait for a random time and kill (a driver: at times interrupt) a process of a random one of ``roles``. Returns
+    which, or an empty text if the run has ended before."""
     time.sleep(draw.choice([draw.uniform(0.0, 0.3), draw.uniform(0.3, 1.5)]))
     by_role: dict[str, list[int]] = {}
     for pid in family(driver):
