@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidestep.bench.studies import free_port
 from sidestep.studies.database import open_database
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
@@ -31,12 +31,6 @@ scenarios: [frontal-f1]
 consent: I take part of my own free will.
 asks: [{id: age, label: Your age, choices: [18-39, 40 or more]}]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager
@@ -71,9 +65,12 @@ def browser() -> Iterator[Any]:
 
 def wait(page: Any, name: str, *wanted: str, seconds: float = 120.0) -> None:
     """Until the body's ``data-NAME`` is one of ``wanted``."""
+    from playwright.sync_api import Error
+
     value = ""
     for _ in range(round(seconds / 0.05)):
-        value = page.evaluate("name => (document.body && document.body.dataset[name]) || ''", name)
+        with suppress(Error):  # the page is just changing
+            value = page.evaluate("name => (document.body && document.body.dataset[name]) || ''", name)
         if value in wanted:
             return
         page.wait_for_timeout(50)

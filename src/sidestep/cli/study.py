@@ -82,7 +82,7 @@ def serve(
     site = Site(store, host, url, new_token())
     if not is_loopback(host) and not url.startswith("https:"):
         say("others can reach this address, and nothing is encrypted; put a server with HTTPS in front and give --url")
-    count = workers if workers is not None else max(1, len(os.sched_getaffinity(0)))
+    count = workers if workers is not None else os.cpu_count() or 1
 
     def tell() -> None:
         say(f"experimenters: {address}/")
