@@ -145,7 +145,7 @@ except BadInput as error:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processes")
-@pytest.mark.parametrize(("size", "file"), [(40, "running.json"), (2000, "run.json"), (12_000, "s0__seed0.parquet")])
+@pytest.mark.parametrize(("size", "file"), [(40, "running.json"), (2000, "run.json"), (8800, "s0__seed0.parquet")])
 def test_files_that_the_system_cuts_short(tmp_path: Path, size: int, file: str) -> None:
     """A real write that ends in the middle; nothing half-written stays, and the run goes on without the limit."""
     plan = fake_plan(tmp_path, "Steady")

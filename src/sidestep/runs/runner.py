@@ -105,9 +105,9 @@ def run_benchmark(
             with suppress(BadInput):  # if nothing can be written, the first error says so
                 _close(run, plan, out, tasks, results, finished=False)
             raise
-        result = _close(run, plan, out, tasks, results, finished=True)
+        closed = _close(run, plan, out, tasks, results, finished=True)
         replaced_records = (f"{each.replaced} (run again)" for each in results.values() if each.replaced)
-        return replace(result, notes=(*replaced_records, *foreign))
+        return replace(closed, notes=(*replaced_records, *foreign))
 
 
 def _stop_at_error(task: EpisodeTask, result: TaskResult) -> None:
