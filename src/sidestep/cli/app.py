@@ -8,13 +8,16 @@ import typer
 
 from sidestep.cli import (
     bench,
+    board,
     compare,
     data,
     demos,
     doctor,
     drive,
     evaluate,
+    import_logs,
     listing,
+    pack,
     predict,
     render,
     replay,
@@ -55,12 +58,15 @@ def root(
 
 app.command("list")(listing.list_)
 app.command("run")(run.run)
+app.command("import")(import_logs.import_)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
 app.command("verify")(verify.verify)
+app.add_typer(pack.app, name="pack")
+app.add_typer(board.app, name="board")
 app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)

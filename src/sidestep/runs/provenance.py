@@ -107,7 +107,10 @@ def sensor_files(needs: Iterable[str]) -> dict[str, str]:
 def user_version(name: str, kind: registry.Kind = "policies") -> str:
     """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
     entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
-    file. Empty where no source is found, as for a policy that another process serves."""
+    file, of ``onnx:SPEC.yaml`` that of the file and of its networks. Empty where no source is found, as for a policy
+    that another process serves."""
+    if name.startswith(registry.ONNX):
+        return _interface_version(Path(name.removeprefix(registry.ONNX)))
     if name.startswith(registry.SB3):
         path = Path(name.removeprefix(registry.SB3))
         return f"sha256:{hash_files([path], path.parent)}" if path.is_file() else ""
@@ -127,11 +130,25 @@ def user_version(name: str, kind: registry.Kind = "policies") -> str:
     return f"sha256:{hash_files(imported_files(start, roots, only), roots[0])}"
 
 
+def _interface_version(path: Path) -> str:
+    from sidestep.policies.visual.model_files import load_spec
+
+    spec = load_spec(str(path))
+    files = [path, *(Path(file).expanduser() for file in (spec.file, spec.encoder_file) if file is not None)]
+    return f"sha256:{hash_files([file for file in files if file.is_file()], path.parent)}"
+
+
 def _own_folders() -> list[Path]:
     """Folders of ``sys.path`` that hold neither Python nor what is installed: a person's own modules."""
     installed = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     folders = [Path(entry or ".").resolve() for entry in sys.path]
     return [each for each in folders if each.is_dir() and not any(each.is_relative_to(inside) for inside in installed)]
+
+
+def own_sources(start: Path) -> set[Path]:
+    """The file ``start`` and the person's own modules that it imports."""
+    files = imported_files(start, [start.parent, *_own_folders()])
+    return {file for file in files if not file.is_relative_to(PACKAGE)}
 
 
 def imported_files(start: Path, roots: list[Path], only: str | None = None) -> set[Path]:
@@ -207,7 +224,7 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
     scenarios = tuple(scenarios)
     found = plug_in_files(pair for scenario in scenarios for pair in _names_of_plug_ins(scenario))
     for scenario in scenarios:
-        for name in _names_of_files(scenario):
+        for name in names_of_files(scenario):
             if name in found:
                 continue
             is_dataset = name.startswith(DATASET)
@@ -217,7 +234,8 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
     return dict(sorted(found.items()))
 
 
-def _names_of_files(scenario: Scenario) -> Iterator[str]:
+def names_of_files(scenario: Scenario) -> Iterator[str]:
+    """What may be a file of the scenario's: its scene, robots and recordings, as it names them."""
     if isinstance(scenario.scene, str):
         yield scenario.scene
     elif scenario.scene.mesh is not None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sidestep.errors import BadInput, MissingExtra, UnknownName
-from sidestep.onnx import import_onnx_runtime
+from sidestep.onnx import Device, open_network
 from sidestep.policies.visual.spec import VisualSpec
 from sidestep.reading import parse_mapping, read_mapping
 
@@ -35,14 +35,18 @@ def _bundled(name: str) -> VisualSpec:
 
 
 def load_spec(reference: str) -> VisualSpec:
-    """The interface called ``reference``: a bundled name, or the path of a YAML file."""
+    """The interface called ``reference``: a bundled name, or the path of a YAML file. Networks that the YAML file names
+    are looked for in the working folder, then beside it."""
     if not reference.lower().endswith((".yaml", ".yml")):
         if reference not in model_names():
             raise UnknownName("visual model", reference, model_names())
         return _bundled(reference)
     path = Path(reference)
     data = read_mapping(path, "model interface", "keys such as image, goal and output")
-    return VisualSpec.parse({"name": path.stem, **data}, where=str(path))
+    spec = VisualSpec.parse({"name": path.stem, **data}, where=str(path))
+    named = {"file": spec.file, "encoder_file": spec.encoder_file}
+    beside = {key: path.parent / file for key, file in named.items() if file is not None and not Path(file).exists()}
+    return spec.model_copy(update={key: str(file) for key, file in beside.items() if file.exists()})
 
 
 def model_rows() -> list[dict[str, Any]]:
@@ -59,8 +63,6 @@ def model_rows() -> list[dict[str, Any]]:
         for spec in map(_bundled, model_names())
     ]
 
-
-Device = Literal["cpu", "cuda"]
 
 _ONNX_TYPES = {
     "tensor(float)": "float32",
@@ -129,17 +131,7 @@ class OnnxNetwork:
     """An ONNX file in ONNX Runtime."""
 
     def __init__(self, file: str, path: str, threads: int, device: Device) -> None:
-        onnxruntime = import_onnx_runtime()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
-        provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[device]
-        if provider not in onnxruntime.get_available_providers():
-            raise BadInput(f"device={device}: this ONNX Runtime has no {provider}; install one that has it")
-        try:
-            self._session = onnxruntime.InferenceSession(path, options, providers=[provider])
-        except Exception as error:  # ONNX Runtime has no common base class for its errors
-            raise BadInput(f"{file}: ONNX Runtime cannot load it: {_first_line(error)}") from None
+        self._session = open_network(path, file, threads, device)
         self.file, self.sha256 = file, _hash(path)
         self.inputs = {each.name: _onnx_info(each) for each in self._session.get_inputs()}
         self.outputs = {each.name: _onnx_info(each) for each in self._session.get_outputs()}
