@@ -92,7 +92,7 @@ def run_task(
     ``guests`` keeps the process of a guest for the next task; without it, it is ended here. With ``in_process``, and
     where ``run_episode`` stands in for the simulator, every policy runs in this process.
     """
-    existing, why_not = existing_record(task)
+    existing, why_not = find_record(task)
     if existing is not None:
         return TaskResult(score_episode(existing, task.dialect))
     if task.only_score:
@@ -129,7 +129,12 @@ def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
             log.unlink(missing_ok=True)
 
 
-def existing_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
+def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
+    """The record of this very task from before, if it is whole."""
+    return find_record(task)[0]
+
+
+def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
     """The record of this very task from before, or why the one that is there cannot be used."""
     if not task.path.exists():
         return None, ""
