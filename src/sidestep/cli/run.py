@@ -42,6 +42,11 @@ def _folder(name: str) -> Path:
     return Path(name)
 
 
+def _place(name: str) -> str:
+    _folder(name)
+    return name
+
+
 OutFolder = Annotated[
     Path | None,
     typer.Option(
@@ -51,7 +56,7 @@ OutFolder = Annotated[
 
 
 @contextmanager
-def resumable(folder: Path) -> Iterator[None]:
+def resumable(folder: Path | str) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM, which schedulers send, into a message on how to resume the run."""
 
     def interrupt(number: int, frame: Any) -> None:
@@ -197,8 +202,14 @@ def run(
             help="Option of the suite or setting of a policy: key=value, suite.key=value, label.key=value; repeatable.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
-    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has."),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
+    ] = None,
     mode: Mode = "sync",
     latency: Latency = None,
     video: Annotated[
@@ -226,7 +237,15 @@ def run(
         bool,
         typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
     ] = False,
-    out: OutFolder = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            parser=_place,
+            metavar="FOLDER|URI",
+            help="Run folder, or a URI such as s3://bucket/run for its records. Default: a new folder in runs/. "
+            "An existing run is resumed.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
@@ -235,10 +254,9 @@ def run(
     from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
+    from sidestep.runs.storage import IN_FOLDER, place_of
     from sidestep.suites.files import choose_options, load_suite, option_names
 
-    if ray is not None and workers != 1:
-        raise BadInput("give either --workers or --ray: on a cluster, Ray decides how many tasks run at once")
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
@@ -246,6 +264,11 @@ def run(
         raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
     if video:
         check_filming(cameras, pictures)
+    folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
+    if storage != IN_FOLDER and (video or replace):
+        raise BadInput(
+            f"--out {out}: --video and --replace need the records in a folder; copy the run from there and use the copy"
+        )
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
         options, settings = split_suite_options(set_ or [], option_names(chosen))
@@ -267,7 +290,9 @@ def run(
             result = _debug(plan)
         else:
             again = [registry.true_name("policies", each) for each in replace or []]
-            result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, again)
+            place = folder if folder is not None else new_folder(plan.suite)
+            how = {"workers": workers, "ray": ray, "storage": storage, "replaced": again}
+            result = _execute(plan, place, out if out is not None else str(place), how)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
@@ -291,21 +316,17 @@ def tell_people(suite: Suite, plan: Plan) -> None:
         say("  --set source=generated chooses generated people without this note.")
 
 
-def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
+def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResult:
+    """Run the plan; ``out`` is what a person gives to resume it."""
     from sidestep.progress import progress_bar
     from sidestep.runs.runner import run_benchmark
     from sidestep.simulation.prepare import prepare_kernels
 
-    with resumable(folder):
+    with resumable(out):
         prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
-                plan,
-                folder,
-                workers,
-                lambda done, total, task, _: move(done, total, task.label),
-                ray=ray,
-                replaced=replaced,
+                plan, folder, progress=lambda done, total, task, _: move(done, total, task.label), **how
             )
 
 

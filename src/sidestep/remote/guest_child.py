@@ -111,6 +111,7 @@ class Guest:
                 "dynamics": None if policy.dynamics is None else printable(str(policy.dynamics), 100),
                 "camera": camera_message(policy.camera),
                 "sensor_settings": {str(need): as_plain_data(said) for need, said in policy.sensor_settings.items()},
+                "resources": as_plain_data(dict(policy.resources)),
             }
         except BadInput as error:
             return {"type": "hello", "refused": printable(str(error))}

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,6 +46,8 @@ class PolicyPlan(Model):
     ``plug-in sensor NAME`` → hash of the code of a sensor that it needs."""
     privileged: bool = False
     """Also of an episode in which the policy could not be asked, because it took its process down."""
+    resources: dict[str, NonNegative] = Field(default_factory=dict)
+    """``cpu`` and ``gpu`` that it declares for a cluster. No record depends on them."""
 
     @property
     def made_from(self) -> str:
@@ -190,7 +193,24 @@ def _plan_policy(
         version=_version_of(reference, policy.version),
         files=setting_files(settings) | sensor_files(policy.needs),
         privileged=privileged or "future" in policy.needs,
+        resources=_checked_resources(policy.resources, label),
     )
+
+
+def _checked_resources(declared: Any, label: str) -> dict[str, float]:
+    """What a policy declares; ``BadInput`` unless a cluster can give it."""
+    asked = dict(declared) if isinstance(declared, Mapping) else {"": declared}
+    for name, amount in asked.items():
+        if name not in ("cpu", "gpu"):
+            raise BadInput(
+                f"policy {label!r}: resources are 'cpu' and 'gpu', such as {{'cpu': 1, 'gpu': 1}}, not {name!r}"
+            )
+        is_number = isinstance(amount, int | float) and not isinstance(amount, bool) and isfinite(amount)
+        if not is_number or amount < 0 or (amount > 1 and amount != int(amount)):
+            raise BadInput(
+                f"policy {label!r}: resources: {name} is a whole number or a part of one, not {amount!r:.40}"
+            )
+    return {str(name): float(amount) for name, amount in asked.items()}
 
 
 def _version_of(name: str, stated: Any) -> str:
