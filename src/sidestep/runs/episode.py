@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records import load_record, save_record
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
+from sidestep.remote.isolation import Isolation
 from sidestep.remote.session import FailedPolicy
 from sidestep.runs.plan import Mode, PolicyPlan
 from sidestep.types.record import EpisodeRecord
@@ -41,6 +42,8 @@ class EpisodeTask:
     act_limit_s: float | None = 10.0
     base: Path | None = None
     dialect: str = "paper"
+    isolation: Isolation = field(default_factory=Isolation)
+    """Limits of a policy in a process of its own, and which ones are."""
     failure: str = ""
     """Not empty: the policy took its process down, and this is to be recorded as its error."""
     only_score: bool = False
@@ -106,7 +109,7 @@ def run_task(
 
 
 def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
-    """Write the end of what a guest that failed has printed into a file beside its record."""
+    """Write the beginning and the end of what a guest that failed has printed into a file beside its record."""
     log = path.with_suffix(".log")
     with suppress(OSError):
         if failed and policy.output.strip():
@@ -143,10 +146,10 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
     if make_policy is not None and (made := make_policy(task)) is not None:
         return registry.as_policy(made)
     name, settings = task.policy.made_from, task.policy.settings
-    if guests is None or not registry.is_guest(name):
+    if guests is None or not task.isolation.covers(name):
         return registry.make_policy(name, settings)
     try:
-        return guests.policy(name, settings, task.act_limit_s)
+        return guests.policy(name, settings, task.act_limit_s, task.isolation)
     except GuestFailed as error:
         return FailedPolicy(str(error))
 

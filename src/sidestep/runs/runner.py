@@ -144,6 +144,7 @@ def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:
             mode=plan.mode,
             latency_s=plan.latency_s,
             act_limit_s=plan.act_limit_s,
+            isolation=plan.isolation,
             base=plan.base,
         )
         for policy in plan.policies
