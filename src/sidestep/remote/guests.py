@@ -98,6 +98,12 @@ class GuestProcess:
         report = self._process.report()
         return report is not None and report.exit_code is None
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None: nobody can tell."""
+        report = self._process.report()
+        return None if report is None else report.pid
+
     def begin(self) -> None:
         """A new episode: what counts per episode starts at zero."""
         self._waited_s = 0.0
