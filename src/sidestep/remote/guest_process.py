@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +73,15 @@ class KeptProcess:
         ours.settimeout(ANSWER_S)
         self._control = ours
         self._lock = threading.Lock()
-        self._pid: int | None = None
+        self._last = Report(0)
 
     def begin(self, isolation: Isolation) -> None:
         """A new episode: counts of processor time and output start at zero."""
         with self._lock, suppress(OSError):
             self._send({"do": "begin", "limits": _limits(isolation)})
 
-    def report(self) -> Report | None:
-        """How the guest is; None: its keeper is gone or does not answer."""
+    def report(self) -> Report:
+        """How the guest is. Without its keeper it ends, and the reason says so."""
         with self._lock:
             try:
                 self._wake()
@@ -90,14 +90,22 @@ class KeptProcess:
                 while not line.endswith(b"\n"):
                     part = self._control.recv(65536)
                     if not part:
-                        return None
+                        return self._unwatched()
                     line += part
             except OSError:
                 self._control.close()  # an answer that comes now would be taken for the next one
-                return None
+                return self._unwatched()
         said = json.loads(line)
-        self._pid = said["pid"]
-        return Report(**{**said, "head": said["head"].encode("latin-1"), "tail": said["tail"].encode("latin-1")})
+        self._last = Report(**{**said, "head": said["head"].encode("latin-1"), "tail": said["tail"].encode("latin-1")})
+        return self._last
+
+    def _unwatched(self) -> Report:
+        with suppress(subprocess.TimeoutExpired):
+            self._keeper.wait(timeout=1.0)
+        code = self._keeper.poll()
+        how = "does not answer" if code is None else f"was ended: {describe_exit(code)}"
+        reason = f"the process that watches over the policy {how}"
+        return replace(self._last, exit_code=-signal.SIGKILL, reason=reason)
 
     def end(self) -> None:
         """End the guest and whatever it has started."""
@@ -109,9 +117,9 @@ class KeptProcess:
                 is_kept = self._keeper.returncode == 0
             except subprocess.TimeoutExpired:
                 is_kept = False
-            if not is_kept and self._pid is not None:  # somebody stopped or killed the keeper
+            if not is_kept and self._last.pid:  # somebody stopped or killed the keeper
                 with suppress(OSError):
-                    os.killpg(self._pid, signal.SIGKILL)
+                    os.killpg(self._last.pid, signal.SIGKILL)
             self._keeper.kill()
             self._keeper.wait()
 
@@ -163,3 +171,11 @@ def _command(address: str) -> list[str]:
 
 def _limits(isolation: Isolation) -> dict[str, Any]:
     return isolation.model_dump(mode="json", include={"memory_bytes", "cpu_s", "output_bytes", "processes"})
+
+
+def describe_exit(code: int) -> str:
+    """How a process ended, for people."""
+    if code >= 0:
+        return f"exit code {code}"
+    name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
+    return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
 import socket
 import time
 import weakref
@@ -20,6 +19,7 @@ from typing import Any
 from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
 from sidestep.remote.guest_messages import ObservationSender, check_settings, plans_of, task_message
 from sidestep.remote.guest_process import KeptProcess, PlainProcess, Report, start_guest
+from sidestep.remote.guest_process import describe_exit as describe_exit  # for workers, which end likewise
 from sidestep.remote.isolation import Isolation
 from sidestep.remote.messages import Introduction, read_command, read_introduction
 from sidestep.remote.session import ANSWER_S, IntroducedPolicy
@@ -86,6 +86,7 @@ class GuestProcess:
         _RUNNING.add(self)
         try:
             self.introduced = self._introduce()
+            self.look()  # its number is known from now on, whatever happens to its keeper
         except BaseException:
             self.kill()
             raise
@@ -95,14 +96,12 @@ class GuestProcess:
         """Whether it lives and no question is open."""
         if self._is_killed or self._asking:
             return False
-        report = self._process.report()
-        return report is not None and report.exit_code is None
+        return self._process.report().exit_code is None
 
     @property
-    def pid(self) -> int | None:
-        """The number of the process; None: nobody can tell."""
-        report = self._process.report()
-        return None if report is None else report.pid
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.report().pid
 
     def begin(self) -> None:
         """A new episode: what counts per episode starts at zero."""
@@ -183,7 +182,7 @@ class GuestProcess:
         """Nobody can talk with the guest any more: say how it ended, and see that it has."""
         end = time.monotonic() + ENDING_S
         report = self.look()
-        while report is not None and report.exit_code is None and time.monotonic() < end:
+        while report.exit_code is None and time.monotonic() < end:
             time.sleep(0.01)
             report = self.look()
         if self._is_killed:  # by another thread, meanwhile
@@ -191,17 +190,14 @@ class GuestProcess:
         self.kill(_why_lost(report, error))
         return GuestFailed(self._failure)
 
-    def look(self) -> Report | None:
-        """How the guest is; None: nobody can tell, because it took down the process that watches it."""
+    def look(self) -> Report:
+        """How the guest is."""
         report = self._process.report()
-        if report is not None:
-            self.output = report.output
+        self.output = report.output
         return report
 
 
-def _why_lost(report: Report | None, error: WireError) -> str:
-    if report is None:
-        return "the policy ended the process that watches over it"
+def _why_lost(report: Report, error: WireError) -> str:
     if report.reason:
         return report.reason
     if report.exit_code is None:
@@ -213,7 +209,7 @@ def _accept(listener: socket.socket, token: str, process: KeptProcess | PlainPro
     """The connection of the process that knows the token; whoever else knocks is sent away."""
     listener.settimeout(1.0)
     deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and (report := process.report()) is not None and report.exit_code is None:
+    while time.monotonic() < deadline and process.report().exit_code is None:
         with suppress(TimeoutError):
             connection = Connection(listener.accept()[0], ANSWER_LIMIT, strict=True)
             with suppress(WireError):
@@ -222,14 +218,6 @@ def _accept(listener: socket.socket, token: str, process: KeptProcess | PlainPro
             connection.close()
     process.end()
     raise GuestFailed("the process of the policy did not start")
-
-
-def describe_exit(code: int) -> str:
-    """How a process ended, for people."""
-    if code >= 0:
-        return f"exit code {code}"
-    name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
-    return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
 
 
 def end_all() -> None:
