@@ -126,7 +126,7 @@ DATASET = (
 STUDY = b"""
 name: corridor
 title: Robots in a corridor
-policies: [polite, {name: blunt, reference: orca, settings: {horizon: 3}}]
+policies: [polite, {name: blunt, policy: orca, settings: {horizon: 3}}]
 scenarios:
   - {name: frontal-f1, instruction: Walk to the other end., expected: The robot lets you pass.}
   - {name: narrow_doorway-n1, instruction: Go through the door.}
@@ -134,14 +134,14 @@ mode: film
 films: "films/{policy}/{scenario}-{run}.mp4"
 sets: 2
 runs: 2
-asks: [{id: age, label: How old are you?}]
+asks: [{id: age, label: "How old are you?"}]
 consent: I take part of my own free will.
 """
 QUESTIONNAIRE = b"""
 name: tiny
 title: A short questionnaire
 instruction: Please rate the robot.
-scale: {lowest: 1, highest: 5, labels: [no, rather not, neutral, rather, yes], cannot_tell: 0}
+scale: {lowest: 1, highest: 5, labels: [never, rarely, sometimes, often, always], cannot_tell: 0}
 items:
   - {id: g1, number: 1, subscale: impression, text: Fake or natural, ends: [Fake, Natural]}
   - {id: g2, number: 2, reverse: true, text: "The robot blocked me."}
@@ -161,7 +161,7 @@ RATINGS_CSV = (
 )
 RATINGS_WIDE = (
     b"study;participant;policy;scenario;location;q1;q2;q3;q4;q5\npilot;A;orca;frontal;f1;4;2;4;1;5\n"
-    b"pilot;B;mpc;frontal;f1;3;3;;0;5\n"
+    b"pilot;B;mpc;frontal;f1;3;3;2;0;5\n"
 )
 JOYSTICK = b'{"j_input": [[1.0, 2.0, 0.5, 0.1], [1, 2]]}'
 DRIVE_PAGE = (
@@ -266,11 +266,12 @@ def network(folder: Path) -> bytes:
     """An ONNX network with the description of a predictor in its metadata."""
     from onnx import TensorProto, helper
 
-    sizes = {"history": [None, 10, 4], "z": [None, None, 2], "mean": [None, 2], "cholesky": [None, 2]}
+    sizes = {"history": [None, 10, 2], "z": [None, None, 2], "mean": [None, 2], "cholesky": [None, 2]}
     inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes[name]) for name in ("history", "z")]
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes[name]) for name in ("mean", "cholesky")]
+    opset = helper.make_opsetid("", 17)
     nodes = [helper.make_node("Identity", [a], [b]) for a, b in (("history", "mean"), ("z", "cholesky"))]
-    model = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), ir_version=8)
+    model = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), ir_version=8, opset_imports=[opset])
     helper.set_model_props(model, {"sidestep_predictor": NETWORK_SPEC.decode()})
     return bytes(model.SerializeToString())
 

@@ -225,7 +225,7 @@ def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     try:
         session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common base class for its errors
-        raise BadInput(f"{path}: not a network that onnxruntime can load: {str(error).splitlines()[0]}") from None
+        raise BadInput(f"{path}: not a network that onnxruntime can load: {error!s:.200}") from None
     text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
     if text is None:
         raise BadInput(f"{path}: its metadata has no {SPEC_KEY!r}; docs/predictors.md says what a network must have")

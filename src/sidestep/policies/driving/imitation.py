@@ -101,7 +101,7 @@ def load_network(file: str | None) -> Any:
     try:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise BadInput(f"{where}: not a network that onnxruntime can load: {error}") from None
+        raise BadInput(f"{where}: not a network that onnxruntime can load: {error!s:.200}") from None
     found = {each.name: list(each.shape[1:]) for each in session.get_inputs()}
     if found != INPUTS or [each.name for each in session.get_outputs()] != ["action"]:
         raise BadInput(f"{where}: has the inputs {found}; expected {INPUTS} and the output 'action'")
