@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from tests.fuzz.__main__ import prepared_in
 from tests.fuzz.cases import MORE_BYTES, Defect, find_defect, place_of, run_cases
+from tests.fuzz.driver import prepared_in
 from tests.fuzz.guard import limit_memory
 from tests.fuzz.targets import TARGETS, Prepared, Target, case
 from tests.fuzz.trees import change_tree, write_yaml
