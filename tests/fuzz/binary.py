@@ -161,7 +161,9 @@ def _change_field(file: Any, name: str, draw: random.Random) -> None:
         del file[name]
         shape = draw.choice(((), (0,), (3,), (2, 2), (1, 88, 200, 3), (10**9,), (10**5, 10**5), (2**40,)))
         kind = draw.choice(("f8", "i8", "u1", "S4", "f4", "?", "c16"))
-        file.create_dataset(name, shape, kind, chunks=True if 0 not in shape and shape and draw.random() < 0.5 else None)
+        file.create_dataset(
+            name, shape, kind, chunks=True if 0 not in shape and shape and draw.random() < 0.5 else None
+        )
     elif item.shape and item.size and item.dtype.kind in "fiu":
         values = np.array(item[...])
         limits = (0, 1) if item.dtype.kind == "u" else (-1, 2**31 - 1, -(2**31))
@@ -230,5 +232,3 @@ def saved_model(folder: Path) -> bytes:
         file.writestr("data", json.dumps(data))
         file.writestr("policy.pth", weights.getvalue())
     return archive.getvalue()
-
-

@@ -81,7 +81,7 @@ class Worker:
         self._start(numbers)
 
     def _start(self, numbers: range) -> None:
-        self.shared = CONTEXT.Array("d", 4)
+        self.shared = CONTEXT.Array("d", 4, lock=False)
         self.shared[0], self.shared[1] = numbers.start, time.monotonic() + START_S
         self.pipe, other = CONTEXT.Pipe(duplex=False)
         seconds = max(self.ended - time.monotonic(), 0.0)

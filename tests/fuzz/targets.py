@@ -244,7 +244,7 @@ def demonstrations(path: Path) -> None:
 
     with read_demonstrations(path) as reader:
         if len(reader):
-            reader[0], reader[-1]  # noqa: B018 - reading is the point
+            reader[0], reader[-1]
 
 
 def recorded_interactions(name: str, folder: Path) -> Prepared:

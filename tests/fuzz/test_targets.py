@@ -51,7 +51,18 @@ def test_very_many_damaged_inputs(name: str, folder: Path) -> None:
     assert defects(name, folder, range(10_000, 10_000 + 20 * SLOW.get(name, CASES))) == []
 
 
-QUICK = ("command", "introduction", "plans", "joystick", "drive_page", "walk_page", "answer", "form", "study", "setting")
+QUICK = (
+    "command",
+    "introduction",
+    "plans",
+    "joystick",
+    "drive_page",
+    "walk_page",
+    "answer",
+    "form",
+    "study",
+    "setting",
+)
 
 
 @pytest.mark.parametrize("name", QUICK)

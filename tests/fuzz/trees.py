@@ -66,7 +66,7 @@ def _changed(draw: random.Random, value: Any, others: list[Any]) -> Any:
         again = draw.choice((2, 3, 100))
         return draw.choice((value[:-1], value[1:], value * again if len(value) < 200 else value, value[::-1], [value]))
     if isinstance(value, dict):
-        return draw.choice((list(value), list(value.values()), {**value, "unknown": 1}, {key: None for key in value}))
+        return draw.choice((list(value), list(value.values()), {**value, "unknown": 1}, dict.fromkeys(value)))
     return draw.choice(VALUES)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shapely.errors import ShapelyError
+
 from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
@@ -67,6 +69,16 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
     path = (base or Path()) / path
     if not is_file(path):
         raise BadInput(f"{_shown(path)}: no such scene file{_nearby(path)}")
+    try:
+        return _read_file(path, suffix)
+    except ShapelyError as error:
+        text = f"{error!s:.160}"
+        raise BadInput(
+            f"{path}: its areas cannot be cut out of each other ({text}); mend areas that cross themselves"
+        ) from None
+
+
+def _read_file(path: Path, suffix: str) -> SceneSpec:
     if suffix == OSM_SUFFIX:
         from sidestep.scenes.places import read_osm
 
