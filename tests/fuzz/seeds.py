@@ -181,8 +181,9 @@ ACT = msgpack.packb(
 VELOCITY = msgpack.packb({"type": "act", "id": 2, "command": "velocity", "values": [0.5, -0.1]})
 HELLO = msgpack.packb(
     {
-        "type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "rgb"], "dynamics": "unicycle",
-        "settings": {"speed": 1.5}, "camera": {"width": 32, "height": 24}, "sensor_settings": {}, "privileged": False,
+        "type": "hello", "sidestep": 1, "role": "policy", "name": "ahead", "needs": ["goal", "rgb"],
+        "dynamics": "unicycle", "settings": {"speed": 1.5}, "camera": {"width": 32, "height": 24},
+        "sensor_settings": {}, "privileged": False,
     }
 )  # fmt: skip
 PLANS = msgpack.packb(
@@ -195,11 +196,11 @@ PLANS = msgpack.packb(
         ],
     }
 )  # fmt: skip
-STL = b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid x\n"
+STL = b"solid x\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
 BINARY_STL = b"\0" * 80 + struct.pack("<I", 1) + struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0)
 OBJ = b"# mesh\nv 0 0 0\nv 1 0 0\nv 0 1 0.5\nf 1 2 3\n"
-MESH_URDF = b"""<robot name="m"><link name="base"><collision><geometry><mesh filename="part.stl" scale="1 1 2"/></geometry>
-</collision></link></robot>
+MESH_URDF = b"""<robot name="m"><link name="base"><collision>
+<geometry><mesh filename="part.stl" scale="1 1 2"/></geometry></collision></link></robot>
 """
 
 
