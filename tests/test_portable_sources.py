@@ -20,7 +20,7 @@ from tests.ulp import MATH, NUMPY
 ROOT = Path(sidestep.__file__).parent
 PACKAGES = (
     "scenes", "simulation", "crowd", "policies", "prediction", "suites", "robots", "sensors", "kernels", "datasets",
-    "types", "guests", "traffic",
+    "types", "traffic", "interactions", "remote", "records", "runs",
 )  # fmt: skip
 DRAWS = frozenset(
     {
@@ -40,10 +40,18 @@ ORDERS = ("argsort", "argpartition", "partition")
 COMPILED = frozenset({"kernel", "inlined", "njit", "jit"})
 
 ALLOWED = {
-    "suites/socnav_twins": "fits and compares twins for developers; what was fitted is data",
     "datasets/sanity.py": "judges recordings for people; nothing in them changes",
     "policies/visual": "neural networks over pictures: OpenGL and ONNX differ between machines anyway",
     "remote/client.py": "runs in the process of a policy from elsewhere",
+    "remote/joystick_state.py": "what a SocNavBench client is told",
+    **dict.fromkeys(
+        (f"interactions/{name}.py" for name in ("assemble", "corridor", "from_records", "recorded", "samples", "toy")),
+        "reads recordings and records to data for predictors; no scenario or record follows from it",
+    ),
+    **dict.fromkeys(
+        (f"interactions/{name}.py" for name in ("bootstrap", "forecasts", "loop", "loop_summary", "roc", "scores")),
+        "scores of predictors and of finished runs",
+    ),
     "render/raster/surface.py": "pictures",
 }
 """Folders and files that define nothing at run time, with the reason."""
@@ -148,6 +156,23 @@ def _sources() -> Iterator[tuple[str, set[str]]]:
             name = path.relative_to(ROOT).as_posix()
             if not any(name == allowed or name.startswith(f"{allowed}/") for allowed in ALLOWED):
                 yield name, offenders(path.read_text(encoding="utf-8"))
+
+
+def test_every_package_is_looked_at_or_known_to_define_nothing():
+    """A new package is either listed above or does not make scenarios, commands or records."""
+    reads_only = {
+        "bench", "cli", "drawing", "drive_page", "gym", "learn", "metrics", "ratings", "render", "report", "studies",
+    }  # fmt: skip
+    found = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert found == reads_only | set(PACKAGES)
+
+
+def test_nothing_is_allowed_without_need():
+    unneeded = [
+        name for name in ALLOWED if (ROOT / name).is_file() and not offenders((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert unneeded == []
+    assert all((ROOT / name).exists() for name in ALLOWED)
 
 
 def test_sources_use_functions_with_the_same_bits_everywhere():

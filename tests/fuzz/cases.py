@@ -15,7 +15,7 @@ from tests.fuzz.guard import TooSlow
 from tests.fuzz.targets import Prepared, Target, case, check
 
 CASE_S = 10.0
-"""Time for one case, s; most take less than a millisecond."""
+"""Processor time for one case, s; most take less than a millisecond."""
 MORE_BYTES = 1_500_000_000
 """By which a process may grow while it reads."""
 LONGEST_LINE = 600
@@ -45,15 +45,15 @@ def place_of(error: BaseException) -> str:
 def find_defect(target: Target, prepared: Prepared, number: int, folder: Path) -> Defect | None:
     """Run one case."""
     content = case(target, prepared, number)
-    signal.setitimer(signal.ITIMER_REAL, CASE_S)
+    signal.setitimer(signal.ITIMER_PROF, CASE_S)
     try:
         told = check(target, prepared, content)
     except BaseException as error:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         if isinstance(error, KeyboardInterrupt):
             raise
         return Defect(number, place_of(error), f"{type(error).__name__}: {error!s:.300}")
-    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.setitimer(signal.ITIMER_PROF, 0.0)
     if len(told) > LONGEST_LINE:
         longest = max((len(line) for line in told.replace(str(folder), "").splitlines()), default=0)
         if longest > LONGEST_LINE:
@@ -71,7 +71,7 @@ def run_cases(
 ) -> float:
     """Run all cases of ``numbers``; seconds that it took. ``before`` is told each number before its case runs."""
     started = time.perf_counter()
-    handler = signal.signal(signal.SIGALRM, _stop)
+    handler = signal.signal(signal.SIGPROF, _stop)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -81,5 +81,5 @@ def run_cases(
                 if defect is not None:
                     found(defect)
     finally:
-        signal.signal(signal.SIGALRM, handler)
+        signal.signal(signal.SIGPROF, handler)
     return time.perf_counter() - started

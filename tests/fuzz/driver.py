@@ -29,6 +29,7 @@ from tests.fuzz.targets import TARGETS, Prepared, case
 
 HANG_S = 3 * CASE_S
 START_S = 300.0
+LOOK_S = 0.05
 CONTEXT = multiprocessing.get_context("spawn")
 """A fork of a process with threads may hang."""
 SAME = 3
@@ -61,7 +62,7 @@ def work(name: str, numbers: range, seconds: float, shared: Any, pipe: Connectio
     ended = time.monotonic() + seconds
 
     def before(number: int) -> None:
-        shared[0], shared[1] = number, time.monotonic()
+        shared[0], shared[1] = number, 1.0
 
     for start in range(numbers.start, numbers.stop, 500 * numbers.step):
         part = range(start, min(start + 500 * numbers.step, numbers.stop), numbers.step)
@@ -82,12 +83,18 @@ class Worker:
 
     def _start(self, numbers: range) -> None:
         self.shared = CONTEXT.Array("d", 4, lock=False)
-        self.shared[0], self.shared[1] = numbers.start, time.monotonic() + START_S
+        self.shared[0], self.looked_at, self.looks = numbers.start, -1.0, 0
         self.pipe, other = CONTEXT.Pipe(duplex=False)
         seconds = max(self.ended - time.monotonic(), 0.0)
         self.process = CONTEXT.Process(target=work, args=(self.name, numbers, seconds, self.shared, other))
         self.process.start()
         other.close()
+
+    def _hangs(self) -> bool:
+        """Whether the process is at one case for too long, by the number of looks: both may have been stopped."""
+        is_new = self.shared[0] != self.looked_at
+        self.looked_at, self.looks = self.shared[0], 0 if is_new else self.looks + 1
+        return self.looks * LOOK_S > (HANG_S if self.shared[1] else START_S)
 
     def _count(self) -> None:
         self.done += int(self.shared[2])
@@ -107,13 +114,13 @@ class Worker:
                 return found, True
             found.append(said)
         crashed = not self.process.is_alive()
-        if crashed or time.monotonic() - self.shared[1] > HANG_S:
+        if crashed or self._hangs():
             self.process.kill()
             self.process.join()
             number, what = int(self.shared[0]), f"exit code {self.process.exitcode}" if crashed else "hangs"
             found.append(Defect(number, f"process: {what}", f"the process ended or hung in case {number}: {what}"))
             self._count()
-            if self.shared[1] > time.monotonic():  # it did not get to its first case
+            if not self.shared[1]:  # it did not get to its first case
                 return found, True
             rest = range(number + self.numbers.step, self.numbers.stop, self.numbers.step)
             if not rest or time.monotonic() > self.ended:
@@ -129,7 +136,7 @@ def fuzz(name: str, first: int, cases: int, seconds: float, workers: int, out: P
     places: Counter[str] = Counter()
     active = list(team)
     while active:
-        time.sleep(0.05)
+        time.sleep(LOOK_S)
         for worker in list(active):
             found, over = worker.defects()
             for defect in found:

@@ -48,8 +48,7 @@ def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forget]:
 def test_the_cases_cover_all_suites_and_policies() -> None:
     assert len({case.name for case in CASES}) == 65
     assert {case.suite for case in CASES} == set(registry.SUITES)
-    networks = {"visual", "imitation", "ilqr_bc"}  # the library that runs them promises no bits
-    assert {case.policy for case in CASES} == set(registry.POLICIES) - networks
+    assert {case.policy for case in CASES} == set(registry.POLICIES) - golden.NETWORKS
     kinds = {case.scenario.split("-")[0] for case in CASES if case.suite == "sidewalk-reactive"}
     assert len(kinds) == 9
     assert set(EXPECTED) == {case.name for case in CASES}
@@ -62,6 +61,25 @@ def test_golden_digest(case: Case) -> None:
     record = case.run()
     assert not record.error
     assert record.digest == EXPECTED[case.name], "see tests/simulation/golden.py on how to write the digests anew"
+
+
+PAIRS = golden.pairs()
+
+
+def test_the_pairs_are_all_suites_with_all_policies() -> None:
+    expected = {(suite, policy) for suite in registry.SUITES for policy in registry.POLICIES.keys() - golden.NETWORKS}
+    found = [(case.suite, case.policy) for case in map(golden.pair_of, PAIRS)]
+    assert set(found) == expected, "write those that are missing: python -m tests.simulation.golden --pairs --write"
+    assert len(found) == len(expected)
+    assert all(golden.pair_of(name).name == name for name in PAIRS)
+
+
+@pytest.mark.parametrize("suite", registry.SUITES)
+def test_golden_digests_of_a_suite_with_every_policy(suite: str) -> None:
+    names = [name for name in PAIRS if golden.pair_of(name).suite == suite]
+    records = {name: golden.pair_of(name).run() for name in names}
+    assert {name: record.error for name, record in records.items() if record.error} == {}
+    assert {name: record.digest for name, record in records.items()} == {name: PAIRS[name] for name in names}
 
 
 def without_processor_features() -> dict[str, str]:

@@ -75,7 +75,12 @@ class Address:
             return cls(path=path)
         host, separator, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not separator or not host or not port.isdecimal() or not port.isascii() or int(port) > 65535:
+        if (
+            not separator
+            or not host
+            or not (port.isdecimal() and port.isascii() and len(port) < 6)
+            or int(port) > 65535
+        ):
             raise ValueError(f"{text!r:.120}: an address is HOST:PORT, such as 127.0.0.1:5577, or unix:PATH")
         return cls("127.0.0.1" if host == "localhost" else host, int(port))
 
