@@ -160,7 +160,10 @@ def save(name: str, defect: Defect, out: Path) -> None:
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        content = case(TARGETS[name], TARGETS[name].prepare(Path(scratch)), max(defect.number, 0))
+        try:
+            content = case(TARGETS[name], TARGETS[name].prepare(Path(scratch)), max(defect.number, 0))
+        except Exception as error:  # the case itself cannot be made: a defect of the damage, not of the reader
+            content = f"{type(error).__name__}: {error}".encode()
     (folder / f"{defect.number}.bin").write_bytes(content)
 
 

@@ -167,9 +167,9 @@ def read_episodes(folder: Path) -> list[dict[str, Any]]:
 def read_table(path: Path, schema: Any) -> Any:
     """The columns of ``schema`` of a Parquet file, with its types and without empty values."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
             check_parquet(file.metadata, str(path), MOST_ROWS)
-            table = file.read(columns=schema.names)
+            table = file.read(columns=schema.names, use_threads=False)  # a thread may outlive an error elsewhere
         table = table.select(schema.names).cast(schema)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; copy the dataset again, with all its files") from None

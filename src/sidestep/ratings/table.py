@@ -324,9 +324,9 @@ def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
 
     data = read_bytes(path, "Parquet file of ratings")
     try:
-        with pq.ParquetFile(pa.BufferReader(data)) as file:
+        with pq.ParquetFile(pa.BufferReader(data), pre_buffer=False) as file:
             check_parquet(file.metadata, str(path), MOST_ROWS)
-            table = file.read()
+            table = file.read(use_threads=False)  # a thread may outlive an error in another column
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path}: not a Parquet file ({str(error).splitlines()[0]:.120}); export it again") from None
     rows: list[dict[str, Any]] = table.to_pylist()
