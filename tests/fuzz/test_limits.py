@@ -23,6 +23,7 @@ from sidestep.remote.messages import read_command
 from sidestep.remote.wire import Address, Garbled
 from sidestep.scenes.load import resolve_scene
 from tests.fuzz.guard import within
+from tests.fuzz.targets import TARGETS, case, check
 from tests.interactions.test_recorded import write_ind
 
 
@@ -152,3 +153,13 @@ def test_parquet_tables_that_explode(tmp_path: Path) -> None:
     pq.write_table(pa.table({f"c{k}": column for k in range(40)}), path)
     with pytest.raises(BadInput, match=r"more than 100,000,000 values"):
         read_table(path, pa.schema([("c0", pa.int64())]))
+
+
+def test_parquet_metadata_that_contradict_each_other_do_not_end_the_process(tmp_path: Path) -> None:
+    """pyarrow does not raise but ends the process when asked for such a column chunk."""
+    path = tmp_path / "meta/episodes/chunk-000/file-000.parquet"
+    path.parent.mkdir(parents=True)
+    target = TARGETS["lerobot_episodes"]
+    prepared = target.prepare(tmp_path)
+    for number in (1_002_403, 1_009_465):
+        assert "histogram size mismatch" in check(target, prepared, case(target, prepared, number))
