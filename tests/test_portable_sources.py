@@ -20,7 +20,7 @@ from tests.ulp import MATH, NUMPY
 ROOT = Path(sidestep.__file__).parent
 PACKAGES = (
     "scenes", "simulation", "crowd", "policies", "prediction", "suites", "robots", "sensors", "kernels", "datasets",
-    "types", "traffic", "interactions", "remote", "records", "runs",
+    "types", "traffic", "interactions", "remote", "records", "runs", "logs",
 )  # fmt: skip
 DRAWS = frozenset(
     {

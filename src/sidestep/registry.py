@@ -24,7 +24,7 @@ from sidestep.types.observation import TASK_NEEDS
 
 Kind = Literal[
     "policies", "metrics", "suites", "datasets", "cameras", "predictors", "sensors", "events", "crowd_models",
-    "road_users", "drivers", "looks", "report_sections",
+    "road_users", "drivers", "looks", "report_sections", "logs",
 ]  # fmt: skip
 
 POLICIES: dict[str, str] = {
@@ -50,6 +50,9 @@ POLICIES: dict[str, str] = {
     "imitation": "sidestep.policies.driving.imitation:ImitationDriver",
 }
 
+OTHER_NAMES: dict[str, str] = {"astar_pid": "pid", "cil": "imitation", "mpc_bc": "ilqr_bc"}
+"""Other name of a policy → its name. Runs and records hold the name."""
+
 SUITES: dict[str, str] = {
     "core": "core.yaml",
     "socnav": "sidestep.suites.socnav:SOCNAV",
@@ -67,6 +70,8 @@ REMOTE = "remote:"
 """Opens the name of a policy that another process serves."""
 SB3 = "sb3:"
 """Opens the path of a file that Stable-Baselines3 saved."""
+ONNX = "onnx:"
+"""Opens the path of an interface file that the policy ``visual`` runs; the file names its network."""
 SET_BY_POLICIES = frozenset({"learning"})
 """Bundled sensors whose settings are the policy's (``Policy.sensor_settings``)."""
 
@@ -79,6 +84,15 @@ DATASETS: dict[str, str] = {
     "vci_dut": "sidestep.datasets.csv_formats:VCI_DUT",
     "sidestep": "sidestep.datasets.sidestep_tracks:SIDESTEP",
 }
+
+LOGS: dict[str, str] = {
+    "rosbag": "sidestep.logs.rosbag:ROSBAG",
+    "trajnet": "sidestep.logs.tracks:TRAJNET_LOG",
+    "eth_ucy": "sidestep.logs.tracks:ETH_UCY",
+    "csv": "sidestep.logs.csv_log:CSV_LOG",
+    "lerobot": "sidestep.logs.lerobot:LEROBOT",
+}
+"""Formats of logs of real robots (``sidestep.logs.drive.LogReader``)."""
 
 CAMERAS: dict[str, str] = {"raster": "sidestep.render.camera:RobotCamera"}
 """Factories of cameras (``sidestep.interfaces.MakeCamera``); the first serves ``rgb``, ``depth`` and ``semantic``."""
@@ -171,9 +185,9 @@ def table(kind: Kind) -> dict[str, str]:
     """Name → ``module:attribute`` of everything known: bundled first, then plug-ins, which cannot replace them."""
     known = dict(_bundled(kind))
     for point in entry_points(group=f"sidestep.{kind}"):
-        if point.name in known:
+        if (taken := true_name(kind, point.name)) in known:
             raise BadInput(
-                f"plug-in {point.value} wants the name {point.name!r} in {kind}, which {known[point.name]} has; "
+                f"plug-in {point.value} wants the name {point.name!r} in {kind}, which {known[taken]} has; "
                 "rename it in the plug-in's entry points"
             )
         known[point.name] = point.value
@@ -188,7 +202,7 @@ def _bundled(kind: Kind) -> dict[str, str]:
     tables: dict[Kind, dict[str, str]] = {
         "policies": POLICIES, "suites": SUITES, "datasets": DATASETS, "cameras": CAMERAS, "sensors": SENSORS,
         "events": EVENTS, "crowd_models": CROWD_MODELS, "road_users": ROAD_USERS, "drivers": DRIVERS,
-        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS,
+        "looks": LOOKS, "predictors": PREDICTORS, "report_sections": REPORT_SECTIONS, "logs": LOGS,
     }  # fmt: skip
     return tables[kind]
 
@@ -198,6 +212,11 @@ def is_plug_in(kind: Kind, name: str) -> bool:
     return name in table(kind) and name not in _bundled(kind)
 
 
+def true_name(kind: Kind, name: str) -> str:
+    """The name that stands in the table for ``name``, which may be another name of the same thing."""
+    return OTHER_NAMES.get(name, name) if kind == "policies" else name
+
+
 def names(kind: Kind) -> list[str]:
     """Every name of a kind, bundled in table order, then plug-ins."""
     return list(table(kind))
@@ -205,29 +224,21 @@ def names(kind: Kind) -> list[str]:
 
 def load(kind: Kind, name: str) -> Any:
     """The thing called ``name``, or an error with the nearest known names."""
-    known = table(kind)
-    if name not in known:
-        raise UnknownName(kind_in_singular(kind), name, known)
-    return import_attribute(known[name])
+    known, found = table(kind), true_name(kind, name)
+    if found not in known:
+        raise UnknownName(kind_in_singular(kind), name, [*known, *(OTHER_NAMES if kind == "policies" else ())])
+    return import_attribute(known[found])
 
 
 def kind_in_singular(kind: Kind) -> str:
     """``policies`` → ``policy``, for messages."""
     singular: dict[Kind, str] = {
-        "policies": "policy",
-        "metrics": "metric",
-        "suites": "suite",
-        "datasets": "dataset format",
-        "cameras": "camera",
-        "sensors": "sensor",
-        "events": "event",
-        "crowd_models": "crowd model",
-        "predictors": "predictor",
-        "road_users": "kind of road user",
-        "drivers": "driver",
-        "looks": "look",
+        "policies": "policy", "metrics": "metric", "suites": "suite", "datasets": "dataset format",
+        "cameras": "camera", "sensors": "sensor", "events": "event", "crowd_models": "crowd model",
+        "predictors": "predictor", "road_users": "kind of road user", "drivers": "driver", "looks": "look",
         "report_sections": "section of reports",
-    }
+        "logs": "format of logs",
+    }  # fmt: skip
     return singular[kind]
 
 
@@ -275,7 +286,7 @@ def _import_file(path: str) -> ModuleType:
 
 def is_guest(reference: str) -> bool:
     """Whether a policy is somebody else's code, which a run keeps in a process of its own (``sidestep.remote``)."""
-    return reference not in POLICIES and not reference.startswith(REMOTE)
+    return true_name("policies", reference) not in POLICIES and not reference.startswith((REMOTE, ONNX))
 
 
 def known_needs() -> frozenset[str]:
@@ -394,7 +405,7 @@ def as_policy(policy: Any, settings: Mapping[str, Any] | None = None) -> Policy:
 
 def make_policy(reference: str, settings: Mapping[str, Any] | None = None) -> Policy:
     """A new policy from a name in the table, ``package.module:Class``, ``path/to/file.py:Class``,
-    ``remote:ADDRESS`` or ``sb3:FILE.zip``."""
+    ``remote:ADDRESS``, ``sb3:FILE.zip`` or ``onnx:SPEC.yaml``."""
     return policy_maker(reference, settings)()
 
 
@@ -404,6 +415,8 @@ def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> C
         factory = partial(import_attribute("sidestep.remote.session:RemotePolicy"), reference.removeprefix(REMOTE))
     elif reference.startswith(SB3):
         factory = partial(import_attribute("sidestep.gym.sb3_file:load_sb3"), reference.removeprefix(SB3))
+    elif reference.startswith(ONNX):
+        factory = partial(load("policies", "visual"), spec=reference.removeprefix(ONNX))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
     return _maker(factory, settings, reference)

@@ -57,7 +57,7 @@ def test_gaps(tmp_path: Path, call: Call) -> None:
     write_interactions(crossing(), tmp_path / "one.h5")
     write_interactions(one_track([[0.0, 9.0]] * 30, [0.0] * 30, 1.0), tmp_path / "none.h5")
     files = (tmp_path / "one.h5", tmp_path / "none.h5")
-    gaps = document(call("predict", "gaps", *files, "--out", tmp_path / "out", "--json"))["gaps"]
+    gaps = document(call("predict", "gaps", *files, "--out", tmp_path / "out", "--json"))["files"]
     assert gaps["one"]["quartiles_s"] == pytest.approx([1.1] * 3)
     assert (gaps["none"]["encounters"], gaps["none"]["share_below_2_s"]) == (0, None)
     names = sorted(file.name for file in (tmp_path / "out").iterdir())

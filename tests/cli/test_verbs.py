@@ -224,6 +224,7 @@ def test_every_verb_has_help(call: Call) -> None:
     assert verbs == [
         "list",
         "run",
+        "import",
         "score",
         "compare",
         "report",

@@ -73,7 +73,7 @@ def quiet(name: str, seed: int) -> tuple[EpisodeRecord, StreetPlans]:
     world = build_world(scenario, seed)
     assert world.direct is not None
     director: Any = world.direct()
-    return record, director._directors[0]._walkers._plans
+    return record, director.directors[0]._walkers._plans
 
 
 def carriageway(record: EpisodeRecord) -> Any:

@@ -4,7 +4,7 @@
 
     python -m tests.fuzz.guided study -max_total_time=600
 
-Options after the target are libFuzzer's. Inputs begin with those of ``seeds``; what reaches new code of Sidestep is kept in
+Options after the target are libFuzzer's. Inputs begin with those of ``seeds``; what reaches new code is kept in
 ``out/fuzz/corpus/TARGET``.
 """
 

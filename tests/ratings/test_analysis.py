@@ -44,6 +44,7 @@ def test_document_is_written_and_the_ratings_come_back(folder: Path) -> None:
     document = json.loads((folder / "analysis.json").read_text())
     assert document["counts"] == {
         "answers": 160, "runs": 32, "participants": 4, "policies": 2, "scenarios": 1, "cannot_tell": 0,
+        "incomplete_runs": 0,
     }  # fmt: skip
     assert document == json.loads(json.dumps(analyse(small_study())))
     [pair] = document["comparison"]["all"]["pairs"]

@@ -11,12 +11,11 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from sidestep.bench.studies import Scripted, Server, free_port
 from sidestep.studies.database import AnswerRow, EpisodeRow, TrialRow
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
 from tests.studies.conftest import new_store, study_of, walking_study
-from tests.studies.scripted import Scripted, Server
-from tests.studies.test_browser import free_port
 
 PARTICIPANTS, KILLS, SLOWEST_HZ = 50, 20, 15.0
 
@@ -58,21 +57,27 @@ def test_fifty_participants_walk_at_once(tmp_path: Path) -> None:
         server.kill()
     check_complete(store, "walks", people, PARTICIPANTS)
     with Session(store.engine) as session:
-        assert session.scalar(select(func.count(EpisodeRow.id))) == PARTICIPANTS
-    rates = sorted(each.slowest_hz() for each in people)
-    print(f"slowest second of a participant: least {rates[0]:.1f} Hz, median {rates[len(rates) // 2]:.1f} Hz")
-    assert rates[0] >= SLOWEST_HZ
+        paces = session.scalars(select(EpisodeRow.slowest_hz)).all()
+    assert len(paces) == PARTICIPANTS
+    served = sorted(pace for pace in paces if pace is not None)
+    seen = sorted(each.slowest_hz() for each in people)
+    for where, rates in (("at the server", served), ("at the participant", seen)):
+        print(f"slowest second {where}: least {rates[0]:.1f} Hz, median {rates[len(rates) // 2]:.1f} Hz")
+    assert len(served) == PARTICIPANTS
+    assert served[0] >= SLOWEST_HZ
     assert not any(each.refused for each in people)
 
 
-async def killed_again_and_again(server: Server, tokens: list[str]) -> tuple[list[Scripted], int]:
+async def killed_again_and_again(
+    server: Server, tokens: list[str], most: int = KILLS, longest_s: float = 0.8
+) -> tuple[list[Scripted], int]:
     """Take part while the server is killed at random moments; participants and the number of kills."""
     moments, kills = random.Random(1), 0
     work = asyncio.create_task(all_take_part(server, tokens))
     async with httpx.AsyncClient() as client:
-        while kills < KILLS and not work.done():
+        while kills < most and not work.done():
             await server.wait(client)
-            await asyncio.sleep(moments.uniform(0.05, 0.8))
+            await asyncio.sleep(moments.uniform(0.05, longest_s))
             server.kill()
             kills += 1
             server.start()
@@ -92,3 +97,21 @@ def test_a_server_that_is_killed_twenty_times(tmp_path: Path) -> None:
     assert kills == KILLS
     assert not any(each.refused for each in people)
     check_complete(store, "corridor", people, 6 * 40)
+
+
+@pytest.mark.full
+def test_a_server_that_is_killed_during_walks(tmp_path: Path) -> None:
+    """Every walk is kept whole and once, however often it had to begin again."""
+    url = f"sqlite:///{tmp_path / 'studies.sqlite'}"
+    store = new_store(url, walking_study())
+    server = Server(url, free_port(), workers=1)
+    server.start()
+    try:
+        tokens = store.add_participants("walks", 3)
+        people, kills = asyncio.run(killed_again_and_again(server, tokens, most=6, longest_s=20.0))
+    finally:
+        server.kill()
+    assert kills == 6
+    check_complete(store, "walks", people, 3 * 4)
+    with Session(store.engine) as session:
+        assert session.scalar(select(func.count(EpisodeRow.id))) == 3 * 4

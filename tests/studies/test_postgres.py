@@ -6,6 +6,7 @@ import getpass
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -19,8 +20,10 @@ from alembic.migration import MigrationContext
 
 from sidestep.studies.database import Base, open_database
 from sidestep.studies.store import Store
+from tests.report.watching import CHROMIUM, in_browser
 from tests.studies import test_pages, test_store
 from tests.studies.conftest import new_store, study_of
+from tests.studies.test_browser import play_a_study
 
 POSTGRES = shutil.which("postgres") or next(iter(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres"))), "")
 pytestmark = [
@@ -57,7 +60,7 @@ def address() -> Iterator[str]:
         sleep(0.5)
         yield f"postgresql://tests@/postgres?host={folder}"
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # does not wait for connections that somebody has left
         process.wait()
         shutil.rmtree(folder)
 
@@ -97,3 +100,14 @@ def test_the_pages(store: Store) -> None:
     with test_pages.client_of(store) as client:
         test_pages.test_a_participant_without_scripts(client, store)
         test_pages.test_experimenters_log_in(client, store)
+
+
+@in_browser[0]
+@in_browser[1]
+def test_the_whole_study_in_a_browser(store: Store, address: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        play_a_study(browser, address)
+        browser.close()

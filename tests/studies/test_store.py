@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import func, select, update
+from sqlalchemy import create_engine, func, select, update
 from sqlalchemy.orm import Session
 
 from sidestep.errors import BadInput
 from sidestep.studies.access import RateLimit, Refused, hash_password, is_password, is_signed, sign
-from sidestep.studies.database import AnswerRow, Base, ParticipantRow, TrialRow, now, open_database
+from sidestep.studies.database import AnswerRow, Base, EpisodeRow, ParticipantRow, TrialRow, migrate, now, open_database
 from sidestep.studies.export import everything_of, export_study, ratings_of
 from sidestep.studies.store import Store
 from tests.studies.conftest import PASSWORD, new_store, study_of
@@ -37,6 +37,19 @@ def test_migrations_make_the_tables_of_the_models(tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
     open_database(f"sqlite:///{tmp_path / 'x.sqlite'}")  # a second time changes nothing
+
+
+def test_walks_of_an_older_database_are_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.sqlite'}"
+    engine = create_engine(url)
+    migrate(engine, "0001")
+    with engine.begin() as connection:
+        columns = "(id, trial_id, outcome, digest, record, finished)"
+        connection.exec_driver_sql(f"INSERT INTO episodes {columns} VALUES (1, 1, 'success', 'd1', 'r', '2026-01-01')")
+    engine.dispose()
+    with Session(open_database(url)) as session:
+        (kept,) = session.scalars(select(EpisodeRow)).all()
+        assert (kept.digest, kept.slowest_hz) == ("d1", None)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql+nothing://x", "sqlite:////nowhere/at/all.sqlite"])
@@ -173,7 +186,7 @@ def test_a_walk_is_kept_once(tmp_path: Path) -> None:
     store.consent(token, {})
     with pytest.raises(Refused, match="not over"):
         store.experience(token, 0)
-    assert store.keep_walk(token, 0, "success", "d1", b"first")
+    assert store.keep_walk(token, 0, "success", "d1", b"first", 19.0)
     assert not store.keep_walk(token, 0, "timeout", "d2", b"second")
     assert store.stage(token).outcome == "success"
     rate_all(store, token, 0)
@@ -181,7 +194,12 @@ def test_a_walk_is_kept_once(tmp_path: Path) -> None:
     assert export_study(store, "corridor", tmp_path / "out")["episodes"] == 1
     assert (tmp_path / "out/episodes/d1.parquet").read_bytes() == b"first"
     exported = json.loads((tmp_path / "out/study.json").read_text())
-    assert exported["participants"][0]["trials"][0]["episode"] == {"outcome": "success", "digest": "d1"}
+    assert exported["participants"][0]["trials"][0]["episode"] == {
+        "outcome": "success",
+        "digest": "d1",
+        "slowest_hz": 19.0,
+    }
+    assert store.progress("corridor")[0].slowest_hz == 19.0
     assert token not in (tmp_path / "out/study.json").read_text()
 
 

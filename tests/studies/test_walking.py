@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from sidestep.bench.studies import Server, free_port
 from sidestep.records import load_record
 from sidestep.studies.database import EpisodeRow
 from sidestep.studies.server import make_app
@@ -24,8 +25,6 @@ from sidestep.studies.site import Site
 from sidestep.studies.store import Store
 from sidestep.studies.walking import MOST_ERRORS, POLICY_VIOLATION, REPLACED
 from tests.studies.conftest import new_store, walking_study
-from tests.studies.scripted import Server
-from tests.studies.test_browser import free_port
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}

@@ -73,6 +73,8 @@ TARGETS: dict[str, Target] = {
     "demonstrations/write": Target(at_least=100),
     "answers/ilqr/people=20": Target(at_least=20),
     "answers/ilqr_bc/people=20": Target(at_least=20),
+    "study/participants=50": Target(at_least=15),
+    "study/input_to_picture": Target(at_most=60.0),
 }
 
 SMALL, LARGE = "orca/n=200/threads=1", "orca/n=5000/threads=1"
@@ -114,6 +116,7 @@ SUITES: dict[str, tuple[str, ...]] = {
     "intersection": ("sidestep.bench.intersection:cases",),
     "prediction": ("sidestep.bench.prediction:cases",),
     "planning": ("sidestep.bench.planning:cases",),
+    "study": ("sidestep.bench.studies:cases",),
 }
 """The functions that list the cases of each suite."""
 

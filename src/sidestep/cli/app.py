@@ -14,6 +14,7 @@ from sidestep.cli import (
     doctor,
     drive,
     evaluate,
+    import_logs,
     listing,
     predict,
     render,
@@ -55,6 +56,7 @@ def root(
 
 app.command("list")(listing.list_)
 app.command("run")(run.run)
+app.command("import")(import_logs.import_)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)

@@ -114,6 +114,7 @@ def _policy_of(agent: str) -> str:
 
     if agent in AGENTS:
         return AGENTS[agent]
+    agent = registry.true_name("policies", agent)
     if agent not in registry.names("policies") and ":" not in agent:
         raise UnknownName("control agent", agent, [*AGENTS, *registry.names("policies")])
     return agent

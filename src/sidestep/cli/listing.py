@@ -24,6 +24,7 @@ class Kind(StrEnum):
     ROBOTS = "robots"
     METRICS = "metrics"
     DATASETS = "datasets"
+    LOGS = "logs"
     PREDICTORS = "predictors"
     VISUAL_MODELS = "visual-models"
 
@@ -34,7 +35,7 @@ def list_(
     suite: Annotated[str | None, typer.Option(help="List only the scenarios of this suite (name or path).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List suites, scenarios, policies, robots, metrics, dataset formats, predictors or visual models."""
+    """List suites, scenarios, policies, robots, metrics, dataset or log formats, predictors or visual models."""
     if suite is not None and kind is not Kind.SCENARIOS:
         raise BadInput(f"--suite narrows the list of scenarios, not of {kind}")
     with quiet_stdout(as_json):
@@ -98,6 +99,8 @@ def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
     for name in registry.names(kind):
         try:
             rows.append(_class_row(name, registry.load(kind, name)))
+            others = [other for other, true in registry.OTHER_NAMES.items() if true == name and kind == "policies"]
+            rows += [{**rows[-1], "name": other, "summary": f"another name of {name}"} for other in others]
         except (Exception, SystemExit) as error:
             if name in bundled:
                 raise
@@ -164,6 +167,14 @@ def list_datasets() -> list[dict[str, Any]]:
     return [{"name": loader.name, "summary": loader.summary} for loader in loaders]
 
 
+def list_logs() -> list[dict[str, Any]]:
+    """The formats of logs that `sidestep import` reads."""
+    from sidestep import registry
+
+    readers = [registry.load("logs", name) for name in registry.names("logs")]
+    return [{"name": reader.name, "summary": reader.summary} for reader in readers]
+
+
 def list_visual_models() -> list[dict[str, Any]]:
     """The network interfaces that the policy `visual` knows by name."""
     from sidestep.policies.visual.model_files import model_rows
@@ -177,6 +188,7 @@ LISTS: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
     Kind.ROBOTS: list_robots,
     Kind.METRICS: list_metrics,
     Kind.DATASETS: list_datasets,
+    Kind.LOGS: list_logs,
     Kind.PREDICTORS: list_predictors,
     Kind.VISUAL_MODELS: list_visual_models,
 }

@@ -119,6 +119,7 @@ def split_suite_options(assignments: Sequence[str], known: Collection[str]) -> t
 def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Settings per label of a policy. ``orca.horizon=3`` is for one policy (by its label, reference or class name),
     ``horizon=3`` for all. Values are YAML scalars: ``3``, ``0.5``, ``true``, ``text``, ``[1, 2]``."""
+    from sidestep.registry import OTHER_NAMES
     from sidestep.runs.plan import split_label
 
     labels: dict[str, list[str]] = {}
@@ -126,7 +127,8 @@ def parse_settings(assignments: Sequence[str], policies: Sequence[str]) -> dict[
     settings: dict[str, dict[str, Any]] = {}
     for label, reference in map(split_label, policies):
         settings[label] = {}
-        for name in {label, reference, reference.rpartition(":")[2]}:
+        others = [other for other, name in OTHER_NAMES.items() if name == reference]
+        for name in {label, reference, reference.rpartition(":")[2], *others}:
             labels.setdefault(name, []).append(label)
     for assignment in assignments:
         key, separator, text = assignment.partition("=")
@@ -173,7 +175,7 @@ def run(
         list[str],
         typer.Option(
             metavar="[LABEL=]POLICY",
-            help="Policy: a name, file.py:Class, package.module:Class or sb3:FILE.zip, labelled or not; repeatable.",
+            help="Policy: a name, file.py:Class, package.module:Class, sb3:FILE.zip or onnx:SPEC.yaml; repeatable.",
         ),
     ],
     scenario: ScenarioPattern = None,
@@ -221,6 +223,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
+    from sidestep import registry
     from sidestep.cli.cameras import RUN_CAMERAS, check_filming, film_run, split_names
     from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
@@ -256,7 +259,8 @@ def run(
         if debug:
             result = _debug(plan)
         else:
-            result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, replace or [])
+            again = [registry.true_name("policies", each) for each in replace or []]
+            result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, again)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)

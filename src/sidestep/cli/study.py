@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput
 
 app = typer.Typer(help="Run studies: participants meet policies and rate them.", no_args_is_help=True)
 
@@ -16,6 +18,11 @@ Database = Annotated[
     str, typer.Option("--database", help="sqlite:///FILE or postgresql://USER@HOST/NAME; made if it is not there.")
 ]
 DEFAULT_DATABASE = "sqlite:///studies.sqlite"
+RELIABILITY = {
+    "icc": "ICC(2,1) between participants",
+    "alpha_krippendorff": "Krippendorff's alpha (ordinal)",
+    "alpha_cronbach": "Cronbach's alpha",
+}
 
 
 @app.callback()
@@ -82,7 +89,7 @@ def serve(
     site = Site(store, host, url, new_token())
     if not is_loopback(host) and not url.startswith("https:"):
         say("others can reach this address, and nothing is encrypted; put a server with HTTPS in front and give --url")
-    count = workers if workers is not None else max(1, len(os.sched_getaffinity(0)))
+    count = workers if workers is not None else os.cpu_count() or 1
 
     def tell() -> None:
         say(f"experimenters: {address}/")
@@ -115,19 +122,119 @@ def export(
 @app.command("analyse")
 @verb
 def analyse(
-    name: Annotated[str, typer.Argument(help="Name of the study.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    study: Annotated[
+        str,
+        typer.Argument(metavar="STUDY|RATINGS", help="Name of a study, or a .csv, .parquet or .json file of ratings."),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Folder for the report, its tables and the data.")] = None,
+    questionnaire: Annotated[
+        str | None,
+        typer.Option(help="Of a file: bundled questionnaire or YAML file. Default: protocol, where the questions fit."),
+    ] = None,
     database: Database = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
-    """Write the report of a study: averages, reliability, comparison of policies, metrics of walks."""
+    """Analyse the ratings of a study or of a file: averages, reliability, comparison of policies, metrics of walks."""
+    with quiet_stdout(as_json):
+        if Path(study).suffix.lower() in (".csv", ".parquet", ".json"):
+            document = _analyse_file(Path(study), out, questionnaire)
+        elif questionnaire is not None:
+            raise BadInput("--questionnaire is for files of ratings; a study has its own")
+        else:
+            document = _analyse_study(study, out, database)
+    for line in _left_out(document):
+        say(line)
+    if as_json:
+        print_json(document)
+        return
+    _print_averages(document)
+    if out is not None:
+        say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers")
+
+
+@app.command("rehearse")
+@verb
+def rehearse(
+    run: Annotated[Path, typer.Argument(help="Run folder, such as of `sidestep run protocol`.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report, its tables and the ratings.")],
+    raters: Annotated[int, typer.Option(min=1, max=1000, help="Number of simulated raters.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Decides leanings and noise of the raters.")] = 0,
+    questionnaire: Annotated[str, typer.Option(help="Bundled questionnaire or YAML file.")] = "protocol",
+    mapping: Annotated[
+        str, typer.Option(help="From metrics to items: a bundled mapping of simulated raters or a YAML file.")
+    ] = "protocol",
+    as_json: AsJson = False,
+) -> None:
+    """Let simulated raters rate the episodes of a run and analyse their answers, which are marked as simulated."""
+    from sidestep.ratings import analyse as analyse_ratings
+    from sidestep.ratings import load_questionnaire
+    from sidestep.ratings.metric_model import metrics_by_digest
+    from sidestep.ratings.simulated import load_mapping, rated_runs, simulate_ratings
+    from sidestep.runs.score import read_run
+
+    with quiet_stdout(as_json):
+        known, episodes = load_questionnaire(questionnaire), read_run(run).episodes
+        ratings = simulate_ratings(rated_runs(episodes, known), known, raters, seed, load_mapping(mapping))
+        document = analyse_ratings(ratings, out, known, metrics=metrics_by_digest(episodes))
+    if as_json:
+        print_json(document)
+        return
+    _print_averages(document)
+    say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers of simulated raters, not of people")
+
+
+def _analyse_file(file: Path, out: Path | None, questionnaire: str | None) -> dict[str, Any]:
+    from sidestep.ratings import analyse as analyse_ratings
+    from sidestep.ratings.rating_file import read_rating_file
+
+    ratings, known = read_rating_file(file, questionnaire)
+    return analyse_ratings(ratings, out, known)
+
+
+def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]:
     from sidestep.studies.analysis import analyse_study
     from sidestep.studies.database import open_database
     from sidestep.studies.store import Store
 
-    with quiet_stdout(as_json):
-        document = analyse_study(Store(open_database(database)), name, out)
-    if as_json:
-        print_json(document)
-        return
-    say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers")
+    return analyse_study(Store(open_database(database)), name, out)
+
+
+def _left_out(document: dict[str, Any]) -> list[str]:
+    """What the analysis could not use or do."""
+    from sidestep.ratings.mixed_model import NOT_INSTALLED
+    from sidestep.ratings.rating_file import OWN
+
+    found = []
+    if document["questionnaire"] == OWN and not any(_reversed(document)):
+        found.append("note: no question is reversed; where one is, name the questionnaire or add a column reverse")
+    if count := document["counts"]["incomplete_runs"]:
+        found.append(f"note: {count} of {document['counts']['runs']} runs have no rating of some of their questions")
+    if document["mixed_model"]["linear"]["reason"] == NOT_INSTALLED:
+        found.append(f"note: no mixed model: {NOT_INSTALLED}")
+    return found
+
+
+def _reversed(document: dict[str, Any]) -> Iterator[bool]:
+    for each in document["scenarios"].values():
+        yield from (question["reverse"] for question in each["questions"].values())
+
+
+def _print_averages(document: dict[str, Any]) -> None:
+    from sidestep.report.terminal import print_rows
+
+    def shown(value: float | None) -> str:
+        return "none" if value is None else f"{value:.2f}"
+
+    rows = [
+        {
+            "of": part,
+            "name": name,
+            **{key: shown(each[key]) for key in ("savg", "savg_raw", "sd")},
+            "runs": each["runs"],
+        }
+        for part in ("scenarios", "policies", "sets")
+        for name, each in document[part].items()
+    ]
+    print_rows("averages", rows)
+    for key, text in RELIABILITY.items():
+        typer.echo(f"{text}: {shown(document['reliability'][key])}")

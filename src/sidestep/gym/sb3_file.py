@@ -93,7 +93,7 @@ def _read(file: Path) -> Any:
     except BadInput:
         raise
     except Exception as error:  # damaged archives raise a dozen kinds
-        raise BadInput(f"{file}: is no file of Stable-Baselines3: {describe_error(error)}") from None
+        raise BadInput(f"{file}: is no file of Stable-Baselines3: {describe_error(error):.200}") from None
     if not isinstance(data, dict):
         raise BadInput(f"{file}: is no file of Stable-Baselines3")
     parts = {name: _unpacked(data.get(name), name, file) for name in NEEDED}

@@ -12,6 +12,7 @@ from sidestep.errors import UnknownName
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.interactions import event_state
 from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
+from sidestep.metrics.unknown import why_unknown
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.result import MetricResult
 from sidestep.types.scenario import ReplayPlacement, Scenario, TwinPlacement
@@ -116,10 +117,17 @@ def score(
 ) -> dict[str, MetricResult]:
     """The record's metrics by name. Metrics that ``dialect`` does not redefine keep their default definition.
 
-    An error inside a metric is raised, not turned into a missing value.
+    An error inside a metric is raised, not turned into a missing value. Metrics that need what a log does not tell have
+    no value (``sidestep.metrics.unknown``).
     """
     chosen = load_metrics(metrics)
     known = set(DIALECTS).union(*(metric.dialects for metric in chosen))
     if dialect not in known:
         raise UnknownName("dialect", dialect, known)
-    return {metric.name: metric(record, dialect) for metric in chosen}
+    missing = {metric.name: why_unknown(record, metric.name) for metric in chosen}
+    return {
+        metric.name: MetricResult.invalid(metric.unit, reason)
+        if (reason := missing[metric.name])
+        else metric(record, dialect)
+        for metric in chosen
+    }

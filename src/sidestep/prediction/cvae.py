@@ -5,10 +5,10 @@ keeps the same spec (docs/predictors.md). Needs the extra ``onnx``, not torch.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from sidestep import exact
 from sidestep.errors import BadInput
@@ -47,9 +47,9 @@ class NetworkSpec(Model):
     """One of ``FEATURE_SETS``."""
     frame: FrameKind
     """Frame of input and output: ``world`` or ``heading``."""
-    cells: int = 0
+    cells: Annotated[int, Field(ge=0, le=4096)] = 0
     """Along each side of the map window of 25.6 m; 0 without the feature ``map``."""
-    latent: int
+    latent: Annotated[int, Field(ge=0, le=4096)]
     """Numbers of a latent z."""
     horizons_s: tuple[Positive, ...]
     classes: tuple[str, ...] = GROUND
@@ -224,9 +224,9 @@ def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     options.log_severity_level = 3
     try:
         session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+        text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
     except Exception as error:  # onnxruntime has no common base class for its errors
         raise BadInput(f"{path}: not a network that onnxruntime can load: {error!s:.200}") from None
-    text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
     if text is None:
         raise BadInput(f"{path}: its metadata has no {SPEC_KEY!r}; docs/predictors.md says what a network must have")
     try:
@@ -241,13 +241,15 @@ def _check_spec(where: str, session: Any, spec: NetworkSpec) -> None:
     features = parse_features(spec.features)
     has_map = "map" in features.split("+")
     if features != spec.features or has_map != (spec.cells > 0) or spec.classes != GROUND:
-        raise BadInput(f"{where}: features {spec.features!r}, {spec.cells} cells and classes {spec.classes} do not fit")
+        raise BadInput(
+            f"{where}: features {spec.features!r:.60}, {spec.cells} cells and classes {spec.classes!s:.120} do not fit"
+        )
     expected: dict[str, list[int]] = {"history": [STEPS, channels_of(features)], "z": [spec.latent]}
     if has_map:
         expected["window"] = [spec.cells, spec.cells]
     found = {each.name: list(each.shape)[2 if each.name == "z" else 1 :] for each in session.get_inputs()}
     if found != expected:
-        raise BadInput(f"{where}: has the inputs {found}; expected {expected} behind the free dimensions")
+        raise BadInput(f"{where}: has the inputs {found!s:.300}; expected {expected} behind the free dimensions")
     outputs = [each.name for each in session.get_outputs()]
     if outputs != ["mean", "cholesky"]:
-        raise BadInput(f"{where}: has the outputs {outputs}; expected ['mean', 'cholesky']")
+        raise BadInput(f"{where}: has the outputs {outputs!s:.200}; expected ['mean', 'cholesky']")

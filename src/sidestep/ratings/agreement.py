@@ -130,10 +130,20 @@ def retest_over_sets(ratings: Ratings, questionnaire: Questionnaire) -> Retest |
 
 
 def reliability_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, Any]:
-    """All of this as plain data."""
+    """All of this as plain data, and of each kind the one number that is quoted most.
+
+    ``icc`` is ICC(2,1), ``alpha_krippendorff`` is ordinal, both over all scenarios; ``alpha_cronbach`` is the mean over
+    scenarios and subscales, weighted by complete runs. None: the entries below say why.
+    """
     retest = retest_over_sets(ratings, questionnaire)
+    between, items = inter_rater(ratings, questionnaire), internal_consistency(ratings, questionnaire)
+    overall = {each["name"]: each["value"] for each in between["by_scenario"]["all"]}
+    known = [(each["value"], each["n"]) for each in items if each["value"] is not None]
     return {
-        "inter_rater": inter_rater(ratings, questionnaire),
-        "internal_consistency": internal_consistency(ratings, questionnaire),
+        "icc": overall["ICC(2,1)"],
+        "alpha_krippendorff": overall["Krippendorff's alpha (ordinal)"],
+        "alpha_cronbach": sum(value * n for value, n in known) / sum(n for _, n in known) if known else None,
+        "inter_rater": between,
+        "internal_consistency": items,
         "test_retest": None if retest is None else asdict(retest),
     }

@@ -11,10 +11,11 @@ from sidestep.errors import BadInput
 from sidestep.ratings.agreement import reliability_document
 from sidestep.ratings.comparison import comparison_document
 from sidestep.ratings.metric_model import Metrics, metrics_by_digest, metrics_document
+from sidestep.ratings.mixed_model import mixed_model_document
 from sidestep.ratings.precision import precision_document
 from sidestep.ratings.questionnaire import Questionnaire, load_questionnaire
-from sidestep.ratings.summary import SummaryCell, summary_tables, write_summaries
-from sidestep.ratings.table import Ratings, make_ratings, write_ratings
+from sidestep.ratings.summary import SummaryCell, overview_document, summary_tables, write_summaries
+from sidestep.ratings.table import Ratings, count_incomplete_runs, make_ratings, write_ratings
 from sidestep.version import __version__
 from sidestep.writing import write_whole
 
@@ -51,8 +52,10 @@ def analyse(
         "origin": origin,
         "questionnaire": known.name,
         "counts": _counts(ratings, known),
+        **overview_document(ratings, known),
         "tables": {name: [cell.document() for cell in cells] for name, cells in tables.items()},
         "comparison": comparison_document(ratings, known),
+        "mixed_model": mixed_model_document(ratings, known),
         "reliability": reliability_document(ratings, known),
         "precision": precision_document(ratings, known),
         "metrics": metrics_document(ratings, known, metrics),
@@ -78,6 +81,7 @@ def _counts(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, int]:
         "policies": len(ratings.names("policy")),
         "scenarios": len(ratings.names("scenario")),
         "cannot_tell": 0 if cannot_tell is None else int((ratings.rating == cannot_tell).sum()),
+        "incomplete_runs": count_incomplete_runs(ratings, questionnaire),
     }
 
 

@@ -9,8 +9,8 @@ Paired: Wilcoxon's signed-rank test, the matched-pairs rank-biserial correlation
 2014) and Cohen's d_z. Independent: Mann and Whitney's test and Cliff's delta (Cliff, Psychological Bulletin 114, 1993).
 Three or more policies: Friedman's test with a permutation p and Kendall's W. p-values of pairs are corrected by Holm.
 
-Instead of a mixed model, means and differences have cluster-bootstrap intervals: whole participants are drawn, so
-that the runs of one participant are never taken as independent (``metrics.statistics.bootstrap_means``).
+Means and differences have cluster-bootstrap intervals: whole participants are drawn, so that the runs of one
+participant are never taken as independent (``metrics.statistics.bootstrap_means``). ``mixed_model`` has the model.
 """
 
 from __future__ import annotations

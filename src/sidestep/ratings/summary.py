@@ -154,6 +154,37 @@ def summary_tables(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, 
     return tables
 
 
+OVERVIEWS = {"scenarios": "scenario", "policies": "policy", "participants": "participant", "sets": "set"}
+"""Part of the overview → column whose values name its cells."""
+
+
+def overview_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, dict[str, Any]]:
+    """Averages by scenario, by policy, by participant and by set, each over everything else."""
+    return {
+        part: {
+            str(cell.key[column]): _overview(cell, questionnaire)
+            for cell in summarise(ratings, questionnaire, [column])
+        }
+        for part, column in OVERVIEWS.items()
+    }
+
+
+def _overview(cell: SummaryCell, questionnaire: Questionnaire) -> dict[str, Any]:
+    """``mean`` is as answered, ``savg`` reverse coded."""
+    levels = np.array(questionnaire.scale.levels, np.float64)
+    questions = {
+        each.item: {
+            "mean": each.raw, "sd": _deviation(np.repeat(levels, each.levels)), "n": each.n,
+            "cannot_tell": each.cannot_tell, "mean_coded": each.coded, "reverse": each.reverse,
+        }
+        for each in cell.items
+    }  # fmt: skip
+    return {
+        "questions": questions, "savg": cell.savg, "savg_raw": cell.savg_raw, "sd": cell.std, "sd_raw": cell.std_raw,
+        "runs": cell.runs, "participants": cell.participants,
+    }  # fmt: skip
+
+
 SUMMARY_COLUMNS = (
     "table", "scenario", "policy", "location", "participant", "set", "item", "reverse", "qavg", "qavg_coded", "n",
     "cannot_tell", "savg_raw", "savg", "std_raw", "std", "runs",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ KEY = ("study", "participant", "set", "policy", "scenario", "location", "run")
 """Columns that name a run."""
 NEEDED = ("participant", "policy", "scenario")
 DEFAULTS: dict[str, Any] = {"study": "", "set": 1, "location": "", "run": 1, "origin": HUMAN, "time": "", "episode": ""}
+OTHER_COLUMNS = {"question": "item"}
+"""Other name of a column in files → its name."""
 WHOLE = ("set", "run", "rating")
 _YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -243,20 +245,28 @@ def _run_text(values: Mapping[str, Any]) -> str:
 
 
 def _check_complete(ratings: Ratings, questionnaire: Questionnaire, where: str, places: Sequence[int]) -> None:
-    numbers = ratings.run_numbers()
+    for first, missing in _incomplete_runs(ratings, questionnaire):
+        run = _run_text({name: getattr(ratings, name)[first] for name in KEY})
+        cannot_tell = questionnaire.scale.cannot_tell
+        remedy = "" if cannot_tell is None else f', {cannot_tell} for "cannot tell"'
+        raise BadInput(f"{where}: row {places[first]}: {run} has no rating of {', '.join(missing)}; add it{remedy}")
+
+
+def _incomplete_runs(ratings: Ratings, questionnaire: Questionnaire) -> Iterator[tuple[int, list[str]]]:
+    """First row and missing items of every run that has no rating of an item of its scenario."""
     answered: dict[int, list[int]] = {}
-    for row, run in enumerate(numbers.tolist()):
+    for row, run in enumerate(ratings.run_numbers().tolist()):
         answered.setdefault(run, []).append(row)
     for rows in answered.values():
-        first = rows[0]
-        scenario = str(ratings.scenario[first])
         given = {str(ratings.item[row]) for row in rows}
-        missing = [item.id for item in questionnaire.items_for(scenario) if item.id not in given]
-        if missing:
-            run = _run_text({name: getattr(ratings, name)[first] for name in KEY})
-            cannot_tell = questionnaire.scale.cannot_tell
-            remedy = "" if cannot_tell is None else f', {cannot_tell} for "cannot tell"'
-            raise BadInput(f"{where}: row {places[first]}: {run} has no rating of {', '.join(missing)}; add it{remedy}")
+        asked = questionnaire.items_for(str(ratings.scenario[rows[0]]))
+        if missing := [item.id for item in asked if item.id not in given]:
+            yield rows[0], missing
+
+
+def count_incomplete_runs(ratings: Ratings, questionnaire: Questionnaire) -> int:
+    """Number of runs without a rating, not even "cannot tell", of an item of their scenario."""
+    return sum(1 for _ in _incomplete_runs(ratings, questionnaire))
 
 
 def join_ratings(parts: Sequence[Ratings]) -> Ratings:
@@ -273,15 +283,27 @@ def read_ratings(
 ) -> Ratings:
     """A table from a CSV, Parquet or JSON file, checked as by ``make_ratings``. ``defaults`` fills columns that the
     file does not have, such as ``{"study": "pilot", "policy": "orca"}``."""
-    path = Path(path)
-    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
-    if path.suffix.lower() not in readers:
-        raise BadInput(f"{path}: ratings are read from .csv, .parquet and .json files; rename or convert it")
-    rows, lines = readers[path.suffix.lower()](path)
+    rows, lines = read_rows(Path(path))
     rows, lines = _long(rows, lines, questionnaire, str(path))
     if defaults:
         rows = [{**defaults, **{name: value for name, value in row.items() if not _empty(value)}} for row in rows]
     return make_ratings(rows, questionnaire, str(path), lines, complete)
+
+
+def read_rows(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    """The rows of a CSV, Parquet or JSON file, unchecked, and their numbers in the file."""
+    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
+    if path.suffix.lower() not in readers:
+        raise BadInput(f"{path}: ratings are read from .csv, .parquet and .json files; rename or convert it")
+    rows, lines = readers[path.suffix.lower()](path)
+    for row, line in zip(rows, lines, strict=True):
+        for other in OTHER_COLUMNS.keys() & row.keys():
+            if OTHER_COLUMNS[other] in row:
+                raise BadInput(
+                    f"{path}: row {line}: has {other} and {OTHER_COLUMNS[other]}, which mean the same; remove one"
+                )
+    renamed = [{OTHER_COLUMNS.get(name, name): value for name, value in row.items()} for row in rows]
+    return renamed, lines
 
 
 def _read_csv(path: Path) -> tuple[list[dict[str, Any]], list[int]]:

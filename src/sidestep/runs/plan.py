@@ -104,11 +104,12 @@ def make_plan(
         raise BadInput(f"a latency is only charged in mode latency, not in mode {mode}")
     if not policies:
         raise BadInput("no policy given; name at least one with --policy")
-    given = settings or {}
+    given = {registry.true_name("policies", label): each for label, each in (settings or {}).items()}
+    named = [each if isinstance(each, PolicyPlan) else split_label(each) for each in policies]
     planned = tuple(
-        each if isinstance(each, PolicyPlan) else _plan_policy(*split_label(each), given, in_process)
-        for n, each in enumerate(policies)
-        if each not in policies[:n]
+        each if isinstance(each, PolicyPlan) else _plan_policy(*each, given, in_process)
+        for n, each in enumerate(named)
+        if each not in named[:n]
     )
     if repeated := _repeated(policy.name for policy in planned):
         raise BadInput(f"two policies are called {repeated!r}; give them labels: --policy a={repeated} --policy b=…")
@@ -154,11 +155,13 @@ LABEL = re.compile(r"([\w.+&-]{1,64})=(.+)", re.DOTALL)
 
 
 def split_label(policy: str) -> tuple[str, str]:
-    """Label and reference of ``LABEL=REFERENCE``; without a label the reference is both."""
+    """Label and reference of ``LABEL=REFERENCE``; without a label the reference is both. The reference of a bundled
+    policy is its name in the registry, even if another of its names was given."""
     match = LABEL.fullmatch(policy)
     if match is None or reading.is_file(Path(policy.rpartition(":")[0])):  # a file whose name has an equals sign
-        return policy, policy
-    label, reference = match.groups()
+        name = registry.true_name("policies", policy)
+        return name, name
+    label, reference = (registry.true_name("policies", each) for each in match.groups())
     if label != reference and label in registry.POLICIES:
         raise BadInput(f"--policy {policy}: {label!r} is the name of a bundled policy; choose another label")
     return label, reference

@@ -107,7 +107,10 @@ def sensor_files(needs: Iterable[str]) -> dict[str, str]:
 def user_version(name: str, kind: registry.Kind = "policies") -> str:
     """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
     entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
-    file. Empty where no source is found, as for a policy that another process serves."""
+    file, of ``onnx:SPEC.yaml`` that of the file and of its networks. Empty where no source is found, as for a policy
+    that another process serves."""
+    if name.startswith(registry.ONNX):
+        return _interface_version(Path(name.removeprefix(registry.ONNX)))
     if name.startswith(registry.SB3):
         path = Path(name.removeprefix(registry.SB3))
         return f"sha256:{hash_files([path], path.parent)}" if path.is_file() else ""
@@ -125,6 +128,14 @@ def user_version(name: str, kind: registry.Kind = "policies") -> str:
         start, only = found[-1], module.partition(".")[0]
         roots = [found[0].parent if found[0].name != "__init__.py" else found[0].parent.parent]
     return f"sha256:{hash_files(imported_files(start, roots, only), roots[0])}"
+
+
+def _interface_version(path: Path) -> str:
+    from sidestep.policies.visual.model_files import load_spec
+
+    spec = load_spec(str(path))
+    files = [path, *(Path(file).expanduser() for file in (spec.file, spec.encoder_file) if file is not None)]
+    return f"sha256:{hash_files([file for file in files if file.is_file()], path.parent)}"
 
 
 def _own_folders() -> list[Path]:

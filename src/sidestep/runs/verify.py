@@ -71,6 +71,11 @@ def verify_run(
     plan = load_run(folder).plan
     if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
         raise BadInput(f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal")
+    if plan.suite == "log":
+        raise BadInput(
+            f"{folder}: its records are made of logs (`sidestep import`), so nothing can be run again; import the logs "
+            "again into another folder and compare the digests"
+        )
     served = next((policy.name for policy in plan.policies if _was_served(policy.made_from)), None)
     if served is not None:
         raise BadInput(

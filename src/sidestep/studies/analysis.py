@@ -12,12 +12,14 @@ from sidestep.studies.export import export_study, ratings_of
 from sidestep.studies.store import Store
 
 
-def analyse_study(store: Store, name: str, folder: Path) -> dict[str, Any]:
-    """Write the report, its tables and the exported data of a study; the statistics as plain data."""
+def analyse_study(store: Store, name: str, folder: Path | None = None) -> dict[str, Any]:
+    """The statistics of a study as plain data; with ``folder``, its report, tables and exported data are written."""
     _check_rated(store, name)
-    episodes = export_study(store, name, folder)["episodes"]
-    records = folder / "episodes" if episodes else None
-    return analyse(ratings_of(store, name), folder, store.study(name).questionnaire, records=records)
+    with TemporaryDirectory() as temporary:
+        data = Path(temporary) if folder is None else folder
+        episodes = export_study(store, name, data)["episodes"]
+        records = data / "episodes" if episodes else None
+        return analyse(ratings_of(store, name), folder, store.study(name).questionnaire, records=records)
 
 
 def report_of(store: Store, name: str) -> str:

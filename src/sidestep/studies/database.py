@@ -17,6 +17,7 @@ try:
     from sqlalchemy import (
         JSON,
         DateTime,
+        Double,
         Engine,
         ForeignKey,
         Index,
@@ -131,6 +132,8 @@ class EpisodeRow(Base):
     digest: Mapped[str] = mapped_column(String(80))
     record: Mapped[bytes] = mapped_column(LargeBinary)
     finished: Mapped[datetime] = mapped_column(Moment)
+    slowest_hz: Mapped[float | None] = mapped_column(Double)
+    """Steps in the slowest second of the walk; None: it was shorter than a second."""
 
 
 def now() -> datetime:

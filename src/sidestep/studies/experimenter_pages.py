@@ -205,7 +205,8 @@ def _people(site: Site, request: Request, info: StudyInfo) -> list[dict[str, Any
             "done": each.done,
             "trials": each.trials,
             "answers": each.answers,
-            "last": each.last.isoformat(timespec="seconds") if each.last else "",
+            "last": f"{each.last:%Y-%m-%d %H:%M}" if each.last else "",
+            "pace": "" if each.slowest_hz is None else f"{each.slowest_hz:.0f} Hz",
             "next": f"{letters[each.next_policy]} · {each.next_scenario}" if each.next_policy else "",
         }
         for each in site.store.progress(info.study.name)

@@ -93,9 +93,11 @@ def _person(session: Session, person: ParticipantRow) -> dict[str, Any]:
         given = {"item": each.item, "rating": each.rating, "given": _time(each.given)}
         answers.setdefault(each.trial_id, []).append(given)
     walks = {
-        trial: {"outcome": outcome, "digest": digest}
-        for trial, outcome, digest in session.execute(
-            select(EpisodeRow.trial_id, EpisodeRow.outcome, EpisodeRow.digest).where(EpisodeRow.trial_id.in_(mine))
+        row.trial_id: {"outcome": row.outcome, "digest": row.digest, "slowest_hz": row.slowest_hz}
+        for row in session.execute(
+            select(EpisodeRow.trial_id, EpisodeRow.outcome, EpisodeRow.digest, EpisodeRow.slowest_hz).where(
+                EpisodeRow.trial_id.in_(mine)
+            )
         )
     }
     trials = session.scalars(select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position))

@@ -83,6 +83,8 @@ class Progress:
     last: datetime | None
     next_policy: str
     next_scenario: str
+    slowest_hz: float | None
+    """Steps in the slowest second of all walks; None: nobody has walked."""
     deleted: bool
 
 
@@ -185,8 +187,11 @@ class Store:
                 raise Refused(409, "the walk is not over yet")
             trial.experienced = now()
 
-    def keep_walk(self, token: str, position: int, outcome: str, digest: str, record: bytes) -> bool:
-        """Keep the record of a finished walk, unless there is one; whether it was kept."""
+    def keep_walk(
+        self, token: str, position: int, outcome: str, digest: str, record: bytes, slowest_hz: float | None = None
+    ) -> bool:
+        """Keep the record of a finished walk, unless there is one; whether it was kept. ``slowest_hz``: steps in the
+        slowest second, where somebody has counted."""
         if len(record) > LONGEST_RECORD:
             raise Refused(413, f"the record has more than {LONGEST_RECORD // 1_000_000} MB")
         with self._transaction() as session:
@@ -195,8 +200,11 @@ class Store:
                 return False
             trial.experienced = now()
             session.add(
-                EpisodeRow(trial_id=trial.id, outcome=outcome, digest=digest, record=record, finished=trial.experienced)
-            )
+                EpisodeRow(
+                    trial_id=trial.id, outcome=outcome, digest=digest, record=record, finished=trial.experienced,
+                    slowest_hz=slowest_hz,
+                )
+            )  # fmt: skip
             return True
 
     def answer(self, token: str, position: int, item: str, rating: int, key: str) -> bool:
@@ -260,7 +268,17 @@ class Store:
                 .group_by(TrialRow.participant_id)
             )
             answers = {person: (count, last) for person, count, last in counted}
-            return [_progress(person, trials[person.id], *answers.get(person.id, (0, None))) for person in people]
+            paces = session.execute(
+                select(TrialRow.participant_id, func.min(EpisodeRow.slowest_hz))
+                .join(EpisodeRow, EpisodeRow.trial_id == TrialRow.id)
+                .where(TrialRow.participant_id.in_(mine))
+                .group_by(TrialRow.participant_id)
+            )
+            slowest: dict[int, float | None] = {row[0]: row[1] for row in paces}
+            return [
+                _progress(person, trials[person.id], answers.get(person.id, (0, None)), slowest.get(person.id))
+                for person in people
+            ]
 
     def delete_participant(self, name: str, number: int) -> None:
         """Delete everything about a participant; only the number stays, so that it is not given again."""
@@ -362,7 +380,9 @@ def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:
     return details
 
 
-def _progress(person: ParticipantRow, trials: list[TrialRow], answers: int, last: datetime | None) -> Progress:
+def _progress(
+    person: ParticipantRow, trials: list[TrialRow], answers: tuple[int, datetime | None], slowest_hz: float | None
+) -> Progress:
     following = next((each for each in trials if each.done is None), None)
     return Progress(
         number=person.number,
@@ -371,9 +391,10 @@ def _progress(person: ParticipantRow, trials: list[TrialRow], answers: int, last
         expires=person.expires,
         done=sum(each.done is not None for each in trials),
         trials=len(trials),
-        answers=answers,
-        last=last,
+        answers=answers[0],
+        last=answers[1],
         next_policy=following.policy if following else "",
         next_scenario=following.scenario if following else "",
+        slowest_hz=slowest_hz,
         deleted=person.deleted is not None,
     )

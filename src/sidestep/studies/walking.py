@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
-from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 from time import monotonic, perf_counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -28,6 +26,7 @@ from sidestep.studies.access import Refused
 from sidestep.studies.definition import Study
 from sidestep.studies.site import Site, log
 from sidestep.studies.store import Stage
+from sidestep.studies.walk_pool import Workers
 from sidestep.studies.walk_worker import WalkOrder
 
 LONGEST = 400
@@ -83,89 +82,28 @@ def read_message(text: str | None) -> Controls | Wish:
         raise BadInput(f"{place or 'message'}: {first['msg']}"[:300]) from None
 
 
-_Due = tuple[str, dict[str, Any], "asyncio.Future[tuple[str, bool]]"]
+class Pace:
+    """How many steps the slowest second of a walk had. Time in which the page had paused or stood still is left out."""
 
+    def __init__(self) -> None:
+        self.slowest_hz: float | None = None
+        """None until somebody has walked for a second."""
+        self._begun, self._times = 0.0, deque[float]()
 
-class Workers:
-    """Executors of one worker each: a walk stays with its worker. ``processes`` 0: a thread of the server instead."""
+    def rest(self, at: float) -> None:
+        """The walk does not go on because of its page."""
+        self._begun = at
+        self._times.clear()
 
-    def __init__(self, processes: int) -> None:
-        self._processes = processes
-        self._executors = [self._make() for _ in range(max(1, processes))]
-        self._load = [0] * len(self._executors)
-        self._due: list[list[_Due]] = [[] for _ in self._executors]
-        self._flushing: list[asyncio.Task[None] | None] = [None] * len(self._executors)
-
-    def _make(self) -> Executor:
-        if not self._processes:
-            return ThreadPoolExecutor(1, "walks")
-        return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), walk_worker.warm_up)
-
-    def place(self) -> int:
-        """The worker with the fewest walks."""
-        worker = self._load.index(min(self._load))
-        self._load[worker] += 1
-        return worker
-
-    def leave(self, worker: int) -> None:
-        """A walk has gone."""
-        self._load[worker] -= 1
-
-    async def call(self, worker: int, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something in a worker; a worker that has died is replaced and its walks are lost (``Refused``)."""
-        executor = self._executors[worker]
-        try:
-            return await asyncio.get_running_loop().run_in_executor(executor, work, *arguments)
-        except BrokenExecutor:
-            if self._executors[worker] is executor:
-                log.error("a walk worker has died and is replaced")
-                self._executors[worker] = self._make()
-            raise Refused(503, "the simulation has stopped; the walk begins again") from None
-
-    async def step(self, worker: int, key: str, person: dict[str, Any]) -> tuple[str, bool]:
-        """One step of a walk. Walks that are due at the same time go to the worker together."""
-        result: asyncio.Future[tuple[str, bool]] = asyncio.get_running_loop().create_future()
-        self._due[worker].append((key, person, result))
-        flushing = self._flushing[worker]
-        if flushing is None or flushing.done():
-            self._flushing[worker] = asyncio.create_task(self._flush(worker))
-        return await result
-
-    async def _flush(self, worker: int) -> None:
-        while due := self._due[worker]:
-            self._due[worker] = []
-            try:
-                states = await self.call(worker, walk_worker.step_all, [each[:2] for each in due])
-            except Exception as error:
-                states = [str(error)] * len(due)
-            for (_, _, result), state in zip(due, states, strict=True):
-                if result.done():  # given up
-                    continue
-                if isinstance(state, str):
-                    result.set_exception(Refused(503, state))
-                else:
-                    result.set_result(state)
-
-    async def start(self, orders: list[WalkOrder]) -> None:
-        """Wait until every worker has rehearsed ``orders``, so that no participant waits for a compiler."""
-        workers = range(len(self._executors))
-        for order in orders:
-            try:
-                await self.call(0, walk_worker.rehearse, order)  # the first one fills the cache of machine code
-                await asyncio.gather(*(self.call(each, walk_worker.rehearse, order) for each in workers[1:]))
-            except SidestepError as error:
-                log.error("%s with %s cannot be walked: %s", order.scenario, order.policy, error)
-        await asyncio.gather(*(self.call(each, walk_worker.drop, "") for each in workers))
-
-    def pids(self) -> list[int]:
-        """Process ids of the workers."""
-        pools = [each for each in self._executors if isinstance(each, ProcessPoolExecutor)]
-        return [pid for pool in pools for pid in pool._processes]
-
-    def close(self) -> None:
-        """End the workers."""
-        for executor in self._executors:
-            executor.shutdown(wait=False, cancel_futures=True)
+    def note(self, at: float) -> None:
+        """A step was made."""
+        self._begun = self._begun or at
+        while self._times and self._times[0] <= at - 1.0:
+            self._times.popleft()
+        if at - self._begun >= 1.0:
+            rate = float(len(self._times))
+            self.slowest_hz = rate if self.slowest_hz is None else min(self.slowest_hz, rate)
+        self._times.append(at)
 
 
 @dataclass
@@ -181,6 +119,7 @@ class Walk:
     step_s: float = 0.05
     done: bool = False
     frame: int = 0
+    pace: Pace = field(default_factory=lambda: Pace())
     link: _Link | None = None
     left: float = field(default_factory=monotonic)
 
@@ -233,9 +172,7 @@ class Walks:
         walk = Walk(f"{token}/{stage.trial.position}", token, stage.trial.position, self.workers.place())
         self._walks[token] = walk
         try:
-            walk.scene, walk.state, walk.step_s = await self.workers.call(
-                walk.worker, walk_worker.begin, walk.key, order
-            )
+            walk.scene, walk.state, walk.step_s = await self.workers.begin(walk.worker, walk.key, order)
         except BaseException:
             await self._forget(token)
             raise
@@ -273,9 +210,10 @@ class Walks:
             if not link.going or walk.frame - max(link.controls.seen, first - 1) > FRAMES_AHEAD:
                 await link.news.wait()
                 link.news.clear()
+                walk.pace.rest(perf_counter())
                 continue
             at = perf_counter()
-            due = max(due + walk.step_s, at)
+            due = max(due + walk.step_s, at - walk.step_s)  # a late step is made up for
             if due > at:
                 await asyncio.sleep(due - at)
             given = link.controls
@@ -285,13 +223,15 @@ class Walks:
             }  # fmt: skip
             walk.state, walk.done = await self.workers.step(walk.worker, walk.key, person)
             walk.frame += 1
+            walk.pace.note(perf_counter())
             await link.send(_state_text(walk, given.number))
         await asyncio.shield(self._keep(walk))
         await link.send('{"type":"kept"}')
 
     async def _keep(self, walk: Walk) -> None:
         outcome, digest, record = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
-        await asyncio.to_thread(self._site.store.keep_walk, walk.token, walk.position, outcome, digest, record)
+        keep, slowest = self._site.store.keep_walk, walk.pace.slowest_hz
+        await asyncio.to_thread(keep, walk.token, walk.position, outcome, digest, record, slowest)
         await self._forget(walk.token)
 
     async def _forget(self, token: str) -> None:

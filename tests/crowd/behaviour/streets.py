@@ -75,6 +75,6 @@ def open_street(scenario: Scenario, seed: int = 0) -> tuple[Worlds, BackgroundDi
     worlds = Worlds([build_world(scenario, seed)])
     cast = worlds.directors[0]
     assert isinstance(cast, Cast)
-    director = cast._directors[0]
+    director = cast.directors[0]
     assert isinstance(director, BackgroundDirector)
     return worlds, director

@@ -13,6 +13,7 @@ def predict() -> None:
 
 
 from sidestep.cli.predict import ablate as ablate  # noqa: E402
+from sidestep.cli.predict import compare as compare  # noqa: E402
 from sidestep.cli.predict import dataset as dataset  # noqa: E402
 from sidestep.cli.predict import evaluate as evaluate  # noqa: E402
 from sidestep.cli.predict import gaps as gaps  # noqa: E402

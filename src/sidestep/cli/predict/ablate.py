@@ -50,9 +50,8 @@ def ablate(
             nll = ", ".join(f"{value:.2f}" for value in found[0].trained.nll)
             say(f"{name}: validation NLL {nll} (1, 2, 3, 4 s)")
         _draw_examples(data, files, out / "examples.png")
-    evaluate(
-        data, [f"{name}={file}" for name, file in files.items()], "test", every, resamples, 0, out, as_json
-    )  # fmt: skip
+    labelled = [f"{name}={file}" for name, file in files.items()]
+    evaluate(labelled, data, every=every, resamples=resamples, out=out, as_json=as_json)
 
 
 def _draw_examples(data: Path, files: dict[str, Path], path: Path) -> None:

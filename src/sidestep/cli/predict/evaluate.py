@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from sidestep.types.forecast import Forecast
 
 OTHERS = ("fde", "min_ade", "miss", "collision")
+RATES = (0.025, 0.05, 0.1, 0.15)
+"""False positive rates at which the JSON document has sensitivities."""
+
+Split = Annotated[str, typer.Option(help="train, validation, test or all.")]
+Every = Annotated[int, typer.Option(min=1, help="Take every K-th moment of a track.", metavar="K")]
+Resamples = Annotated[int, typer.Option(min=10, help="Number of bootstrap resamples.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
 
 
 @app.command("evaluate")
 @verb
 def evaluate(
-    data: Annotated[Path, typer.Argument(metavar="DATA.h5", help="Interaction data.")],
     predictor: Annotated[
         list[str],
         typer.Option(
@@ -32,10 +38,12 @@ def evaluate(
             help="Name of a predictor, an exported network, or a file of forecasts; repeatable. LABEL names its row.",
         ),
     ],
-    split: Annotated[str, typer.Option(help="train, validation, test or all.")] = "test",
-    every: Annotated[int, typer.Option(min=1, help="Take every K-th moment of a track.", metavar="K")] = 1,
-    resamples: Annotated[int, typer.Option(min=10, help="Number of bootstrap resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    file: Annotated[Path | None, typer.Argument(metavar="[DATA.h5]", help="Interaction data.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DATA.h5", help="Interaction data, as an option.")] = None,
+    split: Split = "test",
+    every: Every = 1,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for tables and ROC curves.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,38 +51,48 @@ def evaluate(
     from rich.console import Console
 
     from sidestep.interactions.bootstrap import HEADLINES, bootstrap_scores
-    from sidestep.interactions.samples import make_samples
-    from sidestep.interactions.scores import score_forecast
-    from sidestep.interactions.store import read_interactions
-    from sidestep.progress import progress_bar
     from sidestep.report.prediction_tables import score_table, ungrouped
     from sidestep.report.table_writer import print_table
 
-    named = [_label(each) for each in predictor]
-    if len({label for label, _ in named}) < len(named):
-        raise BadInput("two predictors have the same label; give them others: --predictor LABEL=…")
+    chosen = file or data
+    if chosen is None or (file is not None and data is not None):
+        raise BadInput("give one file of interaction data: DATA.h5, or --data DATA.h5")
     with quiet_stdout(as_json):
-        every_track = read_interactions(data)
-        samples = make_samples(every_track if split == "all" else every_track.of_split(split), every)
-        if not len(samples):
-            raise BadInput(f"{data}: the split {split!r} has no tracks; choose another one with --split")
-        scores = []
-        with progress_bar("predictors") as move:
-            for number, (label, what) in enumerate(named):
-                move(number, len(named), label)
-                scores.append(score_forecast(samples, _forecast(what, samples), name=label))
-            move(len(named), len(named), "")
+        samples, scores = score_predictors(chosen, predictor, split, every)
         bootstrap = bootstrap_scores(scores, (*HEADLINES, *OTHERS), resamples, seed)
         title = f"Prediction metrics, {split} split, {bootstrap.tracks} tracks, {len(samples)} moments"
         table = score_table(bootstrap, HEADLINES, title, people=_origin(samples))
         if out is not None:
             _write(out, bootstrap, scores, table, seed)
     if as_json:
-        print_json(_document(bootstrap, scores, split))
+        print_json(_document(bootstrap, scores, split, chosen))
     else:
         print_table(ungrouped(table), Console(), table.head)
         for note in table.notes:
             say(note)
+
+
+def score_predictors(data: Path, predictors: Sequence[str], split: str, every: int) -> tuple[Samples, list[Scores]]:
+    """The moments of a split, and the scores of every predictor on them."""
+    from sidestep.interactions.samples import make_samples
+    from sidestep.interactions.scores import score_forecast
+    from sidestep.interactions.store import read_interactions
+    from sidestep.progress import progress_bar
+
+    named = [_label(each) for each in predictors]
+    if len({label for label, _ in named}) < len(named):
+        raise BadInput("two predictors have the same label; give them others: LABEL=PREDICTOR")
+    tracks = read_interactions(data)
+    samples = make_samples(tracks if split == "all" else tracks.of_split(split), every)
+    if not len(samples):
+        raise BadInput(f"{data}: the split {split!r} has no tracks; choose another one with --split")
+    scores = []
+    with progress_bar("predictors") as move:
+        for number, (label, what) in enumerate(named):
+            move(number, len(named), label)
+            scores.append(score_forecast(samples, _forecast(what, samples), name=label))
+        move(len(named), len(named), "")
+    return samples, scores
 
 
 def _label(text: str) -> tuple[str, str]:
@@ -123,7 +141,8 @@ def _write(out: Path, bootstrap: Bootstrap, scores: Sequence[Scores], table: Any
         write_whole(out / f"roc.{form}", image_bytes(figure, form))
 
 
-def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str) -> dict[str, Any]:
+def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: Path) -> dict[str, Any]:
+    """What is known of the first predictor by horizon, ``results`` with the same of all, and arrays over all."""
     from sidestep.interactions.bootstrap import HEADLINES
     from sidestep.interactions.roc import in_roi_sensitivity
 
@@ -134,7 +153,10 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str) -> dic
             "value": metric.value.tolist(), "low": low.tolist(), "high": high.tolist(),
             "undefined_resamples": metric.undefined.tolist(),
         }  # fmt: skip
+    results = [_result(bootstrap, number, model, data) for number, model in enumerate(scores)]
     return {
+        **results[0],
+        "results": results,
         "split": split,
         "tracks": bootstrap.tracks,
         "moments": len(scores[0]),
@@ -145,3 +167,24 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str) -> dic
         "better": {name: bootstrap.better(name).tolist() for name in HEADLINES},
         "optimal": {name: bootstrap.optimal(name) for name in HEADLINES},
     }
+
+
+def _result(bootstrap: Bootstrap, number: int, scores: Scores, data: Path) -> dict[str, Any]:
+    """One predictor by horizon. ``low`` and ``high`` belong to the sensitivity at the rate ``irs_rate``."""
+    from sidestep.interactions.bootstrap import HEADLINES
+    from sidestep.interactions.roc import irs_fpr, rank
+
+    rates = irs_fpr(bootstrap.horizons_s).tolist()
+    limits = {name: bootstrap.metrics[name].interval() for name in HEADLINES}
+    horizons = {}
+    for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
+        ranking = rank(scores, h)
+        found: dict[str, Any] = {"irs": {f"{rate:g}": ranking.at(rate).value for rate in RATES}, "irs_rate": rates[h]}
+        for name in HEADLINES:
+            low, high = (float(limit[number, h]) for limit in limits[name])
+            prefix = "" if name == "irs" else f"{name}_"
+            found |= {f"{prefix}low": low, f"{prefix}high": high}
+            if name != "irs":
+                found[name] = float(bootstrap.metrics[name].value[number, h])
+        horizons[f"{seconds:g}"] = found
+    return {"predictor": scores.name, "data": str(data), "n": len(scores), "horizons": horizons}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.interactions.gaps import Encounter, GapSummary
-    from sidestep.types.interactions import Interactions
+    from sidestep.types.interactions import Clip, Interactions
 
 
 @app.command("gaps")
@@ -35,20 +36,43 @@ def gaps(
     if len({file.stem for file in files}) < len(files):
         raise BadInput("two files have the same name; rename one, since results are told apart by it")
     documents: dict[str, Any] = {}
+    found: list[Encounter] = []
+    clips: list[Clip] = []
     with quiet_stdout(as_json):
         for file in files:
             data = read_interactions(file)
             encounters = find_encounters(data)
             summary = summarise(encounters)
-            documents[file.stem] = {"file": str(file), "tracks": len(data), **summary.document()}
+            found += encounters
+            clips += data.clips
+            shares = {"source": _source(data.clips), **_quantiles(summary)}
+            documents[file.stem] = {"file": str(file), "tracks": len(data), **shares, **summary.document()}
             if out is not None:
                 _write(out, file.stem, data, encounters, summary, documents[file.stem])
     if as_json:
-        print_json({"gaps": documents})
+        names = ", ".join(map(str, files))
+        print_json({"gaps": _quantiles(summarise(found)), "data": names, "source": _source(clips), "files": documents})
     else:
         _print(documents)
     if out is not None:
         say(f"written to {out}")
+
+
+def _quantiles(summary: GapSummary) -> dict[str, Any]:
+    """Number of encounters, the gaps in seconds that 5, 25, 50 and 75 % of them do not exceed, and the share below 3 s.
+    None: the vehicle stood in too many encounters for a finite gap."""
+    from math import ceil
+
+    rank = ceil(0.05 * summary.encounters - 1e-9) - 1
+    p5 = float(summary.gaps[rank]) if 0 <= rank < len(summary.gaps) else None
+    quartiles = dict(zip(("p25", "p50", "p75"), summary.quartiles, strict=True))
+    return {"n": summary.encounters, "p5": p5, **quartiles, "below_3s": summary.share_below(3.0)}
+
+
+def _source(clips: Sequence[Clip]) -> str | None:
+    """``recorded``, ``generated`` or ``mixed``; None without clips."""
+    origins = {clip.origin for clip in clips}
+    return "mixed" if len(origins) > 1 else next(iter(origins), None)
 
 
 def _write(

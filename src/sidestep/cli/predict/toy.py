@@ -10,6 +10,14 @@ import typer
 from sidestep.cli.predict import app
 from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, say, verb
 
+KEYS = {
+    "truth": "truth",
+    "wrong on the sidewalk": "wrong_on_sidewalk",
+    "wrong crossing": "wrong_on_road",
+    "one mode": "unimodal",
+}
+"""Name of a model (``interactions.toy.MODELS``) → its key in the JSON document."""
+
 
 @app.command("toy")
 @verb
@@ -39,8 +47,12 @@ def toy(
         write_whole(out / "toy.png", image_bytes(toy_picture(result), "png"))
     findings = result.findings
     if as_json:
-        values = {name: metric.value[:, 0].tolist() for name, metric in result.bootstrap.metrics.items()}
-        print_json({"models": list(result.bootstrap.models), "metrics": values, "findings": findings})
+        metrics = result.bootstrap.metrics
+        values = {
+            KEYS[model]: {name: float(metric.value[row, 0]) for name, metric in metrics.items()}
+            for row, model in enumerate(result.bootstrap.models)
+        }
+        print_json({"models": values, "findings": findings})
     else:
         print_table(ungrouped(table), Console(), table.head)
         for finding, holds in findings.items():

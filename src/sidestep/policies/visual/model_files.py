@@ -35,14 +35,18 @@ def _bundled(name: str) -> VisualSpec:
 
 
 def load_spec(reference: str) -> VisualSpec:
-    """The interface called ``reference``: a bundled name, or the path of a YAML file."""
+    """The interface called ``reference``: a bundled name, or the path of a YAML file. Networks that the YAML file names
+    are looked for in the working folder, then beside it."""
     if not reference.lower().endswith((".yaml", ".yml")):
         if reference not in model_names():
             raise UnknownName("visual model", reference, model_names())
         return _bundled(reference)
     path = Path(reference)
     data = read_mapping(path, "model interface", "keys such as image, goal and output")
-    return VisualSpec.parse({"name": path.stem, **data}, where=str(path))
+    spec = VisualSpec.parse({"name": path.stem, **data}, where=str(path))
+    named = {"file": spec.file, "encoder_file": spec.encoder_file}
+    beside = {key: path.parent / file for key, file in named.items() if file is not None and not Path(file).exists()}
+    return spec.model_copy(update={key: str(file) for key, file in beside.items() if file.exists()})
 
 
 def model_rows() -> list[dict[str, Any]]:

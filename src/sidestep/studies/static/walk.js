@@ -212,7 +212,7 @@ function take(text) {
     message = told;
     draw();
     drawn = told.frame;
-    noteDelay(told.follows);
+    requestAnimationFrame(() => noteDelay(told.follows)); // when the browser shows what was drawn
     tellControls();
     data.frames = Number(data.frames || 0) + 1;
     if (told.state.done) show("over", "Storing …", "");

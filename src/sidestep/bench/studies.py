@@ -1,4 +1,8 @@
-"""Scripted participants, many at once: they consent, walk, rate with double clicks, and go on after a lost server."""
+"""Studies: fifty scripted participants who walk at once, and how long a key takes to the picture in a browser.
+
+:class:`Scripted` participants consent, walk, rate with double clicks, and go on after a lost server. The tests use
+them, too.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,132 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-import httpx
-from websockets.asyncio.client import connect
-from websockets.exceptions import WebSocketException
+from sidestep.bench.measure import Case, Effort, Figure, Notify
+from sidestep.errors import MissingExtra
+
+try:
+    import httpx
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import WebSocketException
+except ImportError as error:  # pragma: no cover
+    raise MissingExtra("measuring studies", "dev") from error
+
+PARTICIPANTS, KEYS = 50, 60
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+STUDY = {
+    "name": "bench", "title": "Many at once", "mode": "walk", "policies": ["orca", "mpc"],
+    "scenarios": ["frontal-f1", "narrow_doorway-n1"], "consent": "I take part of my own free will.", "view": "first",
+}  # fmt: skip
+
+
+def cases() -> list[Case]:
+    """Rates of walks, and times from a key to the picture where there is a browser."""
+    found = [Case(f"study/participants={PARTICIPANTS}", _measure_walks)]
+    if CHROMIUM is not None and find_spec("playwright"):
+        found += [Case("study/input_to_picture", _measure_keys("delay"))]
+        found += [Case("study/input_to_picture/p95", _measure_keys("delay95"))]
+    return found
+
+
+def _measure_walks(effort: Effort, note: Notify) -> Figure:
+    """Steps in the slowest second of any of the walks, as counted by the server."""
+    slowest = []
+    for _ in range(effort.repeats):
+        with TemporaryDirectory() as folder, _served(Path(folder), PARTICIPANTS, workers=2) as (server, links):
+            asyncio.run(_walk_once(server, links))
+            told = [sys.executable, "-m", "sidestep", "study", "export", "bench", "--out", folder]
+            subprocess.run([*told, "--database", server.database], check=True, capture_output=True)
+            document = json.loads((Path(folder) / "study.json").read_text("utf-8"))
+        walks = [trial["episode"] for person in document["participants"] for trial in person["trials"]]
+        slowest.append(min(walk["slowest_hz"] for walk in walks if walk is not None))
+    return Figure(f"study/participants={PARTICIPANTS}", "steps in the slowest second", slowest)
+
+
+async def _walk_once(server: Server, links: list[str]) -> None:
+    async with httpx.AsyncClient(timeout=30.0, limits=httpx.Limits(max_connections=100)) as client:
+        await server.wait(client)
+        people = [Scripted(server.address, link.strip("/").split("/")[-1], client) for link in links]
+        await asyncio.gather(*(each.take_part(1) for each in people))
+
+
+def _measure_keys(name: str) -> Any:
+    def measure(effort: Effort, note: Notify) -> Figure:
+        """Milliseconds from a key to the frame of the browser that shows its effect, as the page itself counts them."""
+        values = []
+        for _ in range(effort.repeats):
+            with TemporaryDirectory() as folder, _served(Path(folder), 1, workers=1) as (server, links):
+                values.append(float(_press_keys(server.address + links[0])[name]))
+        return Figure("study/input_to_picture" + ("/p95" if name == "delay95" else ""), "ms", values)
+
+    return measure
+
+
+def _press_keys(link: str) -> dict[str, str]:
+    """Turn to and fro in a walk; what the page has noted."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 900, "height": 700})
+        page.goto(link, timeout=120_000)
+        page.check("input[name=agree]")
+        with page.expect_navigation():
+            page.click("button")
+        page.locator("#go:enabled").wait_for(timeout=120_000)
+        page.keyboard.press("Space")
+        for number in range(KEYS):
+            page.keyboard.press(("ArrowLeft", "ArrowRight")[number % 2], delay=90 + number % 7 * 11)
+            page.wait_for_timeout(70 + number % 5 * 13)
+        noted: dict[str, str] = page.evaluate("({...document.body.dataset})")
+        browser.close()
+    return noted
+
+
+@contextmanager
+def _served(folder: Path, participants: int, workers: int) -> Iterator[tuple[Server, list[str]]]:
+    """A server with one study, and the paths of its participants."""
+    database = f"sqlite:///{folder / 'studies.sqlite'}"
+    (folder / "study.json").write_text(json.dumps(STUDY), "utf-8")
+    (folder / "password").write_text("a long password", "utf-8")
+    made = subprocess.run(
+        [
+            sys.executable, "-m", "sidestep", "study", "new", str(folder / "study.json"), "--json",
+            "--password-file", str(folder / "password"), "--database", database, "--participants", str(participants),
+        ], check=True, capture_output=True,
+    )  # fmt: skip
+    server = Server(database, free_port(), workers)
+    server.start()
+    try:
+        asyncio.run(_wait(server))
+        yield server, json.loads(made.stdout)["participants"]
+    finally:
+        server.kill()
+
+
+async def _wait(server: Server) -> None:
+    async with httpx.AsyncClient() as client:
+        await server.wait(client)
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @dataclass
@@ -34,6 +152,7 @@ class Scripted:
 
     @property
     def home(self) -> str:
+        """Address of the participant's page."""
         return f"{self.address}/p/{self.token}/"
 
     async def post(self, path: str, **content: Any) -> httpx.Response:
@@ -48,6 +167,7 @@ class Scripted:
             await asyncio.sleep(0.1)
 
     async def page(self) -> str:
+        """The page as it is now."""
         while True:
             with suppress(httpx.TransportError):
                 reply = await self.client.get(self.home)
@@ -68,6 +188,7 @@ class Scripted:
             await self.rate(page)
 
     async def meet(self, page: str) -> None:
+        """Walk until a walk is kept, or say that the encounter is over."""
         if "data-walk" in page:
             while not await self.walk():
                 await asyncio.sleep(0.2)
@@ -99,6 +220,7 @@ class Scripted:
         return False
 
     async def rate(self, page: str) -> None:
+        """Answer every item, each with a double click."""
         position = int(re.findall(r'data-position="(\d+)"', page)[0])
         for number, item in enumerate(re.findall(r'data-item="([^"]+)"', page)):
             rating = (number + position + len(self.token)) % 6
@@ -126,12 +248,13 @@ class Server:
     """``sidestep study serve`` in a process of its own, which can be killed and started again."""
 
     def __init__(self, url: str, port: int, workers: int) -> None:
-        self.address = f"http://127.0.0.1:{port}"
+        self.database, self.address = url, f"http://127.0.0.1:{port}"
         options = ["--port", str(port), "--workers", str(workers), "--database", url]
         self._command = [sys.executable, "-m", "sidestep", "study", "serve", *options]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        """Start it, or start it again."""
         self._process = subprocess.Popen(self._command, start_new_session=True, stderr=subprocess.DEVNULL)
 
     def kill(self) -> None:
@@ -160,6 +283,7 @@ class Server:
         return times
 
     async def wait(self, client: httpx.AsyncClient, seconds: float = 120.0) -> None:
+        """Until the server answers."""
         for _ in range(round(seconds / 0.1)):
             with suppress(httpx.TransportError):
                 if (await client.get(self.address)).status_code == 200:
