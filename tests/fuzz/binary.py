@@ -26,7 +26,7 @@ def glb_damage(inner: Damage) -> Damage:
         if seed % 4 == 0:
             return damage(seed, content)
         length = int.from_bytes(content[12:16], "little")
-        text, rest = inner(seed // 4, content[20 : 20 + length].rstrip(b" ")), content[20 + length :]
+        text, rest = inner(seed, content[20 : 20 + length].rstrip(b" ")), content[20 + length :]
         head = struct.pack("<4sIIII", b"glTF", 2, 20 + len(text) + len(rest), len(text), 0x4E4F534A)
         return head + text + rest
 
@@ -205,7 +205,7 @@ def onnx_damage(inner: Damage) -> Damage:
             return damage(seed, content)
         model = onnx.ModelProto.FromString(content)
         entry = model.metadata_props[0]
-        changed = inner(seed // 3, entry.value.encode()).decode("utf-8", "replace")
+        changed = inner(seed, entry.value.encode()).decode("utf-8", "replace")
         entry.value = changed
         return bytes(model.SerializeToString())
 
