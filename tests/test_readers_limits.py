@@ -26,8 +26,8 @@ from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from tests.datasets.conftest import FILES
 from tests.fuzz.guard import within
+from tests.fuzz.readers import scene, worlds
 from tests.fuzz.seeds import PGM
-from tests.fuzz.targets import scene, worlds
 
 
 def refused(read: Callable[[], Any], reason: str, seconds: float = 3.0) -> None:

@@ -207,8 +207,8 @@ def square(x: Any) -> Any:
 
 
 def total(values: Iterable[float]) -> Any:
-    """The sum of numbers, added from the first to the last. Python's ``sum`` does so up to version 3.11; from 3.12 on it
-    makes up for rounding errors, so that the last bits differ."""
+    """The sum of numbers, added from the first to the last. Python's ``sum`` does so up to version 3.11; from 3.12 on
+    it makes up for rounding errors, so that the last bits differ."""
     found: Any = 0.0
     for value in values:
         found = found + value

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from tests.fuzz.guard import TooSlow
-from tests.fuzz.targets import Prepared, Target, case, check
+from tests.fuzz.target import Prepared, Target, case, check
 
 CASE_S = 10.0
 """Processor time for one case, s; most take less than a millisecond."""

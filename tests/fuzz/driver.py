@@ -25,7 +25,8 @@ from typing import Any
 
 from tests.fuzz.cases import CASE_S, MORE_BYTES, Defect, run_cases
 from tests.fuzz.guard import limit_memory
-from tests.fuzz.targets import TARGETS, Prepared, case
+from tests.fuzz.target import Prepared, case
+from tests.fuzz.targets import TARGETS
 
 HANG_S = 3 * CASE_S
 START_S = 300.0

@@ -27,7 +27,8 @@ def main() -> None:
     name = sys.argv[1]
     with atheris.instrument_imports(include=["sidestep"]):
         from tests.fuzz.driver import prepared_in
-        from tests.fuzz.targets import TARGETS, check
+        from tests.fuzz.target import check
+        from tests.fuzz.targets import TARGETS
 
         if name not in TARGETS:
             raise SystemExit(f"no target {name!r}; one of: {', '.join(sorted(TARGETS))}")

@@ -6,550 +6,92 @@ defect of the reader.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from sidestep.errors import SidestepError
 from sidestep.remote.wire import WireError
-from tests.datasets.conftest import FILES, OPTIONS, write
-from tests.fuzz import binary, seeds
+from tests.datasets.conftest import FILES
+from tests.fuzz import binary, readers, seeds
 from tests.fuzz.damage import damage
-from tests.fuzz.trees import (
-    Damage,
-    cell_damage,
-    lines_damage,
-    tree_damage,
-    write_json,
-    write_msgpack,
-    write_yaml,
-    xml_damage,
-)
+from tests.fuzz.target import Target, from_bytes, from_file, from_text
+from tests.fuzz.trees import cell_damage, lines_damage, tree_damage, write_json, write_msgpack, write_yaml, xml_damage
 
 JSON, YAML, MSGPACK = tree_damage(write_json), tree_damage(write_yaml), tree_damage(write_msgpack)
 PROTOCOL = (SidestepError, WireError)
 """Errors of a message: the other side is told, and the connection closed."""
 
 
-class Prepared(NamedTuple):
-    """A reader that is ready to be called."""
-
-    seeds: tuple[bytes, ...]
-    call: Callable[[bytes], Any]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A reader. ``prepare`` gets an empty folder of its own."""
-
-    prepare: Callable[[Path], Prepared]
-    damage: Damage = damage
-    errors: tuple[type[Exception], ...] = (SidestepError,)
-    native: bool = field(default=False, kw_only=True)
-    """Whether a library in C sees the damaged bytes, which may take its process along."""
-
-
-def case(target: Target, prepared: Prepared, number: int) -> bytes:
-    """The bytes of a case, the same for the same number."""
-    content = prepared.seeds[number % len(prepared.seeds)]
-    return target.damage(number // len(prepared.seeds), content)
-
-
-def check(target: Target, prepared: Prepared, content: bytes) -> str:
-    """Read the content: an empty text, or the text of the declared error. Other errors pass through."""
-    try:
-        prepared.call(content)
-    except target.errors as error:
-        return str(error) or type(error).__name__
-    return ""
-
-
-Contents = bytes | Sequence[bytes] | Callable[[Path], bytes]
-
-
-def from_file(
-    contents: Contents, name: str, read: Callable[[Path], Any], **beside: bytes
-) -> Callable[[Path], Prepared]:
-    """A reader of the file ``name``; ``beside`` are files that belong to it, with ``__`` for the dot."""
-
-    def prepare(folder: Path) -> Prepared:
-        if callable(contents):
-            found: tuple[bytes, ...] = (contents(folder),)
-        else:
-            found = (contents,) if isinstance(contents, bytes) else tuple(contents)
-        for other, content in beside.items():
-            (folder / other.replace("__", ".")).write_bytes(content)
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-        def call(content: bytes) -> None:
-            path.write_bytes(content)
-            read(path)
-
-        return Prepared(found, call)
-
-    return prepare
-
-
-def from_bytes(contents: Contents, read: Callable[[bytes], Any]) -> Callable[[Path], Prepared]:
-    """A reader of bytes."""
-    return lambda folder: Prepared((contents,) if isinstance(contents, bytes) else tuple(contents), read)  # type: ignore[arg-type]
-
-
-def from_text(contents: Contents, read: Callable[[str], Any]) -> Callable[[Path], Prepared]:
-    """A reader of a text, as a websocket or a command line hands it over."""
-    return from_bytes(contents, lambda content: read(content.decode(errors="replace")))
-
-
-# scenarios and scenes
-
-
-def worlds(path: Path) -> None:
-    """The worlds of all scenarios of a suite file."""
-    from sidestep.simulation import build_world
-    from sidestep.suites.files import load_suite
-
-    for scenario in load_suite(path).scenarios():
-        build_world(scenario, 0, path.parent)
-
-
-def suite_file(path: Path) -> None:
-    """A suite file and its scenarios, without building worlds."""
-    from sidestep.suites.files import load_suite
-
-    list(load_suite(path).scenarios())
-
-
-def scene(path: Path) -> None:
-    """A scene file, compiled."""
-    from sidestep.scenes.compile import compile_scene
-    from sidestep.scenes.load import resolve_scene
-
-    compile_scene(resolve_scene(str(path)), str(path))
-
-
-def image(path: Path) -> None:
-    """The image of a ROS map."""
-    scene(path.with_name("map.yaml"))
-
-
-def triangles(path: Path) -> None:
-    """A scanned mesh."""
-    from sidestep.scenes.places.scan import read_triangles
-
-    read_triangles(path)
-
-
-def scene_name(text: str) -> None:
-    """A scene by name, such as a window of a town."""
-    from sidestep.scenes.load import resolve_scene
-
-    if not re.search(r"town:|place:", text):  # those two take seconds; tests/test_readers_limits.py has them
-        resolve_scene(text)
-
-
-def robot(path: Path) -> None:
-    """A robot's own file or URDF."""
-    from sidestep.robots import load_robot
-
-    load_robot(str(path))
-
-
-def mesh(path: Path) -> None:
-    """A mesh of a URDF file."""
-    from sidestep.robots.urdf import read_vertices
-
-    read_vertices(path)
-
-
-def intersection(folder: Path) -> bytes:
-    """The smallest of the bundled intersections."""
-    from sidestep.scenes import intersections
-
-    return min((path.read_bytes() for path in Path(intersections.__file__).parent.glob("*.yaml")), key=len)
-
-
-def crossroads(folder: Path) -> bytes:
-    """A small OpenDRIVE file."""
-    from tests.scenes.roads_xml import file, lane, road, section
-
-    lanes = section(lane(1) + lane(2, "sidewalk"), lane(-1) + lane(-2, "sidewalk", 'a="2"|sOffset="5" a="2" b="0.1"'))
-    line = (
-        '<geometry s="0" x="0" y="0" hdg="0.1" length="10"><line/></geometry>'
-        '<geometry s="10" x="10" y="1" hdg="0.1" length="10"><arc curvature="0.05"/></geometry>'
-    )
-    return file(road(lanes, line)).encode()
-
-
-# recordings, records and runs
-
-
-def tracks(path: Path, format_name: str) -> None:
-    """Recorded tracks, and what is said about them."""
-    from sidestep.datasets import load_tracks
-    from sidestep.datasets.sanity import describe
-
-    describe(load_tracks(path, format_name, **OPTIONS.get(format_name, {})))
-
-
-def recording(format_name: str, folder: Path) -> Prepared:
-    """A text format of recorded tracks."""
-    path = write(folder, format_name)
-    return from_file(path.read_bytes(), path.name, lambda path: tracks(path, format_name))(folder)
-
-
-def dataset(path: Path) -> None:
-    """The description of an installed recording."""
-    from sidestep.datasets import sources
-
-    sources.installed(path.parent.name)
-
-
-def installed_dataset(folder: Path) -> Prepared:
-    """``dataset.json`` in a user's data folder."""
-    import platformdirs
-
-    platformdirs.user_data_dir = lambda *_, **__: str(folder)  # type: ignore[assignment]
-    return from_file(seeds.DATASET, "datasets/x/dataset.json", dataset)(folder)
-
-
-def record(path: Path) -> None:
-    """An episode record."""
-    from sidestep.records import load_record
-
-    load_record(path)
-
-
-def run(path: Path) -> None:
-    """The description of a run."""
-    from sidestep.runs.folder import load_run
-
-    load_run(path.parent)
-
-
-def interactions(path: Path) -> None:
-    """Interactions of pedestrians and a vehicle."""
-    from sidestep.interactions.store import read_interactions
-
-    read_interactions(path)
-
-
-def demonstrations(path: Path) -> None:
-    """Demonstrations, their first and their last frame."""
-    from sidestep.learn.demonstrations import read_demonstrations
-
-    with read_demonstrations(path) as reader:
-        if len(reader):
-            reader[0], reader[-1]
-
-
-def recorded_interactions(name: str, folder: Path) -> Prepared:
-    """A file of vehicles or of their sizes, with the files beside it."""
-    from sidestep.interactions.recorded import load_ind, load_vci_dut
-    from tests.interactions.test_recorded import write_ind, write_vci_dut
-
-    (write_vci_dut if name.endswith("filtered.csv") else write_ind)(folder)
-    load = load_vci_dut if name.endswith("filtered.csv") else load_ind
-    lines = (folder / name).read_bytes().splitlines()
-    short = b"\n".join([lines[0], *lines[1::3]]) if len(lines) > 20 else b"\n".join(lines)
-    return from_file(short, name, lambda path: load(path.parent))(folder)
-
-
-def lerobot_info(folder: Path) -> Prepared:
-    """``meta/info.json`` of a LeRobot dataset."""
-    from sidestep.learn.lerobot import _check_features, _describe_features
-    from sidestep.learn.lerobot_metadata import ANY_VIDEO_PATH, CHUNK, DATA_PATH, read_info
-
-    info = {
-        "codebase_version": "v3.0", "fps": 10, "data_path": DATA_PATH, "video_path": ANY_VIDEO_PATH,
-        "chunks_size": CHUNK, "features": _describe_features(4, 10),
-    }  # fmt: skip
-    read = lambda path: _check_features(read_info(path.parents[1]).get("features"), path.parents[1])  # noqa: E731
-    return from_file(json.dumps(info).encode(), "meta/info.json", read)(folder)
-
-
-def lerobot_episodes(path: Path) -> None:
-    """The table of episodes of a LeRobot dataset."""
-    from sidestep.learn.lerobot_metadata import read_episodes
-
-    read_episodes(path.parents[3])
-
-
-def event_log(path: Path) -> None:
-    """A log of scalars."""
-    from sidestep.learn.event_log import read_records
-
-    list(read_records(path))
-
-
-# settings, networks
-
-
-def setting(text: str) -> None:
-    """A setting on the command line."""
-    from sidestep.cli.run import parse_settings
-
-    parse_settings([text], ["orca"])
-
-
-def visual_spec(path: Path) -> None:
-    """The description of a network that sees."""
-    from sidestep.policies.visual.model_files import load_spec
-
-    load_spec(str(path))
-
-
-def weights(path: Path) -> None:
-    """Weights of ``cadrl``."""
-    from sidestep.policies.cadrl.network import load_weights
-
-    load_weights(path)
-
-
-def predictor(path: Path) -> None:
-    """A network that predicts."""
-    from sidestep.prediction.cvae import load_network
-
-    load_network(str(path))
-
-
-def other_networks(path: Path) -> None:
-    """The networks of ``imitation`` and ``ilqr_bc``."""
-    from sidestep.policies.driving.imitation import load_network as load_imitation
-    from sidestep.policies.ilqr.cloned import load_network as load_cloned
-
-    for load in (load_imitation, load_cloned):
-        try:
-            load(str(path))
-        except SidestepError:
-            continue
-        raise AssertionError("a network of another policy was taken")
-
-
-def saved_model(path: Path) -> None:
-    """A model of Stable-Baselines3."""
-    from sidestep.gym.sb3_file import load_sb3
-
-    load_sb3(str(path))
-
-
-# protocols and forms
-
-
-def plans(content: bytes) -> None:
-    """What a guest publishes of its plans."""
-    from sidestep.remote.guest_messages import plans_of
-    from sidestep.remote.wire import decode
-
-    plans_of(decode(content, True))
-
-
-def unchecked_message(content: bytes) -> None:
-    """The same without the check of values, as clients read what the benchmark says."""
-    from sidestep.remote.wire import decode
-
-    decode(content, False)
-
-
-def command(content: bytes) -> None:
-    """The answer of a policy."""
-    from sidestep.remote.messages import read_command
-    from sidestep.remote.wire import decode
-
-    read_command(decode(content, True))
-
-
-def introduction(content: bytes) -> None:
-    """What a policy says of itself."""
-    from sidestep.remote.messages import read_introduction
-    from sidestep.remote.wire import check_version, decode
-
-    found = decode(content, True)
-    check_version(found, "policy")
-    read_introduction(found)
-
-
-def address(text: str) -> None:
-    """The address of a remote policy."""
-    from sidestep.remote.wire import Address
-
-    Address.parse(text).is_local  # noqa: B018 - reading is the point
-
-
-def joystick(text: str) -> None:
-    """A message of a SocNavBench client."""
-    from sidestep.remote.joystick import JoystickPolicy
-
-    reader = JoystickPolicy.__new__(JoystickPolicy)
-    reader._frame = type("Frame", (), {"x": 0.0, "y": 0.0})()  # type: ignore[assignment]
-    reader._read(text)
-
-
-def drive_page(text: str) -> None:
-    """A message of the page of ``sidestep drive``."""
-    from sidestep.drive_page.messages import read_message
-
-    read_message(text)
-
-
-def walk_page(text: str) -> None:
-    """A message of the page of a walk."""
-    from sidestep.studies.walking import read_message
-
-    read_message(text)
-
-
-def _read_request(read: Any, content: bytes, kind: str) -> Any:
-    from starlette.requests import Request
-
-    parts = [{"type": "http.request", "body": content, "more_body": False}]
-
-    async def receive() -> Any:
-        return parts.pop() if parts else {"type": "http.disconnect"}
-
-    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", kind.encode())]}
-    try:
-        read(Request(scope, receive)).send(None)
-    except StopIteration as returned:
-        return returned.value
-    raise AssertionError("the request waits for more")
-
-
-def answer(content: bytes) -> None:
-    """An answer that a participant's page sends."""
-    from sidestep.studies.site import answer_document
-
-    _read_request(answer_document, content, "application/json")
-
-
-def form(content: bytes) -> None:
-    """A form of a study, and the one that defines a study."""
-    from sidestep.studies.site import form, large_form, whole
-
-    for read in (form, large_form):
-        fields = _read_request(read, content, "application/x-www-form-urlencoded")
-        whole(fields.get("position", ""), "a number")
-
-
-# studies and ratings
-
-
-def study(text: str) -> None:
-    """The definition of a study."""
-    from sidestep.studies.definition import parse_study
-
-    found = parse_study(text, "study.yaml")
-    for policy in found.policies:
-        found.film(policy.name, found.scenarios[0].name, 1)
-
-
-def questionnaire(path: Path) -> None:
-    """A questionnaire with its translation."""
-    from sidestep.ratings.questionnaire import load_questionnaire
-
-    load_questionnaire(path.with_name("tiny.yaml"))
-
-
-def ratings(path: Path) -> None:
-    """A table of ratings."""
-    from sidestep.ratings.questionnaire import load_questionnaire
-    from sidestep.ratings.table import read_ratings
-
-    protocol = load_questionnaire("protocol")
-    read_ratings(path, protocol)
-
-
-def raters(path: Path) -> None:
-    """How simulated raters answer."""
-    from sidestep.ratings.simulated import load_mapping
-
-    load_mapping(path)
-
-
-def rater_mapping(folder: Path) -> bytes:
-    """The first items of the bundled one."""
-    from sidestep.ratings import raters as package
-
-    text = next(Path(package.__path__[0]).glob("*.yaml")).read_text()
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return "\n".join(lines[:7]).encode()
-
-
-def _file(*args: Any, **beside: bytes) -> Any:
-    return from_file(*args, **beside)
-
-
 TARGETS: dict[str, Target] = {
-    "suite": Target(_file(seeds.SCENARIO, "suite.yaml", suite_file), YAML),
-    "worlds": Target(_file(seeds.SCENARIO, "suite.yaml", worlds), YAML),
-    "scene": Target(_file(seeds.SCENE, "hall.yaml", scene), YAML),
-    "street": Target(_file(seeds.STREET, "street.yaml", scene), YAML),
-    "intersection": Target(_file(intersection, "crossing.yaml", scene), YAML),
-    "geojson": Target(_file(seeds.GEOJSON, "yard.geojson", scene), JSON),
-    "ros_map": Target(_file(seeds.MAP, "map.yaml", scene, map__pgm=seeds.PGM), YAML),
-    "pgm": Target(_file((seeds.PGM, seeds.PLAIN_PGM), "map.pgm", image, map__yaml=seeds.MAP), native=True),
-    "osm": Target(_file(seeds.OSM, "part.osm", scene), xml_damage),
-    "opendrive": Target(_file(crossroads, "some.xodr", scene), xml_damage),
-    "glb": Target(_file(seeds.glb, "mesh.glb", triangles), binary.glb_damage(JSON)),
+    "suite": Target(from_file(seeds.SCENARIO, "suite.yaml", readers.suite_file), YAML),
+    "worlds": Target(from_file(seeds.SCENARIO, "suite.yaml", readers.worlds), YAML),
+    "scene": Target(from_file(seeds.SCENE, "hall.yaml", readers.scene), YAML),
+    "street": Target(from_file(seeds.STREET, "street.yaml", readers.scene), YAML),
+    "intersection": Target(from_file(readers.intersection, "crossing.yaml", readers.scene), YAML),
+    "geojson": Target(from_file(seeds.GEOJSON, "yard.geojson", readers.scene), JSON),
+    "ros_map": Target(from_file(seeds.MAP, "map.yaml", readers.scene, map__pgm=seeds.PGM), YAML),
+    "pgm": Target(from_file((seeds.PGM, seeds.PLAIN_PGM), "map.pgm", readers.image, map__yaml=seeds.MAP)),
+    "osm": Target(from_file(seeds.OSM, "part.osm", readers.scene), xml_damage),
+    "opendrive": Target(from_file(readers.crossroads, "some.xodr", readers.scene), xml_damage),
+    "glb": Target(from_file(seeds.glb, "mesh.glb", readers.triangles), binary.glb_damage(JSON)),
     "scene_name": Target(
-        from_text((b"street:zebra-65", b"intersection:intersectnav_1", b"hall", b"hall.yaml"), scene_name)
+        from_text((b"street:zebra-65", b"intersection:intersectnav_1", b"hall", b"hall.yaml"), readers.scene_name)
     ),
-    "robot": Target(_file(seeds.ROBOT, "cart.yaml", robot), YAML),
-    "urdf": Target(_file((seeds.URDF, seeds.MESH_URDF), "cart.urdf", robot, part__stl=seeds.STL), xml_damage),
-    "stl": Target(_file((seeds.STL, seeds.BINARY_STL), "part.stl", mesh)),
-    "obj": Target(_file(seeds.OBJ, "part.obj", mesh)),
-    **{f"tracks_{name}": Target(partial(recording, name), cell_damage) for name in FILES},
-    "tracks_trajnet": Target(partial(recording, "trajnet"), lines_damage),
-    "tracks_sidestep": Target(_file(seeds.tracks, "t.parquet", lambda path: tracks(path, "sidestep")), native=True),
-    "dataset": Target(installed_dataset, JSON),
-    "record": Target(_file(seeds.record, "e.parquet", record), native=True),
-    "record_sealed": Target(_file(seeds.record, "e.parquet", record), binary.record_damage(JSON), native=True),
-    "run": Target(_file(seeds.run_file, "run.json", run), JSON),
-    "interactions": Target(_file(seeds.interactions, "i.h5", interactions), native=True),
+    "robot": Target(from_file(seeds.ROBOT, "cart.yaml", readers.robot), YAML),
+    "urdf": Target(
+        from_file((seeds.URDF, seeds.MESH_URDF), "cart.urdf", readers.robot, part__stl=seeds.STL), xml_damage
+    ),
+    "stl": Target(from_file((seeds.STL, seeds.BINARY_STL), "part.stl", readers.mesh)),
+    "obj": Target(from_file(seeds.OBJ, "part.obj", readers.mesh)),
+    **{f"tracks_{name}": Target(partial(readers.recording, name), cell_damage) for name in FILES},
+    "tracks_trajnet": Target(partial(readers.recording, "trajnet"), lines_damage),
+    "tracks_sidestep": Target(from_file(seeds.tracks, "t.parquet", lambda path: readers.tracks(path, "sidestep"))),
+    "dataset": Target(readers.installed_dataset, JSON),
+    "record": Target(from_file(seeds.record, "e.parquet", readers.record)),
+    "record_sealed": Target(from_file(seeds.record, "e.parquet", readers.record), binary.record_damage(JSON)),
+    "run": Target(from_file(seeds.run_file, "run.json", readers.run), JSON),
+    "interactions": Target(from_file(seeds.interactions, "i.h5", readers.interactions)),
     "interactions_fields": Target(
-        _file(seeds.interactions, "i.h5", interactions), binary.hdf5_damage(sealed=True), native=True
+        from_file(seeds.interactions, "i.h5", readers.interactions), binary.hdf5_damage(sealed=True)
     ),
-    "vci_dut": Target(partial(recorded_interactions, "a_traj_veh_filtered.csv"), cell_damage),
-    "ind_tracks": Target(partial(recorded_interactions, "07_tracks.csv"), cell_damage),
-    "ind_meta": Target(partial(recorded_interactions, "07_tracksMeta.csv"), cell_damage),
-    "demonstrations": Target(_file(seeds.demonstrations, "d.h5", demonstrations), binary.header_damage, native=True),
+    "vci_dut": Target(partial(readers.recorded_interactions, "a_traj_veh_filtered.csv"), cell_damage),
+    "ind_tracks": Target(partial(readers.recorded_interactions, "07_tracks.csv"), cell_damage),
+    "ind_meta": Target(partial(readers.recorded_interactions, "07_tracksMeta.csv"), cell_damage),
+    "demonstrations": Target(from_file(seeds.demonstrations, "d.h5", readers.demonstrations), binary.header_damage),
     "demonstrations_fields": Target(
-        _file(seeds.demonstrations, "d.h5", demonstrations), binary.hdf5_damage(sealed=False), native=True
+        from_file(seeds.demonstrations, "d.h5", readers.demonstrations), binary.hdf5_damage(sealed=False)
     ),
-    "lerobot_info": Target(lerobot_info, JSON),
+    "lerobot_info": Target(readers.lerobot_info, JSON),
     "lerobot_episodes": Target(
-        _file(binary.lerobot_episodes, "meta/episodes/chunk-000/file-000.parquet", lerobot_episodes), native=True
+        from_file(binary.lerobot_episodes, "meta/episodes/chunk-000/file-000.parquet", readers.lerobot_episodes)
     ),
-    "event_log": Target(_file(seeds.event_log, "events", event_log)),
-    "setting": Target(from_text(seeds.SETTING, setting)),
-    "visual_spec": Target(_file(seeds.VISUAL, "model.yaml", visual_spec), YAML),
+    "event_log": Target(from_file(seeds.event_log, "events", readers.event_log)),
+    "setting": Target(from_text(seeds.SETTING, readers.setting)),
+    "visual_spec": Target(from_file(seeds.VISUAL, "model.yaml", readers.visual_spec), YAML),
     "cadrl_weights": Target(
-        _file(lambda folder: seeds.cadrl_weights(), "w.npz", weights), binary.zip_damage(damage), native=True
+        from_file(lambda folder: seeds.cadrl_weights(), "w.npz", readers.weights), binary.zip_damage(damage)
     ),
-    "predictor": Target(_file(seeds.network, "n.onnx", predictor), binary.onnx_damage(JSON), native=True),
-    "other_networks": Target(_file(seeds.network, "n.onnx", other_networks), native=True),
-    "saved_model": Target(_file(binary.saved_model, "m.zip", saved_model), binary.zip_damage(JSON), native=True),
-    "message": Target(from_bytes((seeds.ACT, seeds.PLANS), unchecked_message), MSGPACK, PROTOCOL),
-    "command": Target(from_bytes((seeds.ACT, seeds.VELOCITY), command), MSGPACK, PROTOCOL),
-    "introduction": Target(from_bytes(seeds.HELLO, introduction), MSGPACK, PROTOCOL),
-    "plans": Target(from_bytes(seeds.PLANS, plans), MSGPACK, PROTOCOL),
-    "address": Target(from_text((b"127.0.0.1:5577", b"unix:socket", b"[::1]:80"), address), errors=(ValueError,)),
-    "joystick": Target(from_text(seeds.JOYSTICK, joystick), JSON),
-    "drive_page": Target(from_text(seeds.DRIVE_PAGE, drive_page), JSON),
-    "walk_page": Target(from_text(seeds.WALK_PAGE, walk_page), JSON),
-    "answer": Target(from_bytes(seeds.ANSWER, answer), JSON),
-    "form": Target(from_bytes(seeds.FORM, form)),
-    "study": Target(from_text(seeds.STUDY, study), YAML),
-    "questionnaire": Target(_file(seeds.QUESTIONNAIRE, "tiny.yaml", questionnaire), YAML),
+    "predictor": Target(from_file(seeds.network, "n.onnx", readers.predictor), binary.onnx_damage(JSON)),
+    "other_networks": Target(from_file(seeds.network, "n.onnx", readers.other_networks)),
+    "saved_model": Target(from_file(binary.saved_model, "m.zip", readers.saved_model), binary.zip_damage(JSON)),
+    "message": Target(from_bytes((seeds.ACT, seeds.PLANS), readers.unchecked_message), MSGPACK, PROTOCOL),
+    "command": Target(from_bytes((seeds.ACT, seeds.VELOCITY), readers.command), MSGPACK, PROTOCOL),
+    "introduction": Target(from_bytes(seeds.HELLO, readers.introduction), MSGPACK, PROTOCOL),
+    "plans": Target(from_bytes(seeds.PLANS, readers.plans), MSGPACK, PROTOCOL),
+    "address": Target(
+        from_text((b"127.0.0.1:5577", b"unix:socket", b"[::1]:80"), readers.address), errors=(ValueError,)
+    ),
+    "joystick": Target(from_text(seeds.JOYSTICK, readers.joystick), JSON),
+    "drive_page": Target(from_text(seeds.DRIVE_PAGE, readers.drive_page), JSON),
+    "walk_page": Target(from_text(seeds.WALK_PAGE, readers.walk_page), JSON),
+    "answer": Target(from_bytes(seeds.ANSWER, readers.answer), JSON),
+    "form": Target(from_bytes(seeds.FORM, readers.form)),
+    "study": Target(from_text(seeds.STUDY, readers.study), YAML),
+    "questionnaire": Target(from_file(seeds.QUESTIONNAIRE, "tiny.yaml", readers.questionnaire), YAML),
     "translation": Target(
-        _file(seeds.TRANSLATION, "tiny.de.yaml", questionnaire, tiny__yaml=seeds.QUESTIONNAIRE), YAML
+        from_file(seeds.TRANSLATION, "tiny.de.yaml", readers.questionnaire, tiny__yaml=seeds.QUESTIONNAIRE), YAML
     ),
-    "ratings_csv": Target(_file((seeds.RATINGS_CSV, seeds.RATINGS_WIDE), "r.csv", ratings), cell_damage),
-    "ratings_json": Target(_file(partial(seeds.ratings, suffix=".json"), "r.json", ratings), JSON),
-    "ratings_parquet": Target(_file(partial(seeds.ratings, suffix=".parquet"), "r.parquet", ratings), native=True),
-    "raters": Target(_file(rater_mapping, "raters.yaml", raters), YAML),
+    "ratings_csv": Target(from_file((seeds.RATINGS_CSV, seeds.RATINGS_WIDE), "r.csv", readers.ratings), cell_damage),
+    "ratings_json": Target(from_file(partial(seeds.ratings, suffix=".json"), "r.json", readers.ratings), JSON),
+    "ratings_parquet": Target(from_file(partial(seeds.ratings, suffix=".parquet"), "r.parquet", readers.ratings)),
+    "raters": Target(from_file(readers.rater_mapping, "raters.yaml", readers.raters), YAML),
 }

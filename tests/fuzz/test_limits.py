@@ -23,7 +23,8 @@ from sidestep.remote.messages import read_command
 from sidestep.remote.wire import Address, Garbled
 from sidestep.scenes.load import resolve_scene
 from tests.fuzz.guard import within
-from tests.fuzz.targets import TARGETS, case, check
+from tests.fuzz.target import case, check
+from tests.fuzz.targets import TARGETS
 from tests.interactions.test_recorded import write_ind
 
 

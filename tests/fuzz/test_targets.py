@@ -15,7 +15,8 @@ from sidestep.errors import BadInput
 from tests.fuzz.cases import MORE_BYTES, Defect, find_defect, place_of, run_cases
 from tests.fuzz.driver import prepared_in
 from tests.fuzz.guard import limit_memory
-from tests.fuzz.targets import TARGETS, Prepared, Target, case, check
+from tests.fuzz.target import Prepared, Target, case, check
+from tests.fuzz.targets import TARGETS
 from tests.fuzz.trees import change_tree, write_yaml
 
 SLOW = {"worlds": 40, "intersection": 40, "saved_model": 60, "predictor": 60, "demonstrations_fields": 60}
