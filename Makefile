@@ -35,8 +35,10 @@ demo: $(USER_STAMP)
 	$(BIN)/python -m sidestep run intersection --policy pid --policy comfort_zone --workers 2 --video 1 --out out/demo/intersection
 	$(BIN)/python -m sidestep run street --policy human_driver --policy comfort_zone --policy anticipatory --limit 8 --workers 2 \
 	    --out out/demo/street
+	$(BIN)/python -m sidestep run protocol --policy straight --policy social_force --policy ilqr --policy ilqr_bc --set split=test \
+	    --workers 2 --out out/demo/protocol
 	$(BIN)/python -m sidestep report out/demo/socnav out/demo/core out/demo/unit out/demo/reactive out/demo/long \
-	    out/demo/catalogue out/demo/intersection out/demo/street --out out/demo/report.html
+	    out/demo/catalogue out/demo/intersection out/demo/street out/demo/protocol --out out/demo/report.html
 	@echo "Open out/demo/report.html"
 
 test: $(STAMP) lint

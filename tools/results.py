@@ -26,15 +26,15 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from sidestep.datasets import find_dataset
-from sidestep.report.papers.sidewalkbench.episodes import SETTINGS, SUITES, TAGS
 from sidestep.runs.provenance import describe_machine
-from sidestep.suites.files import choose_options, load_suite
+from tools.sidewalk_counts import counts_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SOCNAV = ("social_force", "orca", "cadrl", "sampling", "mpc", "oracle")
 CORE = ("straight", "stop", "orca", "social_force", "mpc")
 CATALOGUE = ("expert", "mpc", "social_force", "orca", "follow_lane", "straight", "stop")
 DRIVERS = ("pid", "pid_noise", "comfort_zone")
+PROTOCOL = ("straight", "stop", "orca", "social_force", "cadrl", "sampling", "mpc", "ilqr", "ilqr_bc", "expert")
 SIDEWALK = ("follow_lane", "orca", "social_force", "stop", "expert")
 PUBLISHED = {"social_force": "32/33", "orca": "24/33", "cadrl": "18/33", "sampling": "9/33"}
 """Successes printed in the SocNavBench paper."""
@@ -67,6 +67,10 @@ RUNS: dict[str, list[str]] = {
     "reactive-dev": _run("sidewalk-reactive", SIDEWALK, "--set", "split=dev"),
     "intersection": _run("intersection", DRIVERS, "--repeat", "5"),
     "intersection-vehicles": _run("intersection", DRIVERS, "--repeat", "5", "--set", "vehicles=true"),
+    **{
+        name: _run("protocol", PROTOCOL, "--set", f"split={split}", "--set", "roles=alternate", "--repeat", "5")
+        for name, split in (("protocol", "test"), ("protocol-dev", "dev"))
+    },
 }
 RECORDED = tuple(name for name in RUNS if name.startswith("socnav") and name != "socnav-generated")
 PAGES = (
@@ -76,14 +80,15 @@ PAGES = (
     "docs/suites/socnav.md",
     "docs/suites/sidewalk.md",
     "docs/suites/intersection.md",
+    "docs/suites/protocol.md",
 )
 TABLES = (
     "Tables: [`core`](suites/core.md#results), [`catalogue`](suites/catalogue.md), [`socnav`](suites/socnav.md), "
-    "[sidewalks](suites/sidewalk.md#summary), [intersections](suites/intersection.md#results). Each suite has a "
+    "[sidewalks](suites/sidewalk.md#summary), [intersections](suites/intersection.md#results), "
+    "[`protocol`](suites/protocol.md#results). Each suite has a "
     "development split, on which policies may be tuned, and a test split, on which nothing was tuned."
 )
 MARKS = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
-SPLITS = ("dev", "test")
 Scores = dict[str, Any]
 
 
@@ -129,30 +134,6 @@ def fill_page(page: Path, tables: Path, images: Path = ROOT / "docs" / "images")
     return filled
 
 
-def counts_table() -> str:
-    """Scenarios of each suite by kind and setting, of the development and of the test split, and the length of the long
-    routes."""
-    lines = ["| suite | kind | towns | hand-made places |", "|---|---|---:|---:|"]
-    length = 0.0
-    for suite in SUITES:
-        scenarios = choose_options(load_suite(suite), {"split": "all"}).scenarios()
-        counts = Counter(
-            (kind, setting, split)
-            for each in scenarios
-            for kind in each.tags
-            for setting in SETTINGS
-            for split in SPLITS
-            if setting in each.tags and split in each.tags
-        )
-        for kind in TAGS[suite]:
-            cells = [" + ".join(str(counts[kind, setting, split]) for split in SPLITS) for setting in SETTINGS]
-            lines.append(f"| `{suite}` | {kind} | {' | '.join(cells)} |")
-        length += sum(float(each.notes.get("length_m", 0.0)) for each in scenarios)
-    return "\n".join(
-        [*lines, "", f"Development + test split. The long routes have a total length of {length / 1000:.1f} km."]
-    )
-
-
 def run_all(out: Path, names: list[str]) -> None:
     """Every run, with its time in ``seconds.json``."""
     file = out / "seconds.json"
@@ -196,6 +177,9 @@ def write_tables(out: Path, tables: Path) -> None:
     if {"catalogue", "catalogue-dev"} <= have.keys():
         text = catalogue_table(out / "catalogue", out / "catalogue-dev")
         (tables / "catalogue_results.md").write_text(f"# catalogue\n{text}\n")
+    if {"protocol", "protocol-dev"} <= have.keys():
+        text = protocol_table(out / "protocol", have["protocol"], have["protocol-dev"])
+        (tables / "protocol_results.md").write_text(f"# protocol\n{text}\n")
     (ROOT / "docs" / "results.md").write_text(results_page(out, have), encoding="utf-8")
 
 
@@ -399,6 +383,28 @@ def catalogue_table(test: Path, dev: Path) -> str:
         sums = [sum(n for (_, policy), n in found.items() if policy == each) for each in CATALOGUE]
         rows.append([f"{label} (of {5 * len(scenarios)})", *(str(total) for total in sums)])
     return _table(["scenario", *(f"`{policy}`" for policy in CATALOGUE)], rows)
+
+
+def protocol_table(folder: Path, test: Scores, dev: Scores) -> str:
+    """Suite protocol: successes of each kind of scenario at the test places, and the sum at the development places."""
+    counts = Counter[tuple[str, str]]()
+    for (scenario, policy), n in _successes_by_scenario(folder).items():
+        counts[scenario.partition("-")[0], policy] += n
+    kinds = list(dict.fromkeys(kind for kind, _ in counts))
+    head = [
+        "policy", "success", "development places", *(f"`{kind}`" for kind in kinds),
+        "failures: disobeyed / person / wall / time", "closest person (m)", "time to goal (s)", "planning (µs)",
+    ]  # fmt: skip
+    rows = [
+        [
+            label, _rate(one), _rate(dev["policies"][name]), *(str(counts[kind, name]) for kind in kinds),
+            _failures(one, "disobeyed", "pedestrian_collision", "environment_collision", "timeout"),
+            _mean(one, "closest_pedestrian_distance"), _mean(one, "time_to_goal", 1),
+            _mean(one, "planning_time_avg", 0, 1e6),
+        ]
+        for label, name, one in _policies(test)
+    ]  # fmt: skip
+    return _table(head, rows)
 
 
 def _successes_by_scenario(folder: Path) -> dict[tuple[str, str], int]:

@@ -107,3 +107,17 @@ def test_a_policy_beside_the_study_walks(folder: Path) -> None:
 def test_a_password_that_is_too_short(folder: Path) -> None:
     (folder / "password").write_text("short")
     assert "8 to 200" in new().stderr
+
+
+def test_a_rehearsal_with_simulated_raters(folder: Path) -> None:
+    options = ["--policy", "straight", "--policy", "stop", "--scenario", "frontal-*", "--out", "run"]
+    assert CliRunner().invoke(app, ["run", "protocol", *options]).exit_code == 0
+    document = json.loads(call("rehearse", "run", "--raters", "3", "--out", "rehearsal", "--json").stdout)
+    assert document["origin"] == "simulated"
+    assert document["counts"] | {"answers": 60, "participants": 3, "policies": 2} == document["counts"]
+    again = json.loads(call("analyse", "rehearsal/ratings.csv", "--json").stdout)
+    assert again["policies"] == document["policies"]
+    assert CliRunner().invoke(app, ["run", "core", "--policy", "stop", "--limit", "1", "--out", "other"]).exit_code == 0
+    refused = call("rehearse", "other", "--out", "rehearsal")
+    assert refused.exit_code == 2
+    assert "asks nothing after scenario" in refused.stderr

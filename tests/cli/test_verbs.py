@@ -87,7 +87,7 @@ def test_score(run: Path, call: Call) -> None:
 
 def test_compare(run: Path, call: Call) -> None:
     found = document(call("compare", run, "--json"))
-    assert set(found) == {"runs", "dialect", "entries", "pairs", "comparisons"}
+    assert set(found) == {"runs", "dialect", "entries", "pairs", "ranking", "comparisons"}
     [pair] = found["pairs"]
     assert (pair["a"], pair["b"], pair["episodes"]) == ("straight", "stop", 6)
     assert set(pair["metrics"]["success"]) == {

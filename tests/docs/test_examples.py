@@ -43,6 +43,7 @@ WITH_EXAMPLES = {
     "docs/datasets.md": 2,
     "docs/scenes.md": 2,
     "docs/intersections.md": 4,
+    "docs/leaderboard.md": 1,
     "docs/ratings.md": 4,
     "docs/records.md": 2,
     "docs/rendering_camera.md": 2,

@@ -81,3 +81,27 @@ def test_bad_settings_are_refused() -> None:
         WaypointTraining(epochs=0)
     with pytest.raises(BadInput, match="runs must be at least 1"):
         collect_frames(0)
+
+
+def test_the_command_trains_a_network_that_the_policy_runs(tmp_path: Path) -> None:
+    import json
+
+    from typer.testing import CliRunner
+
+    from sidestep import registry
+    from sidestep.cli.app import app
+
+    file = tmp_path / "waypoints.onnx"
+    done = CliRunner().invoke(app, ["train", "protocol", "--runs", "2", "--epochs", "1", "--out", str(file), "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["network"] == str(file)
+    assert told["runs"] == 2
+    assert told["frames"] > 10
+    assert len(told["curve"]) == 1
+    scenario = frontal_scenario(np.random.default_rng([7, 7]))
+    record = run_episode(scenario, registry.make_policy("ilqr_bc", {"file": str(file)}))
+    assert record.outcome is not Outcome.POLICY_ERROR, record.error
+    nowhere = CliRunner().invoke(app, ["train", "protocol", "--runs", "1", "--out", str(tmp_path / "no" / "w.onnx")])
+    assert nowhere.exit_code != 0
+    assert "no such folder" in nowhere.output

@@ -174,7 +174,7 @@ def test_comparison_marks_the_better_side(capsys: pytest.CaptureFixture[str]) ->
         "outcomes_a": {"success": 20, "timeout": 20}, "outcomes_b": {"success": 30, "timeout": 10},
     }  # fmt: skip
     entries = [{"label": label, "privileged": False} for label in ("orca", "mpc")]
-    print_comparison({"pairs": [pair], "entries": entries, "comparisons": 2})
+    print_comparison({"pairs": [pair], "entries": entries, "ranking": {}, "comparisons": 2})
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     for part in ("mpc − orca over 40 common episodes of core", "★ 75", "+25", "+10 … +40", "40/10", "1 more metrics"):

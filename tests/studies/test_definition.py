@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
-from sidestep.studies.definition import parse_study, read_study
+from sidestep.studies.definition import parse_study, read_study, with_suite_texts
 from sidestep.studies.order import balanced_rows, blinding_letters, trials_of
 from tests.studies.conftest import TEXT, study_of
 
@@ -95,3 +95,13 @@ def test_letters_depend_on_the_seed_only() -> None:
 def test_a_fixed_order_is_as_listed() -> None:
     trials = trials_of(study_of(order="fixed"), 5)
     assert [each.policy for each in trials] == ["polite", "polite", "blunt", "blunt"]
+
+
+def test_a_suite_speaks_the_language_of_the_study() -> None:
+    names = {"scenarios": ["frontal-f1"], "suite": "protocol", "mode": "walk"}
+    (german,) = with_suite_texts(study_of(**names, language="de")).scenarios
+    (french,) = with_suite_texts(study_of(**names, language="fr")).scenarios
+    (english,) = with_suite_texts(study_of(**names)).scenarios
+    assert "Roboter" in german.instruction
+    assert french.instruction == english.instruction
+    assert "robot" in english.instruction

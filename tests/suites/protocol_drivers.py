@@ -51,7 +51,12 @@ class DriveThrough:
         x, y = self.point(along + LOOK_M)
         dx, dy = x - observation.robot.x, y - observation.robot.y
         length = max(hypot(dx, dy), 1e-6)
-        return HolonomicVelocity(SPEED * dx / length, SPEED * dy / length)
+        speed = self.speed(observation)
+        return HolonomicVelocity(speed * dx / length, speed * dy / length)
+
+    def speed(self, observation: Observation) -> float:
+        """Always the same, m/s."""
+        return SPEED
 
     def may_go(self, observation: Observation, along: float) -> bool:
         """Always."""
@@ -78,6 +83,64 @@ class WaitForEver(DriveThrough):
         return along < min(self.meet_m - 2.0, self.path.length / 2)
 
 
+class CutTheCorner(DriveThrough):
+    """Drives along the inner wall of the corner at full speed."""
+
+    name = "cut_the_corner"
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        (ax, ay), (bx, by), (cx, cy) = self.points
+        turns_left = (bx - ax) * (cy - by) - (by - ay) * (cx - bx) > 0.0
+        self.aside = -0.85 if turns_left else 0.85
+
+
+class HugTheWall(DriveThrough):
+    """Drives past the middle of the crossing at a distance at which it is not in the zone, whatever people do."""
+
+    name = "hug_the_wall"
+
+    def point(self, metres: float) -> tuple[float, float]:
+        """On the path, and 1.3 m to its right near the crossing."""
+        near = abs(metres - LOOK_M - self.meet_m) < 2.0
+        self.aside = self.event.zone_m + 0.3 if near else 0.0
+        return super().point(metres)
+
+
+class Impatient(DriveThrough):
+    """Waits before the crossing or the door, and starts a second before it may."""
+
+    name = "impatient"
+
+    def reset(self, task: Task) -> None:
+        self.goes = False
+
+    def may_go(self, observation: Observation, along: float) -> bool:
+        """Up to 1.7 m before the place where the paths meet (3 m before a door), and on when the person is near it."""
+        people = observation.pedestrians
+        assert people is not None
+        assert self.event.meet is not None
+        x, y = self.event.meet
+        within = 2.0 if self.event.conduct == "wave_on" else 1.0
+        self.goes |= any(hypot(px - x, py - y) < within for px, py in people.position.tolist())
+        return self.goes or along < self.meet_m - (3.0 if self.event.conduct == "first_come" else 1.7)
+
+
+class IgnoreTheWave(DriveThrough):
+    """Stops before the crossing and goes on only when the person has crossed."""
+
+    name = "ignore_the_wave"
+
+    def may_go(self, observation: Observation, along: float) -> bool:
+        """When somebody is seen beyond the crossing."""
+        people = observation.pedestrians
+        assert people is not None
+        assert self.event.meet is not None
+        beyond = self.person_path.along(*self.event.meet) + 1.0
+        has_crossed = any(self.person_path.along(x, y) > beyond for x, y in people.position.tolist())
+        return has_crossed or along < self.meet_m - 1.7
+
+
 class StopInThePath(DriveThrough):
     """Stops in the middle of the person's path until the person has walked round, then goes on."""
 
@@ -97,7 +160,8 @@ class StopInThePath(DriveThrough):
 
 
 class Polite(DriveThrough):
-    """Keeps right, waits where the paths meet, and goes on when the person has passed, has waved, or waits as well."""
+    """Keeps right, waits where the paths meet, goes on when the person has passed, has waved, or waits as well, and is
+    slow beside people at a corner."""
 
     name = "polite"
 
@@ -125,6 +189,14 @@ class Polite(DriveThrough):
         self.waited_s = self.waited_s + 0.1 if waits else 0.0
         self.is_clear |= self.waited_s > PATIENCE_S
         return along < self.stop_m or self.is_clear
+
+    def speed(self, observation: Observation) -> float:
+        """Slow within 1.2 m of a person."""
+        people = observation.pedestrians
+        assert people is not None
+        x, y = observation.robot.position
+        is_near = any(hypot(px - x, py - y) < 1.2 for px, py in people.position.tolist())
+        return 0.6 if is_near and self.event.conduct == "surprise" else SPEED
 
 
 Driver = Callable[[Scenario], DriveThrough]

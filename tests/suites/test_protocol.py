@@ -15,14 +15,19 @@ from sidestep.kernels import layout
 from sidestep.scenes.plans import load_plan
 from sidestep.simulation import build_world, run_episode
 from sidestep.simulation.live import LiveEpisode, PersonInput
+from sidestep.simulation.recorder import shortest_path_length
 from sidestep.suites.files import choose_options, load_suite
 from sidestep.suites.protocol import PROTOCOL_SUITE
 from sidestep.suites.validate import validate_suite
 from sidestep.types import Outcome, Scenario, SceneSpec
 from sidestep.types.events import GESTURES, Enacting
 from tests.suites.protocol_drivers import (
+    CutTheCorner,
     Driver,
     DriveThrough,
+    HugTheWall,
+    IgnoreTheWave,
+    Impatient,
     Polite,
     StopInThePath,
     WaitForEver,
@@ -145,6 +150,88 @@ def test_a_robot_that_stops_in_the_path_and_is_walked_round_fails(name: str) -> 
     assert outcome(StopInThePath, name) is Outcome.DISOBEYED
 
 
+LOSES = (Outcome.DISOBEYED, Outcome.PEDESTRIAN_COLLISION)
+
+
+@pytest.mark.parametrize(
+    ("name", "roles"),
+    [
+        ("intersection_wait-w1", "ab"),
+        ("intersection_gesture-g1", "ab"),
+        ("intersection_gesture-g2", "ab"),
+        ("intersection_gesture-g2", "ba"),
+    ],
+)
+def test_a_robot_that_crosses_beside_the_middle_fails(name: str, roles: str) -> None:
+    """It keeps 1.3 m away from where the paths meet, out of the zone of 1 m."""
+    assert outcome(HugTheWall, name, roles) in LOSES
+    assert outcome(HugTheWall, name, roles, seed=1) in LOSES
+
+
+@pytest.mark.parametrize("roles", ROLES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("intersection")])
+def test_a_robot_that_waits_and_starts_too_early_fails(name: str, roles: str) -> None:
+    assert outcome(Impatient, name, roles) in LOSES
+
+
+def test_a_robot_that_waits_at_the_door_and_starts_too_early_fails() -> None:
+    assert outcome(Impatient, "narrow_doorway-n1") in LOSES
+    assert outcome(Impatient, "narrow_doorway-n2") in LOSES
+
+
+@pytest.mark.parametrize("roles", ROLES)
+@pytest.mark.parametrize("name", ["intersection_gesture-g1", "intersection_gesture-g2"])
+def test_a_robot_that_ignores_the_wave_fails(name: str, roles: str) -> None:
+    """The person does not cross before the robot, so both wait until the time is over."""
+    assert outcome(IgnoreTheWave, name, roles) is Outcome.TIMEOUT
+
+
+@pytest.mark.parametrize("roles", ROLES)
+@pytest.mark.parametrize("name", ["blind_corner-b1", "blind_corner-b2"])
+def test_a_robot_that_cuts_the_corner_fails(name: str, roles: str) -> None:
+    assert outcome(CutTheCorner, name, roles) is Outcome.DISOBEYED
+
+
+@pytest.mark.parametrize("roles", ROLES)
+def test_no_other_route_avoids_the_meeting(roles: str) -> None:
+    """With a wall in the door or the corner, the robot's shortest path is at least 2 m longer, or there is none."""
+    for name, scenario in scenarios(roles).items():
+        meet = person_of(scenario).meet
+        if meet is None or name.startswith("intersection"):
+            continue
+        x, y = meet
+        wall = {"kind": "obstacle", "polygon": [[x - 2, y - 2], [x + 2, y - 2], [x + 2, y + 2], [x - 2, y + 2]]}
+        scene = load_plan("office_floor").model_dump(mode="json")
+        scene = SceneSpec.parse({**scene, "name": "blocked", "regions": [*scene["regions"], wall]}, name)
+        free, blocked = (
+            shortest_path_length(build_world(each, 0), 0)
+            for each in (scenario, scenario.model_copy(update={"scene": scene}))
+        )
+        assert not blocked < free + 2.0, name
+
+
+def test_development_and_test_places() -> None:
+    """Policies may be tuned at the first place of each scenario; without the option a study has all."""
+    dev, test = scenarios(split="dev"), scenarios(split="test")
+    assert [name[-1] for name in dev] == ["1"] * 5
+    assert [name[-1] for name in test] == ["2"] * 5
+    assert [*dev, *test] == [*NAMES[::2], *NAMES[1::2]]
+    assert dev["frontal-f1"] == scenarios()["frontal-f1"]
+
+
+def test_texts_in_german() -> None:
+    assert PROTOCOL_SUITE.protocol.languages == ("en", "de")
+    english, german = scenarios(), scenarios(language="de")
+    for name in NAMES:
+        for key in ("title", "instruction", "expected"):
+            assert german[name].notes[key]
+            assert german[name].notes[key] != english[name].notes[key]
+        assert german[name].events == english[name].events
+    assert german["narrow_doorway-n1"].notes["title"] == "Enge Tür"
+    with pytest.raises(BadInput, match="unknown language 'fr'"):
+        PROTOCOL_SUITE.with_options({"language": "fr"})
+
+
 def walk_along(scenario: Scenario, driver: Driver, wave: bool = False, waits: bool = False) -> LiveEpisode:
     """A participant who walks along the path from the start signal on, or who stops after 4.5 m (and waves)."""
     scenario = holonomic(scenario)
@@ -220,6 +307,8 @@ def test_a_protocol_of_ones_own_is_one_file(tmp_path: Path) -> None:
     assert len(list(choose_options(suite, {"roles": "alternate"}).scenarios())) == 2
     assert validate_suite(own(tmp_path)).problems == ()
     assert [each.name for each in load_suite(tmp_path).scenarios()] == ["overtake-c1"]
+    with pytest.raises(BadInput, match="no place has `split: dev`"):
+        choose_options(suite, {"split": "dev"}).scenarios()
 
 
 def test_scene_and_questionnaire_may_lie_beside_the_file(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from sidestep.cli import (
     bench,
+    board,
     compare,
     data,
     demos,
@@ -16,6 +17,7 @@ from sidestep.cli import (
     evaluate,
     import_logs,
     listing,
+    pack,
     predict,
     render,
     replay,
@@ -63,6 +65,8 @@ app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
 app.command("verify")(verify.verify)
+app.add_typer(pack.app, name="pack")
+app.add_typer(board.app, name="board")
 app.command("validate")(validate.validate)
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)

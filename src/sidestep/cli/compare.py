@@ -14,7 +14,8 @@ from sidestep.errors import BadInput
 @verb
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="One run with several policies, or several runs.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="One run with several policies, or several runs; folders or packs."),
     ],
     metric: Annotated[
         list[str] | None, typer.Option(help="Metric to compare; repeatable. Default: ten headline metrics.")

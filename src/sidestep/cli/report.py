@@ -15,9 +15,12 @@ from sidestep.errors import BadInput
 
 @verb
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders or packs.")],
     out: Annotated[
-        Path | None, typer.Option(help="File to write. Default: report.html in the first run folder.")
+        Path | None,
+        typer.Option(
+            help="File to write. Default: report.html in the first run folder; of a pack, FILE.html beside it."
+        ),
     ] = None,
     tables: Annotated[
         Path | None,
@@ -49,15 +52,17 @@ def report(
     """Write a self-contained HTML report about one or more runs."""
     from sidestep.report import write_report
     from sidestep.runs.folder import load_run
+    from sidestep.runs.unpack import is_pack, opened_runs
 
     if films is None and (film_policy or camera or size):
         raise BadInput("--film-policy, --camera and --size say what --films films; give --films DIR too")
-    with quiet_stdout(as_json):
-        for folder in runs:
+    with quiet_stdout(as_json), opened_runs(runs) as folders:
+        for folder in folders:
             load_run(folder)
-        path = out if out is not None else runs[0] / "report.html"
-        film = _filming(runs, films, film_policy, camera, size) if films is not None else list
-        files = write_report(runs, path, tables, {"strip": strip} if strip is not None else {})
+        beside = runs[0].with_suffix(".html") if is_pack(runs[0]) else runs[0] / "report.html"
+        path = out if out is not None else beside
+        film = _filming(folders, films, film_policy, camera, size) if films is not None else list
+        files = write_report(folders, path, tables, {"strip": strip} if strip is not None else {})
         made = film()
     if as_json:
         written = {"files": [str(file) for file in files]} if tables is not None else {}

@@ -12,7 +12,7 @@ from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 
 @verb
 def score(
-    run: Annotated[Path, typer.Argument(help="Run folder, folder of records, or one record.")],
+    run: Annotated[Path, typer.Argument(help="Run folder, pack, folder of records, or one record.")],
     dialect: Annotated[
         str, typer.Option(help="Set of metric definitions: paper, or the name of a published benchmark.")
     ] = "paper",
@@ -22,10 +22,11 @@ def score(
     """Compute the metrics of the records of RUN, without simulating."""
     from sidestep.report.terminal import print_summary
     from sidestep.runs.score import score_run, summarise
+    from sidestep.runs.unpack import opened_runs
 
-    with quiet_stdout(as_json):
-        scored = score_run(run, dialect, metric or None)
-        summary = summarise(scored)
+    with quiet_stdout(as_json), opened_runs([run]) as [folder]:
+        scored = score_run(folder, dialect, metric or None)
+        summary = summarise(scored) | {"run": str(run)}
     for message in scored.unreadable:
         say(f"not scored: {message}")
     if as_json:

@@ -152,6 +152,37 @@ def analyse(
         say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers")
 
 
+@app.command("rehearse")
+@verb
+def rehearse(
+    run: Annotated[Path, typer.Argument(help="Run folder, such as of `sidestep run protocol`.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report, its tables and the ratings.")],
+    raters: Annotated[int, typer.Option(min=1, max=1000, help="Number of simulated raters.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Decides leanings and noise of the raters.")] = 0,
+    questionnaire: Annotated[str, typer.Option(help="Bundled questionnaire or YAML file.")] = "protocol",
+    mapping: Annotated[
+        str, typer.Option(help="From metrics to items: a bundled mapping of simulated raters or a YAML file.")
+    ] = "protocol",
+    as_json: AsJson = False,
+) -> None:
+    """Let simulated raters rate the episodes of a run and analyse their answers, which are marked as simulated."""
+    from sidestep.ratings import analyse as analyse_ratings
+    from sidestep.ratings import load_questionnaire
+    from sidestep.ratings.metric_model import metrics_by_digest
+    from sidestep.ratings.simulated import load_mapping, rated_runs, simulate_ratings
+    from sidestep.runs.score import read_run
+
+    with quiet_stdout(as_json):
+        known, episodes = load_questionnaire(questionnaire), read_run(run).episodes
+        ratings = simulate_ratings(rated_runs(episodes, known), known, raters, seed, load_mapping(mapping))
+        document = analyse_ratings(ratings, out, known, metrics=metrics_by_digest(episodes))
+    if as_json:
+        print_json(document)
+        return
+    _print_averages(document)
+    say(f"wrote {out / 'report.html'}: {document['counts']['answers']} answers of simulated raters, not of people")
+
+
 def _analyse_file(file: Path, out: Path | None, questionnaire: str | None) -> dict[str, Any]:
     from sidestep.ratings import analyse as analyse_ratings
     from sidestep.ratings.rating_file import read_rating_file

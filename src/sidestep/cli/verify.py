@@ -1,40 +1,87 @@
-"""``sidestep verify``: run episodes again and compare them with their records."""
+"""``sidestep verify``: run episodes again and compare them with their records; check a pack."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sidestep.cli.verb import CHECK_FAILED, AsJson, print_json, quiet_stdout, verb
+from sidestep.errors import BadInput
+
+if TYPE_CHECKING:
+    from sidestep.runs.episode import EpisodeTask
+    from sidestep.runs.verify import Verification
+    from sidestep.runs.verify_pack import PackVerification
+
+MOST_TOLD = 20
 
 
 @verb
 def verify(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN|PACK", help="Run folder, or file of `sidestep pack`.")],
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of episodes to check, spread evenly over the run. Default: all.")
+        int | None,
+        typer.Option(min=0, help="Number of episodes to run again, spread evenly; 0: none (packs). Default: all."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Run policies of a pack that are the packer's own code, too.")
+    ] = False,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE.pub", help="Public key by which a pack has to be signed.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run episodes of RUN again and compare them with their records, bit for bit. Exit code 1 if one differs."""
+    """Run episodes again and compare them with their records, bit for bit. Of a pack also check hashes, signature,
+    completeness and scores. Exit code 1 if something differs."""
     from sidestep.progress import progress_bar
+    from sidestep.runs.unpack import is_pack
     from sidestep.runs.verify import verify_run
+    from sidestep.runs.verify_pack import verify_pack
     from sidestep.simulation.prepare import prepare_kernels
 
-    prepare_kernels()
+    of_pack = is_pack(run)
+    if not of_pack and (trust or key is not None or sample == 0):
+        raise BadInput("--trust, --key and --sample 0 are for packs; a run folder is your own")
+    if sample != 0:
+        prepare_kernels()
     with quiet_stdout(as_json), progress_bar("verifying") as move:
-        found = verify_run(run, sample, workers, lambda done, total, task: move(done, total, task.label))
+
+        def progress(done: int, total: int, task: EpisodeTask) -> None:
+            move(done, total, task.label)
+
+        pack = verify_pack(run, sample, workers, progress, trust=trust, key=key) if of_pack else None
+        found = pack.again if pack is not None else verify_run(run, sample, workers, progress)
     if as_json:
-        print_json(found.as_json())
+        print_json((pack or found).as_json())
     else:
-        typer.echo(f"{found.equal} of {found.checked} episodes are identical to their records")
-        if found.first_difference is not None:
-            d = found.first_difference
-            typer.echo(
-                f"first difference: {d.policy} · {d.scenario}, step {d.step}: {d.quantity} was {d.was}, is {d.is_}"
-            )
-    if found.equal < found.checked:
+        _tell(found)
+        if pack is not None:
+            _tell_pack(pack)
+    if found.equal < found.checked or (pack is not None and not pack.ok):
         raise typer.Exit(CHECK_FAILED)
+
+
+def _tell(found: Verification) -> None:
+    typer.echo(f"{found.equal} of {found.checked} episodes are identical to their records")
+    if found.first_difference is not None:
+        d = found.first_difference
+        typer.echo(f"first difference: {d.policy} · {d.scenario}, step {d.step}: {d.quantity} was {d.was}, is {d.is_}")
+
+
+def _tell_pack(found: PackVerification) -> None:
+    audit, signature = found.audit, found.pack.signature
+    typer.echo(f"hashes of all members match; {'signed by ' + signature.fingerprint if signature else 'not signed'}")
+    typer.echo(f"{len(audit.scored.episodes)} of {audit.run.plan.size} episodes of the plan were scored again")
+    for problem in audit.problems[:MOST_TOLD]:
+        typer.echo(f"wrong ({problem.kind}): {problem.text}")
+    if len(audit.problems) > MOST_TOLD:
+        typer.echo(f"and {len(audit.problems) - MOST_TOLD} more problems (--json has all)")
+    for entry in found.not_checked:
+        typer.echo(f"not run again: {entry.policy}, {entry.episodes} episodes: {entry.reason}")
+    if not found.same_code:
+        typer.echo(
+            f"note: made by other code than this ({audit.run.plan.simulator or 'unknown'}), so records may differ"
+        )

@@ -6,7 +6,7 @@ from sidestep.interfaces import Metric
 from sidestep.metrics import socnavbench_code as code
 from sidestep.metrics.definition import Value, metric
 from sidestep.metrics.series import INDICATOR_UNIT
-from sidestep.metrics.sources import FRANCIS, HALL, INTERSECTNAV, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
+from sidestep.metrics.sources import FRANCIS, HALL, INTERSECTNAV, PIRK, SEAN, SIDESTEP, SIDEWALKBENCH, SOCNAVBENCH
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 
@@ -90,8 +90,11 @@ group_intrusion = _indicator(
 )
 disobeyed = _indicator(
     Outcome.DISOBEYED,
-    "the outcome is that the robot reached its goal where it was told to stop",
-    f"{SIDEWALKBENCH}, appendix A, gesturing",
+    "the outcome is that the robot took a precedence which it does not have: it reached its goal where it was told to "
+    "stop (rules.success is stop), or, among people of the event enacting, crossed before a person for whom it had to "
+    "wait, crossed before the person waved it on, went into a door at which the person was first, rushed at a person "
+    "who was startled at a corner, or stood in the path until the person walked round it",
+    f"{SIDEWALKBENCH}, appendix A, gesturing; {PIRK}, scenarios; the distances are {SIDESTEP}'s",
 )
 lane_invasion = _indicator(
     Outcome.LANE_INVASION,

@@ -16,6 +16,7 @@ HALL = "Hall 1966"
 KATYAL = "Katyal et al. 2022"
 CARLA = "CARLA leaderboard (Dosovitskiy et al. 2017)"
 SIDEWALKBENCH = "SidewalkBench (Liu et al. 2026)"
+PIRK = "Pirk et al. 2022"
 INTERSECTNAV = "IntersectNav (Zhu and Zhao 2022)"
 SIDESTEP = "Sidestep"
 
@@ -33,6 +34,7 @@ REFERENCES: dict[str, str] = {
     KATYAL: "Learning a Group-Aware Policy for Robot Navigation. IROS",
     CARLA: "CARLA: An Open Urban Driving Simulator. CoRL",
     SIDEWALKBENCH: "SidewalkBench: Benchmarking Visual Navigation on Urban Sidewalks",
+    PIRK: "A Protocol for Validating Social Navigation Policies. arXiv 2204.05443",
     INTERSECTNAV: "Multi-Task Conditional Imitation Learning for Autonomous Navigation at Crowded Intersections. "
     "arXiv 2202.10124",
     SIDESTEP: "Defined here.",

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.ground import draw_ground
-from sidestep.onnx import import_onnx_runtime
+from sidestep.onnx import open_network
 from sidestep.prediction.network_input import (
     SPAN_M,
     STEP_S,
@@ -215,17 +215,10 @@ def _ego_past(ego: Ego | None, times: FloatArray, step_s: float) -> FloatArray:
 
 def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     """A session of onnxruntime and the spec of its file; ``BadInput`` unless they fit."""
-    onnxruntime = import_onnx_runtime()
     path = Path(file).expanduser()
     if not path.is_file():
         raise BadInput(f"{path}: no such file; write one with `sidestep predict train`")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has no common base class for its errors
-        raise BadInput(f"{path}: not a network that onnxruntime can load: {str(error).splitlines()[0]}") from None
+    session = open_network(path.read_bytes(), str(path), threads)
     text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
     if text is None:
         raise BadInput(f"{path}: its metadata has no {SPEC_KEY!r}; docs/predictors.md says what a network must have")

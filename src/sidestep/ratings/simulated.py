@@ -7,7 +7,7 @@ from metrics to items is a file (``raters/``); its anchors are plausible, not fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.score import EpisodeScores
 from sidestep.ratings.metric_model import Metrics
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.table import SIMULATED, Ratings, make_ratings
@@ -115,6 +116,20 @@ def item_level(item: str, mapping: RaterMapping, metrics: Metrics, questionnaire
     ]
     scale = questionnaire.scale
     return scale.lowest + sum(found) / len(found) * (scale.highest - scale.lowest) if found else None
+
+
+def rated_runs(episodes: Iterable[EpisodeScores], questionnaire: Questionnaire) -> list[RatedRun]:
+    """Scored episodes of a run as runs to be rated; names of scenarios are ``SCENARIO-LOCATION``."""
+    runs = []
+    for each in episodes:
+        scenario, _, location = each.scenario.partition("-")
+        if not questionnaire.items_for(scenario):
+            raise BadInput(
+                f"questionnaire {questionnaire.name!r} asks nothing after scenario {each.scenario!r}; "
+                "rehearse with a run of its protocol"
+            )
+        runs.append(RatedRun(each.policy, scenario, each.metrics, location, each.digest, run=each.seed + 1))
+    return runs
 
 
 def simulate_ratings(

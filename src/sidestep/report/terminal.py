@@ -130,6 +130,8 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
         if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
             notes.append(f"Privileged, because they see what the others do not: {', '.join(told)}.")
         console.print("\n".join(notes) + "\n", markup=False)
+    for suite, found in document["ranking"].items():
+        _print_ranking(suite, found, console)
     console.print(
         f"Difference with its 95 % interval. p: corrected by Holm for {document['comparisons']} comparisons. ★ better: "
         "p < 0.05 and an interval without 0. n/c: n pairs in c clusters that share a scenario, town or crowd window. "
@@ -137,6 +139,18 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
         "fewer pairs.",
         style="dim",
     )
+
+
+def _print_ranking(suite: str, found: dict[str, Any], console: Console) -> None:
+    """One line per metric in which policies can be told apart."""
+    lines = []
+    for name, ranking in found["metrics"].items():
+        if any(each["rank"] > 1 for each in ranking):
+            places = [f"{each['rank']} {each['label']}" for each in ranking]
+            lines.append(f"{metric_column(name, '', {}).title}: {', '.join(places)}")
+    if lines:
+        console.print(f"Ranks in {suite}; policies that the episodes cannot tell apart share one\n", style="bold")
+        console.print("\n".join(lines) + "\n", markup=False)
 
 
 def _compared_row(name: str, entry: dict[str, Any]) -> Row:

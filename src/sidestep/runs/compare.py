@@ -33,7 +33,9 @@ from sidestep.metrics.statistics import (
     sign_flip_p,
     wilcoxon_p,
 )
+from sidestep.runs.ranking import as_json, better_side, rank, same_episodes
 from sidestep.runs.score import ScoredRun, read_run
+from sidestep.runs.unpack import opened_runs
 from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.outcome import Outcome
 
@@ -45,7 +47,6 @@ WHERE_BOTH_SUCCEED = frozenset(
     }
 )  # fmt: skip
 """Paths, times and effort: of an episode that failed they say nothing that could be better or worse."""
-SIGNIFICANT = 0.05
 
 Key = tuple[str, str, int]
 """Suite, scenario, seed."""
@@ -76,8 +77,9 @@ def compare_runs(
     folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
 ) -> dict[str, Any]:
     """Every pair of policies of the runs that share episodes, suite by suite; with ``baseline``, a policy or label,
-    only the pairs with it. ``metrics`` None: all that both have."""
-    runs = [read_run(folder) for folder in folders]
+    only the pairs with it. ``metrics`` None: all that both have. Packs may stand for run folders."""
+    with opened_runs(folders) as opened:
+        runs = [replace(read_run(run), folder=folder) for run, folder in zip(opened, folders, strict=True)]
     dialects = {run.dialect for run in runs}
     if len(dialects) > 1:
         raise BadInput(
@@ -105,8 +107,34 @@ def compare_runs(
             for entry in entries
         ],
         "pairs": pairs,
+        "ranking": {} if baseline is not None else rank_suites(entries, pairs),
         "comparisons": sum(found["p"] is not None for pair in pairs for found in pair["metrics"].values()),
     }
+
+
+def rank_suites(entries: Sequence[Entry], pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Suite → a ranking per metric of the entries that ran the same episodes, and why the others have no rank.
+    Privileged policies have none. ``pairs`` are all pairs."""
+    found = {}
+    for suite in dict.fromkeys(pair["suite"] for pair in pairs):
+        ran = {
+            entry.label: frozenset(key for key in entry.episodes if key[0] == suite)
+            for entry in entries
+            if any(key[0] == suite for key in entry.episodes)
+        }
+        privileged = {entry.label for entry in entries if entry.privileged}
+        ranked = same_episodes({label: keys for label, keys in ran.items() if label not in privileged})
+        inside = [each for each in pairs if each["suite"] == suite and {each["a"], each["b"]} <= ranked]
+        metrics = dict.fromkeys(name for pair in inside for name in pair["metrics"])
+        found[suite] = {
+            "metrics": {name: as_json(ranking) for name in metrics if (ranking := rank(inside, name))},
+            "unranked": [
+                {"label": label, "reason": "privileged" if label in privileged else "ran other episodes"}
+                for label in ran
+                if label not in ranked
+            ],
+        }
+    return found
 
 
 def _chosen(entries: Sequence[Entry], baseline: str | None) -> list[tuple[Entry, Entry]]:
@@ -275,14 +303,4 @@ def _correct(pairs: list[dict[str, Any]], privileged: set[str]) -> None:
     for (pair, entry), p in zip(found, holm([entry["p"] for _, entry in found]), strict=True):
         entry["p_holm"] = p
         if not {pair["a"], pair["b"]} & privileged:
-            entry["better"] = _better(p, entry["low"], entry["high"], entry["direction"])
-
-
-def _better(p: float | None, low: float | None, high: float | None, direction: str) -> str | None:
-    """``a`` or ``b`` where the interval leaves zero out, the corrected p is below 0.05 and the metric has a better
-    side."""
-    if low is None or high is None or p is None or direction == "none":
-        return None
-    if low <= 0 <= high or p >= SIGNIFICANT:
-        return None
-    return "b" if (low > 0) == (direction == "higher") else "a"
+            entry["better"] = better_side(p, entry["low"], entry["high"], entry["direction"])

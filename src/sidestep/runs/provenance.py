@@ -145,6 +145,12 @@ def _own_folders() -> list[Path]:
     return [each for each in folders if each.is_dir() and not any(each.is_relative_to(inside) for inside in installed)]
 
 
+def own_sources(start: Path) -> set[Path]:
+    """The file ``start`` and the person's own modules that it imports."""
+    files = imported_files(start, [start.parent, *_own_folders()])
+    return {file for file in files if not file.is_relative_to(PACKAGE)}
+
+
 def imported_files(start: Path, roots: list[Path], only: str | None = None) -> set[Path]:
     """``start`` and every source file below ``roots`` that it imports, directly or by way of another. ``only``: modules
     of this package. The simulator's own modules are not searched further, since their hash covers all of them, nor is
@@ -218,7 +224,7 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
     scenarios = tuple(scenarios)
     found = plug_in_files(pair for scenario in scenarios for pair in _names_of_plug_ins(scenario))
     for scenario in scenarios:
-        for name in _names_of_files(scenario):
+        for name in names_of_files(scenario):
             if name in found:
                 continue
             is_dataset = name.startswith(DATASET)
@@ -228,7 +234,8 @@ def scenario_files(scenarios: Iterable[Scenario], base: Path | None) -> dict[str
     return dict(sorted(found.items()))
 
 
-def _names_of_files(scenario: Scenario) -> Iterator[str]:
+def names_of_files(scenario: Scenario) -> Iterator[str]:
+    """What may be a file of the scenario's: its scene, robots and recordings, as it names them."""
     if isinstance(scenario.scene, str):
         yield scenario.scene
     elif scenario.scene.mesh is not None:

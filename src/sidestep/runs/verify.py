@@ -1,10 +1,12 @@
-"""Run episodes again and compare digests; on a difference, find its first step and quantity."""
+"""Run episodes again and compare digests; on a difference, find its first step and quantity. Of packs see
+``sidestep.runs.verify_pack``."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from sidestep.registry import REMOTE
 from sidestep.remote.guests import Guests
 from sidestep.remote.wire import Address
 from sidestep.runs.episode import EpisodeTask, RunEpisode, as_failed, run_task
-from sidestep.runs.executors import run_with_retry
+from sidestep.runs.executors import refuse_in_import, run_with_retry
 from sidestep.runs.folder import load_run
+from sidestep.runs.plan import Plan
 from sidestep.runs.runner import choose_executor, tasks_of
 from sidestep.types.record import FORMAT_VERSION, EpisodeRecord
 
@@ -50,33 +53,34 @@ class Verification:
     checked: int
     equal: int
     first_difference: Difference | None
+    by_policy: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Policy → number of episodes checked and equal."""
 
     def as_json(self) -> dict[str, Any]:
         """The document of ``sidestep verify --json``."""
         document = asdict(self)
+        del document["by_policy"]
         if self.first_difference is not None:
             document["first_difference"]["is"] = document["first_difference"].pop("is_")
         return document
+
+
+Progress = Callable[[int, int, EpisodeTask], None]
 
 
 def verify_run(
     folder: Path,
     sample: int | None = None,
     workers: int = 1,
-    progress: Callable[[int, int, EpisodeTask], None] | None = None,
+    progress: Progress | None = None,
     run_episode: RunEpisode | None = None,
 ) -> Verification:
     """Run ``sample`` episodes of the run again (all by default; spread evenly over it) and compare with the
     records."""
     plan = load_run(folder).plan
-    if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
-        raise BadInput(f"{folder}: mode {plan.mode} depends on the wall clock, so a second run need not be equal")
-    if plan.suite == "log":
-        raise BadInput(
-            f"{folder}: its records are made of logs (`sidestep import`), so nothing can be run again; import the logs "
-            "again into another folder and compare the digests"
-        )
-    served = next((policy.name for policy in plan.policies if _was_served(policy.made_from)), None)
+    if reason := why_not_again(plan):
+        raise BadInput(f"{folder}: {reason}")
+    served = next((policy.name for policy in plan.policies if was_served(policy.made_from)), None)
     if served is not None:
         raise BadInput(
             f"{folder}: {served!r} came over a socket to `sidestep serve`, so its episodes cannot be run again from "
@@ -85,8 +89,33 @@ def verify_run(
     tasks = [task for task in tasks_of(plan, folder) if task.path.exists()]
     if not tasks:
         raise BadInput(f"{folder}: no episode records in it")
-    if sample is not None and sample < len(tasks):
-        tasks = [tasks[i] for i in np.linspace(0, len(tasks) - 1, sample).round().astype(int)]
+    return run_again(plan, spread(tasks, sample), workers, progress, run_episode)
+
+
+def why_not_again(plan: Plan) -> str:
+    """Why a plan cannot be run again to the bit; empty if it can."""
+    if plan.suite == "log":
+        return (
+            "its records are made of logs (`sidestep import`), so nothing can be run again; import the logs again into "
+            "another folder and compare the digests"
+        )
+    if plan.mode == "async" or (plan.mode == "latency" and plan.latency_s is None):
+        return f"mode {plan.mode} depends on the wall clock, so a second run need not be equal"
+    return ""
+
+
+def spread(tasks: Sequence[EpisodeTask], sample: int | None) -> Sequence[EpisodeTask]:
+    """``sample`` of the tasks, evenly; all where there are no more, or None."""
+    if sample is None or sample >= len(tasks):
+        return tasks
+    return [tasks[i] for i in np.linspace(0, len(tasks) - 1, sample).round().astype(int)]
+
+
+def run_again(
+    plan: Plan, tasks: Sequence[EpisodeTask], workers: int, progress: Progress | None, run_episode: RunEpisode | None
+) -> Verification:
+    """Run ``tasks``, whose records are there, into a temporary folder and compare."""
+    refuse_in_import()
     guests = Guests()
     work = partial(run_task, run_episode=run_episode, guests=guests)
     equal, differences = 0, {}
@@ -105,7 +134,9 @@ def verify_run(
             if progress is not None:
                 progress(done, len(tasks), task)
     first = next((differences[path] for path in moved if path in differences), None)
-    return Verification(len(tasks), equal, first)
+    checked = Counter(task.policy.name for task in tasks)
+    unequal = Counter(difference.policy for difference in differences.values())
+    return Verification(len(tasks), equal, first, {name: (n, n - unequal[name]) for name, n in checked.items()})
 
 
 def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:
@@ -115,7 +146,7 @@ def _digest_again(record: EpisodeRecord, task: EpisodeTask, digest: str) -> str:
     return replace(load_record(task.path), format_version=record.format_version).digest
 
 
-def _was_served(policy: str) -> bool:
+def was_served(policy: str) -> bool:
     """Whether a policy's name is that of a client of ``sidestep serve``: ``remote:NAME``, no address."""
     if not policy.startswith(REMOTE):
         return False

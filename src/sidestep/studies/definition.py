@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.interfaces import Suite
 from sidestep.reading import parse_mapping, read_text
 from sidestep.types.base import Model
 
@@ -169,17 +171,25 @@ def needs_suite(study: Study) -> bool:
     return study.mode == "walk" or not all(each.instruction for each in study.scenarios)
 
 
+def _suite_of(study: Study) -> Suite:
+    """The suite under the study's options, in the study's language where it has that."""
+    from sidestep.suites.files import choose_options, load_suite
+
+    suite = load_suite(study.suite)
+    with suppress(BadInput):
+        return choose_options(suite, {"language": study.language, **study.options})
+    return choose_options(suite, study.options)
+
+
 def with_suite_texts(study: Study) -> Study:
     """The study with what its suite says about each scenario, where the file says nothing.
 
     A scenario that the suite does not have is an error where participants walk; else it is the lab's own.
     """
-    from sidestep.suites.files import choose_options, load_suite
-
     if not needs_suite(study):
         return study
     try:
-        suite = choose_options(load_suite(study.suite), study.options)
+        suite = _suite_of(study)
     except BadInput:
         if study.mode != "walk":
             return study

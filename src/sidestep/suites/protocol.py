@@ -31,6 +31,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, StringConstraints
 
 from sidestep import exact
+from sidestep.errors import BadInput, UnknownName
 from sidestep.exact import square
 from sidestep.reading import file_beside, read_mapping
 from sidestep.scenes.load import resolve_scene
@@ -48,6 +49,10 @@ EXPECTED = "protocol, scene, questionnaire, scenarios"
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.]{0,63}$")]
 """Without a hyphen, which joins the names of scenario and place."""
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$")]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Text = Line | Annotated[dict[Language, Line], Field(min_length=1)]
+"""In the language of the protocol, or by language."""
 Path2D = Annotated[tuple[Point, ...], Field(min_length=2, max_length=50)]
 
 
@@ -64,6 +69,8 @@ class ProtocolLocation(Model):
     """The person sets off when the robot has come so far along its path; two numbers: along ``a``, along ``b``."""
     person: dict[str, Any] = Field(default_factory=dict)
     """Settings of the event ``enacting`` at this place."""
+    split: Literal["dev", "test"] = "test"
+    """``dev``: policies may be tuned here."""
 
     @property
     def paths(self) -> tuple[Path2D, Path2D]:
@@ -74,11 +81,11 @@ class ProtocolLocation(Model):
 class ProtocolScenario(Model):
     """What happens between a person and the robot, and what participants are told of it."""
 
-    title: str = ""
+    title: Text | Literal[""] = ""
     conduct: Conduct = "walk_on"
-    instruction: str
+    instruction: Text
     """For the participant."""
-    expected: str
+    expected: Text
     """What the robot is expected to do."""
     questions: str = ""
     """The scenario of the questionnaire whose items are asked; empty: that of the same name."""
@@ -95,6 +102,8 @@ class Protocol(Model):
     """Name of the suite."""
     summary: str = ""
     source: str = ""
+    language: Language = "en"
+    """Of texts that are not given by language."""
     scene: str | SceneSpec
     """A floor plan's name, a path to a scene file, or the scene itself."""
     questionnaire: str | dict[str, Any] = "protocol"
@@ -102,6 +111,19 @@ class Protocol(Model):
     robot: str = "pioneer_3dx"
     """Name of a robot spec."""
     scenarios: Annotated[dict[Identifier, ProtocolScenario], Field(min_length=1)]
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those in which every scenario has an instruction; the protocol's own first."""
+        texts = [scenario.instruction for scenario in self.scenarios.values()]
+        known = [{self.language} if isinstance(text, str) else set(text) for text in texts]
+        return (self.language, *sorted(set.intersection(*known) - {self.language}))
+
+    def say(self, text: Text | Literal[""], language: str) -> str:
+        """``text`` in ``language``; in the protocol's own where there is no translation."""
+        if not isinstance(text, str):
+            text = text.get(language) or text.get(self.language) or next(iter(text.values()))
+        return text.strip()
 
 
 class Role(NamedTuple):
@@ -121,6 +143,10 @@ class ProtocolOptions(Model):
     roles: Literal["ab", "ba", "alternate"] = "ab"
     """``ab``: the robot starts at A, the person at B; ``ba``: the other way round; ``alternate``: every scenario both
     ways, one after the other, with ``-ab`` and ``-ba`` after its name."""
+    split: Literal["dev", "test", "all"] = "all"
+    """``dev``: places to develop and tune on; ``test``: places for tables; ``all``: both, as in a study."""
+    language: str = ""
+    """Of the texts in ``notes``; empty: the protocol's own."""
     robot: str = ""
     """Name of a robot spec; empty: that of the protocol."""
     person_mps: PositiveSpeed | None = None
@@ -136,14 +162,25 @@ class ProtocolSuite(OptionSuite):
     name: str = "protocol"
     summary: str = ""
 
+    def __post_init__(self) -> None:
+        known = self.protocol.languages
+        if self.options.language not in ("", *known):
+            raise UnknownName("language", self.options.language, known, f"options of suite {self.name}")
+
     def scenarios(self) -> tuple[Scenario, ...]:
         """Scenario by scenario, place by place."""
-        return tuple(self._all())
+        found = tuple(self._all())
+        if not found:
+            split = self.options.split
+            raise BadInput(f"suite {self.name}: no place has `split: {split}`; choose split=all, or mark places")
+        return found
 
     def _all(self) -> Iterator[Scenario]:
         chosen = self.options.roles
         for kind, scenario in self.protocol.scenarios.items():
             for place, location in scenario.locations.items():
+                if self.options.split not in (location.split, "all"):
+                    continue
                 for role in ROLES.values() if chosen == "alternate" else (ROLES[chosen],):
                     name = f"{kind}-{place}" + (f"-{role.name}" if chosen == "alternate" else "")
                     yield self._scenario(name, kind, place, scenario, location, role)
@@ -151,12 +188,13 @@ class ProtocolSuite(OptionSuite):
     def _scenario(
         self, name: str, kind: str, place: str, scenario: ProtocolScenario, location: ProtocolLocation, role: Role
     ) -> Scenario:
-        path = location.paths[role.robot]
+        path, language = location.paths[role.robot], self.options.language or self.protocol.language
+        title = self.protocol.say(scenario.title, language) or kind
         person = Enacting.parse(_event(scenario, location, role, self.options.person_mps), f"{self.name}: {name}")
         return Scenario(
             name=name,
             suite=self.name,
-            summary=f"{scenario.title or kind} at {place}; the robot starts at {role.name[0].upper()}",
+            summary=f"{title} at {place}; the robot starts at {role.name[0].upper()}",
             scene=self.protocol.scene,
             robots=(_drive_along(path, self.options.robot or self.protocol.robot),),
             events=(person,),
@@ -164,9 +202,9 @@ class ProtocolSuite(OptionSuite):
             sensors=Sensors.parse({"pedestrians": {"occlusion": True}}, self.name),
             tags=(kind, place, role.name),
             notes={
-                "title": scenario.title or kind,
-                "instruction": scenario.instruction.strip(),
-                "expected": scenario.expected.strip(),
+                "title": title,
+                "instruction": self.protocol.say(scenario.instruction, language),
+                "expected": self.protocol.say(scenario.expected, language),
                 "questionnaire": self.protocol.questionnaire,
                 "scenario": scenario.questions or kind,
                 "location": place,

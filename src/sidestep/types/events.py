@@ -336,7 +336,7 @@ robot at a corner, startled."""
 class Enacting(Walking):
     """Somebody enacts a scenario of a validation protocol: sets off when the robot has come to a mark, walks along a
     path, and gives way to the robot only where ``conduct`` says so. A robot that takes a precedence that it does not
-    have ends as ``disobeyed``."""
+    have, or that rushes at a startled person, ends as ``disobeyed``."""
 
     kind: Literal["enacting"] = "enacting"
     path: Annotated[tuple[Point, ...], Field(min_length=2)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidestep.crowd.events.enacting import HALT_M, STAND_S, STARTLE_S, PathProgress
+from sidestep.crowd.events.enacting import HALT_M, RUSH_GAP_M, RUSH_MPS, STAND_S, STARTLE_S, PathProgress
 from sidestep.errors import BadInput
 from sidestep.kernels.referee import RUNNING
 from sidestep.simulation import build_world
@@ -140,6 +140,14 @@ def test_crossing_before_the_person_is_disobeyed() -> None:
     assert record.outcome is Outcome.DISOBEYED
 
 
+def test_crossing_beside_the_middle_is_disobeyed_too() -> None:
+    """At 1.5 m/s the robot passes x = 10 after 6.67 s, 3 m beside the meeting point; the person is at 7.7 s."""
+    record = play(CROSSING, lambda seen: (1.5, -1.0 if seen.robot.y > -3.0 else 0.0))
+    ((when, what),) = violations(record)
+    assert when == pytest.approx(6.7, abs=0.051)
+    assert what == "the robot crossed before the person had crossed"
+
+
 def test_the_person_walks_on_while_the_robot_waits_and_then_it_may_cross() -> None:
     """8 m to the crossing and 0.7 m beyond it take 6.96 s from the start, which is at 1 s."""
     waits = play(CROSSING, lambda seen: (2.0 if seen.robot.x < 8.8 or seen.time > 7.9 else 0.0, 0.0))
@@ -238,6 +246,29 @@ def test_a_robot_that_waits_beside_the_corner_is_passed() -> None:
     assert violations(record) == []
     assert contacts(record) == []
     assert place(record, 19.0)[0] < 6.0
+
+
+def near_corner(speed: float, y: float) -> Drive:
+    """At 1 m/s up to x = 8, then at ``speed``, along the line at ``y``."""
+
+    def drive(seen: Observation) -> tuple[float, float]:
+        aside = 0.3 if y > 0.0 else -0.3
+        return (1.0 if seen.robot.x < 8.0 else speed, aside if abs(seen.robot.y) < abs(y) else 0.0)
+
+    return drive
+
+
+def test_a_robot_rushes_at_the_startled_person_if_it_comes_near_fast() -> None:
+    """The person stands at about (10, 1.4). Fast, the robot is judged where 0.45 m are left between the bodies; slow or
+    far away it is not."""
+    fast = play(CORNER, near_corner(1.0, y=0.6))
+    ((when, what),) = violations(fast)
+    assert what == "the robot rushed at the startled person"
+    gap = gaps(fast)[:, 0]
+    assert gap[at(fast, when)] == pytest.approx(RUSH_GAP_M, abs=2 * STEP)
+    assert (gap[: at(fast, when) - 1] > RUSH_GAP_M).all()
+    for drive in (near_corner(RUSH_MPS - 0.05, y=0.6), near_corner(1.0, y=-1.5)):
+        assert "the robot rushed at the startled person" not in [text for _, text in violations(play(CORNER, drive))]
 
 
 def test_a_robot_that_stays_in_the_corner_is_walked_round() -> None:

@@ -92,7 +92,7 @@ def test_encoders_come_in_pairs(tmp_path: Path) -> None:
 def test_files_that_are_not_networks(tmp_path: Path) -> None:
     assert "cannot be read" in refused(model="vint", file=str(tmp_path / "none.onnx"))
     (tmp_path / "text.onnx").write_text("hello")
-    assert "ONNX Runtime cannot load it" in refused(model="vint", file=str(tmp_path / "text.onnx"))
+    assert "not a network that onnxruntime can load" in refused(model="vint", file=str(tmp_path / "text.onnx"))
     (tmp_path / "weights.pth").write_bytes(b"\x80\x02}q\x00.")
     assert "Pickled weights are not read" in refused(model="vint", file=str(tmp_path / "weights.pth"))
     torchscript = refused(model="vint", file=str(tmp_path / "weights.pth"), format="torchscript")

@@ -12,7 +12,7 @@ for ``patience_s`` and walks round it. What else the person does is the ``conduc
 - ``first_come``: if the robot arrives at the door first, the person lets it through; else the robot has to wait until
   the person is through.
 - ``surprise``: walks at the pace at which both arrive at the corner together, stops, startled, when the robot appears,
-  and then goes on.
+  and then goes on. The robot has to come near slowly, or keep its distance.
 
 A robot that takes a precedence which it does not have, or round which the person has to walk, breaks the rules
 (``Act.violation``). What the person does follows from positions alone, so that the rules also hold where a participant
@@ -42,6 +42,10 @@ SKIN_M = 0.02
 STAND_S = 0.5  # the robot has stood so long when the person waves
 NOTICE_M = 8.0  # and is nearer to the crossing than this
 STARTLE_S = 1.0  # how long a startled person stands
+RUSH_MPS, RUSH_GAP_M = (
+    0.7,
+    0.45,
+)  # a robot that comes faster keeps this distance between the bodies from who was startled
 SLOWEST, FASTEST = 0.6, 1.8  # m/s: paces at which a person times the arrival at a corner
 
 
@@ -118,13 +122,18 @@ class Enact(Act):
 
     def judge(self, stage: EventScene, person: Actor) -> str:
         """What the robot does wrong now; empty: nothing."""
-        if self.robot_is_at_meeting(stage) and not self.person_has_passed(person):
+        if self.robot_has_crossed(stage) and not self.person_has_passed(person):
             return "the robot crossed before the person had crossed"
         return ""
 
     def robot_is_at_meeting(self, stage: EventScene) -> bool:
         """Whether the robot is where the paths meet."""
         return self.event.meet is not None and stage.is_near(*self.event.meet, self.event.zone_m)
+
+    def robot_has_crossed(self, stage: EventScene) -> bool:
+        """Whether the robot is where the paths meet, or past the middle of it at whatever distance."""
+        middle_m = self._robot_done_at - self.event.zone_m
+        return self.robot_is_at_meeting(stage) or self._route.along(stage.x, stage.y) >= middle_m
 
     def person_has_passed(self, person: Actor) -> bool:
         """Whether the person is beyond the place where the paths meet, or gone."""
@@ -210,7 +219,7 @@ class WaveOn(Enact):
         waits = self.to_meeting(person) <= self.event.wait_m
         self._stood = self._stood + stage.dt if stands and near and waits else 0.0
         self._has_waved = self._has_waved or person.is_waving_on
-        if self.robot_is_at_meeting(stage) and not self._has_waved:
+        if self.robot_has_crossed(stage) and not self._has_waved:
             return "the robot crossed before the person waved it on"
         return ""
 
@@ -261,8 +270,12 @@ class Surprise(Enact):
         return not stage.time - self._startled_at < STARTLE_S - 1e-9
 
     def judge(self, stage: EventScene, person: Actor) -> str:
-        """Whoever is first round the corner does not matter; walking round the robot and contacts do."""
-        return ""
+        """Whoever is first round the corner does not matter; the robot does not rush past the person."""
+        near = stage.is_near(person.x, person.y, stage.radius + person.radius + RUSH_GAP_M)
+        fast = square(stage.vx) + square(stage.vy) > square(RUSH_MPS)
+        nearing = stage.vx * (person.x - stage.x) + stage.vy * (person.y - stage.y) > 0.0
+        was_startled = self._startled_at == self._startled_at
+        return "the robot rushed at the startled person" if was_startled and near and fast and nearing else ""
 
 
 def _apart(person: Actor, point: Point) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.interfaces import Policy
-from sidestep.onnx import import_onnx_runtime
+from sidestep.onnx import open_network
 from sidestep.policies.driving.pid import CITATION
 from sidestep.types import Command, Drive, LidarScan, Observation, Task
 from sidestep.types.base import FloatArray, Model
@@ -84,7 +84,6 @@ def front_ranges(scan: LidarScan) -> FloatArray:
 
 def load_network(file: str | None) -> Any:
     """A session of onnxruntime on one thread; ``BadInput`` unless the file is a network with the inputs above."""
-    onnxruntime = import_onnx_runtime()
     if file is None:
         source = resources.files("sidestep.policies.driving") / BUNDLED
         if not source.is_file():
@@ -95,13 +94,7 @@ def load_network(file: str | None) -> Any:
         if not path.is_file():
             raise BadInput(f"{path}: no such file; give an .onnx file, or leave imitation.file out")
         data, where = path.read_bytes(), str(path)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise BadInput(f"{where}: not a network that onnxruntime can load: {error}") from None
+    session = open_network(data, where)
     found = {each.name: list(each.shape[1:]) for each in session.get_inputs()}
     if found != INPUTS or [each.name for each in session.get_outputs()] != ["action"]:
         raise BadInput(f"{where}: has the inputs {found}; expected {INPUTS} and the output 'action'")

@@ -15,7 +15,7 @@ import numpy as np
 
 from sidestep.errors import BadInput
 from sidestep.kernels.dynamics import unit_vector
-from sidestep.onnx import import_onnx_runtime
+from sidestep.onnx import open_network
 from sidestep.policies.grid import bilinear
 from sidestep.policies.ilqr.picture import CELLS, CHANNELS, BirdsEye
 from sidestep.policies.ilqr.policy import NO_WAYPOINTS, WAYPOINT_TIMES, Ilqr, IlqrSettings
@@ -84,7 +84,6 @@ class IlqrBc(Ilqr):
 
 def load_network(file: str | None) -> Any:
     """A session of onnxruntime on one thread; ``BadInput`` unless the file is a network with the inputs above."""
-    onnxruntime = import_onnx_runtime()
     if file is None:
         data, where = (resources.files("sidestep.policies.ilqr") / BUNDLED).read_bytes(), BUNDLED
     else:
@@ -92,13 +91,7 @@ def load_network(file: str | None) -> Any:
         if not path.is_file():
             raise BadInput(f"{path}: no such file; give an .onnx file, or leave ilqr_bc.file out")
         data, where = path.read_bytes(), str(path)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise BadInput(f"{where}: not a network that onnxruntime can load: {error}") from None
+    session = open_network(data, where)
     found = {each.name: list(each.shape[1:]) for each in session.get_inputs()}
     if found != INPUTS or [each.name for each in session.get_outputs()] != ["waypoints"]:
         raise BadInput(f"{where}: has the inputs {found}; expected {INPUTS} and the output 'waypoints'")

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from sidestep.errors import BadInput, MissingExtra, UnknownName
-from sidestep.onnx import import_onnx_runtime
+from sidestep.onnx import Device, open_network
 from sidestep.policies.visual.spec import VisualSpec
 from sidestep.reading import parse_mapping, read_mapping
 
@@ -63,8 +63,6 @@ def model_rows() -> list[dict[str, Any]]:
         for spec in map(_bundled, model_names())
     ]
 
-
-Device = Literal["cpu", "cuda"]
 
 _ONNX_TYPES = {
     "tensor(float)": "float32",
@@ -133,17 +131,7 @@ class OnnxNetwork:
     """An ONNX file in ONNX Runtime."""
 
     def __init__(self, file: str, path: str, threads: int, device: Device) -> None:
-        onnxruntime = import_onnx_runtime()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
-        provider = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[device]
-        if provider not in onnxruntime.get_available_providers():
-            raise BadInput(f"device={device}: this ONNX Runtime has no {provider}; install one that has it")
-        try:
-            self._session = onnxruntime.InferenceSession(path, options, providers=[provider])
-        except Exception as error:  # ONNX Runtime has no common base class for its errors
-            raise BadInput(f"{file}: ONNX Runtime cannot load it: {_first_line(error)}") from None
+        self._session = open_network(path, file, threads, device)
         self.file, self.sha256 = file, _hash(path)
         self.inputs = {each.name: _onnx_info(each) for each in self._session.get_inputs()}
         self.outputs = {each.name: _onnx_info(each) for each in self._session.get_outputs()}

@@ -1,0 +1,264 @@
+"""Packs become entries of the board: one for each policy of a pack, with its scores, what was verified about it, and
+the reasons why it has no rank, if there are any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sidestep import registry
+from sidestep.errors import SidestepError
+from sidestep.metrics.score import EpisodeScores, by_policy, common_source
+from sidestep.report.board.held_out import HeldOut
+from sidestep.runs.audit import Problem
+from sidestep.runs.folder import safe_name
+from sidestep.runs.plan import Plan
+from sidestep.runs.verify_pack import PackVerification
+from sidestep.suites.files import choose_options, load_suite, option_names
+from sidestep.types.scenario import Scenario
+
+OPEN, HELD_OUT = "open", "held-out"
+KINDS = {
+    "missing": "episodes of the plan are missing",
+    "skipped": "episodes of the plan were skipped",
+    "record": "records were changed or damaged",
+    "misplaced": "records are not of the episode that they stand for",
+    "repeated": "episodes are there more than once",
+    "foreign": "records are not in the plan",
+    "results": "results are not what the records give: edited, or of another version (score and pack again)",
+}
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked about an entry, when, and by which version. ``checked`` of its episodes were run again."""
+
+    date: str
+    by: str
+    rescored: int
+    checked: int
+    equal: int
+    not_checked: str = ""
+    """Why episodes of this policy were not run again."""
+    difference: str = ""
+    """The first difference of a second run."""
+
+    @property
+    def level(self) -> str:
+        """``run again``, ``scored again`` or ``differs``."""
+        if self.equal < self.checked:
+            return "differs"
+        return "run again" if self.checked else "scored again"
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        parts = [f"{self.rescored} episodes scored again from their records"]
+        if self.checked:
+            parts.append(f"{self.equal} of {self.checked} that were run again are equal to the bit")
+        if self.not_checked:
+            parts.append(f"not run again: {self.not_checked}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class BoardEntry:
+    """A policy of a pack."""
+
+    id: str
+    label: str
+    policy: str
+    pack: str
+    """File name of the pack."""
+    sha256: str
+    signature: str | None
+    public_key: str | None
+    plan: Plan = field(repr=False)
+    episodes: tuple[EpisodeScores, ...] = field(repr=False)
+    dialect: str
+    package_version: str
+    commit: str | None
+    machine: Mapping[str, Any]
+    verified: Verified
+    track: str
+    reasons: tuple[str, ...]
+    """Why it has no rank; empty: it has one, unless it is privileged."""
+    source_code: Mapping[str, str] = field(default_factory=dict)
+    """File → text of the policy, where the pack has it."""
+
+    @property
+    def suite(self) -> str:
+        """The suite of its plan."""
+        return self.plan.suite
+
+    @property
+    def people(self) -> str:
+        """Recorded, generated or mixed."""
+        return common_source(episode.source for episode in self.episodes)
+
+    @property
+    def privileged(self) -> bool:
+        """Whether its policy sees what others do not."""
+        return any(episode.privileged for episode in self.episodes)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of the policy in the plan."""
+        return next(policy.settings for policy in self.plan.policies if policy.name == self.policy)
+
+    @property
+    def group(self) -> str:
+        """Entries are ranked together only where this is the same."""
+        parts = {
+            "scenarios": _scenarios_hash(self.plan.scenarios),
+            "people": self.people,
+            "dialect": self.dialect,
+            **self.plan.model_dump(
+                mode="json", include={"suite", "seeds", "mode", "latency_s", "act_limit_s", "simulator", "files"}
+            ),
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _scenarios_hash(scenarios: Iterable[Scenario]) -> str:
+    texts = sorted(scenario.model_dump_json() for scenario in scenarios)
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def make_entries(found: PackVerification, held_out: Sequence[HeldOut], date: str, version: str) -> list[BoardEntry]:
+    """The entries of a pack that is open."""
+    pack, audit = found.pack, found.audit
+    run, plan = audit.run, audit.run.plan
+    episodes = by_policy(audit.scored.episodes)
+    track, reason = track_of(plan, held_out)
+    entries = []
+    for policy in plan.policies:
+        if policy.name not in episodes:
+            continue
+        left = next((entry.reason for entry in found.not_checked if entry.policy == policy.name), "")
+        checked, equal = found.again.by_policy.get(policy.name, (0, 0))
+        told = "" if equal == checked else _first_difference(found)
+        count = len(episodes[policy.name])
+        verified = Verified(date, f"Sidestep {version}", count, checked, equal, left, told)
+        reasons = [*([reason] if reason else []), *_reasons(audit.problems_of(policy.name))]
+        if verified.level == "differs":
+            reasons.append(f"a second run differs from the record ({told})")
+        entries.append(
+            BoardEntry(
+                id=f"{pack.sha256[:10]}-{safe_name(policy.name)}",
+                label=policy.name,
+                policy=policy.name,
+                pack=pack.path.name,
+                sha256=pack.sha256,
+                signature=None if pack.signature is None else pack.signature.fingerprint,
+                public_key=None if pack.signature is None else pack.signature.public_key,
+                plan=plan,
+                episodes=tuple(episodes[policy.name]),
+                dialect=audit.scored.dialect,
+                package_version=run.package_version,
+                commit=run.commit,
+                machine=run.machine,
+                verified=verified,
+                track=track,
+                reasons=tuple(reasons),
+                source_code=_source_code(pack.folder, pack.sources.get(policy.name, "")),
+            )
+        )
+    return entries
+
+
+def _first_difference(found: PackVerification) -> str:
+    first = found.again.first_difference
+    return "" if first is None else f"{first.policy} · {first.scenario}, step {first.step}: {first.quantity}"
+
+
+def track_of(plan: Plan, held_out: Sequence[HeldOut]) -> tuple[str, str]:
+    """The track of a plan and, if it belongs to none, why: seeds are 0 to n − 1, or those that the organisers drew."""
+    if any(each.suite == plan.suite and each.seeds and set(each.seeds) == set(plan.seeds) for each in held_out):
+        return HELD_OUT, ""
+    if sorted(plan.seeds) == list(range(len(plan.seeds))):
+        return OPEN, ""
+    shown = ", ".join(map(str, plan.seeds[:5])) + (", …" if len(plan.seeds) > 5 else "")
+    return "", f"chosen seeds: {shown} are neither 0 to n − 1 nor seeds that the organisers drew"
+
+
+def _reasons(problems: Sequence[Problem]) -> list[str]:
+    """A sentence for each kind of problem, with the first of them."""
+    counted = Counter(problem.kind for problem in problems)
+    firsts = {problem.kind: problem.text for problem in reversed(problems)}
+    return [f"{KINDS[kind]} ({count}), first: {firsts[kind]}" for kind, count in counted.items()]
+
+
+def _source_code(folder: Path, reference: str) -> dict[str, str]:
+    file = (folder / reference.rpartition(":")[0]).resolve()
+    if not reference or not file.is_relative_to(folder.resolve()) or not file.is_file():
+        return {}
+    return {
+        each.relative_to(file.parent).as_posix(): each.read_text(encoding="utf-8", errors="replace")
+        for each in sorted(file.parent.rglob("*.py"))
+    }
+
+
+def with_labels(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
+    """Labels that are unique within a table: the policy, with the pack's name or hash where that is not enough."""
+    tables = [(entry.suite, entry.track, "" if entry.reasons else entry.group) for entry in entries]
+    policies = Counter((table, entry.policy) for table, entry in zip(tables, entries, strict=True))
+    packs = Counter((table, entry.policy, entry.pack) for table, entry in zip(tables, entries, strict=True))
+    labelled = []
+    for table, entry in zip(tables, entries, strict=True):
+        pack = entry.pack if packs[table, entry.policy, entry.pack] == 1 else f"{entry.pack} {entry.sha256[:6]}"
+        label = entry.policy if policies[table, entry.policy] == 1 else f"{entry.policy} ({pack})"
+        labelled.append(replace(entry, label=label))
+    return labelled
+
+
+def split_of(plan: Plan) -> str:
+    """``dev``, ``test`` or both, as tags and options of scenarios say; empty: the suite has no splits."""
+    found = {tag for scenario in plan.scenarios for tag in scenario.tags if tag in ("dev", "test")}
+    for scenario in plan.scenarios:
+        options = scenario.notes.get("options")
+        if isinstance(options, dict) and options.get("split") in ("dev", "test"):
+            found.add(options["split"])
+    return " + ".join(sorted(found))
+
+
+def coverage(plan: Plan) -> str:
+    """``33 of 33 scenarios of the bundled suite``, or that they are not those of a suite of this installation."""
+    count = len(plan.scenarios)
+    options = plan.scenarios[0].notes.get("options") if plan.scenarios else None
+    split = split_of(plan)
+    chosen = {
+        **(options if isinstance(options, dict) else {}),
+        **({"split": split} if split in ("dev", "test") else {}),
+    }
+    known = _bundled(plan.suite, json.dumps(chosen, sort_keys=True))
+    if not known:
+        return f"{count} scenarios that are not of a bundled suite"
+    if any(known.get(scenario.name) != scenario.model_dump_json() for scenario in plan.scenarios):
+        return f"{count} scenarios that differ from those of the bundled suite of this name"
+    return f"{count} of {len(known)} scenarios of the bundled suite"
+
+
+@cache
+def _bundled(name: str, options: str) -> dict[str, str]:
+    """Scenario → its text in a bundled suite under these options; empty where there is none such."""
+    if name not in registry.SUITES:
+        return {}
+    try:
+        suite = load_suite(name)
+        known = option_names(suite)
+        suite = choose_options(suite, {key: value for key, value in json.loads(options).items() if key in known})
+        return {scenario.name: scenario.model_dump_json() for scenario in suite.scenarios()}
+    except SidestepError:
+        return {}
+
+
+def verified_json(verified: Verified) -> dict[str, Any]:
+    """For ``board.json``."""
+    return asdict(verified) | {"level": verified.level}

@@ -1,0 +1,136 @@
+"""What is comparable is ranked together: a group holds the entries of one track that ran the same scenarios, seeds and
+settings with the same simulator and are scored in the same dialect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from sidestep.report.board.entries import OPEN, BoardEntry, coverage, split_of, verified_json
+from sidestep.report.summary import Summary, summarise
+from sidestep.runs.compare import Entry, compare_pair
+from sidestep.runs.ranking import Ranked, rank
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Comparable entries, the ranked ones in the order of their ranks, then privileged ones."""
+
+    id: str
+    track: str
+    entries: tuple[BoardEntry, ...]
+    ranks: dict[str, Ranked]
+    """Label → rank; privileged entries have none."""
+    rank_by: str
+    summary: Summary
+    scenarios: str
+    """How much of the bundled suite it is."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What all entries have in common."""
+        plan, first = self.entries[0].plan, self.entries[0]
+        seeds = sorted(plan.seeds)
+        shown = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} … {seeds[-1]}"
+        facts = {
+            "Scenarios": self.scenarios,
+            "Seeds": f"{len(seeds)} ({shown})",
+            "People": first.people,
+            "Split": split_of(plan),
+            "Mode": plan.mode if plan.latency_s is None else f"{plan.mode} {plan.latency_s:g} s",
+            "Dialect": first.dialect,
+            "Simulator": plan.simulator,
+        }
+        return {name: value for name, value in facts.items() if value}
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``board.json``."""
+        return {
+            "id": self.id,
+            "track": self.track,
+            "rank_by": self.rank_by,
+            **{name.lower(): value for name, value in self.facts.items()},
+            "entries": [self._entry_json(entry) for entry in self.entries],
+        }
+
+    def _entry_json(self, entry: BoardEntry) -> dict[str, Any]:
+        place = self.ranks.get(entry.label)
+        columns = {column.name: column for column in self.summary.columns}
+        estimates = {name: column.cells[entry.label].estimate for name, column in columns.items()}
+        return entry_json(entry) | {
+            "rank": None if place is None else place.rank,
+            "rank_last": None if place is None else place.last,
+            "tied_with": [] if place is None else list(place.tied_with),
+            "metrics": {
+                name: {
+                    "mean": found.value,
+                    "low": found.low,
+                    "high": found.high,
+                    "n": found.n,
+                    "unit": columns[name].csv_unit,
+                }
+                for name, found in estimates.items()
+            },
+        }
+
+
+def entry_json(entry: BoardEntry) -> dict[str, Any]:
+    """What is known of an entry but its numbers."""
+    return {
+        "id": entry.id,
+        "label": entry.label,
+        "policy": entry.policy,
+        "settings": entry.settings,
+        "suite": entry.suite,
+        "pack": entry.pack,
+        "sha256": entry.sha256,
+        "signature": entry.signature,
+        "privileged": entry.privileged,
+        "people": entry.people,
+        "split": split_of(entry.plan),
+        "episodes": len(entry.episodes),
+        "outcomes": dict(Counter(episode.outcome for episode in entry.episodes)),
+        "package_version": entry.package_version,
+        "verified": verified_json(entry.verified),
+        "reasons": list(entry.reasons),
+    }
+
+
+def make_groups(entries: Sequence[BoardEntry], rank_by: str) -> list[Group]:
+    """Groups of the entries without reasons against them; the largest first, open before held-out."""
+    found: dict[tuple[str, str], list[BoardEntry]] = {}
+    for entry in entries:
+        if not entry.reasons:
+            found.setdefault((entry.track, entry.group), []).append(entry)
+    groups = [_group(track, name, inside, rank_by) for (track, name), inside in found.items()]
+    return sorted(
+        groups, key=lambda group: (group.track != OPEN, -len(group.entries), -len(group.summary.episodes), group.id)
+    )
+
+
+def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str) -> Group:
+    ranks = _ranks([entry for entry in entries if not entry.privileged], rank_by)
+    order = {label: place for place, label in enumerate(ranks)}
+    entries = sorted(entries, key=lambda entry: order.get(entry.label, len(order)))
+    episodes = [replace(episode, policy=entry.label) for entry in entries for episode in entry.episodes]
+    return Group(name, track, tuple(entries), ranks, rank_by, summarise(episodes), coverage(entries[0].plan))
+
+
+def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:
+    """Label → rank, best first. A single entry is first; where the metric has no value or no better side nobody is."""
+    if len(entries) == 1:
+        return {entries[0].label: Ranked(entries[0].label, 1, 1, None, ())}
+    sides = [
+        Entry(
+            entry.label,
+            entry.pack,
+            entry.policy,
+            {(each.suite, each.scenario, each.seed): each for each in entry.episodes},
+        )
+        for entry in entries
+    ]
+    pairs = [compare_pair(a, b, [rank_by]) for a, b in combinations(sides, 2)]
+    return {place.label: place for place in rank(pairs, rank_by)}

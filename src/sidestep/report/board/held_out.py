@@ -1,0 +1,83 @@
+"""Seeds that nobody can prepare for. The organisers draw them from a secret and publish a commitment, its SHA-256 with
+the suite and the number of seeds; in the end they reveal the secret, and everybody can draw the seeds again."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput
+from sidestep.reading import read_bytes, read_json
+from sidestep.writing import write_whole
+
+CONTEXT = "sidestep held-out seeds 1"
+LEAST_BYTES = 16
+"""Of a secret: fewer can be guessed."""
+MOST_BYTES = 4096
+MOST_SEEDS = 10_000
+SEED_BITS = 48
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A commitment to seeds of a suite. ``seeds`` and ``secret`` are empty until they are revealed."""
+
+    suite: str
+    count: int
+    commitment: str
+    seeds: tuple[int, ...] = ()
+    secret: str = ""
+
+    def as_json(self, revealed: bool = True) -> dict[str, Any]:
+        """For ``board.json`` and ``sidestep board seeds --json``; without ``revealed`` only what may be published."""
+        public = {"suite": self.suite, "count": self.count, "commitment": self.commitment}
+        return public | ({"seeds": list(self.seeds), "secret": self.secret} if revealed and self.seeds else {})
+
+
+def draw_seeds(secret: bytes, suite: str, count: int) -> HeldOut:
+    """``count`` consecutive seeds from a start that the secret decides, so that ``sidestep run --seed S --repeat N``
+    runs them, and the commitment to them."""
+    if not LEAST_BYTES <= len(secret) <= MOST_BYTES:
+        raise BadInput(
+            f"a secret has {LEAST_BYTES} to {MOST_BYTES} bytes, not {len(secret)}; name a new file to make one"
+        )
+    if not secret.isascii() or not secret.decode("ascii").isprintable():
+        raise BadInput(
+            "a secret is printable ASCII text, so that it can be revealed on a page; name a new file to make one"
+        )
+    if not 1 <= count <= MOST_SEEDS:
+        raise BadInput(f"{count} seeds; draw 1 to {MOST_SEEDS:,}")
+    start = int.from_bytes(_hash("start", suite, count, secret)[:8], "big") >> (64 - SEED_BITS)
+    commitment = _hash("commitment", suite, count, secret).hex()
+    seeds = tuple(range(start, start + count))
+    return HeldOut(suite, count, commitment, seeds, secret.decode("ascii"))
+
+
+def _hash(purpose: str, suite: str, count: int, secret: bytes) -> bytes:
+    return hashlib.sha256(f"{CONTEXT}\n{purpose}\n{suite}\n{count}\n".encode() + secret).digest()
+
+
+def read_secret(path: Path, make: bool = False) -> bytes:
+    """The secret in a file, without the white space around it; with ``make``, a new one where there is no file."""
+    if make and not path.exists():
+        write_whole(path, secrets.token_hex(32).encode() + b"\n")
+        path.chmod(0o600)
+    return read_bytes(path, "secret", MOST_BYTES).strip()
+
+
+def read_commitment(path: Path, secret: bytes | None = None) -> HeldOut:
+    """A commitment as ``sidestep board seeds --out`` writes it; with the ``secret`` that belongs to it, revealed."""
+    document = read_json(path, "commitment")
+    try:
+        suite, count, commitment = (document[key] for key in ("suite", "count", "commitment"))
+        known = isinstance(suite, str) and isinstance(count, int) and len(bytes.fromhex(commitment)) == 32
+    except (LookupError, TypeError, ValueError):
+        known = False
+    if not known:
+        raise BadInput(f"{path}: not a commitment to seeds; `sidestep board seeds --out {path}` writes one")
+    if secret is not None and (found := draw_seeds(secret, suite, count)).commitment == commitment:
+        return found
+    return HeldOut(suite, count, commitment)

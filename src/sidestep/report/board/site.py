@@ -1,0 +1,220 @@
+"""The pages of the board: an index, a page per suite and entry, the report of every pack, and ``board.json``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from sidestep.drawing import palette
+from sidestep.errors import BadInput, SidestepError
+from sidestep.interfaces import Metric
+from sidestep.metrics.score import load_metrics
+from sidestep.report.board.entries import BoardEntry, make_entries, split_of, with_labels
+from sidestep.report.board.groups import Group, entry_json, make_groups
+from sidestep.report.board.held_out import HeldOut
+from sidestep.report.html import write_report
+from sidestep.report.selection import policy_colours
+from sidestep.report.summary import Summary, summarise
+from sidestep.report.viewer.page import style, templates
+from sidestep.runs.folder import safe_name
+from sidestep.runs.unpack import Pack, unpacked
+from sidestep.runs.verify_pack import check_unpacked
+from sidestep.types.outcome import Outcome
+from sidestep.version import __version__
+from sidestep.writing import whole_file, write_whole
+
+BOARD_FORMAT = 1
+BOARD_FILE = "board.json"
+RANK_BY = "success"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a board is made. ``verify`` episodes of each policy are run again; with ``trust`` also of the packers' own
+    code."""
+
+    title: str = "Leaderboard"
+    rank_by: str = RANK_BY
+    verify: int = 0
+    workers: int = 1
+    trust: bool = False
+    reports: bool = True
+    packs: bool = True
+    """Whether packs are copied, so that readers can check them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """Everything that the pages show."""
+
+    settings: Settings
+    entries: tuple[BoardEntry, ...]
+    refused: tuple[tuple[str, str], ...]
+    """Packs that cannot be read: file name and reason."""
+    held_out: tuple[HeldOut, ...]
+    written: str
+    groups: dict[str, list[Group]] = field(default_factory=dict)
+    """By suite."""
+
+    @property
+    def unranked(self) -> list[BoardEntry]:
+        """Entries with a reason against them."""
+        return [entry for entry in self.entries if entry.reasons]
+
+    def as_json(self) -> dict[str, Any]:
+        """``board.json``."""
+        return {
+            "format": BOARD_FORMAT,
+            "title": self.settings.title,
+            "written": self.written,
+            "sidestep": __version__,
+            "rank_by": self.settings.rank_by,
+            "held_out": [each.as_json() for each in self.held_out],
+            "suites": {suite: [group.as_json() for group in groups] for suite, groups in self.groups.items()},
+            "unranked": [entry_json(entry) for entry in self.unranked],
+            "refused": [{"pack": name, "reason": reason} for name, reason in self.refused],
+        }
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def write_board(
+    packs: Sequence[Path],
+    out: Path,
+    settings: Settings | None = None,
+    held_out: Sequence[HeldOut] = (),
+    progress: Progress | None = None,
+) -> Board:
+    """Check every pack and write the site into the folder ``out``. A pack that cannot be read is listed as refused."""
+    settings = settings or Settings()
+    [metric] = load_metrics([settings.rank_by])
+    if metric.direction == "none":
+        raise BadInput(f"{settings.rank_by}: has no better side, so nobody can be ranked by it; choose another metric")
+    written = datetime.now(UTC)
+    entries: list[BoardEntry] = []
+    refused: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for number, path in enumerate(packs):
+        if progress is not None:
+            progress(number, len(packs), path.name)
+        try:
+            with unpacked(path) as pack:
+                if pack.sha256 in seen:
+                    raise BadInput(f"{path}: the same pack was given before")
+                seen.add(pack.sha256)
+                found = check_unpacked(pack, settings.verify, settings.workers, trust=settings.trust, each=True)
+                new = make_entries(found, held_out, written.date().isoformat(), __version__)
+                _publish(pack, new, out, settings)
+        except SidestepError as error:
+            refused.append((path.name, str(error).removeprefix(f"{path}: ").replace(str(path), path.name)))
+            continue
+        entries += new
+    if not entries:
+        reason = refused[0][1] if refused else "none was given"
+        raise BadInput(f"no pack can be shown: {reason}")
+    labelled = with_labels(entries)
+    suites = dict.fromkeys(entry.suite for entry in labelled)
+    groups = {
+        suite: make_groups([each for each in labelled if each.suite == suite], settings.rank_by) for suite in suites
+    }
+    moment = written.strftime("%Y-%m-%d %H:%M UTC")
+    board = Board(settings, tuple(labelled), tuple(refused), tuple(held_out), moment, groups)
+    _write_pages(board, metric, out)
+    return board
+
+
+def _publish(pack: Pack, entries: Sequence[BoardEntry], out: Path, settings: Settings) -> None:
+    """Copy the pack and write its report, unless something is wrong with it."""
+    if settings.packs:
+        target = out / "packs" / pack_file(entries[0])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(target) as temporary:
+            shutil.copyfile(pack.path, temporary)
+    if settings.reports and not any(entry.reasons for entry in entries):
+        write_report([pack.folder], out / "reports" / f"{pack.sha256[:10]}.html")
+
+
+def pack_file(entry: BoardEntry) -> str:
+    """Name of the copy of a pack on the site."""
+    return f"{entry.sha256[:10]}-{safe_name(entry.pack)}"
+
+
+def suite_file(suite: str) -> str:
+    """Name of a suite's page."""
+    return f"{safe_name(suite)}.html"
+
+
+def _write_pages(board: Board, metric: Metric, out: Path) -> None:
+    from sidestep.report.summary import TITLES
+
+    environment = templates()
+    sheet = Markup(f"{style(['report.css'])}\n{_static('board.css')}")
+    shared = {
+        "board": board,
+        "style": sheet,
+        "script": Markup(_static("board.js")),
+        "version": __version__,
+        "rank_title": TITLES.get(metric.name, metric.name.replace("_", " ").capitalize()),
+        "suite_file": suite_file,
+        "pack_file": pack_file,
+        "split_of": split_of,
+        "outcomes": outcome_parts,
+    }
+    _write(out / "index.html", environment.get_template("board_index.html.j2").render(**shared))
+    for suite, groups in board.groups.items():
+        unranked = [entry for entry in board.unranked if entry.suite == suite]
+        colours = policy_colours(list(dict.fromkeys(each.label for each in board.entries if each.suite == suite)))
+        page = environment.get_template("board_suite.html.j2").render(
+            **shared, suite=suite, groups=groups, unranked=unranked, colours=colours
+        )
+        _write(out / "suites" / suite_file(suite), page)
+        places = {entry.id: (group, group.ranks.get(entry.label)) for group in groups for entry in group.entries}
+        for entry in (each for each in board.entries if each.suite == suite):
+            group, place = places.get(entry.id, (None, None))
+            page = environment.get_template("board_entry.html.j2").render(
+                **shared,
+                entry=entry,
+                group=group,
+                place=place,
+                summary=group.summary if group is not None else _alone(entry),
+                report=(out / "reports" / f"{entry.sha256[:10]}.html").is_file(),
+                settings=json.dumps(entry.settings, sort_keys=True),
+            )
+            _write(out / "entries" / f"{entry.id}.html", page)
+    document = json.dumps(board.as_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(out / BOARD_FILE, document.encode())
+
+
+def _alone(entry: BoardEntry) -> Summary:
+    return summarise(entry.episodes)
+
+
+def outcome_parts(entry: BoardEntry) -> list[dict[str, Any]]:
+    """How the episodes of an entry ended: title, colour and count of each outcome."""
+    counts = {outcome: sum(each.outcome == outcome.value for each in entry.episodes) for outcome in Outcome}
+    return [
+        {
+            "title": outcome.value.replace("_", " "),
+            "colour": palette.hexadecimal(palette.OUTCOMES[outcome.value]),
+            "count": count,
+        }
+        for outcome, count in counts.items()
+        if count
+    ]
+
+
+def _static(name: str) -> str:
+    return (files("sidestep.report.board") / "static" / name).read_text(encoding="utf-8")
+
+
+def _write(path: Path, page: str) -> None:
+    write_whole(path, page.encode())

@@ -1,0 +1,162 @@
+"""Does a run folder hold what its plan says? ``audit_run`` reads every record, scores it anew and compares with the
+table of results. It finds results that were edited, episodes that were dropped, repeated or put in another's place, and
+records that were changed. It does not run anything: a record that is consistent but invented is found by ``verify``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isclose
+from pathlib import Path
+
+from sidestep.errors import BadInput, RecordError
+from sidestep.metrics.score import EpisodeScores, common_source, score_episode
+from sidestep.metrics.sources import DEFAULT_DIALECT
+from sidestep.records import load_record
+from sidestep.runs.episode import EpisodeTask, existing_record
+from sidestep.runs.folder import EPISODES, RESULTS_FILE, RunFile, load_results, load_run, pack
+from sidestep.runs.runner import tasks_of
+from sidestep.runs.score import ScoredRun
+from sidestep.types.record import EpisodeRecord
+from sidestep.types.result import MetricResult
+
+Key = tuple[str, str, int]
+"""Policy, scenario, seed."""
+SAME = 1e-9
+"""Relative: the last bits of a score may differ between processors, those of a record do not."""
+DIGEST_HAS_SEED = 2
+"""The first record format whose digest covers scenario and seed."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: ``kind`` is ``missing``, ``skipped``, ``record``, ``misplaced``, ``repeated``,
+    ``foreign`` or ``results``."""
+
+    kind: str
+    text: str
+    policy: str = ""
+    """Empty: it concerns all policies."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A run folder as its records have it."""
+
+    run: RunFile
+    scored: ScoredRun
+    """Scored anew, in the order of the plan; only records that are whole and in their place."""
+    problems: tuple[Problem, ...]
+
+    def problems_of(self, policy: str) -> tuple[Problem, ...]:
+        """Those of one policy, and those of all."""
+        return tuple(problem for problem in self.problems if problem.policy in ("", policy))
+
+
+def audit_run(folder: Path) -> Audit:
+    """Check the records and results of a run folder against its plan."""
+    run = load_run(folder)
+    results, dialect, problems = _results(folder)
+    tasks = tasks_of(run.plan, folder)
+    skipped = {(entry.policy, entry.scenario, entry.seed): entry.reason for entry in run.skipped}
+    episodes: list[EpisodeScores] = []
+    digests: dict[str, EpisodeTask] = {}
+    for task in tasks:
+        key = _key_of_task(task)
+        record, problem = _record(task, skipped.get(key))
+        if record is None:
+            problems += [problem] if problem is not None else []
+            continue
+        if record.format_version >= DIGEST_HAS_SEED and record.digest in digests:
+            other = digests[record.digest].label
+            problems.append(Problem("repeated", f"{task.label}: the same episode as {other}", task.policy.name))
+        digests.setdefault(record.digest, task)
+        scores = pack(score_episode(record, dialect))
+        episodes.append(scores)
+        problems += _compare(scores, results.pop(key, None), task.label)
+    problems += [
+        Problem(
+            "results", f"{RESULTS_FILE} has {policy} · {scenario} · seed {seed}, of which there is no record", policy
+        )
+        for policy, scenario, seed in results
+    ]
+    problems += _foreign(folder, tasks)
+    if not episodes:
+        raise BadInput(f"{folder}: no record of its plan can be read: {problems[0].text}")
+    source = common_source(episode.source for episode in episodes)
+    return Audit(run, ScoredRun(folder, run.plan.suite, source, dialect, tuple(episodes)), tuple(problems))
+
+
+def _key_of_task(task: EpisodeTask) -> Key:
+    return task.policy.name, task.scenario.name, task.seed
+
+
+def _results(folder: Path) -> tuple[dict[Key, EpisodeScores], str, list[Problem]]:
+    """The table of results by episode; what it has twice is a problem."""
+    try:
+        listed, dialect = load_results(folder / RESULTS_FILE)
+    except BadInput as error:
+        return {}, DEFAULT_DIALECT, [Problem("results", str(error))]
+    found: dict[Key, EpisodeScores] = {}
+    problems = []
+    for each in listed:
+        key = each.policy, each.scenario, each.seed
+        if key in found:
+            text = f"{RESULTS_FILE} has {each.policy} · {each.scenario} · seed {each.seed} more than once"
+            problems.append(Problem("repeated", text, each.policy))
+        found.setdefault(key, each)
+    return found, dialect, problems
+
+
+def _record(task: EpisodeTask, skipped: str | None) -> tuple[EpisodeRecord | None, Problem | None]:
+    policy = task.policy.name
+    if not task.path.exists():
+        if skipped is not None:
+            return None, Problem("skipped", f"{task.label}: skipped in the run ({skipped[:200]})", policy)
+        return None, Problem("missing", f"{task.label}: the plan has this episode, but there is no record", policy)
+    record = existing_record(task)
+    if record is not None:
+        return record, None
+    try:
+        found = load_record(task.path)
+    except RecordError as error:
+        return None, Problem("record", str(error).replace(str(task.path), task.path.name), policy)
+    what = f"{found.policy.name} {found.policy.version} · {found.scenario.name} · seed {found.seed} · {found.mode}"
+    text = f"{task.label}: the record in its place is of another episode, code or mode ({what})"
+    return None, Problem("misplaced", text, policy)
+
+
+def _compare(scores: EpisodeScores, stated: EpisodeScores | None, label: str) -> Iterator[Problem]:
+    """What the table says otherwise than the record."""
+    if stated is None:
+        yield Problem("results", f"{label}: not in {RESULTS_FILE}", scores.policy)
+        return
+    for name in ("suite", "outcome", "digest", "privileged", "source"):
+        was, is_ = getattr(stated, name), getattr(scores, name)
+        if was != is_:
+            yield Problem("results", f"{label}: {RESULTS_FILE} has {name} {was}, the record {is_}", scores.policy)
+            return
+    for name, found in stated.metrics.items():
+        known = scores.metrics.get(name)
+        if known is not None and not _same(found, known):
+            text = f"{label}: {RESULTS_FILE} has {name} {_text(found)}, the record gives {_text(known)}"
+            yield Problem("results", text, scores.policy)
+            return
+
+
+def _same(a: MetricResult, b: MetricResult) -> bool:
+    if not (a.valid and b.valid):
+        return a.valid == b.valid
+    return isclose(a.value, b.value, rel_tol=SAME, abs_tol=1e-12)
+
+
+def _text(result: MetricResult) -> str:
+    return f"{result.value:.9g}" if result.valid else "no value"
+
+
+def _foreign(folder: Path, tasks: Sequence[EpisodeTask]) -> Iterator[Problem]:
+    known = {task.path for task in tasks}
+    for path in sorted((folder / EPISODES).rglob("*.parquet")):
+        if path not in known and not path.name.startswith("."):
+            yield Problem("foreign", f"{path.relative_to(folder).as_posix()}: a record that is not in the plan")

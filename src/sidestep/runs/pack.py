@@ -1,0 +1,259 @@
+"""A run as one file that a stranger can check: ``write_pack`` makes it, ``sidestep.runs.unpack`` reads it.
+
+A pack is a zip archive of uncompressed members: ``run.json`` (plan and circumstances), ``pack.json`` (environment and
+sources), ``results*.parquet``, ``episodes/…`` (records), ``sources/…`` (code of policies), ``SHA256SUMS`` (the hash of
+each of these, as ``sha256sum -c`` reads it) and, if it is signed, ``signature.json`` over ``SHA256SUMS``. The same run
+in the same environment gives the same bytes: members are sorted and have no times. No paths, names of people or hosts
+are added; a policy's name is as the run has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from sidestep import registry
+from sidestep.errors import BadInput
+from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, RunFile, load_run, safe_name
+from sidestep.runs.plan import PolicyPlan
+from sidestep.runs.provenance import PACKAGE, describe_machine, own_sources, policy_version
+from sidestep.runs.runner import tasks_of
+from sidestep.runs.signatures import Signature, sign
+from sidestep.writing import whole_file
+
+PACK_FORMAT = 1
+PACK_FILE = "pack.json"
+SUMS_FILE = "SHA256SUMS"
+SIGNATURE_FILE = "signature.json"
+SOURCES = "sources"
+_PART = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,149}"
+MEMBER = re.compile(
+    rf"run\.json|pack\.json|SHA256SUMS|signature\.json|results(?:\.[A-Za-z0-9_-]{{1,60}})?\.parquet"
+    rf"|{EPISODES}/{_PART}/{_PART}\.parquet|{SOURCES}/{_PART}(?:/{_PART}){{0,8}}\.py"
+)
+"""Names that members may have: nothing absolute, nothing upwards, nothing hidden."""
+TIME = (1980, 1, 1, 0, 0, 0)
+"""The earliest that a zip archive can say; every member has it."""
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What was packed. ``left_out`` has a sentence for everything that a reader may miss."""
+
+    path: Path
+    sha256: str
+    members: int
+    episodes: int
+    sources: tuple[str, ...] = ()
+    """Policies whose source is in the pack."""
+    left_out: tuple[str, ...] = ()
+    signature: Signature | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of ``sidestep pack --json``."""
+        return {
+            "pack": str(self.path),
+            "sha256": self.sha256,
+            "bytes": self.path.stat().st_size,
+            "members": self.members,
+            "episodes": self.episodes,
+            "sources": list(self.sources),
+            "left_out": list(self.left_out),
+            "signature": None if self.signature is None else self.signature.fingerprint,
+        }
+
+
+@dataclass
+class _Archive:
+    """A zip archive that is being written, with the hashes of its members so far."""
+
+    zip: zipfile.ZipFile
+    sums: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, blocks: Iterable[bytes], size: int) -> None:
+        """Write one member of ``size`` bytes."""
+        if MEMBER.fullmatch(name) is None:
+            raise BadInput(f"{name!r:.200}: no name for a member of a pack; rename that file")
+        info = zipfile.ZipInfo(name, TIME)
+        info.external_attr, info.create_system, info.file_size = 0o644 << 16, 3, size
+        sha = hashlib.sha256()
+        with self.zip.open(info, "w", force_zip64=size >= zipfile.ZIP64_LIMIT) as member:
+            for block in blocks:
+                sha.update(block)
+                member.write(block)
+        self.sums[name] = sha.hexdigest()
+
+
+def write_pack(folder: Path, out: Path, *, source: bool = True, key: Path | None = None) -> Packed:
+    """Pack the run in ``folder`` into the file ``out``: with ``source`` also the files of policies that are a person's
+    own and whole in one folder; with ``key``, a file, signed."""
+    run = load_run(folder)
+    if not (folder / RESULTS_FILE).is_file():
+        raise BadInput(f"{folder}: no results yet; `sidestep run` or `sidestep score {folder}` writes them")
+    records = {task.path.relative_to(folder).as_posix(): task.path for task in tasks_of(run.plan, folder)}
+    files = {name: path for name, path in records.items() if path.is_file()}
+    episodes = len(files)
+    if not episodes:
+        raise BadInput(f"{folder}: no episode records in it")
+    files |= {path.name: path for path in folder.glob("results*.parquet")}
+    left_out = _told(run, episodes)
+    policies = []
+    sources: dict[str, str] = {}
+    for policy in run.plan.policies:
+        found, entry, reason = _source_of(policy) if source else ({}, "", "")
+        if entry:
+            files |= found
+            sources[policy.name] = entry
+            policy = policy.model_copy(update={"reference": entry})
+        elif not policy.is_bundled:
+            left_out.append(f"policy {policy.name}: its source is not in the pack" + (reason and f": {reason}"))
+            policy = policy.model_copy(update={"reference": _without_folder(policy.reference)})
+        if "/" in policy.name or "\\" in policy.name:
+            left_out.append(f"policy {policy.name}: its name is a path, which records keep; --policy LABEL=… hides it")
+        policies.append(policy)
+    plan = run.plan.model_copy(update={"policies": tuple(policies), "base": _base_in_package(run)})
+    texts = {RUN_FILE: _run_text(replace(run, plan=plan)), PACK_FILE: _about(run, sources)}
+    with whole_file(out) as temporary:
+        signature = _write(temporary, files, texts, key)
+    sha256 = sha256_of(out)
+    members = len(files) + len(texts) + 1 + (key is not None)
+    return Packed(out, sha256, members, episodes, tuple(sources), tuple(left_out), signature)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file of any size."""
+    sha = hashlib.sha256()
+    for block in _blocks(path):
+        sha.update(block)
+    return sha.hexdigest()
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            yield block
+
+
+def _write(path: Path, files: dict[str, Path], texts: dict[str, bytes], key: Path | None) -> Signature | None:
+    folded: dict[str, str] = {}
+    for name in (*files, *texts):
+        if (other := folded.setdefault(name.casefold(), name)) != name:
+            raise BadInput(f"{name} and {other} are one file where capitals do not count; rename one of the two")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        pack = _Archive(archive)
+        for name in sorted({*files, *texts}):
+            if name in texts:
+                pack.add(name, [texts[name]], len(texts[name]))
+            else:
+                pack.add(name, _blocks(files[name]), files[name].stat().st_size)
+        sums = sums_text(pack.sums)
+        pack.add(SUMS_FILE, [sums], len(sums))
+        if key is None:
+            return None
+        signed = sign(sums, key)
+        text = _json(signed)
+        pack.add(SIGNATURE_FILE, [text], len(text))
+        return Signature(signed["public_key"])
+
+
+def sums_text(sums: dict[str, str]) -> bytes:
+    """``SHA256SUMS``: a line per member, sorted by name."""
+    return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+
+
+def _json(document: Any) -> bytes:
+    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _told(run: RunFile, episodes: int) -> list[str]:
+    """What is missing of the run itself."""
+    told = []
+    if episodes < run.plan.size:
+        told.append(f"the run has {episodes} of the {run.plan.size} episodes of its plan")
+    files = [name for name in run.plan.files if not name.startswith("plug-in ")]
+    if files and _base_in_package(run) is None:
+        told.append(
+            f"files that scenarios name are not in the pack ({', '.join(files[:3])}{', …' if len(files) > 3 else ''}): "
+            "who runs these episodes again needs them"
+        )
+    return told
+
+
+def _base_in_package(run: RunFile) -> Path | None:
+    """The base of a bundled suite; any other folder is of this machine."""
+    base = run.plan.base
+    return base if base is not None and base.resolve().is_relative_to(PACKAGE) else None
+
+
+def _run_text(run: RunFile) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="sidestep-pack-") as folder:
+        run.save(Path(folder))
+        return (Path(folder) / RUN_FILE).read_bytes()
+
+
+def _source_of(policy: PolicyPlan) -> tuple[dict[str, Path], str, str]:
+    """Members, the reference in the pack and, where there are none, the reason: the source of a policy that is a file
+    of a person's own, with its own modules below the same folder."""
+    file, _, name = policy.made_from.rpartition(":")
+    if not registry.is_guest(policy.made_from) or not file.endswith(".py"):
+        return {}, "", "it is no Python file"
+    start = Path(file).resolve()
+    if not start.is_file():
+        return {}, "", "its file is no longer there"
+    if not policy.version.endswith(policy_version(policy.made_from)):
+        return {}, "", "its file has changed since the run"
+    own = own_sources(start)
+    if any(not each.is_relative_to(start.parent) or each.suffix != ".py" for each in own):
+        return {}, "", "it imports modules of other folders"
+    inside = f"{SOURCES}/{safe_name(policy.name)}"
+    members = {f"{inside}/{each.relative_to(start.parent).as_posix()}": each for each in own}
+    if any(MEMBER.fullmatch(member) is None for member in members):
+        return {}, "", "the names of its files are not plain"
+    return members, f"{inside}/{start.name}:{name}", ""
+
+
+def _without_folder(reference: str) -> str:
+    """``file.py:Class`` of ``folder/file.py:Class``; other references as they are."""
+    file, colon, name = reference.rpartition(":")
+    return f"{Path(file).name}{colon}{name}" if file.endswith(".py") else reference
+
+
+def _about(run: RunFile, sources: dict[str, str]) -> bytes:
+    now = describe_machine()["versions"]
+    return _json(
+        {
+            "format": PACK_FORMAT,
+            "package_version": run.package_version,
+            "commit": run.commit,
+            "machine": run.machine,
+            "sources": sources,
+            "environment": {
+                "python": platform.python_version(),
+                "implementation": platform.python_implementation(),
+                "as_in_the_run": now == run.machine.get("versions", now),
+                "distributions": list(installed_distributions()),
+            },
+        }
+    )
+
+
+def installed_distributions() -> list[dict[str, str | None]]:
+    """Name, version and SHA-256 of ``RECORD`` (which lists the hash of every installed file) of what is installed,
+    sorted; the environment in which the pack is made."""
+    found: dict[str, dict[str, str | None]] = {}
+    for each in distributions():
+        name = (each.metadata["Name"] or "").lower()
+        record = each.read_text("RECORD")
+        digest = None if record is None else hashlib.sha256(record.encode()).hexdigest()
+        found.setdefault(name, {"name": name, "version": each.version, "record_sha256": digest})
+    return [found[name] for name in sorted(found)]

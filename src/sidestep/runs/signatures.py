@@ -1,0 +1,120 @@
+"""Ed25519 keys and signatures of packs (extra ``sign``). A signature says who made a pack, not that its numbers are
+true."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput
+from sidestep.reading import parse_json, read_bytes
+from sidestep.writing import write_whole
+
+CONTEXT = b"sidestep pack 1\n"
+"""Precedes what is signed, so that a signature of a pack is a signature of nothing else."""
+KEY_BYTES = 1 << 14
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A checked signature: the public key in hexadecimal digits."""
+
+    public_key: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Short name of the key: the first 16 digits of its SHA-256."""
+        return hashlib.sha256(bytes.fromhex(self.public_key)).hexdigest()[:16]
+
+
+def make_key(path: Path) -> Signature:
+    """Write a new private key to ``path`` (readable by its owner only) and the public key to ``path`` + ``.pub``."""
+    crypto = _library()
+    public_path = path.with_name(path.name + ".pub")
+    for file in (path, public_path):
+        if file.exists():
+            raise BadInput(f"{file}: is there already; choose another name, since a lost key cannot be made again")
+    key = crypto.Ed25519PrivateKey.generate()
+    pem = key.private_bytes(crypto.Encoding.PEM, crypto.PrivateFormat.PKCS8, crypto.NoEncryption())
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(pem)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written: {error.strerror}; choose another path") from error
+    public = key.public_key()
+    write_whole(public_path, public.public_bytes(crypto.Encoding.PEM, crypto.PublicFormat.SubjectPublicKeyInfo))
+    return Signature(public.public_bytes_raw().hex())
+
+
+def sign(data: bytes, key: Path) -> dict[str, str]:
+    """The document of ``signature.json`` for ``data``, signed with the private key in the file ``key``."""
+    crypto = _library()
+    try:
+        private = crypto.load_pem_private_key(read_bytes(key, "private key", KEY_BYTES), password=None)
+    except (ValueError, TypeError, crypto.UnsupportedAlgorithm):
+        private = None
+    if not isinstance(private, crypto.Ed25519PrivateKey):
+        raise BadInput(f"{key}: not an unencrypted Ed25519 private key; `sidestep pack keygen FILE` makes one")
+    return {
+        "algorithm": "ed25519",
+        "public_key": private.public_key().public_bytes_raw().hex(),
+        "signature": private.sign(CONTEXT + data).hex(),
+    }
+
+
+def check_signature(data: bytes, text: bytes, where: str) -> Signature:
+    """The signature in ``text`` (``signature.json``) of ``data``; BadInput unless it is valid."""
+    document = parse_json(text, where)
+    crypto = _library()
+    try:
+        if document["algorithm"] != "ed25519":
+            raise BadInput(
+                f"{where}: algorithm {document['algorithm']!r:.40} is not known; packs are signed by ed25519"
+            )
+        public = crypto.Ed25519PublicKey.from_public_bytes(bytes.fromhex(document["public_key"]))
+        public.verify(bytes.fromhex(document["signature"]), CONTEXT + data)
+    except (LookupError, TypeError, ValueError):
+        raise BadInput(f"{where}: not a signature of a pack; ask for the pack again") from None
+    except crypto.InvalidSignature:
+        raise BadInput(
+            f"{where}: the signature does not match the contents: the pack was changed after it was signed"
+        ) from None
+    return Signature(document["public_key"].lower())
+
+
+def read_public_key(path: Path) -> str:
+    """The public key of a ``.pub`` file in hexadecimal digits."""
+    crypto = _library()
+    try:
+        key = crypto.load_pem_public_key(read_bytes(path, "public key", KEY_BYTES))
+    except (ValueError, TypeError, crypto.UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, crypto.Ed25519PublicKey):
+        raise BadInput(f"{path}: not an Ed25519 public key; `sidestep pack keygen FILE` writes it to FILE.pub")
+    return str(key.public_bytes_raw().hex())
+
+
+class _Library:
+    """What is used of ``cryptography``."""
+
+    def __init__(self) -> None:
+        from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
+        self.InvalidSignature, self.UnsupportedAlgorithm = InvalidSignature, UnsupportedAlgorithm
+        self.Ed25519PrivateKey, self.Ed25519PublicKey = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
+        self.load_pem_private_key = serialization.load_pem_private_key
+        self.load_pem_public_key = serialization.load_pem_public_key
+        self.Encoding, self.PrivateFormat = serialization.Encoding, serialization.PrivateFormat
+        self.PublicFormat, self.NoEncryption = serialization.PublicFormat, serialization.NoEncryption
+
+
+def _library() -> Any:
+    try:
+        return _Library()
+    except ImportError:
+        raise BadInput("signatures need the extra `sign`: pip install 'sidestep[sign]'") from None

@@ -1,0 +1,196 @@
+"""Reading a pack that somebody else made. Nothing in it is executed, and nothing is unpacked before its name, its size
+and its kind are known: a member is stored uncompressed, so that all members together are never larger than the file.
+
+``opened_runs`` lets every command that takes run folders take packs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import stat
+import struct
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput
+from sidestep.reading import MOST_BYTES, is_file, parse_json
+from sidestep.runs.folder import RESULTS_FILE, RUN_FILE, safe_name
+from sidestep.runs.pack import BLOCK, MEMBER, PACK_FILE, PACK_FORMAT, SIGNATURE_FILE, SUMS_FILE, sha256_of
+from sidestep.runs.signatures import Signature, check_signature
+
+ZIP_BEGINS = b"PK\x03\x04"
+MOST_MEMBERS = 2_000_000
+MOST_RECORD_BYTES = 1 << 30
+MOST_RESULTS_BYTES = 1 << 36
+MOST_SUMS_BYTES = 1 << 29
+REQUIRED = (RUN_FILE, PACK_FILE, RESULTS_FILE, SUMS_FILE)
+SUM_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_ZIP_ERRORS = (
+    zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError, OverflowError, struct.error,
+)  # fmt: skip
+"""What ``zipfile`` raises on damaged archives."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """An unpacked pack: ``folder`` is an ordinary run folder until the pack is closed."""
+
+    path: Path
+    folder: Path
+    sha256: str
+    """Of the whole file."""
+    about: dict[str, Any]
+    """``pack.json``."""
+    signature: Signature | None
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Policy → reference of its source below ``folder``, ``sources/…/file.py:Class``."""
+        found = self.about.get("sources")
+        return found if isinstance(found, dict) else {}
+
+
+def is_pack(path: Path) -> bool:
+    """Whether a file begins as a pack does."""
+    if not is_file(path):
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ZIP_BEGINS)) == ZIP_BEGINS
+    except OSError:
+        return False
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Pack]:
+    """Unpack into a folder that is deleted in the end, with every hash and the signature checked; BadInput names the
+    member that is wrong."""
+    if not is_file(path):
+        raise BadInput(f"{path}: no such pack; `sidestep pack RUN --out {path}` makes one")
+    name = safe_name(path.name.partition(".")[0] or "pack")
+    with tempfile.TemporaryDirectory(prefix="sidestep-pack-") as temporary:
+        folder = Path(temporary) / name
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = _checked_members(archive, path)
+                _check_space(members, folder.parent, path)
+                sums = _unpack(archive, members, folder, path)
+        except BadInput:
+            raise
+        except _ZIP_ERRORS as error:
+            raise BadInput(f"{path}: not a pack, or damaged: {str(error)[:200]}; ask for the file again") from None
+        signature = None
+        if SIGNATURE_FILE in members:
+            text = (folder / SIGNATURE_FILE).read_bytes()
+            signature = check_signature(sums, text, f"{path}: {SIGNATURE_FILE}")
+        yield Pack(path, folder, sha256_of(path), _about(folder, path), signature)
+
+
+@contextmanager
+def opened_runs(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Run folders: each path as it is, or the folder that a pack was unpacked into."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(unpacked(path)).folder if is_pack(path) else path for path in paths]
+
+
+def _checked_members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Members by name, if the archive holds what a pack may hold and nothing else."""
+    infos = archive.infolist()
+    if len(infos) > MOST_MEMBERS:
+        raise BadInput(f"{path}: more than {MOST_MEMBERS:,} members, which is the most that a pack has")
+    found: dict[str, zipfile.ZipInfo] = {}
+    folded: set[str] = set()
+    for info in infos:
+        where = f"{path}: member {info.filename!r:.200}"
+        if MEMBER.fullmatch(info.filename) is None or info.filename != info.orig_filename:
+            raise BadInput(f"{where}: a pack holds no such file; packs are made by `sidestep pack`")
+        if info.filename.casefold() in folded:
+            raise BadInput(f"{where}: is in the pack twice")
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise BadInput(f"{where}: is compressed; members of packs are stored as they are")
+        if info.flag_bits & 1:
+            raise BadInput(f"{where}: is encrypted")
+        if (kind := stat.S_IFMT(info.external_attr >> 16)) not in (0, stat.S_IFREG):
+            raise BadInput(f"{where}: is no regular file (mode {kind:o})")
+        if info.file_size > (most := _most_bytes(info.filename)):
+            raise BadInput(f"{where}: {info.file_size:,} bytes; at most {most:,} are read")
+        folded.add(info.filename.casefold())
+        found[info.filename] = info
+    for name in REQUIRED:
+        if name not in found:
+            raise BadInput(f"{path}: no member {name!r}; not a pack, or a part of it is missing")
+    if sum(info.file_size for info in infos) > path.stat().st_size:
+        largest = max(infos, key=lambda info: info.file_size)
+        raise BadInput(f"{path}: member {largest.filename!r}: members overlap, together they exceed the file")
+    return found
+
+
+def _most_bytes(name: str) -> int:
+    if name == SUMS_FILE:
+        return MOST_SUMS_BYTES
+    if name.endswith(".parquet"):
+        return MOST_RESULTS_BYTES if name.startswith("results") else MOST_RECORD_BYTES
+    return MOST_BYTES
+
+
+def _check_space(members: dict[str, zipfile.ZipInfo], folder: Path, path: Path) -> None:
+    needed, free = sum(info.file_size for info in members.values()), shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInput(
+            f"{path}: {needed / 1e9:.1f} GB to unpack, {free / 1e9:.1f} GB free in {folder}; set TMPDIR to a folder "
+            "with more space"
+        )
+
+
+def _unpack(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], folder: Path, path: Path) -> bytes:
+    """Write every member into ``folder`` and check its hash; returns ``SHA256SUMS``."""
+    with archive.open(SUMS_FILE) as file:
+        sums = file.read()
+    stated = _parse_sums(sums, f"{path}: member {SUMS_FILE!r}")
+    for name in sorted(stated.keys() - members.keys()):
+        raise BadInput(f"{path}: member {name!r} is missing, but {SUMS_FILE} names it")
+    for name in sorted(members.keys() - stated.keys() - {SUMS_FILE, SIGNATURE_FILE}):
+        raise BadInput(f"{path}: member {name!r} is not in {SUMS_FILE}: it was added after the pack was made")
+    for name in members:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sha = hashlib.sha256()
+        with archive.open(name) as source, target.open("xb") as file:
+            while block := source.read(BLOCK):
+                sha.update(block)
+                file.write(block)
+        if name in stated and sha.hexdigest() != stated[name]:
+            raise BadInput(f"{path}: member {name!r} does not match its hash in {SUMS_FILE}: it was changed or damaged")
+    return sums
+
+
+def _parse_sums(data: bytes, where: str) -> dict[str, str]:
+    try:
+        lines = data.decode("ascii").splitlines()
+    except UnicodeDecodeError:
+        raise BadInput(f"{where}: not a list of hashes") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        match = SUM_LINE.fullmatch(line)
+        if match is None or match.group(2) in found:
+            raise BadInput(f"{where}: line {number} is not `<sha256>  <member>` or repeats one")
+        found[match.group(2)] = match.group(1)
+    return found
+
+
+def _about(folder: Path, path: Path) -> dict[str, Any]:
+    where = f"{path}: member {PACK_FILE!r}"
+    document = parse_json((folder / PACK_FILE).read_bytes(), where)
+    version = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(version, int) or version < 1:
+        raise BadInput(f"{where}: not the description of a pack, it has no format")
+    if version > PACK_FORMAT:
+        raise BadInput(f"{where}: of a newer Sidestep (format {version}); upgrade with: pip install --upgrade sidestep")
+    return dict(document)

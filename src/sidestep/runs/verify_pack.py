@@ -1,0 +1,175 @@
+"""Check a pack: its hashes and signature, its records against its plan and results, and episodes by running them again.
+Nobody's code is run but ours, unless it is trusted; what was not checked is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sidestep import registry
+from sidestep.errors import BadInput
+from sidestep.runs.audit import Audit, audit_run
+from sidestep.runs.episode import EpisodeTask, RunEpisode
+from sidestep.runs.plan import Plan, PolicyPlan
+from sidestep.runs.provenance import PLUG_IN, names_of_files, scenario_files, setting_files, simulator_version
+from sidestep.runs.runner import tasks_of
+from sidestep.runs.signatures import read_public_key
+from sidestep.runs.unpack import Pack, unpacked
+from sidestep.runs.verify import Progress, Verification, run_again, spread, was_served, why_not_again
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """Episodes of a policy that were not run again, and why."""
+
+    policy: str
+    episodes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PackVerification:
+    """A pack against itself (``audit``), and episodes of it against a second run (``again``)."""
+
+    pack: Pack
+    audit: Audit
+    again: Verification
+    not_checked: tuple[NotChecked, ...]
+
+    @property
+    def same_code(self) -> bool:
+        """Whether the simulator here is the one that made the records."""
+        return self.audit.run.plan.simulator == simulator_version()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found that is wrong."""
+        return self.again.equal == self.again.checked and not self.audit.problems
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of ``sidestep verify PACK --json``: that of a run, and what is known of the pack."""
+        signature, run = self.pack.signature, self.audit.run
+        return {
+            **self.again.as_json(),
+            "pack": {
+                "file": str(self.pack.path),
+                "sha256": self.pack.sha256,
+                "signature": None if signature is None else signature.fingerprint,
+                "public_key": None if signature is None else signature.public_key,
+                "package_version": run.package_version,
+                "same_code": self.same_code,
+                "episodes": run.plan.size,
+                "rescored": len(self.audit.scored.episodes),
+                "problems": [asdict(problem) for problem in self.audit.problems],
+                "not_checked": [asdict(entry) for entry in self.not_checked],
+            },
+        }
+
+
+def verify_pack(
+    path: Path,
+    sample: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+    run_episode: RunEpisode | None = None,
+    *,
+    trust: bool = False,
+    key: Path | None = None,
+) -> PackVerification:
+    """Check a pack: hashes and signature, records against plan and results, and ``sample`` episodes (0: none) by
+    running them again.
+
+    Only bundled policies are run, unless ``trust`` says that the code of the others may be. With ``key``, the pack has
+    to be signed by that public key.
+    """
+    with unpacked(path) as pack:
+        if key is not None and (pack.signature is None or pack.signature.public_key != read_public_key(key)):
+            signed = "is not signed" if pack.signature is None else f"is signed by {pack.signature.fingerprint}"
+            raise BadInput(f"{path}: {signed}, not by the key in {key}")
+        return check_unpacked(pack, sample, workers, progress, run_episode, trust=trust)
+
+
+def check_unpacked(
+    pack: Pack,
+    sample: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+    run_episode: RunEpisode | None = None,
+    *,
+    trust: bool = False,
+    each: bool = False,
+) -> PackVerification:
+    """As ``verify_pack``, of a pack that is open; with ``each``, ``sample`` is that of each policy."""
+    audit = audit_run(pack.folder)
+    policies = tuple(_from_pack(policy, pack) for policy in audit.run.plan.policies)
+    plan = audit.run.plan.model_copy(update={"policies": policies})
+    if sample == 0:
+        count = len(plan.scenarios) * len(plan.seeds)
+        left = [NotChecked(policy.name, count, "nothing was run again") for policy in policies]
+        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
+    tasks, left = _divide(plan, audit, pack.folder, trust)
+    parts = [[task for task in tasks if task.policy is policy] for policy in policies] if each else [tasks]
+    chosen = [task for part in parts for task in spread(part, sample)]
+    if not chosen:
+        return PackVerification(pack, audit, Verification(0, 0, None), tuple(left))
+    named = {task.policy.name for task in chosen}
+    plan = plan.model_copy(update={"policies": tuple(policy for policy in policies if policy.name in named)})
+    return PackVerification(pack, audit, run_again(plan, chosen, workers, progress, run_episode), tuple(left))
+
+
+def _divide(plan: Plan, audit: Audit, folder: Path, trust: bool) -> tuple[list[EpisodeTask], list[NotChecked]]:
+    """Episodes that can be run again, and those that cannot."""
+    there = {(each.policy, each.scenario, each.seed) for each in audit.scored.episodes}
+    missing = _scenarios_not_here(plan)
+    all_tasks = [task for task in tasks_of(plan, folder) if (task.policy.name, task.scenario.name, task.seed) in there]
+    tasks: list[EpisodeTask] = []
+    left: list[NotChecked] = []
+    for policy in plan.policies:
+        own = [task for task in all_tasks if task.policy is policy]
+        if reason := why_not_again(plan) or _not_to_be_run(policy, trust):
+            left.append(NotChecked(policy.name, len(own), reason))
+            continue
+        unbuilt = [task for task in own if task.scenario.name in missing]
+        if unbuilt:
+            left.append(NotChecked(policy.name, len(unbuilt), missing[unbuilt[0].scenario.name]))
+        tasks += [task for task in own if task.scenario.name not in missing]
+    return tasks, left
+
+
+def _from_pack(policy: PolicyPlan, pack: Pack) -> PolicyPlan:
+    """The policy, made from its source in the pack where that is there."""
+    reference = pack.sources.get(policy.name)
+    if reference is None or reference != policy.reference:
+        return policy
+    file, _, name = reference.rpartition(":")
+    path = pack.folder / file
+    if not path.resolve().is_relative_to(pack.folder.resolve()):
+        raise BadInput(f"{pack.path}: member 'pack.json': the source of {policy.name!r} lies outside the pack")
+    return policy.model_copy(update={"reference": f"{path}:{name}"})
+
+
+def _not_to_be_run(policy: PolicyPlan, trust: bool) -> str:
+    """Why a policy of a pack is not run here; empty if it is."""
+    if was_served(policy.made_from):
+        return "it came over a socket to `sidestep serve`"
+    predictor = policy.settings.get("predictor")
+    is_ours = policy.is_bundled and (not isinstance(predictor, str) or predictor in registry.PREDICTORS)
+    if not is_ours and not trust:
+        return "it is the packer's own code, which is run only with --trust"
+    if {key: value for key, value in policy.files.items() if key in policy.settings} != setting_files(policy.settings):
+        return "a file that its settings name is not here, or is another one"
+    return ""
+
+
+def _scenarios_not_here(plan: Plan) -> dict[str, str]:
+    """Scenario → why it cannot be built as it was: a recording, map or plug-in is not here, or is another one."""
+    everywhere = scenario_files(plan.scenarios, plan.base)
+    changed = {name for name in {*plan.files, *everywhere} if plan.files.get(name) != everywhere.get(name)}
+    plug_in = next((name for name in sorted(changed) if name.startswith(PLUG_IN)), None)
+    found = {}
+    for scenario in plan.scenarios:
+        wrong = plug_in or next((name for name in names_of_files(scenario) if name in changed), None)
+        if wrong is not None:
+            found[scenario.name] = f"{wrong} is not here, or is another one than in the run"
+    return found
