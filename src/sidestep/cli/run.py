@@ -215,6 +215,10 @@ def run(
             help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
         ),
     ] = None,
+    twin: Annotated[
+        bool,
+        typer.Option("--twin", help="Simulate every episode without the robot too, and score what it costs people."),
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
@@ -235,8 +239,8 @@ def run(
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
-    if debug and (video or ray is not None):
-        raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
+    if debug and (video or twin or ray is not None):
+        raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --twin and --ray")
     if video:
         check_filming(cameras, pictures)
     with quiet_stdout(as_json):
@@ -261,6 +265,9 @@ def run(
         else:
             again = [registry.true_name("policies", each) for each in replace or []]
             result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, again)
+        if twin:
+            with resumable(result.folder):
+                result = _with_twins(result, workers)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
@@ -300,6 +307,19 @@ def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: 
                 ray=ray,
                 replaced=replaced,
             )
+
+
+def _with_twins(result: RunResult, workers: int) -> RunResult:
+    """The result with the metrics that compare with the episodes without the robot."""
+    import dataclasses
+
+    from sidestep.cli.twin import add_twins
+    from sidestep.runs.folder import RESULTS_FILE, load_results
+
+    add_twins(result.folder, workers)
+    shown = {(each.policy, each.scenario, each.seed) for each in result.episodes}
+    episodes, _ = load_results(result.folder / RESULTS_FILE)
+    return dataclasses.replace(result, episodes=tuple(e for e in episodes if (e.policy, e.scenario, e.seed) in shown))
 
 
 def _debug(plan: Plan) -> RunResult:

@@ -17,6 +17,7 @@ from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, larges
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
 from sidestep.types.record import EpisodeRecord
+from sidestep.types.scenario import Scenario
 
 AFFECTED_FROM_M = 0.1
 """Somebody who is never farther from their path without the robot is not affected."""
@@ -65,14 +66,19 @@ _cost = partial(metric, validity="Episodes with a twin (`sidestep twin`) and peo
 
 def compared_people(record: EpisodeRecord) -> BoolArray:
     """(N,) who is there at some time, with or without the robot, and may be compared; the twin must fit."""
-    there = record.person_present.any(axis=0)
-    if record.twin is not None:
-        there |= record.twin.person_present[: record.steps + 1][:, _columns(record, record.twin)].any(axis=0)
     kinds = np.array([model not in FIXED for model in record.person_model], bool)
     if not any(part.reactivity != "none" for part in record.scenario.crowd):
         kinds &= np.array([model != "replay" for model in record.person_model], bool)
-    compared: BoolArray = there & kinds
+    compared: BoolArray = _is_there(record) & kinds
     return compared
+
+
+def _is_there(record: EpisodeRecord) -> BoolArray:
+    """(N,) who is there at some time, with or without the robot."""
+    there: BoolArray = record.person_present.any(axis=0)
+    if record.twin is not None:
+        there = there | record.twin.person_present[: record.steps + 1][:, _columns(record, record.twin)].any(axis=0)
+    return there
 
 
 def why_no_cost(record: EpisodeRecord) -> str:
@@ -86,10 +92,8 @@ def why_no_cost(record: EpisodeRecord) -> str:
         return NO_STEPS
     if twin.steps < record.steps:
         return SHORT_TWIN
-    if not record.person_present.any():
-        return NOBODY
     if not compared_people(record).any():
-        models = set(record.person_model)
+        models = {model for model, there in zip(record.person_model, _is_there(record), strict=True) if there}
         return SCRIPTED if "script" in models else REPLAYED if "replay" in models else NOBODY
     crowd = [part for part in record.scenario.crowd if part.reactivity != "none" or part.model != "replay"]
     return UNSEEING if crowd and not any(part.sees_robot for part in crowd) else ""
@@ -97,11 +101,14 @@ def why_no_cost(record: EpisodeRecord) -> str:
 
 def fits(record: EpisodeRecord, twin: EpisodeRecord) -> bool:
     """Whether ``twin`` is of the record's scenario and seed."""
-    said = [
-        (each.seed, each.scenario.model_dump_json(include={"name", "suite", "crowd", "events", "rules"}))
-        for each in (record, twin)
-    ]
-    return said[0] == said[1] and bool(np.isin(record.person_id, twin.person_id).all())
+    known = bool(np.isin(record.person_id, twin.person_id).all())
+    return known and record.seed == twin.seed and fits_scenario(record.scenario, twin.scenario)
+
+
+def fits_scenario(a: Scenario, b: Scenario) -> bool:
+    """Whether people do the same in both: what is left to the policy, such as the camera, may differ."""
+    parts = {"name", "suite", "crowd", "events", "rules"}
+    return a.model_dump_json(include=parts) == b.model_dump_json(include=parts)
 
 
 @series.once_per_record
@@ -115,7 +122,9 @@ def people_costs(record: EpisodeRecord) -> FloatArray:
     who = np.flatnonzero(compared_people(record))
     walk = _Walks(record, who)
     without = _Walks(record.twin, _columns(record, record.twin)[who], record.steps + 1)
-    matching = _Matching(walk, without, record.step_s, _choices(record.twin, without) if draws_destinations(record) else None)
+    matching = _Matching(
+        walk, without, record.step_s, _choices(record.twin, without) if draws_destinations(record) else None
+    )
     people, at, found = np.arange(len(who)), matching.at, np.maximum(matching.found, 0)
     late = np.where(matching.found >= 0, np.maximum(at - found, 0), 0) * record.step_s
     away = _distance(walk.position[at, people], without.position[at, people])
@@ -138,7 +147,8 @@ def _choices(twin: EpisodeRecord, without: _Walks) -> IntArray:
     drawn = {event.subject: round(event.time / twin.step_s) for event in twin.events if event.text == CHOOSES}
     chosen = np.array([min(drawn.get(f"person:{number}", last), last) for number in without.ids], int)
     stands = np.where(without.stands.any(axis=0), without.stands.argmax(axis=0), last)
-    return np.minimum(chosen, stands)
+    first: IntArray = np.minimum(chosen, stands)
+    return first
 
 
 def draws_destinations(record: EpisodeRecord) -> bool:

@@ -14,6 +14,7 @@ from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.records import load_record, save_record
+from sidestep.records.twins import with_twin
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.session import FailedPolicy
@@ -95,7 +96,7 @@ def run_task(
             save_record(record, task.path)
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
-        scores = score_episode(record, task.dialect)
+        scores = score_episode(with_twin(record, task.path), task.dialect)
         with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
             policy.end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
         with suppress(Exception):
@@ -116,7 +117,7 @@ def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
-    """The record of this very task from before, if it is whole."""
+    """The record of this very task from before, if it is whole; with its twin, if that is there."""
     if not task.path.exists():
         return None
     try:
@@ -125,7 +126,7 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
         return None
     asked = (task.seed, task.policy.name, task.policy.version, task.mode, _described(task.scenario))
     found = (record.seed, record.policy.name, record.policy.version, record.mode, _described(record.scenario))
-    return record if found == asked else None
+    return with_twin(record, task.path) if found == asked else None
 
 
 def _described(scenario: Scenario) -> str:
