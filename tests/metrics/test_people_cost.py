@@ -169,7 +169,7 @@ def test_who_waits_longer_is_later(first: int, pause: int, more: int) -> None:
 
 def drawn(record: EpisodeRecord, chooses_s: float | None) -> EpisodeRecord:
     """The record with people who draw their destinations, the first of them at ``chooses_s`` without the robot."""
-    node = {"nodes": [{"name": "a", "at": [0, 0]}, {"name": "b", "at": [9, 0]}], "edges": [{"ends": ["a", "b"]}]}
+    node = {"nodes": [{"name": "a", "at": [0, 0]}, {"name": "b", "at": [9, 0]}], "edges": [["a", "b"]]}
     part = CrowdPart.parse({"placement": {"kind": "behaviour", "count": 1, "graph": node}}, "test")
     scenario = record.scenario.model_copy(update={"crowd": (part,)})
     assert record.twin is not None

@@ -72,7 +72,7 @@ def test_a_robot_that_hides_afterwards_has_cost_as_much() -> None:
 def test_a_person_who_meets_the_robot_walks_farther() -> None:
     part = {"model": "orca", "people": [{"start": [-4, 0.05], "waypoints": [[4, 0.05]]}]}
     place = {"spec": "pioneer_3dx", "start": [0, 0, 0], "goal": [9, 9]}
-    costs = people_costs(with_twin(make(crowd=[part], robots=[place], rules={"time_limit_s": 5})))
+    costs = people_costs(with_twin(make(crowd=[part], robots=[place], rules={"step_s": 0.1, "time_limit_s": 6})))
     assert costs[DETOUR, 0] > 0.02
     assert costs[AFFECTED, 0] == 1.0
 

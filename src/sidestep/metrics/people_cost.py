@@ -21,7 +21,7 @@ from sidestep.types.scenario import Scenario
 
 AFFECTED_FROM_M = 0.1
 """Somebody who is never farther from their path without the robot is not affected."""
-SAME_PLACE_M = 0.05
+SAME_PLACE_M = 0.01
 """Points of a path this close to each other are the same place: those of somebody who stands."""
 WINDOW_S = 2.0
 """The matched point moves along the path by at most this much of its time from one look to the next."""
