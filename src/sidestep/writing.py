@@ -68,8 +68,9 @@ def _remedy(error: OSError) -> str:
     return "mend that and run the same command again, or choose another folder"
 
 
-def sweep(folder: Path, names: str = "*") -> None:
-    """Remove what killed writers of files called ``names`` (a pattern) left anywhere below ``folder``. Nobody may be
-    writing there."""
-    for leftover in folder.rglob(f".{names}.*{TEMPORARY}"):
+def sweep(folder: Path, names: str = "*", *, below: bool = True) -> None:
+    """Remove what killed writers of files called ``names`` (a pattern) left in ``folder`` and, with ``below``, in all
+    folders below it. Nobody may be writing there."""
+    pattern = f".{names}.*{TEMPORARY}"
+    for leftover in folder.rglob(pattern) if below else folder.glob(pattern):
         leftover.unlink(missing_ok=True)

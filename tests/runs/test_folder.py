@@ -183,7 +183,7 @@ def test_the_folder_is_swept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run(plan, tmp_path / "run")
     run(plan, tmp_path / "run")
     inside = [path for path in listed if str(tmp_path / "run") in path]
-    assert 1 <= len(inside) <= 8
+    assert 1 <= len(inside) <= 20, "of two runs of 30 episodes"
 
 
 def scores(number: int, metrics: int = 90) -> EpisodeScores:

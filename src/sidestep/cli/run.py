@@ -33,6 +33,9 @@ Latency = Annotated[
 ]
 
 
+NOTES_SHOWN = 10
+
+
 def _folder(name: str) -> Path:
     if not name.strip():
         raise typer.BadParameter("the name of the run folder is empty; leave the option out for a new folder in runs/")
@@ -95,6 +98,10 @@ def tell_failures(result: RunResult) -> None:
         log = episode_path(result.folder, first.policy, first.scenario, first.seed).with_suffix(".log")
         if log.exists():
             say(f"  output of the policy: {log}")
+    for note in result.notes[:NOTES_SHOWN]:
+        say(f"note: {note}")
+    if len(result.notes) > NOTES_SHOWN:
+        say(f"note: and {len(result.notes) - NOTES_SHOWN} more files like these")
     reasons: dict[tuple[str, str], int] = {}
     for entry in result.skipped:
         reasons[entry.scenario, entry.reason] = reasons.get((entry.scenario, entry.reason), 0) + 1

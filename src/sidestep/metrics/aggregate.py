@@ -107,7 +107,8 @@ class _Column:
     """The valid values of a metric, and in which rows they are."""
 
     values: FloatArray
-    rows: tuple[int, ...]
+    rows: bytes
+    """Of their indices: a key that takes little memory."""
     clusters: IntArray | None
 
     @classmethod
@@ -116,14 +117,14 @@ class _Column:
         known = [(k, value) for k, value in found if not np.isnan(value)]
         values = np.array([value for _, value in known], dtype=np.float64)
         clusters = number_clusters([rows[k].cluster for k, _ in known])
-        return cls(values, tuple(k for k, _ in known), clusters)
+        return cls(values, np.array([k for k, _ in known], dtype=np.int32).tobytes(), clusters)
 
 
 def _limits(columns: Mapping[str, _Column], units: Mapping[str, str]) -> dict[str, Limits]:
     """Interval of every metric; metrics with values in the same episodes share their resamples in one matrix
     product."""
     found: dict[str, Limits] = {}
-    groups: dict[tuple[int, ...], list[str]] = {}
+    groups: dict[bytes, list[str]] = {}
     for name, column in columns.items():
         if len(column.values) < 2:
             found[name] = (None, None)

@@ -25,6 +25,9 @@ SAME_PLACE_M = 0.01
 """Points of a path this close to each other are the same place: those of somebody who stands."""
 WINDOW_S = 2.0
 """The matched point moves along the path by at most this much of its time from one look to the next."""
+TURN_M = 2.0
+"""A point that is passed in the opposite direction counts as this much farther away, so that people who walk to and fro
+are matched with the right leg."""
 LOOK_S = 0.2
 """Time between two looks at most."""
 STOPPED_MPS = 0.2
@@ -54,7 +57,8 @@ _PEOPLE = (
 _MATCHED = (
     "The person is matched with the nearest point of their own path without the robot, which moves along that path by "
     f"at most {WINDOW_S:g} s every {LOOK_S:g} s, never beyond the present time; the latest of those within "
-    f"{SAME_PLACE_M:g} m of the nearest counts."
+    f"{SAME_PLACE_M:g} m of the nearest counts. A point passed in the opposite direction counts as {TURN_M:g} m farther, "
+    "in another direction proportionally."
 )
 _DELAY = (
     f"Delay: time at the end of the episode less the time of the matched point; of a person who has left the scene, "
@@ -166,6 +170,9 @@ class _Walks:
         steps = np.diff(self.position, axis=0)
         moved = np.nan_to_num(np.hypot(steps[..., 0], steps[..., 1]))
         self.length = np.concatenate([np.zeros((1, len(columns))), np.cumsum(moved, axis=0)])
+        walks = np.nan_to_num(steps) / np.maximum(moved, 1e-9)[..., None]
+        walks[moved < STOPPED_MPS * record.step_s] = 0.0
+        self.course = np.concatenate([walks[:1], walks]) if len(walks) else np.zeros_like(self.position)
         self.moved = moved
         self.ids = record.person_id[columns]
         yaw, group = record.person_head_yaw, record.person_group[:states, columns]
@@ -234,9 +241,12 @@ class _Matching:
         gap = _distance(without.position[states, people], walk.position[state])
         gap[np.isnan(gap)] = np.inf
         nearest = gap.min(axis=0)
-        same = gap <= nearest + SAME_PLACE_M
+        gap += _turn(without.course[states, people], walk.course[state])
+        same = gap <= gap.min(axis=0) + SAME_PLACE_M
         found = states[len(states) - 1 - same[::-1].argmax(axis=0), people]
-        found = np.where(_distance(without.position[state], walk.position[state]) <= SAME_PLACE_M, latest, found)
+        now = _distance(without.position[state], walk.position[state])
+        now += _turn(without.course[state], walk.course[state])
+        found = np.where(now <= SAME_PLACE_M, latest, found)
         known = np.isfinite(nearest) & self._goes_on
         if self._ends is not None:
             strays = known & (nearest > STRAY_M)
@@ -258,6 +268,13 @@ class _Matching:
         gap = _distance(self._walk.position[states, n], self._without.position[self.found[n], n])
         known = np.where(np.isnan(gap), np.inf, gap)
         return int(states[(known <= known.min() + SAME_PLACE_M).argmax()])
+
+
+def _turn(a: FloatArray, b: FloatArray) -> FloatArray:
+    """``TURN_M`` where two courses are opposite, 0 where they are the same or somebody stands, m."""
+    both = (np.abs(a).sum(axis=-1) > 0) & (np.abs(b).sum(axis=-1) > 0)
+    turn: FloatArray = np.where(both, TURN_M * (1.0 - (a * b).sum(axis=-1)) / 2, 0.0)
+    return turn
 
 
 def _distance(a: FloatArray, b: FloatArray) -> FloatArray:

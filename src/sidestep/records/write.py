@@ -61,10 +61,10 @@ def seal(table: pa.Table) -> bytes:
         compression="zstd",
         use_dictionary=False,
         use_byte_stream_split=_float_leaves(table.schema),
+        store_schema=False,  # Arrow's own copy of it would hold the metadata once more, a third larger
     ) as writer:
         writer.write_table(table, row_group_size=max(len(table), 1))
-        # into the footer alone: keys of the schema's metadata are stored twice
-        writer.add_key_value_metadata({"sidestep.checksum": CHECKSUM_ZEROS.decode()})
+        writer.add_key_value_metadata({**(table.schema.metadata or {}), "sidestep.checksum": CHECKSUM_ZEROS.decode()})
     data = bytearray(sink.getvalue())
     place = data.rfind(CHECKSUM + CHECKSUM_ZEROS) + len(CHECKSUM)
     data[place : place + len(CHECKSUM_ZEROS)] = hashlib.sha256(data).hexdigest().encode()

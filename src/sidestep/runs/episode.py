@@ -3,6 +3,7 @@ cluster."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.session import FailedPolicy
 from sidestep.runs.plan import Mode, PolicyPlan
-from sidestep.types.record import EpisodeRecord
+from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
 from sidestep.writing import CannotWrite
@@ -61,8 +62,19 @@ class TaskResult:
     skipped: str = ""
     simulated: bool = False
     """False when a record from before was used."""
+    replaced: str = ""
+    """Not empty: why a record from before was not used."""
     stopped: str = ""
     """Not empty: why the record cannot be saved, as when the disk is full. The run has to end."""
+
+
+_ENDING = threading.Event()
+
+
+def stop_saving() -> None:
+    """Save no more records in this process, because it is about to end. A policy whose process is ended with it, or
+    that is interrupted by the end, has not failed."""
+    _ENDING.set()
 
 
 MakePolicy = Callable[[EpisodeTask], Any]
@@ -81,17 +93,19 @@ def run_task(
     ``guests`` keeps the process of a guest for the next task; without it, it is ended here. With ``in_process``, and
     where ``run_episode`` stands in for the simulator, every policy runs in this process.
     """
-    existing = existing_record(task)
+    existing, why_not = find_record(task)
     if existing is not None:
         return TaskResult(score_episode(existing, task.dialect))
     if task.only_score:
-        return TaskResult()
+        return TaskResult(replaced=why_not)
     with nullcontext(guests) if guests is not None else Guests() as house:
         try:
             policy = _policy_of(task, make_policy, None if in_process or run_episode is not None else house)
             record = simulate(task, policy, run_episode)
         except BadInput as error:
-            return TaskResult(skipped=str(error))
+            return TaskResult(skipped=str(error), replaced=why_not)
+        if _ENDING.is_set():
+            raise SystemExit(0)
         try:
             save_record(record, task.path)
         except CannotWrite as error:
@@ -103,7 +117,7 @@ def run_task(
             policy.close()
         if isinstance(policy, GuestPolicy):
             keep_output(policy, task.path, failed=bool(record.error))
-    return TaskResult(scores, simulated=True)
+    return TaskResult(scores, simulated=True, replaced=why_not)
 
 
 def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
@@ -117,16 +131,34 @@ def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
-    """The record of this very task from before, if it is whole; with its twin, if that is there."""
+    """The record of this very task from before, if it is whole."""
+    return find_record(task)[0]
+
+
+def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
+    """The record of this very task from before, with its twin if that is there, or why the one that is there
+    cannot be used."""
     if not task.path.exists():
-        return None
+        return None, ""
     try:
         record = load_record(task.path)
-    except RecordError:
-        return None
-    asked = (task.seed, task.policy.name, task.policy.version, task.mode, _described(task.scenario))
-    found = (record.seed, record.policy.name, record.policy.version, record.mode, _described(record.scenario))
-    return with_twin(record, task.path) if found == asked else None
+    except RecordError as error:
+        return None, str(error)
+    asked, found = _identity(task, task.scenario, task.policy), _identity(record, record.scenario, record.policy)
+    differing = [name for name, value in asked.items() if found[name] != value]
+    return (None, f"{task.path}: of another {' and '.join(differing)}") if differing else (with_twin(record, task.path), "")
+
+
+def _identity(
+    of: EpisodeTask | EpisodeRecord, scenario: Scenario, policy: PolicyPlan | PolicyInfo
+) -> dict[str, str | int]:
+    return {
+        "policy": policy.name,
+        "version of the policy": policy.version,
+        "scenario": _described(scenario),
+        "seed": of.seed,
+        "mode": of.mode,
+    }
 
 
 def _described(scenario: Scenario) -> str:

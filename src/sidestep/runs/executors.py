@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.remote.guests import describe_exit, end_all
-from sidestep.runs.episode import EpisodeTask, TaskResult
+from sidestep.runs.episode import EpisodeTask, TaskResult, stop_saving
 
 Work = Callable[[EpisodeTask], TaskResult]
 
@@ -258,7 +258,7 @@ class _Raised:
 def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
     """The worker's life: a task in, a result and whether to be replaced out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run's own process handles an interrupt and stops us
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True, name="sidestep-parent").start()
     try:
         _run_tasks(pipe, work)
@@ -266,11 +266,18 @@ def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
         end_all()  # with what they have started, which the end of this process alone would leave behind
 
 
+def _leave(*_: Any) -> None:
+    """Handle SIGTERM. The policy that is being asked may take the exit for an error of its own."""
+    stop_saving()
+    sys.exit(0)
+
+
 def _end_with_parent() -> None:
     """When the run's process has been killed: end, with all guests, instead of finishing the episode."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
+        stop_saving()  # before guests die, which would look like a failure of theirs
         end_all()
         os._exit(1)
 

@@ -5,6 +5,7 @@ they are written.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -12,7 +13,7 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -66,6 +67,9 @@ class RunFile:
     package_version: str = __version__
     commit: str | None = None
     machine: dict[str, Any] = field(default_factory=dict)
+    """Where the run began."""
+    resumed_on: tuple[dict[str, Any], ...] = ()
+    """Further machines, and the same one with other versions of Python or of libraries that do not compute."""
     complete: bool = False
     skipped: tuple[Skipped, ...] = ()
 
@@ -77,6 +81,7 @@ class RunFile:
             "package_version": self.package_version,
             "commit": self.commit,
             "machine": self.machine,
+            "resumed_on": list(self.resumed_on),
             "skipped": [vars(entry) for entry in self.skipped],
             "base": _portable_base(self.plan.base, folder),
             "plan": _plan_document(self.plan),
@@ -107,7 +112,7 @@ def only_run(folder: Path) -> Iterator[None]:
     except Timeout:
         raise BadInput(f"{folder}: {_who_runs(folder)}; wait for it to end, or choose another --out") from None
     except (OSError, ValueError) as error:
-        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}") from error
     owner = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat(timespec="seconds")}
     try:
         write_whole(folder / OWNER_FILE, json.dumps(owner).encode())
@@ -140,29 +145,50 @@ def open_folder(folder: Path, plan: Plan, replaced: Iterable[str] = ()) -> RunFi
     contradict, but for policies that are ``replaced``: their records are deleted. Needs ``only_run``."""
     try:
         if (folder / RUN_FILE).exists():
-            before = load_run(folder)
-            extended, outdated = extend(before.plan, plan, replaced)
+            before, machine = load_run(folder), describe_machine()
+            extended, outdated = extend(before.plan, plan, replaced, _other_libraries(before.machine, machine))
             for policy in outdated:  # before the plan says that they are of the new code
                 shutil.rmtree(folder / EPISODES / safe_name(policy), ignore_errors=True)
             skipped = tuple(entry for entry in before.skipped if entry.policy not in outdated)
             run = replace(before, plan=extended, complete=False, skipped=skipped)
             if outdated:
-                run = replace(run, commit=source_commit(), machine=describe_machine(), package_version=__version__)
+                run = replace(run, commit=source_commit(), machine=machine, package_version=__version__)
+            elif machine not in (run.machine, *run.resumed_on):
+                run = replace(run, resumed_on=(*run.resumed_on, machine))
         else:
             run = RunFile(plan, commit=source_commit(), machine=describe_machine())
         run.save(folder)
         sweep(folder / EPISODES, "*.parquet")
+        for name in (RUN_FILE, OWNER_FILE, "results*.parquet"):
+            sweep(folder, name, below=False)
     except CannotWrite:
         raise
     except (OSError, UnicodeError) as error:
-        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}; choose another --out") from error
+        raise BadInput(f"{folder}: cannot be written to: {_reason(error)}") from error
     except BadInput as error:
         raise BadInput(f"{folder}: {error}") from None
     return run
 
 
+COMPUTING = ("numba", "numpy", "scipy", "shapely")
+"""Libraries whose other versions may give other digits. Python, pyarrow and pydantic only carry them."""
+
+
+def _other_libraries(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What differs between two machines about the libraries that compute, for people."""
+    before, after = was.get("versions", {}), now["versions"]
+    return [
+        f"library {name}: {before[name]} there, {after[name]} now (`pip install {name}=={before[name]}` brings it back)"
+        for name in COMPUTING
+        if before.get(name) and before[name] != after[name]
+    ]
+
+
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    """Why a folder cannot be written to, and what to do."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free some space on that disk, or choose another --out" if is_full else "choose another --out"
+    return f"{(error.strerror if isinstance(error, OSError) else None) or error}; {remedy}"
 
 
 def load_run(folder: Path) -> RunFile:
@@ -185,6 +211,7 @@ def load_run(folder: Path) -> RunFile:
             package_version=document["package_version"],
             commit=document["commit"],
             machine=document["machine"],
+            resumed_on=tuple(document.get("resumed_on", ())),
             complete=document["complete"],
             skipped=tuple(Skipped(**entry) for entry in document["skipped"]),
         )
@@ -195,6 +222,16 @@ def load_run(folder: Path) -> RunFile:
 def episode_path(folder: Path, policy: str, scenario: str, seed: int) -> Path:
     """Where a record lies: ``episodes/<policy>/<scenario>__seed<k>.parquet``."""
     return folder / EPISODES / safe_name(policy) / f"{safe_name(scenario)}__seed{seed}.parquet"
+
+
+def foreign_files(folder: Path, records: Collection[Path]) -> list[str]:
+    """A line for each file among the episodes that is neither one of ``records`` nor the output of its policy."""
+    found = [path for path in sorted((folder / EPISODES).rglob("*")) if path.is_file() and path not in records]
+    return [
+        f"{path}: does not belong to this run and is left alone"
+        for path in found
+        if path.suffix != ".log" or path.with_suffix(".parquet") not in records
+    ]
 
 
 def new_folder(suite: str) -> Path:

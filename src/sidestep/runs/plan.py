@@ -199,19 +199,19 @@ def _version_of(name: str, stated: Any) -> str:
     return code if name in registry.POLICIES or not stated else f"{stated} {code}".strip()
 
 
-def extend(old: Plan, new: Plan, replaced: Iterable[str] = ()) -> tuple[Plan, list[str]]:
+def extend(old: Plan, new: Plan, replaced: Iterable[str] = (), libraries: Iterable[str] = ()) -> tuple[Plan, list[str]]:
     """The plan that holds both, and those of the policies ``replaced`` whose records no longer belong to it.
 
-    BadInput says what differs when they contradict each other. What differs about a policy that is ``replaced`` is
-    allowed, and anything if all are: then nothing of the old run is left. Policies of the old plan that the new one
-    does not name are not run, so they may have changed.
+    BadInput says what differs when they contradict each other; ``libraries`` says what differs about those that
+    compute. What differs about a policy that is ``replaced`` is allowed, and anything if all are: then nothing of the
+    old run is left. Policies of the old plan that the new one does not name are not run, so they may have changed.
     """
     wanted = set(replaced)
     absent = sorted(wanted - {policy.name for policy in new.policies})
     if absent:
         raise BadInput(f"--replace {absent[0]}: it is run again, so name it with --policy too")
     kept = [policy for policy in old.policies if policy.name not in wanted]
-    common = list(_contradictions(old, new)) if old.policies else []
+    common = [*_contradictions(old, new), *libraries] if old.policies else []
     own = {policy.name: list(_policy_differences(policy, old, new)) for policy in old.policies}
     refused = [*(common if kept else ()), *(line for policy in kept for line in own[policy.name])]
     if refused:
@@ -233,7 +233,7 @@ def _ways_out(kept: list[PolicyPlan], own: dict[str, list[str]], all_of_them: bo
     names = [policy.name for policy in kept if all_of_them or own[policy.name]]
     options = " ".join(f"--replace {name}" for name in names)
     what = "delete all records and run every policy again" if all_of_them else "run again what changed"
-    return f"choose another --out, give the same settings and code, or {what} with {options}"
+    return f"choose another --out, give the same settings, code and libraries, or {what} with {options}"
 
 
 def _union(old: tuple[Any, ...], new: tuple[Any, ...], replaced: set[str]) -> tuple[Any, ...]:

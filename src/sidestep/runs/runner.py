@@ -21,6 +21,7 @@ from sidestep.runs.folder import (
     RunFile,
     Skipped,
     episode_path,
+    foreign_files,
     only_run,
     open_folder,
     pack,
@@ -49,6 +50,8 @@ class RunResult:
     """Those of the scenarios and seeds that the command names, of every policy of the folder, in the plan's order."""
     skipped: tuple[Skipped, ...]
     dialect: str = "paper"
+    notes: tuple[str, ...] = ()
+    """What was wrong with the folder: records that were not used and files that do not belong there."""
 
 
 def run_benchmark(
@@ -86,6 +89,7 @@ def run_benchmark(
         executor = Serial() if in_this_process else choose_executor(plan, workers, ray)
         work = partial(run_task, run_episode=run_episode, make_policy=make_policy, guests=guests, in_process=debug)
         results: dict[Path, TaskResult] = {}
+        foreign = foreign_files(out, {task.path for task in tasks_of(run.plan, out)})
         finished_tasks = run_with_retry(executor, work, tasks, as_failed)
         try:
             for task, result in finished_tasks:
@@ -101,7 +105,9 @@ def run_benchmark(
             with suppress(BadInput):  # if nothing can be written, the first error says so
                 _close(run, plan, out, tasks, results, finished=False)
             raise
-        return _close(run, plan, out, tasks, results, finished=True)
+        closed = _close(run, plan, out, tasks, results, finished=True)
+        replaced_records = (f"{each.replaced} (run again)" for each in results.values() if each.replaced)
+        return replace(closed, notes=(*replaced_records, *foreign))
 
 
 def _stop_at_error(task: EpisodeTask, result: TaskResult) -> None:

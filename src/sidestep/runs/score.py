@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,16 @@ from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, dir
 from sidestep.records import load_record
 from sidestep.records.format import PRIVILEGED_IN_1
 from sidestep.records.twins import with_twin
-from sidestep.runs.folder import EPISODES, RESULTS_FILE, RUN_FILE, load_results, load_run, pack, save_results
+from sidestep.runs.folder import (
+    EPISODES,
+    RESULTS_FILE,
+    RUN_FILE,
+    episode_path,
+    load_results,
+    load_run,
+    pack,
+    save_results,
+)
 from sidestep.runs.runner import RunResult
 from sidestep.types.outcome import Outcome
 from sidestep.types.scenario import Scenario
@@ -54,11 +64,15 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
     records: ``results.parquet``, or ``results.<dialect>.parquet`` for another dialect."""
     episodes: list[EpisodeScores] = []
     unreadable: list[str] = []
+    places = _places(folder)
     for path in record_paths(folder):
         try:
             record = with_twin(load_record(path), path)
         except RecordError as error:
             unreadable.append(str(error))
+            continue
+        if places is not None and places.get(path) != (record.policy.name, record.scenario.name, record.seed):
+            unreadable.append(f"{path}: is not the episode of this run that belongs there and is not counted")
             continue
         episodes.append(pack(score_episode(record, dialect, metrics or None)))
     if not episodes:
@@ -69,6 +83,31 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
     source = common_source(episode.source for episode in episodes)
     suites = list(dict.fromkeys(episode.suite for episode in episodes))
     return ScoredRun(folder, "+".join(suites), source, dialect, tuple(episodes), tuple(unreadable))
+
+
+def _places(folder: Path) -> dict[Path, tuple[str, str, int]] | None:
+    """Which episode belongs into which file of a run folder; None for a plain folder of records."""
+    if not (folder / RUN_FILE).is_file():
+        return None
+    plan = load_run(folder).plan
+    episodes = product(plan.policies, plan.scenarios, plan.seeds)
+    keys = [(policy.name, scenario.name, seed) for policy, scenario, seed in episodes]
+    return {episode_path(folder, *key): key for key in keys}
+
+
+def _check_table(folder: Path, episodes: Iterable[EpisodeScores]) -> None:
+    """BadInput where the table and the records that lie beside it are not of the same episodes."""
+    records = {path for path in (folder / EPISODES).rglob("*.parquet") if not path.name.startswith(".")}
+    rows = {episode_path(folder, each.policy, each.scenario, each.seed) for each in episodes}
+    expected = records & (_places(folder) or {}).keys()
+    lost, new = sorted(rows - records), sorted(expected - rows)
+    if records and (lost or new):
+        counts = [f"{len(lost)} of its episodes have no record"] * bool(lost)
+        counts += [f"{len(new)} records are not in it"] * bool(new)
+        raise BadInput(
+            f"{folder / RESULTS_FILE}: {' and '.join(counts)}, such as {(lost or new)[0].name}; "
+            f"`sidestep score {folder}` writes the table anew"
+        )
 
 
 def results_path(folder: Path, dialect: str) -> Path:
@@ -84,6 +123,7 @@ def read_run(folder: Path) -> ScoredRun:
     episodes, dialect = load_results(folder / RESULTS_FILE)
     if not episodes:
         raise BadInput(f"{folder}: the run has no episodes")
+    _check_table(folder, episodes)
     known = {scenario.name: scenario for scenario in plan.scenarios}
     episodes = [each if each.cluster else _with_missing_columns(each, known.get(each.scenario)) for each in episodes]
     source = common_source(scenario.source for scenario in plan.scenarios)
