@@ -106,6 +106,7 @@ def test_being_early_makes_up_for_nobody() -> None:
     early, late = line((0, 0), (1.25, 0), STEPS), path((0, 0, 16), (1, 0, 48))
     found = values(compared([early, late + np.array([0.0, -3.0])], [WALK, WALK + np.array([0.0, -3.0])]))
     assert found["delay_mean_s"] == pytest.approx((0.0 + 2.0) / 2)
+    assert found["detour_mean_m"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_stops_that_people_make_anyway_do_not_count() -> None:
@@ -130,7 +131,7 @@ def test_people_who_walk_to_and_fro_are_not_taken_for_early_ones() -> None:
     assert values(compared([late], [round_trip]))["delay_mean_s"] == pytest.approx(1.5)
     aside = late + np.array([0.0, 0.4])
     assert values(compared([aside], [round_trip]))["delay_mean_s"] == pytest.approx(1.5)
-    assert values(compared([aside], [round_trip]))["detour_mean_m"] == pytest.approx(0.0, abs=1e-6)
+    assert values(compared([aside], [round_trip]))["detour_mean_m"] == pytest.approx(np.hypot(1.5, 0.4) - 1.5)
 
 
 def test_people_are_matched_by_their_number() -> None:

@@ -2,7 +2,7 @@
 robot is absent (``record.twin``).
 
 Every person of the record is compared with the same person, by id, of the twin, over the time of the episode. A person
-is matched with a point of their own path without the robot; delay, detour and stops are those up to there.
+is matched with a point of their own path without the robot, which tells how late they are.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _PEOPLE = (
 )
 _MATCHED = (
     "The person is matched with the nearest point of their own path without the robot, which moves along that path by "
-    f"at most {WINDOW_S:g} s every {LOOK_S:g} s, never beyond the present time; the latest of those within "
+    f"at most {WINDOW_S:g} s every {LOOK_S:g} s; the latest of those within "
     f"{SAME_PLACE_M:g} m of the nearest counts. A point passed in the opposite direction counts as {TURN_M:g} m farther, "
     "in another direction proportionally."
 )
 _DELAY = (
     f"Delay: time at the end of the episode less the time of the matched point; of a person who has left the scene, "
-    f"time of leaving less that without the robot; 0 if negative; at most the time to walk at {STOPPED_MPS:g} m/s to "
-    f"where the person would be. {_MATCHED}"
+    f"time of leaving less that without the robot; 0 if negative; at most the time for the straight way to where "
+    f"the person would be at their mean speed without the robot, or at {STOPPED_MPS:g} m/s if that is slower. {_MATCHED}"
 )
 _cost = partial(metric, validity="Episodes with a twin (`sidestep twin`) and people who react to the robot.")
 
@@ -132,13 +132,18 @@ def people_costs(record: EpisodeRecord) -> FloatArray:
     people, at, found = np.arange(len(who)), matching.at, np.maximum(matching.found, 0)
     late = np.where(matching.found >= 0, np.maximum(at - found, 0), 0) * record.step_s
     away = _distance(walk.position[at, people], without.position[at, people])
-    late = np.minimum(late, np.where(np.isnan(away), np.inf, away / STOPPED_MPS))
-    more = np.maximum(walk.length[at, people] - without.length[found, people], 0.0)
-    stops = walk.stops(record.step_s)[at, people] - without.stops(record.step_s)[found, people]
-    slower = np.maximum(without.mean_speed(at, record.step_s) - walk.mean_speed(at, record.step_s), 0.0)
+    pace = without.mean_speed(at, record.step_s)
+    late = np.minimum(late, np.where(np.isnan(away), np.inf, away / np.maximum(pace, STOPPED_MPS)))
+    there = np.minimum(at, without.last)
+    offset = np.nan_to_num(walk.position[at, people] - without.position[there, people])
+    ahead = (offset * without.course[there, people]).sum(axis=-1)
+    rest = np.where(ahead > 0, -ahead, np.hypot(offset[:, 0], offset[:, 1]))
+    more = np.where(matching.found >= 0, walk.length[at, people] + rest - without.length[at, people], 0.0)
+    stops = walk.stops(record.step_s)[at, people] - without.stops(record.step_s)[at, people]
+    slower = np.maximum(pace - walk.mean_speed(at, record.step_s), 0.0)
     before = np.arange(record.steps + 1)[:, None] <= at
     nearest = np.where(walk.here, series.pedestrian_distance(record)[:, who], np.inf).min(axis=0)
-    costs[DELAY, who], costs[DETOUR, who], costs[STOPS, who] = late, more, np.maximum(stops, 0)
+    costs[DELAY, who], costs[DETOUR, who], costs[STOPS, who] = late, np.maximum(more, 0.0), np.maximum(stops, 0)
     costs[SPEED_LOSS, who], costs[AFFECTED, who] = slower, (_differs(walk, without) & before).any(axis=0)
     costs[CLOSEST, who] = np.where(np.isfinite(nearest), nearest, np.nan)
     return costs
@@ -236,7 +241,7 @@ class _Matching:
     def _look(self, state: int, reach: IntArray) -> None:
         """Move the matched points on to those of ``state``."""
         walk, without, people = self._walk, self._without, np.arange(len(self.at))
-        latest = state if self._ends is None else np.minimum(state, self._ends)
+        latest = np.full(len(self.at), len(walk.here) - 1) if self._ends is None else self._ends
         states = np.clip(self.found + reach, 0, latest)
         gap = _distance(without.position[states, people], walk.position[state])
         gap[np.isnan(gap)] = np.inf
@@ -246,7 +251,7 @@ class _Matching:
         found = states[len(states) - 1 - same[::-1].argmax(axis=0), people]
         now = _distance(without.position[state], walk.position[state])
         now += _turn(without.course[state], walk.course[state])
-        found = np.where(now <= SAME_PLACE_M, latest, found)
+        found = np.where(now <= SAME_PLACE_M, np.minimum(state, latest), found)
         known = np.isfinite(nearest) & self._goes_on
         if self._ends is not None:
             strays = known & (nearest > STRAY_M)
@@ -310,15 +315,16 @@ def delay_max_s(record: EpisodeRecord) -> Value:
 
 @_cost("m", "lower")
 def detour_mean_m(record: EpisodeRecord) -> Value:
-    """Mean detour: length of the path walked less the length of the path without the robot up to the matched point
-    (of a person who has left the scene, up to its end); 0 if negative. {_PEOPLE} {_MATCHED}"""
+    """Mean detour: length of the path walked, plus the straight way from its end to where the person would be without
+    the robot (of a person who is ahead of that place, less the way ahead), less the length of the path up to there; 0 if
+    negative. {_PEOPLE}"""
     return why_no_cost(record) or average(people_costs(record)[DETOUR], NOBODY)
 
 
 @_cost("count", "lower")
 def extra_stops(record: EpisodeRecord) -> Value:
-    """Sum over people of the stops that they made more often than without the robot up to the matched point. A stop:
-    a person who walked is slower than {STOPPED_MPS:g} m/s for {STOP_S:g} s. {_MATCHED}"""
+    """Sum over people of the stops that they made more often than without the robot in the same time. A stop: a person
+    who walked is slower than {STOPPED_MPS:g} m/s for {STOP_S:g} s."""
     return why_no_cost(record) or float(np.nansum(people_costs(record)[STOPS]))
 
 

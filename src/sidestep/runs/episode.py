@@ -146,7 +146,11 @@ def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
         return None, str(error)
     asked, found = _identity(task, task.scenario, task.policy), _identity(record, record.scenario, record.policy)
     differing = [name for name, value in asked.items() if found[name] != value]
-    return (None, f"{task.path}: of another {' and '.join(differing)}") if differing else (with_twin(record, task.path), "")
+    return (
+        (None, f"{task.path}: of another {' and '.join(differing)}")
+        if differing
+        else (with_twin(record, task.path), "")
+    )
 
 
 def _identity(
