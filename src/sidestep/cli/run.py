@@ -251,6 +251,10 @@ def run(
             help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
         ),
     ] = None,
+    twin: Annotated[
+        bool,
+        typer.Option("--twin", help="Simulate every episode without the robot too, and score what it costs people."),
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
@@ -278,8 +282,8 @@ def run(
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
-    if debug and (video or ray is not None):
-        raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
+    if debug and (video or twin or ray is not None):
+        raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --twin and --ray")
     limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
     isolation = choose_isolation(isolate, limits, limit_processes)
     if debug and isolation != choose_isolation():
@@ -287,9 +291,10 @@ def run(
     if video:
         check_filming(cameras, pictures)
     folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
-    if storage != IN_FOLDER and (video or replace):
+    if storage != IN_FOLDER and (video or twin or replace):
         raise BadInput(
-            f"--out {out}: --video and --replace need the records in a folder; copy the run from there and use the copy"
+            f"--out {out}: --video, --twin and --replace need the records in a folder; copy the run from there and use "
+            "the copy"
         )
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
@@ -317,6 +322,9 @@ def run(
             place = folder if folder is not None else new_folder(plan.suite)
             how = {"workers": workers, "ray": ray, "storage": storage, "replaced": again}
             result = _execute(plan, place, out if out is not None else str(place), how)
+        if twin:
+            with resumable(result.folder):
+                result = _with_twins(result, workers or 1)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
@@ -367,6 +375,19 @@ def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResu
             return run_benchmark(
                 plan, folder, progress=lambda done, total, task, _: move(done, total, task.label), **how
             )
+
+
+def _with_twins(result: RunResult, workers: int) -> RunResult:
+    """The result with the metrics that compare with the episodes without the robot."""
+    import dataclasses
+
+    from sidestep.cli.twin import add_twins
+    from sidestep.runs.folder import RESULTS_FILE, load_results
+
+    add_twins(result.folder, workers)
+    shown = {(each.policy, each.scenario, each.seed) for each in result.episodes}
+    episodes, _ = load_results(result.folder / RESULTS_FILE)
+    return dataclasses.replace(result, episodes=tuple(e for e in episodes if (e.policy, e.scenario, e.seed) in shown))
 
 
 def _debug(plan: Plan) -> RunResult:

@@ -14,6 +14,7 @@ from sidestep import registry
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
+from sidestep.records.twins import with_twin
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
 from sidestep.remote.isolation import Isolation
@@ -115,7 +116,7 @@ def run_task(
             task.storage.save(record, task.path)
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
-        scores = score_episode(record, task.dialect)
+        scores = score_episode(with_twin(record, task.path), task.dialect)
         with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
             policy.end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
         with suppress(Exception):
@@ -137,7 +138,8 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
 
 
 def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
-    """The record of this very task from before, or why the one that is there cannot be used."""
+    """The record of this very task from before, with its twin if that is there, or why the one that is there
+    cannot be used."""
     if not task.storage.exists(task.path):
         return None, ""
     try:
@@ -146,7 +148,11 @@ def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
         return None, str(error)
     asked, found = _identity(task, task.scenario, task.policy), _identity(record, record.scenario, record.policy)
     differing = [name for name, value in asked.items() if found[name] != value]
-    return (None, f"{task.path}: of another {' and '.join(differing)}") if differing else (record, "")
+    return (
+        (None, f"{task.path}: of another {' and '.join(differing)}")
+        if differing
+        else (with_twin(record, task.path), "")
+    )
 
 
 def _identity(
