@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +16,7 @@ from sidestep.errors import BadInput, did_you_mean
 if TYPE_CHECKING:
     from sidestep.interfaces import Suite
     from sidestep.metrics.score import EpisodeScores
+    from sidestep.remote.isolation import Isolation
     from sidestep.runs.plan import Plan
     from sidestep.runs.runner import RunResult
 
@@ -212,6 +213,23 @@ def run(
     ] = None,
     mode: Mode = "sync",
     latency: Latency = None,
+    act_limit: Annotated[float, typer.Option(min=0.0, help="Time for one decision in seconds.")] = 10.0,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")
+    ] = False,
+    limit_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
+    ] = None,
+    limit_cpu: Annotated[
+        float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")
+    ] = None,
+    limit_wall: Annotated[
+        float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")
+    ] = None,
+    limit_output: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")
+    ] = None,
+    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of its processes.")] = 256,
     video: Annotated[
         int,
         typer.Option(
@@ -262,6 +280,10 @@ def run(
         raise BadInput("--camera and --picture say how --video films; give --video K too")
     if debug and (video or ray is not None):
         raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
+    limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
+    isolation = choose_isolation(isolate, limits, limit_processes)
+    if debug and isolation != choose_isolation():
+        raise BadInput("--debug runs in this process; leave out --isolate and the limits")
     if video:
         check_filming(cameras, pictures)
     folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
@@ -283,6 +305,8 @@ def run(
             repeats=repeat,
             mode=mode,
             latency_s=latency,
+            act_limit_s=act_limit,
+            isolation=isolation,
             in_process=debug,
         )
         tell_people(chosen, plan)
@@ -298,6 +322,21 @@ def run(
                 film_run(result, video, cameras, pictures)
         summary = summarise_run(result)
     tell_result(result, summary, as_json)
+
+
+def choose_isolation(
+    isolate: bool = False, limits: Mapping[str, str | float | None] | None = None, processes: int = 256
+) -> Isolation:
+    """The limits that the options name; sizes are still text."""
+    from sidestep.remote.isolation import Isolation, parse_size
+
+    values = {
+        name: parse_size(value, f"--limit-{name.partition('_')[0]}") if isinstance(value, str) else value
+        for name, value in (limits or {}).items()
+    }
+    isolation = Isolation.parse({**values, "all_policies": isolate, "processes": processes}, "--limit")
+    isolation.check_supported()
+    return isolation
 
 
 def tell_people(suite: Suite, plan: Plan) -> None:

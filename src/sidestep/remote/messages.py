@@ -107,7 +107,7 @@ def read_command(message: Message) -> Command:
         if not 0 < len(values) <= MOST_WAYPOINTS or not all(_is_numbers(point, 2) for point in values):
             raise Garbled(f"waypoints are 1 to {MOST_WAYPOINTS} pairs of numbers")
         return WaypointsCommand(np.array(values, dtype=np.float64))
-    if kind not in COMMANDS:
+    if not isinstance(kind, str) or kind not in COMMANDS:
         raise Garbled(f"unknown command {kind!r:.40}{did_you_mean(str(kind)[:40], [*COMMANDS, 'waypoints'])}")
     make, count = COMMANDS[kind]
     if not _is_numbers(values, count):

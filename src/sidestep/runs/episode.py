@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
+from sidestep.remote.isolation import Isolation
 from sidestep.remote.session import FailedPolicy
 from sidestep.runs.folder import pack
 from sidestep.runs.plan import Mode, PolicyPlan
@@ -43,6 +44,8 @@ class EpisodeTask:
     act_limit_s: float | None = 10.0
     base: Path | None = None
     dialect: str = "paper"
+    isolation: Isolation = field(default_factory=Isolation)
+    """Limits of a policy in a process of its own, and which ones are."""
     failure: str = ""
     """Not empty: the policy took its process down, and this is to be recorded as its error."""
     only_score: bool = False
@@ -123,7 +126,7 @@ def run_task(
 
 
 def keep_output(policy: GuestPolicy, task: EpisodeTask, failed: bool) -> None:
-    """Write the end of what a guest that failed has printed into a file beside its record."""
+    """Write the beginning and the end of what a guest that failed has printed into a file beside its record."""
     text = policy.output if failed and policy.output.strip() else ""
     task.storage.save_log(text, task.path.with_suffix(".log"))
 
@@ -173,10 +176,10 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
     if make_policy is not None and (made := make_policy(task)) is not None:
         return registry.as_policy(made)
     name, settings = task.policy.made_from, task.policy.settings
-    if guests is None or not registry.is_guest(name):
+    if guests is None or not task.isolation.covers(name):
         return registry.make_policy(name, settings)
     try:
-        return guests.policy(name, settings, task.act_limit_s)
+        return guests.policy(name, settings, task.act_limit_s, task.isolation)
     except GuestFailed as error:
         return FailedPolicy(str(error))
 

@@ -157,6 +157,7 @@ def tasks_of(plan: Plan, out: Path, storage: Storage = IN_FOLDER) -> list[Episod
             mode=plan.mode,
             latency_s=plan.latency_s,
             act_limit_s=plan.act_limit_s,
+            isolation=plan.isolation,
             base=plan.base,
             storage=storage,
         )
