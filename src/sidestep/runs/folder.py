@@ -319,16 +319,6 @@ class PackedMetrics(Mapping[str, MetricResult]):
         """The same results; themselves if they are packed already."""
         return metrics if isinstance(metrics, cls) else cls(metrics)
 
-    @property
-    def values_array(self) -> FloatArray:
-        """(M,) values in the order of names; anything where a result has none."""
-        return self._values
-
-    @property
-    def kinds(self) -> tuple[ResultKind, ...]:
-        """Unit, whether there is a value, and why not, in the order of names."""
-        return self._kinds
-
     def __getitem__(self, name: str) -> MetricResult:
         index = self._index[name]
         unit, valid, reason = self._kinds[index]
@@ -394,8 +384,8 @@ def _table(episodes: list[EpisodeScores], run: str, schema: pa.Schema) -> pa.Tab
         name: pa.array([getattr(each, name) for each in episodes], kind).take(rows)
         for name, kind in EPISODE_COLUMNS.items()
     }
-    units, valid, reasons = zip(*(kind for each in metrics for kind in each.kinds), strict=True)
-    values = np.concatenate([each.values_array for each in metrics])
+    units, valid, reasons = zip(*(kind for each in metrics for kind in each._kinds), strict=True)
+    values = np.concatenate([each._values for each in metrics])
     columns |= {
         "run": pa.array([run]).take(pa.array(np.zeros(len(rows), np.int64))),
         "metric": pa.array([name for each in metrics for name in each]),
