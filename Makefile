@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
 
-.PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden clean
+.PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden fuzz sbom audit clean
 
 setup: $(STAMP)
 
@@ -75,6 +75,23 @@ site: $(STAMP)
 
 golden: $(STAMP)
 	$(BIN)/python -m tests.simulation.golden --write
+	$(BIN)/python -m tests.simulation.golden --pairs --write
+
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --seconds 30 --workers 2
+
+$(VENV)/.installed-security: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,security]'
+	touch $@
+
+sbom: $(VENV)/.installed-security
+	mkdir -p out
+	$(BIN)/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml --of JSON -o out/sbom.json
+	@echo "CycloneDX 1.6: out/sbom.json"
+
+audit: $(VENV)/.installed-security
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r constraints.txt \
+	    || { echo "Vulnerable packages, or the advisory service was out of reach: see above." >&2; exit 1; }
 
 results: $(STAMP)
 	$(BIN)/python -m tools.results

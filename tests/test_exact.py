@@ -153,3 +153,10 @@ def test_every_scale_has_a_draw_of_its_own():
     draws = exact.exponential(np.random.default_rng(1), np.ones(50))
     assert len(set(draws.tolist())) == 50
     assert draws.tolist() == exact.exponential(np.random.default_rng(1), 1.0, 50).tolist()
+
+
+def test_total_adds_from_the_first_to_the_last() -> None:
+    """Without making up for rounding errors, as ``sum`` does from Python 3.12 on: there 0.1 is left."""
+    assert exact.total([1e16, 0.1, -1e16]) == 0.0
+    assert exact.total([0.1] * 3) == 0.1 + 0.1 + 0.1
+    assert exact.total([]) == 0.0

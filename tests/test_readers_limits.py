@@ -25,8 +25,9 @@ from sidestep.scenes.places.scan import read_triangles
 from sidestep.simulation import run_episode
 from sidestep.suites.files import load_suite
 from tests.datasets.conftest import FILES
-from tests.fuzz import within
-from tests.test_readers import PGM, scene, worlds
+from tests.fuzz.guard import within
+from tests.fuzz.readers import scene, worlds
+from tests.fuzz.seeds import PGM
 
 
 def refused(read: Callable[[], Any], reason: str, seconds: float = 3.0) -> None:

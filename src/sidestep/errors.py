@@ -12,6 +12,8 @@ from pathlib import Path
 LONGEST_TEXT = 2000
 """Characters of a text that came from somebody else's code."""
 LONGEST_TRACEBACK = 4000
+LONGEST_NAME = 80
+"""Characters of a known name in a message: a file may have columns with names of any length."""
 MOST_FRAMES = 10
 """Calls in the traceback of a policy that a record keeps, the innermost ones."""
 PACKAGE = Path(__file__).parent
@@ -74,7 +76,7 @@ class GuestFailed(SidestepError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean …?`` with close matches, else the list of known names."""
-    names = sorted(known)
+    names = sorted(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
     if close:
         return "; did you mean " + " or ".join(repr(match) for match in close) + "?"

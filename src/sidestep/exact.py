@@ -22,7 +22,7 @@ function                            largest error
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -204,6 +204,15 @@ def hypot(x: Any, y: Any) -> Any:
 def square(x: Any) -> Any:
     """``x * x``; Python's ``x ** 2`` is libm's ``pow``."""
     return x * x
+
+
+def total(values: Iterable[float]) -> Any:
+    """The sum of numbers, added from the first to the last. Python's ``sum`` does so up to version 3.11; from 3.12 on
+    it makes up for rounding errors, so that the last bits differ."""
+    found: Any = 0.0
+    for value in values:
+        found = found + value
+    return found
 
 
 def norm(vectors: Any) -> Any:

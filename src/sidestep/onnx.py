@@ -39,4 +39,4 @@ def open_network(network: bytes | str, where: str, threads: int = 1, device: Dev
         return onnxruntime.InferenceSession(network, options, providers=[provider])
     except Exception as error:  # ONNX Runtime has no common base class for its errors
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"{where}: not a network that onnxruntime can load: {reason}") from None
+        raise BadInput(f"{where}: not a network that onnxruntime can load: {reason:.200}") from None

@@ -32,6 +32,8 @@ MOST_NODES = 100_000
 MOST_CORNERS = 40_000_000
 """Of the triangles of a glTF file."""
 MOST_MESH_BYTES = 300_000_000
+MOST_PARQUET_VALUES = 100_000_000
+"""Of all columns of a Parquet table together."""
 MOST_DIGITS = 300
 """Of a whole number; more do not fit into a float."""
 
@@ -311,6 +313,19 @@ def _check_tree(children: list[Any], where: str) -> None:
             node, depth = parent[node], depth + 1
             if depth > MOST_DEPTH:
                 raise BadInput(f"{where}: nodes form a loop or are nested more than {MOST_DEPTH} deep; export it again")
+
+
+def check_parquet(described: Any, where: str, most_rows: int) -> None:
+    """BadInput unless the metadata of a Parquet file (``ParquetFile.metadata``) says that it unpacks to at most
+    ``most_rows`` rows and ``MOST_PARQUET_VALUES`` values: a few kB can hold billions of equal values.
+
+    Columns of row groups are not asked: pyarrow ends the process where their metadata contradict each other.
+    """
+    if described.num_rows > most_rows:
+        raise BadInput(f"{where}: {described.num_rows:,} rows, at most {most_rows:,} are read; split the table")
+    unpacked = sum(described.row_group(k).total_byte_size for k in range(described.num_row_groups))
+    if max(described.num_rows * described.num_columns, unpacked // 8) > MOST_PARQUET_VALUES:
+        raise BadInput(f"{where}: more than {MOST_PARQUET_VALUES:,} values; split the table")
 
 
 def check_values(value: Any, where: str, *, finite: bool = False) -> None:

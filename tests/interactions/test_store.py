@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sidestep.errors import BadInput
 from sidestep.interactions.store import read_interactions, seal, write_interactions
-from tests.fuzz import damage
+from tests.fuzz.damage import damage
 from tests.interactions.made import drawn, same
 
 

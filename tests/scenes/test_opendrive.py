@@ -16,7 +16,8 @@ from sidestep.scenes.load import resolve_scene
 from sidestep.simulation import run_episode
 from sidestep.traffic.lanes import LaneGraph
 from sidestep.types.scenario import LaneTraffic, RobotPlacement, Rules, Scenario
-from tests.fuzz import damage, within
+from tests.fuzz.damage import damage
+from tests.fuzz.guard import within
 from tests.ulp import perturbed
 
 from .roads_xml import CROSSROADS, file, lane, lanes_of, road, scene_of, section

@@ -1,7 +1,8 @@
 """Short episodes over all suites and bundled policies, and the digests that they have on every machine.
 
-``golden.json`` holds the digests. After a change that is meant to change episodes, write them anew and say so in the
-CHANGELOG; the recorded people of SocNav have to be installed for that::
+``golden.json`` holds the digests of chosen episodes (``CASES``), ``golden_pairs.json`` those of the first seconds of an
+episode of every suite with every policy. After a change that is meant to change episodes, write them anew and say so
+in the CHANGELOG; the recorded people of SocNav have to be installed for that::
 
     python -m tests.simulation.golden --write
 
@@ -15,6 +16,7 @@ import argparse
 import functools
 import gc
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,12 @@ from sidestep.suites.files import load_suite
 from sidestep.types import EpisodeRecord, Scenario
 
 FILE = Path(__file__).with_name("golden.json")
+PAIRS_FILE = Path(__file__).with_name("golden_pairs.json")
+PAIR_SECONDS = 3.0
+NETWORKS = frozenset({"visual", "imitation", "ilqr_bc"})
+"""Policies that a library runs which promises no bits."""
+UNFIT = frozenset((suite, policy) for suite in ("intersection", "street") for policy in ("follow_lane", "expert"))
+"""Policies of sidewalks drive unicycles; a car is none."""
 RECORDINGS = tuple(f"socnavbench-{place}" for place in ("eth", "hotel", "univ", "zara01", "zara02"))
 
 
@@ -153,6 +161,47 @@ CASES: tuple[Case, ...] = (
 )
 
 
+def pair_of(name: str) -> Case:
+    """The case of a name in ``golden_pairs.json``."""
+    suite, scenario, policy, *changes = name.split()
+    options = [tuple(change.split("=")) for change in changes if "=" in change]
+    dynamics = "".join(change for change in changes if "=" not in change)
+    return Case(suite, scenario, policy, PAIR_SECONDS, tuple((key, value) for key, value in options), dynamics=dynamics)
+
+
+def pairs() -> dict[str, str]:
+    """Names and digests of ``golden_pairs.json``."""
+    digests: dict[str, str] = json.loads(PAIRS_FILE.read_text()) if PAIRS_FILE.exists() else {}
+    return digests
+
+
+def fitting_pairs() -> set[tuple[str, str]]:
+    """Every suite with every policy that can drive its robot and is not run by a library for networks."""
+    policies = registry.POLICIES.keys() - NETWORKS
+    return {(suite, policy) for suite in registry.SUITES for policy in policies} - UNFIT
+
+
+def choose_pairs() -> Iterator[Case]:
+    """An episode of every suite with every policy: those of the file, and one for each pair that it does not have.
+
+    The scenarios of a suite take turns. Policies of sidewalks drive unicycles only, which the robots of ``core`` are
+    not unless told.
+    """
+    expected = fitting_pairs()
+    known = {(case.suite, case.policy): case for case in map(pair_of, pairs())}
+    for suite in registry.SUITES:
+        options = (("source", "generated"),) if suite == "socnav" else ()
+        loaded = load_suite(suite).with_options(dict(options)) if options else load_suite(suite)
+        names = [scenario.name for scenario in loaded.scenarios()]
+        if suite.startswith("sidewalk") or suite == "socnav":
+            names = names[:1]  # each has a town or a crowd of its own, which takes a second to make
+        for number, policy in enumerate(name for name in registry.POLICIES if name not in NETWORKS):
+            told = "unicycle" if suite == "core" and policy in ("follow_lane", "expert") else ""
+            new = Case(suite, names[number % len(names)], policy, PAIR_SECONDS, options, dynamics=told)
+            if (suite, policy) in expected:
+                yield known.get((suite, policy), new)
+
+
 def has_recordings() -> bool:
     """Whether the recordings of SocNav are installed."""
     return all(find_dataset(name) is not None for name in RECORDINGS)
@@ -175,15 +224,18 @@ def main() -> None:
     """Print or write the digests."""
     parser = argparse.ArgumentParser(description="Digests of the golden episodes.")
     parser.add_argument("names", nargs="*", help="only the cases with these names")
-    parser.add_argument("--write", action="store_true", help="write golden.json")
+    parser.add_argument("--pairs", action="store_true", help="every suite with every policy")
+    parser.add_argument("--write", action="store_true", help="write the file")
     arguments = parser.parse_args()
     cases = [case for case in CASES if not arguments.names or case.name in arguments.names]
     if arguments.write and not has_recordings():
         raise SystemExit("the recordings of SocNav are needed to write golden.json: set SIDESTEP_DATA")
-    digests = {case.name: case.run().digest for case in cases}
-    text = json.dumps(digests, indent=1) + "\n"
+    if arguments.pairs:
+        cases = [case for case in choose_pairs() if not arguments.names or case.name in arguments.names]
+    file = PAIRS_FILE if arguments.pairs else FILE
+    text = json.dumps({case.name: case.run().digest for case in cases}, indent=1) + "\n"
     if arguments.write:
-        FILE.write_text(text)
+        file.write_text(text)
     else:
         print(text)
 

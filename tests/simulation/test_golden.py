@@ -48,8 +48,7 @@ def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forget]:
 def test_the_cases_cover_all_suites_and_policies() -> None:
     assert len({case.name for case in CASES}) == 65
     assert {case.suite for case in CASES} == set(registry.SUITES)
-    networks = {"visual", "imitation", "ilqr_bc"}  # the library that runs them promises no bits
-    assert {case.policy for case in CASES} == set(registry.POLICIES) - networks
+    assert {case.policy for case in CASES} == set(registry.POLICIES) - golden.NETWORKS
     kinds = {case.scenario.split("-")[0] for case in CASES if case.suite == "sidewalk-reactive"}
     assert len(kinds) == 9
     assert set(EXPECTED) == {case.name for case in CASES}
@@ -62,6 +61,32 @@ def test_golden_digest(case: Case) -> None:
     record = case.run()
     assert not record.error
     assert record.digest == EXPECTED[case.name], "see tests/simulation/golden.py on how to write the digests anew"
+
+
+PAIRS = golden.pairs()
+
+
+@pytest.mark.parametrize(("suite", "policy"), sorted(golden.UNFIT))
+def test_pairs_that_are_left_out_do_not_fit(suite: str, policy: str) -> None:
+    """A car is no unicycle, which the policy says at once."""
+    scenario = next(golden.pair_of(name) for name in PAIRS if name.startswith(f"{suite} ")).scenario
+    assert "sidewalk policies drive unicycles" in Case(suite, scenario, policy, golden.PAIR_SECONDS).run().error
+
+
+def test_the_pairs_are_all_suites_with_all_policies() -> None:
+    expected = golden.fitting_pairs()
+    found = [(case.suite, case.policy) for case in map(golden.pair_of, PAIRS)]
+    assert set(found) == expected, "write those that are missing: python -m tests.simulation.golden --pairs --write"
+    assert len(found) == len(expected)
+    assert all(golden.pair_of(name).name == name for name in PAIRS)
+
+
+@pytest.mark.parametrize("suite", registry.SUITES)
+def test_golden_digests_of_a_suite_with_every_policy(suite: str) -> None:
+    names = [name for name in PAIRS if golden.pair_of(name).suite == suite]
+    records = {name: golden.pair_of(name).run() for name in names}
+    assert {name: record.error for name, record in records.items() if record.error} == {}
+    assert {name: record.digest for name, record in records.items()} == {name: PAIRS[name] for name in names}
 
 
 def without_processor_features() -> dict[str, str]:

@@ -72,7 +72,8 @@ def _check_number(placer: Spawner, flow: FlowPlacement, duration_s: float) -> No
 def _lead(part: CrowdPart, flow: FlowPlacement) -> float:
     """How long the way takes at the mean speed, s."""
     stops = [_centre(flow.origin), *flow.via, _centre(flow.destination)]
-    return sum(float(exact.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(stops)) / part.speed.mean
+    length = exact.total(float(exact.hypot(b[0] - a[0], b[1] - a[1])) for a, b in pairwise(stops))
+    return float(length / part.speed.mean)
 
 
 def _arrive(

@@ -100,7 +100,7 @@ def _open(path: Path) -> Any:
     import pyarrow.parquet
 
     try:
-        return pyarrow.parquet.ParquetFile(path)
+        return pyarrow.parquet.ParquetFile(path, pre_buffer=False)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path}: is not a whole Parquet file: {error!s:.200}") from None
 
@@ -109,7 +109,7 @@ def _columns(path: Path, file: Any) -> list[Any]:
     import pyarrow
 
     try:
-        table = file.read(columns=list(COLUMNS))
+        table = file.read(columns=list(COLUMNS), use_threads=False)  # a thread may outlive an error elsewhere
         return [table.column(name).to_numpy() for name in COLUMNS]
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path}: is not a whole Parquet file: {error!s:.200}; copy it again") from None

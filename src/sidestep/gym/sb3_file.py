@@ -90,8 +90,10 @@ def _read(file: Path) -> Any:
         with zipfile.ZipFile(file) as archive:
             data = json.loads(_member(archive, "data", MOST_DATA_BYTES, file))
             packed = io.BytesIO(_member(archive, "policy.pth", MOST_WEIGHT_BYTES, file))
-    except (zipfile.BadZipFile, ValueError) as error:
-        raise BadInput(f"{file}: is no file of Stable-Baselines3: {describe_error(error)}") from None
+    except BadInput:
+        raise
+    except Exception as error:  # damaged archives raise a dozen kinds
+        raise BadInput(f"{file}: is no file of Stable-Baselines3: {describe_error(error):.200}") from None
     if not isinstance(data, dict):
         raise BadInput(f"{file}: is no file of Stable-Baselines3")
     parts = {name: _unpacked(data.get(name), name, file) for name in NEEDED}

@@ -25,6 +25,8 @@ from sidestep.types.interactions import Clip, Interactions
 
 LONGEST_GAP_S = 0.5
 """Longer gaps in the frames of somebody cut the track."""
+LONGEST_S = 7200.0
+"""Of one vehicle; recordings are cut into parts of less than an hour."""
 DRIVES_M = 5.0
 """A vehicle that moves less in all has no clip."""
 VCI_DUT_LENGTH_M, VCI_DUT_WIDTH_M = 4.5, 1.8
@@ -147,6 +149,11 @@ def _each(table: Columns, key: str) -> Iterator[tuple[int, Columns]]:
 def clips_of(name: str, cars: list[Mover], people: list[Mover], place: str) -> Iterator[ClipTracks]:
     """One clip for every vehicle that drives."""
     for car in cars:
+        if car.time[-1] - car.time[0] > LONGEST_S:
+            raise BadInput(
+                f"{name}: vehicle {car.number} is there from {car.time[0]:g} to {car.time[-1]:g} s, longer than "
+                f"{LONGEST_S:g} s; correct its frames, or cut the recording"
+            )
         if float(np.ptp(car.position, axis=0).max()) < DRIVES_M or car.time[-1] - car.time[0] < STEP_S:
             continue
         time = car.time[0] + STEP_S * np.arange(int((car.time[-1] - car.time[0]) / STEP_S + 1e-6) + 1)

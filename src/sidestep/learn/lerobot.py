@@ -221,9 +221,11 @@ def _check_features(features: Any, folder: Path) -> int:
         if not isinstance(features, dict) or not isinstance(features.get(key), dict):
             raise BadInput(f"{place}: no {key!r}; only datasets of demonstrations that Sidestep wrote can be converted")
     shape = features["observation.state"].get("shape")
-    measurements = shape[0] if isinstance(shape, list) and len(shape) == 1 else 0
+    measurements = shape[0] if isinstance(shape, list) and len(shape) == 1 and isinstance(shape[0], int) else 0
     if measurements not in MEASUREMENTS:
-        raise BadInput(f"{place}: observation.state has shape {shape}, not [3], [4] or [7]; write the dataset again")
+        raise BadInput(
+            f"{place}: observation.state has shape {shape!r:.60}, not [3], [4] or [7]; write the dataset again"
+        )
     wanted = _describe_features(measurements, 1)
     for key in (VIDEO_KEY, "branch", *FEATURES.values()):
         for word in ("dtype", "shape"):

@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 
 from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import Array
-from sidestep.reading import read_json
+from sidestep.reading import check_parquet, read_json
 
 VERSION = "v3.0"
 CHUNK = 1000
 """Files in a folder."""
+MOST_ROWS = 10_000_000
+"""Of a table; a file of frames has some ten thousand."""
 DATA_MB = 100
 VIDEO_MB = 200
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
@@ -165,7 +167,9 @@ def read_episodes(folder: Path) -> list[dict[str, Any]]:
 def read_table(path: Path, schema: Any) -> Any:
     """The columns of ``schema`` of a Parquet file, with its types and without empty values."""
     try:
-        table = pq.read_table(path, columns=schema.names)
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            check_parquet(file.metadata, str(path), MOST_ROWS)
+            table = file.read(columns=schema.names, use_threads=False)  # a thread may outlive an error elsewhere
         table = table.select(schema.names).cast(schema)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file; copy the dataset again, with all its files") from None

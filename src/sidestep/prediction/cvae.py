@@ -5,10 +5,10 @@ keeps the same spec (docs/predictors.md). Needs the extra ``onnx``, not torch.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from sidestep import exact
 from sidestep.errors import BadInput
@@ -47,9 +47,9 @@ class NetworkSpec(Model):
     """One of ``FEATURE_SETS``."""
     frame: FrameKind
     """Frame of input and output: ``world`` or ``heading``."""
-    cells: int = 0
+    cells: Annotated[int, Field(ge=0, le=4096)] = 0
     """Along each side of the map window of 25.6 m; 0 without the feature ``map``."""
-    latent: int
+    latent: Annotated[int, Field(ge=0, le=4096)]
     """Numbers of a latent z."""
     horizons_s: tuple[Positive, ...]
     classes: tuple[str, ...] = GROUND
@@ -219,7 +219,10 @@ def load_network(file: str, threads: int = 1) -> tuple[Any, NetworkSpec]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; write one with `sidestep predict train`")
     session = open_network(path.read_bytes(), str(path), threads)
-    text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
+    try:
+        text = session.get_modelmeta().custom_metadata_map.get(SPEC_KEY)
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: its metadata are no text; write the network again") from None
     if text is None:
         raise BadInput(f"{path}: its metadata has no {SPEC_KEY!r}; docs/predictors.md says what a network must have")
     try:
@@ -234,13 +237,15 @@ def _check_spec(where: str, session: Any, spec: NetworkSpec) -> None:
     features = parse_features(spec.features)
     has_map = "map" in features.split("+")
     if features != spec.features or has_map != (spec.cells > 0) or spec.classes != GROUND:
-        raise BadInput(f"{where}: features {spec.features!r}, {spec.cells} cells and classes {spec.classes} do not fit")
+        raise BadInput(
+            f"{where}: features {spec.features!r:.60}, {spec.cells} cells and classes {spec.classes!s:.120} do not fit"
+        )
     expected: dict[str, list[int]] = {"history": [STEPS, channels_of(features)], "z": [spec.latent]}
     if has_map:
         expected["window"] = [spec.cells, spec.cells]
     found = {each.name: list(each.shape)[2 if each.name == "z" else 1 :] for each in session.get_inputs()}
     if found != expected:
-        raise BadInput(f"{where}: has the inputs {found}; expected {expected} behind the free dimensions")
+        raise BadInput(f"{where}: has the inputs {found!s:.300}; expected {expected} behind the free dimensions")
     outputs = [each.name for each in session.get_outputs()]
     if outputs != ["mean", "cholesky"]:
-        raise BadInput(f"{where}: has the outputs {outputs}; expected ['mean', 'cholesky']")
+        raise BadInput(f"{where}: has the outputs {outputs!s:.200}; expected ['mean', 'cholesky']")

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.ratings.questionnaire import Questionnaire
-from sidestep.reading import read_bytes, read_json, read_text
+from sidestep.reading import check_parquet, read_bytes, read_json, read_text
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.writing import whole_file, write_whole
 
@@ -346,11 +346,11 @@ def _read_parquet(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
 
     data = read_bytes(path, "Parquet file of ratings")
     try:
-        table = pq.read_table(pa.BufferReader(data))
+        with pq.ParquetFile(pa.BufferReader(data), pre_buffer=False) as file:
+            check_parquet(file.metadata, str(path), MOST_ROWS)
+            table = file.read(use_threads=False)  # a thread may outlive an error in another column
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadInput(f"{path}: not a Parquet file ({str(error).splitlines()[0]:.120}); export it again") from None
-    if table.num_rows > MOST_ROWS:
-        raise BadInput(f"{path}: more than {MOST_ROWS:,} answers; split the table")
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows, list(range(1, len(rows) + 1))
 

@@ -71,12 +71,17 @@ class Address:
         if text.startswith("unix:"):
             path = text.removeprefix("unix:")
             if not path or "\0" in path or len(os.fsencode(path)) > 100:
-                raise ValueError(f"{text!r}: a Unix socket is unix:PATH with a path of 1 to 100 bytes")
+                raise ValueError(f"{text!r:.120}: a Unix socket is unix:PATH with a path of 1 to 100 bytes")
             return cls(path=path)
         host, separator, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        if not separator or not host or not port.isdecimal() or not port.isascii() or int(port) > 65535:
-            raise ValueError(f"{text!r}: an address is HOST:PORT, such as 127.0.0.1:5577, or unix:PATH")
+        if (
+            not separator
+            or not host
+            or not (port.isdecimal() and port.isascii() and len(port) < 6)
+            or int(port) > 65535
+        ):
+            raise ValueError(f"{text!r:.120}: an address is HOST:PORT, such as 127.0.0.1:5577, or unix:PATH")
         return cls("127.0.0.1" if host == "localhost" else host, int(port))
 
     @property

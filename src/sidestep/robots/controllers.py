@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, sqrt
 
+from sidestep import exact
 from sidestep.kernels.dynamics import MOVING_SPEED, heading_to, turn_to, unit_vector
 from sidestep.types.command import (
     COMMAND_KINDS,
@@ -110,7 +111,7 @@ def look_ahead(path: Sequence[Point], x: float, y: float, ahead: float) -> tuple
         off = off_x * off_x + off_y * off_y
         if off < nearest:
             nearest, segment, along = off, i, t
-    left = sqrt(nearest) + lengths[segment] * (1.0 - along) + sum(lengths[segment + 1 :])
+    left = sqrt(nearest) + lengths[segment] * (1.0 - along) + float(exact.total(lengths[segment + 1 :]))
     ahead += lengths[segment] * along
     while segment < len(lengths) - 1 and ahead > lengths[segment]:
         ahead -= lengths[segment]

@@ -98,9 +98,10 @@ class _Part:
 
 
 def _read_member(data: dict[str, Any], where: str) -> SceneMember:
-    declared = dict(
-        data.get("scene") or (data.get("properties") if data["type"] == "FeatureCollection" else None) or {}
-    )
+    found = data.get("scene") or (data.get("properties") if data["type"] == "FeatureCollection" else None) or {}
+    if not isinstance(found, dict):
+        raise BadInput(f"{where}: scene: expected keys and values (crs, origin, enclosed), got {found!r:.60}")
+    declared = dict(found)
     if "crs" not in declared and "crs" in data:  # the member of the 2008 specification, which GIS programs still write
         named = data["crs"] if isinstance(data["crs"], str) else json.dumps(data["crs"])
         if not any(code in named.upper() for code in ("CRS84", "4326", "WGS84")):
@@ -115,6 +116,8 @@ def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
     if not isinstance(feature, dict) or not isinstance(feature.get("geometry"), dict):
         raise BadInput(f"{where}: features[{index}]: expected a Feature with a geometry; remove it or draw one")
     properties, geometry = feature.get("properties") or {}, feature["geometry"]
+    if not isinstance(properties, dict):
+        raise BadInput(f"{where}: features[{index}]: properties: expected keys and values, got {properties!r:.60}")
     here = f"{where}: features[{index}]" + (f" ({properties['name']!r:.60})" if properties.get("name") else "")
     kind = geometry.get("type")
     coordinates = geometry.get("coordinates")
@@ -123,11 +126,11 @@ def _read_feature(feature: Any, where: str, index: int) -> Iterator[_Part]:
     if kind in ("LineString", "MultiLineString"):
         if not isinstance(width, int | float) or not 0 < width < math.inf:
             raise BadInput(f"{here}: a {kind} needs a property width > 0 (m), its thickness; got {width!r:.60}")
-        for line in [coordinates] if kind == "LineString" else coordinates or []:
+        for line in [coordinates] if kind == "LineString" else _parts(coordinates, here):
             yield _Part([_positions(line, here)], float(width), settings, here)
     elif kind in ("Polygon", "MultiPolygon"):
-        for rings in [coordinates] if kind == "Polygon" else coordinates or []:
-            yield _Part([_open_ring(_positions(ring, here)) for ring in rings or []], None, settings, here)
+        for rings in [coordinates] if kind == "Polygon" else _parts(coordinates, here):
+            yield _Part([_open_ring(_positions(ring, here)) for ring in _parts(rings, here)], None, settings, here)
     else:
         raise BadInput(
             f"{here}: a {kind!s:.60} is no part of a scene; use Polygon, MultiPolygon or LineString with a width"
@@ -147,6 +150,13 @@ def _read_properties(properties: dict[str, Any], where: str, line: bool) -> dict
         raise UnknownName("kind", str(kind), get_args(RegionKind), where)
     name, height = properties.get("name") or "", properties.get("height")
     return {"kind": kind, "name": name, "height": height, "width": properties.get("width")}
+
+
+def _parts(values: Any, where: str) -> list[Any]:
+    """The lines, polygons or rings in ``coordinates``."""
+    if not isinstance(values or [], list):
+        raise BadInput(f"{where}: coordinates must be lists of lists of [x, y] numbers, got {values!r:.60}")
+    return values or []
 
 
 def _positions(values: Any, where: str) -> FloatArray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shapely.errors import ShapelyError
+
 from sidestep.errors import BadInput, UnknownName, did_you_mean
 from sidestep.reading import file_beside, is_file
 from sidestep.scenes.geojson import read_geojson
@@ -59,14 +61,24 @@ def resolve_scene(reference: str | SceneSpec, base: Path | None = None) -> Scene
         if "/" in reference or "\\" in reference or suffix:
             raise BadInput(
                 f"{reference!r:.200}: a scene file ends in .yaml (scene or ROS map), .geojson, .osm or .xodr, not in "
-                f"{suffix or 'nothing'!r}; for a ROS map give the .yaml file beside the image"
+                f"{suffix or 'nothing'!r:.24}; for a ROS map give the .yaml file beside the image"
             )
         if reference not in plan_names():
             raise UnknownName("floor plan", reference, plan_names(), "scene")
         return load_plan(reference)
     path = (base or Path()) / path
     if not is_file(path):
-        raise BadInput(f"{path}: no such scene file{_nearby(path)}")
+        raise BadInput(f"{_shown(path)}: no such scene file{_nearby(path)}")
+    try:
+        return _read_file(path, suffix)
+    except ShapelyError as error:
+        text = f"{error!s:.160}"
+        raise BadInput(
+            f"{path}: its areas cannot be cut out of each other ({text}); mend areas that cross themselves"
+        ) from None
+
+
+def _read_file(path: Path, suffix: str) -> SceneSpec:
     if suffix == OSM_SUFFIX:
         from sidestep.scenes.places import read_osm
 
@@ -92,8 +104,14 @@ def _with_mesh(scene: SceneSpec, path: Path) -> SceneSpec:
     return scene.model_copy(update={"mesh": str(file_beside(path, scene.mesh, "mesh"))})
 
 
+def _shown(path: Path) -> str:
+    """The end of a path that is too long to be shown: its beginning is the user's own folder."""
+    text = str(path)
+    return text if len(text) <= 250 else f"…{text[-249:]}"
+
+
 def _nearby(path: Path) -> str:
     """The files in the same folder that may have been meant."""
     if not path.parent.is_dir():
-        return f"; the folder {path.parent} does not exist (paths are relative to the scenario file)"
+        return f"; the folder {_shown(path.parent)} does not exist (paths are relative to the scenario file)"
     return did_you_mean(path.name, [item.name for item in path.parent.iterdir() if item.suffix.lower() in SUFFIXES])

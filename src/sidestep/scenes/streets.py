@@ -66,9 +66,11 @@ def named_street(name: str) -> Street:
     """The street called ``PLACE-WIDTH``, the width in decimetres."""
     place, _, width = name.rpartition("-")
     if place not in PLACES:
-        raise UnknownName("kind of street", place or name, list(PLACES), f"{STREET}{name} (street:PLACE-DECIMETRES)")
-    if not width.isdecimal() or not 50 <= int(width) <= 150:
-        raise BadInput(f"{STREET}{name}: the width is in decimetres, 50 to 150, as in {STREET}{place}-65")
+        raise UnknownName(
+            "kind of street", place or name, list(PLACES), f"{STREET}{name:.60} (street:PLACE-DECIMETRES)"
+        )
+    if not width.isdecimal() or len(width) > 3 or not 50 <= int(width) <= 150:
+        raise BadInput(f"{STREET}{name:.60}: the width is in decimetres, 50 to 150, as in {STREET}{place}-65")
     return Street(street=place, width_m=int(width) / 10)
 
 

@@ -131,7 +131,7 @@ def make_senses(view: LearningView, sight: FloatArray) -> Senses:
     cell = 1.0
     if view.grid is not None:
         cell = float(view.grid.cell_m)
-        reach = max(reach, sum(view.grid.size) / 2 * cell)
+        reach = max(reach, (view.grid.size[0] + view.grid.size[1]) / 2 * cell)
     directions = make_ray_table(lidar.angle_min, lidar.angle_increment, 0 if view.lidar is None else lidar.rays)
     beams = Beams(float(lidar.angle_min), float(lidar.angle_increment), directions, float(lidar.max_range))
     return Senses(sight, beams, np.array(lidar.mount, np.float64), cell, reach + SPARE_M)

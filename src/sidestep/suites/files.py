@@ -204,7 +204,7 @@ def _items(file: Path, suite: str, number: int, document: Any) -> Iterator[tuple
     if PROTOCOL_KEY in document:
         found = import_attribute("sidestep.suites.protocol:parse_protocol")(document, file)
         for scenario in found.scenarios():
-            yield f"{file}: scenario {scenario.name!r}", scenario.model_dump(mode="json"), found.summary
+            yield f"{file}: scenario {scenario.name!r:.120}", scenario.model_dump(mode="json"), found.summary
         return
     if "scenarios" not in document:
         yield _place(file, document, number), {"suite": suite} | document, ""
@@ -232,7 +232,7 @@ def _check_list(file: Path, document: dict[Any, Any]) -> None:
 
 def _place(file: Path, document: dict[Any, Any], number: int) -> str:
     name = document.get("name")
-    return f"{file}: scenario {name!r}" if isinstance(name, str) else f"{file}: scenario {number}"
+    return f"{file}: scenario {name!r:.120}" if isinstance(name, str) else f"{file}: scenario {number}"
 
 
 def merge(below: Any, above: Any) -> Any:

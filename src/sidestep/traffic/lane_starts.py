@@ -46,7 +46,7 @@ def _draw_driving(
         wanted = int(rng.integers(traffic.count[0], traffic.count[1], endpoint=True))
     else:
         spots = _starts_anywhere(graph, roads.crossings)
-        streets = sum(graph.length[name] for name, lane in graph.lanes.items() if lane.turn is None)
+        streets = exact.total(graph.length[name] for name, lane in graph.lanes.items() if lane.turn is None)
         mean = traffic.per_km * streets / 1000.0
         wanted = min(int(mean + exact.uniform(rng, 0.0, 1.0)), MOST_VEHICLES)
     kinds, shares = list(traffic.kinds), np.cumsum(list(traffic.kinds.values()))

@@ -108,7 +108,7 @@ def crossing(event: Crossing, setting: Setting, generator: np.random.Generator) 
     """``front`` people beyond the zone and ``behind`` before it, all facing it."""
     zone = _find_zone(event, setting)
     free = draw_side(event.free_side, generator)
-    centre_x, centre_y = (sum(corner[axis] for corner in zone) / len(zone) for axis in (0, 1))
+    centre_x, centre_y = (exact.total(corner[axis] for corner in zone) / len(zone) for axis in (0, 1))
     ux, uy = setting.direction(event.direction, centre_x, centre_y)
     along = [x * ux + y * uy for x, y in zone]
     across = [y * ux - x * uy for x, y in zone]
@@ -238,7 +238,7 @@ def _find_zone(event: Crossing, setting: Setting) -> tuple[Point, ...]:
         raise BadInput(f"{setting.where}: the scene has no crosswalk; say which zone: a region's name or a polygon")
 
     def off_the_way(polygon: tuple[Point, ...]) -> float:
-        x, y = (sum(corner[axis] for corner in polygon) / len(polygon) for axis in (0, 1))
+        x, y = (exact.total(corner[axis] for corner in polygon) / len(polygon) for axis in (0, 1))
         px, py, _, _ = setting.nearest_on_way(x, y)
         return sqrt(square(x - px) + square(y - py))
 

@@ -10,10 +10,11 @@ vectorise without reordering any sum, and so give the same bits on every machine
 
 from __future__ import annotations
 
+import io
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sidestep.kernels.approx import exp32
 from sidestep.kernels.jit import inlined, kernel
 from sidestep.policies.cadrl.lookahead import ARRIVED, FEATURES, LOG_GAMMA, OTHER, OWN, Around, Fan, Look, look_ahead
 from sidestep.policies.grid import bilinear
+from sidestep.reading import read_bytes
 from sidestep.types.base import FloatArray
 
 _PIECES = 10  # samples of the path at one velocity
@@ -255,6 +257,8 @@ FORMAT = 1
 ABOUT = ("format", "seed", "steps", "decisions", "norm", "horizon")
 """Further arrays of a weights file, one number each: format, and how the weights were trained."""
 
+MOST_BYTES = 10_000_000
+"""Of a weights file, packed and unpacked; one has a few hundred kB."""
 SHIPPED = Path(__file__).with_name("cadrl_v1.npz")
 
 
@@ -279,19 +283,32 @@ def save_weights(path: Path, arrays: dict[str, FloatArray], about: dict[str, flo
         np.savez(file, format=np.array([float(FORMAT)]), **numbers, **content)  # type: ignore[arg-type]
 
 
+def _unpacked(data: bytes) -> dict[str, Any]:
+    """The arrays of a weights file, none larger than its members say or than ``MOST_BYTES`` in all."""
+    with ZipFile(io.BytesIO(data)) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BYTES / 1e6:g} MB")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        return {name: np.asarray(file[name]) for name in (*ABOUT, *SHAPES) if name in file.files}
+
+
 def load_weights(path: Path) -> CadrlWeights:
     """Read and check a weights file."""
     remedy = "; `sidestep train cadrl --out FILE` makes one"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            content = {name: file[name] for name in file.files}
-    except (OSError, ValueError, BadZipFile, EOFError, KeyError) as error:
-        raise BadInput(f"{path}: not a file of weights ({error}){remedy}") from error
+        content = _unpacked(read_bytes(path, "file of weights", MOST_BYTES))
+    except BadInput:
+        raise
+    except Exception as error:  # NumPy and zipfile have a dozen ways to say it
+        raise BadInput(f"{path}: not a file of weights ({error!s:.120}){remedy}") from error
     missing = [name for name in (*ABOUT, *SHAPES) if name not in content]
     if missing:
         raise BadInput(f"{path}: the array {missing[0]!r} is missing{remedy}")
-    if content["format"].shape != (1,) or content["format"][0] != FORMAT:
-        raise BadInput(f"{path}: weights of format {content['format']}, this version reads {FORMAT}{remedy}")
+    for name in ABOUT:
+        if content[name].shape != (1,) or content[name].dtype.kind not in "fiu":
+            raise BadInput(f"{path}: {name} is not one number{remedy}")
+    if content["format"][0] != FORMAT:
+        raise BadInput(f"{path}: weights of format {content['format'][0]:g}, this version reads {FORMAT}{remedy}")
     for name, shape in SHAPES.items():
         array = content[name]
         if array.shape != shape or array.dtype != np.float32:

@@ -58,7 +58,7 @@ class _Pid:
         """The answer to one more error."""
         self._errors.append(error)
         slope = (self._errors[-1] - self._errors[-2]) / self._dt if len(self._errors) > 1 else 0.0
-        return self._p * error + self._d * slope + self._i * sum(self._errors) * self._dt
+        return self._p * error + self._d * slope + self._i * float(exact.total(self._errors)) * self._dt
 
 
 class PidDriver(Policy):

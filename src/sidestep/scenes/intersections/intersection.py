@@ -209,7 +209,7 @@ def _building(corner: FloatArray, one: FloatArray, two: FloatArray, k: int) -> R
     """A block at a corner, between the directions of its two arms."""
     near = corner + SETBACK_M * (one + two)
     corners = [near, near + BUILDING_M * one, near + BUILDING_M * (one + two), near + BUILDING_M * two]
-    area = sum(p[0] * q[1] - p[1] * q[0] for p, q in pairwise([*corners, corners[0]]))
+    area = exact.total(p[0] * q[1] - p[1] * q[0] for p, q in pairwise([*corners, corners[0]]))
     ordered = corners if area > 0 else corners[::-1]
     return Region(kind="building", name=f"building {k}", polygon=_rounded(np.array(ordered)), height=7.0 + 3.0 * k)
 

@@ -1,17 +1,11 @@
-"""Damage to files, drawn from a seed, and limits on the time and memory that reading them may take."""
+"""Damage to the bytes of a file, drawn from a seed."""
 
 from __future__ import annotations
 
 import random
 import re
-import resource
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
+from collections.abc import Callable
 
-STATUS = Path("/proc/self/statm")
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 NUMBERS = (
     b"inf", b"-inf", b"nan", b".inf", b".nan", b"NaN", b"Infinity", b"-1", b"0", b"-0.0", b"1e308", b"-1e300", b"1e999",
@@ -89,29 +83,3 @@ def _swap_lines(draw: random.Random, content: bytes) -> bytes:
 KINDS: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     _flip, _cut, _remove, _repeat, _number, _number, _number, _insert, _nest, _swap_lines,
 )  # fmt: skip
-
-
-class TooSlow(BaseException):
-    """An input took longer than it may. No reader can catch it."""
-
-
-@contextmanager
-def within(seconds: float, more_bytes: int = 1_500_000_000) -> Iterator[None]:
-    """Raise ``TooSlow`` after so many seconds, and (on Linux) let the process grow by at most ``more_bytes``."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TooSlow(f"more than {seconds:g} s")
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    ceiling = soft
-    if STATUS.exists():
-        ceiling = int(STATUS.read_text(encoding="ascii").split()[0]) * resource.getpagesize() + more_bytes
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    resource.setrlimit(resource.RLIMIT_AS, (ceiling, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
