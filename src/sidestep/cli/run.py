@@ -291,9 +291,9 @@ def run(
     if video:
         check_filming(cameras, pictures)
     folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
-    if storage != IN_FOLDER and (video or twin or replace):
+    if storage != IN_FOLDER and (video or replace or twin):
         raise BadInput(
-            f"--out {out}: --video, --twin and --replace need the records in a folder; copy the run from there and use "
+            f"--out {out}: --video, --replace and --twin need the records in a folder; copy the run from there and use "
             "the copy"
         )
     with quiet_stdout(as_json):

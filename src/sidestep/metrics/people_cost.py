@@ -57,13 +57,14 @@ _PEOPLE = (
 _MATCHED = (
     "The person is matched with the nearest point of their own path without the robot, which moves along that path by "
     f"at most {WINDOW_S:g} s every {LOOK_S:g} s; the latest of those within "
-    f"{SAME_PLACE_M:g} m of the nearest counts. A point passed in the opposite direction counts as {TURN_M:g} m farther, "
-    "in another direction proportionally."
+    f"{SAME_PLACE_M:g} m of the nearest counts. A point passed in the opposite direction counts as {TURN_M:g} m "
+    "farther, in another direction proportionally."
 )
 _DELAY = (
     f"Delay: time at the end of the episode less the time of the matched point; of a person who has left the scene, "
     f"time of leaving less that without the robot; 0 if negative; at most the time for the straight way to where "
-    f"the person would be at their mean speed without the robot, or at {STOPPED_MPS:g} m/s if that is slower. {_MATCHED}"
+    f"the person would be at their mean speed without the robot, or at {STOPPED_MPS:g} m/s if that is slower. "
+    f"{_MATCHED}"
 )
 _cost = partial(metric, validity="Episodes with a twin (`sidestep twin`) and people who react to the robot.")
 
@@ -79,9 +80,10 @@ def compared_people(record: EpisodeRecord) -> BoolArray:
 
 def _is_there(record: EpisodeRecord) -> BoolArray:
     """(N,) who is there at some time, with or without the robot."""
-    there: BoolArray = record.person_present.any(axis=0)
+    present = record.person_present
     if record.twin is not None:
-        there = there | record.twin.person_present[: record.steps + 1][:, _columns(record, record.twin)].any(axis=0)
+        present = np.concatenate([present, record.twin.person_present[: len(present), _columns(record, record.twin)]])
+    there: BoolArray = np.any(present, axis=0)
     return there
 
 
@@ -316,8 +318,8 @@ def delay_max_s(record: EpisodeRecord) -> Value:
 @_cost("m", "lower")
 def detour_mean_m(record: EpisodeRecord) -> Value:
     """Mean detour: length of the path walked, plus the straight way from its end to where the person would be without
-    the robot (of a person who is ahead of that place, less the way ahead), less the length of the path up to there; 0 if
-    negative. {_PEOPLE}"""
+    the robot (of a person who is ahead of that place, less the way ahead), less the length of the path up to there; 0
+    if negative. {_PEOPLE}"""
     return why_no_cost(record) or average(people_costs(record)[DETOUR], NOBODY)
 
 
