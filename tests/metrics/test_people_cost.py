@@ -15,6 +15,7 @@ from sidestep.metrics import people_cost as cost
 from sidestep.metrics.score import score
 from sidestep.types import EpisodeRecord, Event
 from sidestep.types.base import FloatArray
+from sidestep.types.outcome import Outcome
 from sidestep.types.scenario import CrowdPart
 
 from .records import STEP_S, Walker, line, make_record
@@ -56,6 +57,15 @@ def test_somebody_who_waits_two_seconds_is_two_seconds_late() -> None:
             "speed_loss": 8 / 8 - 6 / 8, "affected_people": 1.0, "closest_approach": 4.5,
         }
     )  # fmt: skip
+
+
+def test_a_robot_that_fails_early_does_not_look_considerate() -> None:
+    record = compared([WALK], [WALK])
+    failed = replace(record, outcome=Outcome.PEDESTRIAN_COLLISION)
+    assert failed.duration < failed.scenario.rules.time_limit_s
+    assert {result.reason for result in score(failed, NAMES).values()} == {cost.FAILED_EARLY}
+    for outcome in (Outcome.SUCCESS, Outcome.TIMEOUT):
+        assert values(replace(record, outcome=outcome))["delay_mean_s"] == 0.0
 
 
 def test_a_way_round_is_a_detour_and_no_stop() -> None:

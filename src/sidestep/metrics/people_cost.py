@@ -16,6 +16,7 @@ from sidestep.metrics import series
 from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, largest, metric
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.types.behaviour import BehaviourPlacement
+from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
 
@@ -42,6 +43,7 @@ OTHER_TWIN = "the twin is of another scenario, seed or step"
 REPLAYED = "people are replayed and do not react to the robot"
 SCRIPTED = "people act on the robot, so there is no episode without it to compare with"
 UNSEEING = "people do not see the robot"
+FAILED_EARLY = "the robot failed before the end, so people had less time to lose any"
 FIXED = ("static", "script")
 """Models of people who are not compared: they never move, or they act on the robot."""
 
@@ -66,7 +68,11 @@ _DELAY = (
     f"the person would be at their mean speed without the robot, or at {STOPPED_MPS:g} m/s if that is slower. "
     f"{_MATCHED}"
 )
-_cost = partial(metric, validity="Episodes with a twin (`sidestep twin`) and people who react to the robot.")
+_cost = partial(
+    metric,
+    validity="Episodes with a twin (`sidestep twin`) and people who react to the robot, in which the robot reached its "
+    "goal or used up its time: a robot that fails early must not look considerate.",
+)
 
 
 def compared_people(record: EpisodeRecord) -> BoolArray:
@@ -98,11 +104,18 @@ def why_no_cost(record: EpisodeRecord) -> str:
         return NO_STEPS
     if twin.steps < record.steps:
         return SHORT_TWIN
+    if record.outcome not in (Outcome.SUCCESS, Outcome.TIMEOUT) and has_ended_early(record):
+        return FAILED_EARLY
     if not compared_people(record).any():
         models = {model for model, there in zip(record.person_model, _is_there(record), strict=True) if there}
         return SCRIPTED if "script" in models else REPLAYED if "replay" in models else NOBODY
     crowd = [part for part in record.scenario.crowd if part.reactivity != "none" or part.model != "replay"]
     return UNSEEING if crowd and not any(part.sees_robot for part in crowd) else ""
+
+
+def has_ended_early(record: EpisodeRecord) -> bool:
+    """Whether the episode is shorter than its time limit."""
+    return record.duration < record.scenario.rules.time_limit_s - record.scenario.rules.step_s
 
 
 def fits(record: EpisodeRecord, twin: EpisodeRecord) -> bool:
