@@ -60,6 +60,9 @@ class Policy(ABC):
     privileged: ClassVar[bool] = False
     """It sees what others of its suite do not (everybody, the map), so tables never rank it with them. A policy that
     needs the ``future`` is privileged anyway."""
+    resources: Mapping[str, float] = MappingProxyType({})
+    """What it uses on a cluster (``sidestep run --ray``): ``cpu`` (1 where it does not say) and ``gpu`` (0). An object
+    may set it by its settings. Nothing of an episode depends on it."""
     first_answer_s: float = 0.0
     """Time for the first answer of an episode, s, where that is more than the run's limit."""
     plan: Any = None

@@ -132,4 +132,4 @@ def test_runs_are_measured() -> None:
     [result] = run_bench(suite="run", quick=True)["results"]
     assert result["id"] == "run/overhead"
     assert result["value"] > 0
-    assert {"run/socnav/workers=2", "run/workers=2", "plan/mpc"} <= {case.id for case in choose_cases("run")}
+    assert {"run/socnav/workers=2", "run/workers=2", "run/ray", "plan/mpc"} <= {case.id for case in choose_cases("run")}

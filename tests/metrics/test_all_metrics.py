@@ -162,6 +162,15 @@ def test_failing_early_is_not_rewarded(name: str) -> None:
         assert direction == "none"
 
 
+def twinned() -> list[EpisodeRecord]:
+    """Records with twins: somebody who passes, waits, and walks round."""
+    from .test_people_cost import WALK, compared, path
+
+    near = WALK + np.array([0.0, 1.0])
+    waits, round_it = path((1, 0, 8), (0, 0, 16), (1, 0, 40)), path((0, 1, 8), (0, -1, 8), (1, 0, 48))
+    return [compared([near], [near]), compared([waits], [WALK]), compared([round_it], [WALK])]
+
+
 def test_every_metric_is_valid_and_somewhere_different() -> None:
     """A metric that never has a value, or always the same, is one that nobody has tried."""
     eventful = straight_run(
@@ -196,6 +205,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     on_the_road += [drive([[10, 0], [11, 0]], events=[Event(0.1, "lane_crossing", "solid")])]
     records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led, *staged]
     records += on_the_road
+    records += twinned()
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:
         for name, found in score(record).items():

@@ -245,13 +245,14 @@ def family(pid: int) -> list[int]:
 
 
 def role(pid: int, driver: int) -> str:
-    """What a process of the run is."""
+    """What a process of the run is. What a worker has started is a guest: its keeper, or the policy itself."""
     if pid == driver:
         return "driver"
     try:
-        return "guest" if b"guest_child" in Path(f"/proc/{pid}/cmdline").read_bytes() else "worker"
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return "gone"
+    return "worker" if parent == driver else "guest"
 
 
 def random_kills(folder: Path, number: int, seed: int) -> dict[str, Any]:

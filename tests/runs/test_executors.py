@@ -6,16 +6,15 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sidestep.errors import MissingExtra
 from sidestep.records import load_record
 from sidestep.runs.episode import EpisodeTask, TaskResult, as_failed, run_task
-from sidestep.runs.executors import Ray, Serial, WorkerDied, WorkerProcesses, run_with_retry
+from sidestep.runs.executors import Executor, Serial, WorkerDied, WorkerProcesses, run_with_retry
 from sidestep.runs.plan import Plan
+from sidestep.runs.ray_executor import Ray
 from sidestep.runs.runner import choose_executor, run_benchmark, tasks_of
 from tests.runs.fake import fake_episode, fake_plan
 
@@ -57,7 +56,7 @@ def test_a_process_that_died_by_bad_luck_gets_a_second_chance(tmp_path: Path) ->
     assert (tmp_path / "died").exists()
 
 
-class _Fragile:
+class _Fragile(Executor):
     """An executor whose processes die as often as told."""
 
     def __init__(self, deaths: int) -> None:
@@ -103,49 +102,17 @@ def test_somebody_elses_policy_gets_its_own_process(tmp_path: Path) -> None:
     assert choose_executor(ours, 1) == Serial()
     assert choose_executor(ours, 3) == WorkerProcesses(3)
     assert choose_executor(mine, 1) == WorkerProcesses(1)
-    assert choose_executor(mine, 2, "auto") == Ray("auto")
+    assert choose_executor(mine, 2, "auto") == Ray("auto", 2)
+    assert choose_executor(mine, ray="auto") == Ray("auto")
 
 
-def test_without_ray_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"sidestep\[ray\]"):
-        list(Ray("auto").run(WORK, tasks_of(fake_plan(tmp_path, "Steady"), tmp_path)))
-
-
-def test_ray_tasks_and_lost_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against a stand-in with Ray's interface: what we call, and what we make of a lost worker."""
-    ray = _fake_ray(lost="s1")
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    plan = fake_plan(tmp_path, "Steady", seeds=1)
-    answers = {task.scenario.name: answer for task, answer in Ray("auto").run(WORK, tasks_of(plan, tmp_path))}
-    assert isinstance(answers["s1"], WorkerDied)
-    assert all(isinstance(answers[name], TaskResult) for name in ("s0", "s2"))
-    assert ray.addresses == ["auto"]
-
-
-def _fake_ray(lost: str) -> Any:
-    class Lost(Exception):
-        pass
-
-    class Reference:
-        def __init__(self, work: Any, task: EpisodeTask) -> None:
-            self.work, self.task = work, task
-
-    ray: Any = ModuleType("ray")
-    ray.addresses = []
-    ray.exceptions = SimpleNamespace(WorkerCrashedError=Lost, OutOfMemoryError=Lost, NodeDiedError=Lost)
-    ray.is_initialized = lambda: False
-    ray.init = lambda address, **_: ray.addresses.append(address)
-    ray.remote = lambda **_: lambda work: SimpleNamespace(remote=lambda task: Reference(work, task))
-    ray.wait = lambda references, num_returns: (references[-num_returns:], references[:-num_returns])
-
-    def get(reference: Any) -> Any:
-        if reference.task.scenario.name == lost:
-            raise Lost
-        return reference.work(reference.task)
-
-    ray.get = get
-    return ray
+def test_tasks_are_taken_one_by_one(tmp_path: Path) -> None:
+    tasks = tasks_of(fake_plan(tmp_path, "Steady"), tmp_path)
+    taken = iter(tasks)
+    results = WorkerProcesses(1).run(WORK, taken)
+    assert next(results)[0] == tasks[0]
+    assert len(list(taken)) == len(tasks) - 3, "one done, one running, one to follow"
+    results.close()  # type: ignore[attr-defined]
 
 
 UNGUARDED = """

@@ -10,6 +10,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.runs.plan import Plan, extend, make_plan
+from sidestep.suites.files import load_suite
 from sidestep.types import Scenario
 from tests.records.example import example_scenario
 from tests.runs.fake import write_policies
@@ -99,3 +100,33 @@ def test_a_plan_survives_its_own_json() -> None:
     plan = plan.model_copy(update={"scenarios": (noted,)})
     again = Plan.model_validate_json(plan.model_dump_json())
     assert extend(again, plan)[0].size == 1
+
+
+RESOURCES = """
+class Large:
+    needs = frozenset()
+    def __init__(self, device="cuda"):
+        self.settings = {"device": device}
+        self.resources = {"cpu": 2, "gpu": 0.5 if device == "cuda" else 0}
+    def reset(self, task): ...
+    def act(self, observation): ...
+class Unknown(Large):
+    def __init__(self):
+        self.resources = {"tpu": 1}
+class Broken(Large):
+    def __init__(self):
+        self.resources = {"cpu": 1.5}
+"""
+
+
+def test_a_policy_declares_what_it_uses_on_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(RESOURCES)
+    suite = load_suite("core")
+    name = f"{tmp_path / 'mine.py'}:Large"
+    large = make_plan(suite, ["stop", name], limit=1)
+    assert [policy.resources for policy in large.policies] == [{}, {"cpu": 2.0, "gpu": 0.5}]
+    small = make_plan(suite, [name], limit=1, settings={name: {"device": "cpu"}})
+    assert small.policies[0].resources == {"cpu": 2.0, "gpu": 0.0}
+    for broken, message in (("Unknown", "not 'tpu'"), ("Broken", "cpu is a whole number")):
+        with pytest.raises(BadInput, match=message):
+            make_plan(suite, [f"{tmp_path / 'mine.py'}:{broken}"], limit=1)

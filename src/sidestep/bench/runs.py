@@ -1,20 +1,25 @@
 """Whole runs of suite ``socnav``: how long 33 episodes with five policies take, what an answer of each policy costs,
-and what the frame round the episodes adds. On recordings where they are installed, else on generated twins."""
+what the frame round the episodes adds, and how Ray compares with worker processes. On recordings where they are
+installed, else on generated twins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
 from sidestep.bench.measure import Case, Effort, Figure, Notify
 from sidestep.records import load_record
+from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
+from sidestep.runs.executors import Executor, WorkerProcesses
 from sidestep.runs.folder import EPISODES
-from sidestep.runs.plan import make_plan
-from sidestep.runs.runner import run_benchmark
+from sidestep.runs.plan import Plan, make_plan
+from sidestep.runs.ray_executor import LOCAL, Ray
+from sidestep.runs.runner import run_benchmark, tasks_of
 from sidestep.suites.files import load_suite
 
 POLICIES = ("social_force", "orca", "cadrl", "sampling", "mpc")
@@ -22,6 +27,9 @@ PUBLISHED_S = {"social_force": 18.23, "orca": 48.84, "cadrl": 46.78, "sampling":
 """Planning wall time per step in SocNavBench's Table 2, s: on its authors' machine, not measured here."""
 RUN_REPEATS = 3
 SAMPLE = "t_zara*"
+WORKERS = 2
+EPISODE_S = 0.5
+RAY_EPISODES = 80
 
 
 def cases() -> list[Case]:
@@ -31,6 +39,7 @@ def cases() -> list[Case]:
         Case("run/socnav/workers=1", lambda effort, note: measure_run(1, effort, note)),
         Case("run/workers=2", measure_gain),
         Case("run/overhead", measure_overhead, quick=True),
+        *([Case("run/ray", measure_ray)] if find_spec("ray") is not None else []),
         *(Case(f"plan/{policy}", _measure_planning(policy)) for policy in POLICIES),
     ]
 
@@ -56,14 +65,52 @@ def measure_overhead(effort: Effort, note: Notify) -> Figure:
     shares = []
     for _ in range(effort.repeats):
         with TemporaryDirectory() as folder:
-            suite = Path(folder, "empty.yaml")
-            robot = "robots: [{spec: pioneer_3dx, start: [0, 0, 0], goal: [9, 0]}]"
-            suite.write_text(f"name: empty\n{robot}\nrules: {{time_limit_s: 1}}\n", encoding="utf-8")
-            plan = make_plan(load_suite(suite), ["stop"], repeats=20)
+            plan = _empty_episodes(Path(folder), 20)
             begin = perf_counter()
             run_benchmark(plan, Path(folder, "run"), 1)
             shares.append(1e3 * (perf_counter() - begin) / plan.size)
     return Figure("run/overhead", "ms per episode", shares)
+
+
+def _empty_episodes(folder: Path, count: int) -> Plan:
+    """Episodes of one second with a policy that does nothing in a world without people."""
+    suite = folder / "empty.yaml"
+    robot = "robots: [{spec: pioneer_3dx, start: [0, 0, 0], goal: [9, 0]}]"
+    suite.write_text(f"name: empty\n{robot}\nrules: {{time_limit_s: 1}}\n", encoding="utf-8")
+    return make_plan(load_suite(suite), ["stop"], repeats=count)
+
+
+def measure_ray(effort: Effort, note: Notify) -> Figure:
+    """Episodes per second of a Ray cluster with two CPUs on this computer; the peer are two worker processes. Each
+    episode takes half a second of CPU time. Includes the start of workers, not that of the cluster."""
+    repeats = 1 if effort.quick else min(effort.repeats, RUN_REPEATS)
+    ray = Ray(LOCAL, WORKERS)
+    try:
+        begin = perf_counter()
+        ray.connect()
+        note(f"the cluster took {perf_counter() - begin:.1f} s to start, which is not part of the figure")
+        pairs = [(_episodes_per_s(ray), _episodes_per_s(WorkerProcesses(WORKERS))) for _ in range(repeats)]
+    finally:
+        ray.close()
+    ours, theirs = zip(*pairs, strict=True)
+    return Figure("run/ray", "episodes/s", ours, "worker processes", theirs)
+
+
+def _episodes_per_s(executor: Executor) -> float:
+    with TemporaryDirectory() as folder:
+        tasks = tasks_of(_empty_episodes(Path(folder), RAY_EPISODES), Path(folder, "run"))
+        begin = perf_counter()
+        done = sum(1 for _ in executor.run(half_second, tasks))
+        return done / (perf_counter() - begin)
+
+
+def half_second(task: EpisodeTask) -> TaskResult:
+    """The episode, and then work until half a second of CPU time is over."""
+    begin = process_time()
+    result = run_task(task)
+    while process_time() - begin < EPISODE_S:
+        pass
+    return result
 
 
 def _measure_planning(policy: str) -> Callable[[Effort, Notify], Figure]:

@@ -27,6 +27,7 @@ from sidestep.cli import (
     serve,
     study,
     train,
+    twin,
     validate,
     verify,
 )
@@ -64,6 +65,7 @@ app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("replay")(replay.replay)
 app.command("render")(render.render)
+app.command("twin")(twin.twin)
 app.command("verify")(verify.verify)
 app.add_typer(pack.app, name="pack")
 app.add_typer(board.app, name="board")

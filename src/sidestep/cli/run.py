@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +16,7 @@ from sidestep.errors import BadInput, did_you_mean
 if TYPE_CHECKING:
     from sidestep.interfaces import Suite
     from sidestep.metrics.score import EpisodeScores
+    from sidestep.remote.isolation import Isolation
     from sidestep.runs.plan import Plan
     from sidestep.runs.runner import RunResult
 
@@ -42,6 +43,11 @@ def _folder(name: str) -> Path:
     return Path(name)
 
 
+def _place(name: str) -> str:
+    _folder(name)
+    return name
+
+
 OutFolder = Annotated[
     Path | None,
     typer.Option(
@@ -51,7 +57,7 @@ OutFolder = Annotated[
 
 
 @contextmanager
-def resumable(folder: Path) -> Iterator[None]:
+def resumable(folder: Path | str) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM, which schedulers send, into a message on how to resume the run."""
 
     def interrupt(number: int, frame: Any) -> None:
@@ -197,10 +203,33 @@ def run(
             help="Option of the suite or setting of a policy: key=value, suite.key=value, label.key=value; repeatable.",
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
-    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster to run on.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of worker processes. Default: 1; with --ray, what the cluster has."),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the Ray cluster at this address; local: start one for this run."),
+    ] = None,
     mode: Mode = "sync",
     latency: Latency = None,
+    act_limit: Annotated[float, typer.Option(min=0.0, help="Time for one decision in seconds.")] = 10.0,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Run bundled policies in processes of their own too.")
+    ] = False,
+    limit_memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of a policy in its own process, such as 4GB.")
+    ] = None,
+    limit_cpu: Annotated[
+        float | None, typer.Option(metavar="S", help="Its processor time per episode in seconds.")
+    ] = None,
+    limit_wall: Annotated[
+        float | None, typer.Option(metavar="S", help="Its answering time per episode in seconds.")
+    ] = None,
+    limit_output: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What it may print per episode, such as 10MB.")
+    ] = None,
+    limit_processes: Annotated[int, typer.Option(min=1, metavar="N", help="Number of its processes.")] = 256,
     video: Annotated[
         int,
         typer.Option(
@@ -222,11 +251,23 @@ def run(
             help="Run this policy again if its code or settings changed; its old records are deleted. Repeatable.",
         ),
     ] = None,
+    twin: Annotated[
+        bool,
+        typer.Option("--twin", help="Simulate every episode without the robot too, and score what it costs people."),
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
     ] = False,
-    out: OutFolder = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            parser=_place,
+            metavar="FOLDER|URI",
+            help="Run folder, or a URI such as s3://bucket/run for its records. Default: a new folder in runs/. "
+            "An existing run is resumed.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate one or more policies on SUITE. The same command with the same --out resumes a run."""
@@ -235,17 +276,26 @@ def run(
     from sidestep.runs.folder import new_folder
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
+    from sidestep.runs.storage import IN_FOLDER, place_of
     from sidestep.suites.files import choose_options, load_suite, option_names
 
-    if ray is not None and workers != 1:
-        raise BadInput("give either --workers or --ray: on a cluster, Ray decides how many tasks run at once")
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
         raise BadInput("--camera and --picture say how --video films; give --video K too")
-    if debug and (video or ray is not None):
-        raise BadInput("--debug runs in this process and keeps nothing; leave out --video and --ray")
+    if debug and (video or twin or ray is not None):
+        raise BadInput("--debug runs in this process and keeps nothing; leave out --video, --twin and --ray")
+    limits = {"memory_bytes": limit_memory, "output_bytes": limit_output, "cpu_s": limit_cpu, "wall_s": limit_wall}
+    isolation = choose_isolation(isolate, limits, limit_processes)
+    if debug and isolation != choose_isolation():
+        raise BadInput("--debug runs in this process; leave out --isolate and the limits")
     if video:
         check_filming(cameras, pictures)
+    folder, storage = (None, IN_FOLDER) if out is None else place_of(out)
+    if storage != IN_FOLDER and (video or replace or twin):
+        raise BadInput(
+            f"--out {out}: --video, --replace and --twin need the records in a folder; copy the run from there and use "
+            "the copy"
+        )
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
         options, settings = split_suite_options(set_ or [], option_names(chosen))
@@ -260,6 +310,8 @@ def run(
             repeats=repeat,
             mode=mode,
             latency_s=latency,
+            act_limit_s=act_limit,
+            isolation=isolation,
             in_process=debug,
         )
         tell_people(chosen, plan)
@@ -267,12 +319,32 @@ def run(
             result = _debug(plan)
         else:
             again = [registry.true_name("policies", each) for each in replace or []]
-            result = _execute(plan, out if out is not None else new_folder(plan.suite), workers, ray, again)
+            place = folder if folder is not None else new_folder(plan.suite)
+            how = {"workers": workers, "ray": ray, "storage": storage, "replaced": again}
+            result = _execute(plan, place, out if out is not None else str(place), how)
+        if twin:
+            with resumable(result.folder):
+                result = _with_twins(result, workers or 1)
         if video:
             with resumable(result.folder):
                 film_run(result, video, cameras, pictures)
         summary = summarise_run(result)
     tell_result(result, summary, as_json)
+
+
+def choose_isolation(
+    isolate: bool = False, limits: Mapping[str, str | float | None] | None = None, processes: int = 256
+) -> Isolation:
+    """The limits that the options name; sizes are still text."""
+    from sidestep.remote.isolation import Isolation, parse_size
+
+    values = {
+        name: parse_size(value, f"--limit-{name.partition('_')[0]}") if isinstance(value, str) else value
+        for name, value in (limits or {}).items()
+    }
+    isolation = Isolation.parse({**values, "all_policies": isolate, "processes": processes}, "--limit")
+    isolation.check_supported()
+    return isolation
 
 
 def tell_people(suite: Suite, plan: Plan) -> None:
@@ -291,22 +363,31 @@ def tell_people(suite: Suite, plan: Plan) -> None:
         say("  --set source=generated chooses generated people without this note.")
 
 
-def _execute(plan: Plan, folder: Path, workers: int, ray: str | None, replaced: list[str]) -> RunResult:
+def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResult:
+    """Run the plan; ``out`` is what a person gives to resume it."""
     from sidestep.progress import progress_bar
     from sidestep.runs.runner import run_benchmark
     from sidestep.simulation.prepare import prepare_kernels
 
-    with resumable(folder):
+    with resumable(out):
         prepare_kernels()
         with progress_bar("episodes") as move:
             return run_benchmark(
-                plan,
-                folder,
-                workers,
-                lambda done, total, task, _: move(done, total, task.label),
-                ray=ray,
-                replaced=replaced,
+                plan, folder, progress=lambda done, total, task, _: move(done, total, task.label), **how
             )
+
+
+def _with_twins(result: RunResult, workers: int) -> RunResult:
+    """The result with the metrics that compare with the episodes without the robot."""
+    import dataclasses
+
+    from sidestep.cli.twin import add_twins
+    from sidestep.runs.folder import RESULTS_FILE, load_results
+
+    add_twins(result.folder, workers)
+    shown = {(each.policy, each.scenario, each.seed) for each in result.episodes}
+    episodes, _ = load_results(result.folder / RESULTS_FILE)
+    return dataclasses.replace(result, episodes=tuple(e for e in episodes if (e.policy, e.scenario, e.seed) in shown))
 
 
 def _debug(plan: Plan) -> RunResult:

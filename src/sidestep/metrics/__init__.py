@@ -34,6 +34,7 @@ _FAMILIES: dict[str, str] = {
     "reactivity": (
         "people_delayed mean_delay_caused total_delay_caused max_delay_caused people_disturbed total_detour_caused"
     ),
+    "people_cost": ("delay_mean_s delay_max_s detour_mean_m extra_stops speed_loss affected_people closest_approach"),
     "personal_space": (
         "intimate_space_intrusion personal_space_intrusion social_space_intrusion time_within_1_2m "
         "group_intimate_space_intrusion group_personal_space_intrusion group_social_space_intrusion "

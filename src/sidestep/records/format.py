@@ -129,7 +129,7 @@ MIGRATIONS: dict[int, Migration] = {1: one_to_two}
 """Version v → the function that turns the layout of version v into that of version v + 1."""
 
 
-def version_of(metadata: Metadata, path: Path) -> int:
+def version_of(metadata: Metadata, path: Path | str) -> int:
     """The version of a file's format, one that can be read."""
     text = metadata["format"]
     if not (text.isascii() and text.isdigit() and len(text) < 10):

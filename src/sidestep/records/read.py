@@ -68,7 +68,11 @@ _POLICY = TypeAdapter(PolicyInfo)
 def load_record(path: Path | str) -> EpisodeRecord:
     """The record in ``path``, its checksum and its digest checked."""
     path = Path(path)
-    data = _bytes_of(path)
+    return decode_record(_bytes_of(path), path)
+
+
+def decode_record(data: bytes, path: Path | str) -> EpisodeRecord:
+    """The record in the bytes of a file, its checksum and its digest checked. ``path`` is for messages."""
     has_checksum = _check_checksum(data, path)
     table, metadata = _read(data, path)
     version = version_of(metadata, path)
@@ -100,7 +104,7 @@ def _bytes_of(path: Path) -> bytes:
         raise RecordError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
 
 
-def _check_checksum(data: bytes, path: Path) -> bool:
+def _check_checksum(data: bytes, path: Path | str) -> bool:
     """Whether the file has a checksum; RecordError if it is not that of its bytes."""
     found = data.count(CHECKSUM)
     if found == 0:
@@ -117,7 +121,7 @@ def _check_checksum(data: bytes, path: Path) -> bool:
     return True
 
 
-def _read(data: bytes, path: Path) -> tuple[pa.Table, Metadata]:
+def _read(data: bytes, path: Path | str) -> tuple[pa.Table, Metadata]:
     try:
         with pq.ParquetFile(pa.BufferReader(data), pre_buffer=False) as file:
             _check_size(file.metadata, len(data))

@@ -38,13 +38,13 @@ def save_record(record: EpisodeRecord, path: Path | str) -> None:
 
     A record that was read from an older format is written in the present one, with the digest of that.
     """
-    if record.format_version != FORMAT_VERSION:
-        record = replace(record, format_version=FORMAT_VERSION)
     write_whole(Path(path), encode_record(record))
 
 
 def encode_record(record: EpisodeRecord) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the file, in the present format."""
+    if record.format_version != FORMAT_VERSION:
+        record = replace(record, format_version=FORMAT_VERSION)
     arrays = _columns(record)
     names = [*COLUMNS, *(name for name in (*OPTIONAL_COLUMNS, *PLAN_COLUMNS) if name in arrays)]
     table = pa.table([arrays[name] for name in names], names=names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -28,7 +27,6 @@ from sidestep.remote.wire import PROTOCOL, Address, Connection, Message, WireErr
 from sidestep.types import EpisodeEnd, MetricResult
 from sidestep.types.command import checked_command
 
-PR_SET_PDEATHSIG = 1
 OUTPUT_KEPT = 4096
 """Characters of a traceback that are printed: more of the output is not kept."""
 TASK_LIMIT = 2**30
@@ -38,7 +36,6 @@ TASK_LIMIT = 2**30
 def main(address: str) -> None:
     """Talk to the benchmark at ``address`` until it hangs up; then end, with whatever the policy has started."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the run, which ends us
-    _end_with_parent()
     connection = _connect(address)
     try:
         Guest().converse(connection)
@@ -58,14 +55,6 @@ def _connect(address: str) -> Connection:
     connection = Connection(connect(Address.parse(place)), TASK_LIMIT, strict=False)
     connection.send({"type": "token", "token": token})
     return connection
-
-
-def _end_with_parent() -> None:
-    """Where the system can: be killed when the benchmark is, and be the first to go when memory runs out."""
-    with suppress(Exception):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("800")
 
 
 def _leave() -> None:
@@ -111,6 +100,7 @@ class Guest:
                 "dynamics": None if policy.dynamics is None else printable(str(policy.dynamics), 100),
                 "camera": camera_message(policy.camera),
                 "sensor_settings": {str(need): as_plain_data(said) for need, said in policy.sensor_settings.items()},
+                "resources": as_plain_data(dict(policy.resources)),
             }
         except BadInput as error:
             return {"type": "hello", "refused": printable(str(error))}

@@ -9,11 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
 import socket
-import subprocess
-import sys
-import threading
 import time
 import weakref
 from contextlib import suppress
@@ -22,12 +18,14 @@ from typing import Any
 
 from sidestep.errors import LONGEST_TRACEBACK, BadInput, GuestFailed, printable
 from sidestep.remote.guest_messages import ObservationSender, check_settings, plans_of, task_message
+from sidestep.remote.guest_process import KeptProcess, PlainProcess, Report, start_guest
+from sidestep.remote.guest_process import describe_exit as describe_exit  # for workers, which end likewise
+from sidestep.remote.isolation import Isolation
 from sidestep.remote.messages import Introduction, read_command, read_introduction
 from sidestep.remote.session import ANSWER_S, IntroducedPolicy
 from sidestep.remote.wire import (
     PROTOCOL,
     Address,
-    Closed,
     Connection,
     Garbled,
     Message,
@@ -45,20 +43,10 @@ START_S = 120.0
 """Time for a guest to start, import and make its policy, s."""
 GRACE_S = 5.0
 """What a guest may be late beyond its limit before it is killed, s."""
-OUTPUT_INTERVAL_S = 0.05
-"""How often the output of a guest that is thinking is emptied, s."""
+ENDING_S = 0.5
+"""Time for a process that has hung up to end, s."""
 ANSWER_LIMIT = 8 * 1024 * 1024
 """Bytes of a message from a guest."""
-READS_AT_ONCE = 4
-OUTPUT_KEPT = 4096
-"""Bytes at the end of a guest's output that are kept."""
-NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1"}
-"""Guests may import ONNX Runtime themselves; it reports to its maker unless told not to before it is imported."""
-NOT_FOR_GUESTS = ("SIDESTEP_TOKEN",)
-_BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from sidestep.remote.guest_child import main; main(sys.argv[1])"
-)  # fmt: skip
 
 
 _RUNNING: weakref.WeakSet[GuestProcess] = weakref.WeakSet()
@@ -84,29 +72,21 @@ class GuestProcess:
     settings: dict[str, Any] = field(default_factory=dict)
     over_loopback: bool = os.name == "nt"
     """Talk over 127.0.0.1 with a token that is used once, where sockets cannot be handed on."""
+    isolation: Isolation = field(default_factory=Isolation)
 
     def __post_init__(self) -> None:
         check_settings(self.reference, self.settings)
         self.output = b""
-        """The end of what the guest has printed."""
+        """The beginning and the end of what the guest has printed in this episode, when it was last looked at."""
         self._asking = False
         self._is_killed = False
-        self._reading = threading.Lock()
+        self._waited_s = 0.0
         self._failure = "the policy's process has ended"
-        reading, writing = os.pipe()
-        try:
-            self._process, self._connection = self._start(writing)
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
-        self._output: int | None = reading
+        self._process, self._connection = self._start()
         _RUNNING.add(self)
-        if os.name == "posix":
-            os.set_blocking(reading, False)
         try:
             self.introduced = self._introduce()
+            self.look()  # its number is known from now on, whatever happens to its keeper
         except BaseException:
             self.kill()
             raise
@@ -114,12 +94,20 @@ class GuestProcess:
     @property
     def is_usable(self) -> bool:
         """Whether it lives and no question is open."""
-        return not self._is_killed and not self._asking and self._process.poll() is None
+        if self._is_killed or self._asking:
+            return False
+        return self._process.report().exit_code is None
 
     @property
     def pid(self) -> int:
         """The number of the process."""
-        return self._process.pid
+        return self._process.report().pid
+
+    def begin(self) -> None:
+        """A new episode: what counts per episode starts at zero."""
+        self._waited_s = 0.0
+        self.output = b""
+        self._process.begin(self.isolation)
 
     def ask(self, message: Message, wanted: str, limit_s: float) -> Message:
         """The answer to a question; ``GuestFailed`` when there is none in time. The guest has then been killed unless
@@ -128,20 +116,20 @@ class GuestProcess:
             raise GuestFailed(self._failure)
         self._asking = True
         number = secrets.randbits(62)  # not to be guessed: an answer cannot be given before it is asked for
-        self.empty_output()
+        begun = time.monotonic()
+        left_s = limit_s if self.isolation.wall_s is None else self.isolation.wall_s - self._waited_s
         try:
-            self._connection.send({**message, "id": number}, max(limit_s, 1e-3))
-            answer = self._receive(time.monotonic() + limit_s)
+            self._connection.send({**message, "id": number}, max(min(limit_s, left_s), 1e-3))
+            answer = self._connection.receive(max(min(limit_s, left_s), 1e-3))
             if answer["type"] not in (wanted, "error") or answer.get("id") != number:
                 raise Garbled(f"expected {wanted!r}, got {answer['type']!r:.40}")
         except TimedOut:
-            if self._process.poll() is not None:
-                raise self._lost(Closed("its process is gone")) from None
-            self.kill(f"the policy did not answer within its limit of {limit_s:g} s")
+            self.kill(self._why_late(limit_s, left_s))
             raise GuestFailed(self._failure) from None
         except WireError as error:
             raise self._lost(error) from None
         self._asking = False
+        self._waited_s += time.monotonic() - begun
         if answer["type"] == "error":
             where = printable(str(answer.get("traceback", "")), LONGEST_TRACEBACK)
             raise GuestFailed(printable(str(answer.get("message", ""))), where)
@@ -153,37 +141,23 @@ class GuestProcess:
             return
         self._is_killed = True
         self._failure = reason or self._failure
+        self.look()
         self._connection.close()
-        if os.name == "posix":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own, so nobody else is in it
-        with suppress(OSError):
-            self._process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=GRACE_S)
-        self.empty_output()
-        with self._reading:
-            if self._output is not None:
-                os.close(self._output)
-                self._output = None
+        self._process.end()
 
     def __del__(self) -> None:
         with suppress(Exception):
             self.kill()
 
-    def _start(self, output: int) -> tuple[subprocess.Popen[bytes], Connection]:
-        environment = {**NO_TELEMETRY, **os.environ}
-        for name in NOT_FOR_GUESTS:
-            environment.pop(name, None)
+    def _start(self) -> tuple[KeptProcess | PlainProcess, Connection]:
         if not self.over_loopback:
             ours, theirs = socket.socketpair()
             with theirs:
-                process = _spawn(f"fd:{theirs.fileno()}", environment, output, (theirs.fileno(),))
+                process = start_guest(f"fd:{theirs.fileno()}", theirs.fileno(), self.isolation)
             return process, Connection(ours, ANSWER_LIMIT, strict=True)
         token = secrets.token_hex(16)
         with listen(Address("127.0.0.1", 0)) as listener:
-            listener.settimeout(START_S)
-            process = _spawn(f"{bound_address(listener)}|{token}", environment, output)
+            process = start_guest(f"{bound_address(listener)}|{token}", None, self.isolation)
             return process, _accept(listener, token, process)
 
     def _introduce(self) -> GuestIntroduction:
@@ -199,78 +173,51 @@ class GuestProcess:
             raise GuestRefused(printable(f"policy {self.reference!r}: {error}")) from None
         return GuestIntroduction(policy, answer.get("privileged") is True)
 
-    def _receive(self, deadline: float) -> Message:
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimedOut("no answer in time")
-            try:
-                return self._connection.receive(min(left, OUTPUT_INTERVAL_S))
-            except TimedOut:
-                self.empty_output()
-                # a child of the guest may keep the connection open after it
-                if self._process.poll() is not None and left > OUTPUT_INTERVAL_S:
-                    deadline = min(deadline, time.monotonic() + OUTPUT_INTERVAL_S)
+    def _why_late(self, limit_s: float, left_s: float) -> str:
+        if left_s < limit_s:
+            return f"the policy took more than {self.isolation.wall_s:g} s in an episode (--limit-wall)"
+        return f"the policy did not answer within its limit of {limit_s:g} s"
 
     def _lost(self, error: WireError) -> GuestFailed:
         """Nobody can talk with the guest any more: say how it ended, and see that it has."""
+        end = time.monotonic() + ENDING_S
+        report = self.look()
+        while report.exit_code is None and time.monotonic() < end:
+            time.sleep(0.01)
+            report = self.look()
         if self._is_killed:  # by another thread, meanwhile
             return GuestFailed(self._failure)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=0.5 if isinstance(error, Closed) else 0.0)
-        code = self._process.poll()
-        talk = f"the policy's process had to be ended: {error}"
-        self.kill(talk if code is None else f"the policy ended its process: {describe_exit(code)}")
+        self.kill(_why_lost(report, error))
         return GuestFailed(self._failure)
 
-    def empty_output(self) -> None:
-        """Read what the guest has printed, so that it can go on, and keep the end of it. Whoever prints faster than
-        this reads has to wait."""
-        with self._reading, suppress(BlockingIOError):
-            for _ in range(READS_AT_ONCE if os.name == "posix" else 0):
-                if self._output is None:
-                    return
-                part = os.read(self._output, 65536)
-                self.output = (self.output + part)[-OUTPUT_KEPT:]
-                if len(part) < 65536:
-                    return
+    def look(self) -> Report:
+        """How the guest is."""
+        report = self._process.report()
+        self.output = report.output
+        return report
 
 
-def _spawn(
-    address: str, environment: dict[str, str], output: int, handed_on: tuple[int, ...] = ()
-) -> subprocess.Popen[bytes]:
-    options: dict[str, Any] = {"pass_fds": handed_on, "start_new_session": True} if os.name == "posix" else {}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-u", "-X", "faulthandler", "-c", _BOOT, address, json.dumps([*map(str, sys.path)])],
-        stdin=subprocess.DEVNULL,
-        stdout=output if os.name == "posix" else subprocess.DEVNULL,  # elsewhere a full pipe would block the guest
-        stderr=subprocess.STDOUT,
-        env=environment,
-        **options,
-    )
+def _why_lost(report: Report, error: WireError) -> str:
+    if report.reason:
+        return report.reason
+    if report.exit_code is None:
+        return f"the policy's process had to be ended: {error}"
+    return f"the policy ended its process: {describe_exit(report.exit_code)}"
 
 
-def _accept(listener: socket.socket, token: str, process: subprocess.Popen[bytes]) -> Connection:
+def _accept(listener: socket.socket, token: str, process: KeptProcess | PlainProcess) -> Connection:
     """The connection of the process that knows the token; whoever else knocks is sent away."""
     listener.settimeout(1.0)
     deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and process.report().exit_code is None:
         with suppress(TimeoutError):
             connection = Connection(listener.accept()[0], ANSWER_LIMIT, strict=True)
             with suppress(WireError):
                 if same_token(connection.receive(1.0).get("token"), token):
                     return connection
             connection.close()
-    process.kill()
+    process.end()
     raise GuestFailed("the process of the policy did not start")
-
-
-def describe_exit(code: int) -> str:
-    """How a process ended, for people."""
-    if code >= 0:
-        return f"exit code {code}"
-    name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
-    return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
 
 
 def end_all() -> None:
@@ -279,10 +226,10 @@ def end_all() -> None:
         guest.kill()
 
 
-def introduce(reference: str, settings: dict[str, Any]) -> GuestIntroduction:
+def introduce(reference: str, settings: dict[str, Any], isolation: Isolation | None = None) -> GuestIntroduction:
     """What a policy says about itself, from a process that is ended at once; ``BadInput`` when it cannot be made."""
     try:
-        guest = GuestProcess(reference, settings)
+        guest = GuestProcess(reference, settings, isolation=isolation or Isolation())
     except GuestRefused as error:
         raise BadInput(str(error)) from None
     except GuestFailed as error:
@@ -342,13 +289,13 @@ class GuestPolicy(IntroducedPolicy):
 
     def close(self) -> None:
         """The episode is over: a process that still owes an answer is of no more use."""
-        self.process.empty_output()
         if not self.process.is_usable:
             self.process.kill()
 
     @property
     def output(self) -> str:
-        """The end of what the guest has printed so far."""
+        """The beginning and the end of what the guest has printed in this episode."""
+        self.process.look()
         return printable(self.process.output.decode("utf-8", "replace"), len(self.process.output) + 1)
 
 
@@ -358,15 +305,22 @@ class Guests:
 
     _process: GuestProcess | None = field(default=None, init=False)
 
-    def policy(self, reference: str, settings: dict[str, Any], act_limit_s: float | None = None) -> GuestPolicy:
+    def policy(
+        self,
+        reference: str,
+        settings: dict[str, Any],
+        act_limit_s: float | None = None,
+        isolation: Isolation | None = None,
+    ) -> GuestPolicy:
         """The policy for one episode, in a process that is there already or a new one; ``GuestFailed`` when that
         cannot be had."""
-        held = self._process
-        same = held is not None and (held.reference, held.settings) == (reference, settings)
+        held, limits = self._process, isolation or Isolation()
+        asked = (reference, settings, limits)
+        same = held is not None and (held.reference, held.settings, held.isolation) == asked
         if held is None or not same or not held.is_usable:
             self.close()
-            held = self._process = GuestProcess(reference, settings)
-        held.output = b""
+            held = self._process = GuestProcess(reference, settings, isolation=limits)
+        held.begin()
         return GuestPolicy(held, act_limit_s)
 
     def close(self) -> None:

@@ -58,6 +58,8 @@ class Introduction:
     camera: dict[str, Any] | str | None = None
     """What it says of its camera; checked where a scenario's settings are at hand."""
     sensor_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    """CPUs and GPUs that it asks for on a cluster; checked where a run is planned."""
 
 
 def read_introduction(hello: Message) -> Introduction:
@@ -88,8 +90,12 @@ def read_introduction(hello: Message) -> Introduction:
     sensors = hello.get("sensor_settings", {})
     if not isinstance(sensors, dict) or not all(isinstance(value, dict) for value in sensors.values()):
         raise Refused("sensor_settings must be a map from a need to a map of its settings")
+    resources = hello.get("resources", {})
+    if not isinstance(resources, dict):
+        raise Refused("resources must be a map such as {cpu: 1, gpu: 0}")
     version = str(hello.get("version", ""))[:100]
-    return Introduction(name, frozenset(needs), dynamics, version, arrays == "binary", settings, camera, sensors)
+    said = (settings, camera, sensors, resources)
+    return Introduction(name, frozenset(needs), dynamics, version, arrays == "binary", *said)
 
 
 def read_command(message: Message) -> Command:

@@ -56,7 +56,7 @@ class IntroducedPolicy(Policy):
     def __init__(self, said: Introduction) -> None:
         self.name, self.version, self.camera = said.name, said.version, said.camera
         self.settings: dict[str, Any] = said.settings
-        self.sensor_settings = said.sensor_settings
+        self.sensor_settings, self.resources = said.sensor_settings, said.resources
         self.needs, self.dynamics = said.needs, said.dynamics  # type: ignore[misc]  # of this object
 
 

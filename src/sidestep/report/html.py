@@ -21,6 +21,7 @@ from sidestep.errors import BadInput, SidestepError
 from sidestep.metrics.score import common_source
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
 from sidestep.report.papers import SectionContent, make_sections
+from sidestep.report.people_cost import cost_sections
 from sidestep.report.selection import LabelledEpisode, choose_replays, film_rank, label_episodes, policy_colours
 from sidestep.report.summary import MetricColumn, Summary, comparable, contact_free, pareto_front, summarise_suites
 from sidestep.report.table_model import LEAST_FOR_A_STAR, Row, Table
@@ -274,6 +275,7 @@ def _render(
         html=html,
         facts=_facts(labelled, runs),
         chapters=chapters,
+        costs=cost_sections(summaries, labelled, colours),
         key_columns=key_columns,
         all_columns=all_columns,
         dialect=" + ".join(dict.fromkeys(run.dialect for run in runs)),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,14 @@ from sidestep import registry
 from sidestep.errors import BadInput, GuestFailed, RecordError
 from sidestep.interfaces import Policy, describe_policy
 from sidestep.metrics.score import EpisodeScores, score_episode
-from sidestep.records import load_record, save_record
+from sidestep.records.twins import with_twin
 from sidestep.remote.guests import GuestPolicy, Guests
 from sidestep.remote.host import RemoteEpisode
+from sidestep.remote.isolation import Isolation
 from sidestep.remote.session import FailedPolicy
+from sidestep.runs.folder import pack
 from sidestep.runs.plan import Mode, PolicyPlan
+from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.record import EpisodeRecord, PolicyInfo
 from sidestep.types.result import EpisodeEnd
 from sidestep.types.scenario import Scenario
@@ -42,10 +45,14 @@ class EpisodeTask:
     act_limit_s: float | None = 10.0
     base: Path | None = None
     dialect: str = "paper"
+    isolation: Isolation = field(default_factory=Isolation)
+    """Limits of a policy in a process of its own, and which ones are."""
     failure: str = ""
     """Not empty: the policy took its process down, and this is to be recorded as its error."""
     only_score: bool = False
     """Score the record if it is there and whole; never simulate."""
+    storage: Storage = IN_FOLDER
+    """Holds the record."""
 
     @property
     def label(self) -> str:
@@ -94,7 +101,7 @@ def run_task(
     """
     existing, why_not = find_record(task)
     if existing is not None:
-        return TaskResult(score_episode(existing, task.dialect))
+        return TaskResult(pack(score_episode(existing, task.dialect)))
     if task.only_score:
         return TaskResult(replaced=why_not)
     with nullcontext(guests) if guests is not None else Guests() as house:
@@ -106,27 +113,23 @@ def run_task(
         if _ENDING.is_set():
             raise SystemExit(0)
         try:
-            save_record(record, task.path)
+            task.storage.save(record, task.path)
         except CannotWrite as error:
             return TaskResult(stopped=str(error))
-        scores = score_episode(record, task.dialect)
+        scores = score_episode(with_twin(record, task.path), task.dialect)
         with suppress(Exception):  # the episode is over, and nothing that a policy does now changes it
             policy.end_episode(EpisodeEnd(scores.outcome, scores.error, dict(scores.metrics)))
         with suppress(Exception):
             policy.close()
         if isinstance(policy, GuestPolicy):
-            keep_output(policy, task.path, failed=bool(record.error))
-    return TaskResult(scores, simulated=True, replaced=why_not)
+            keep_output(policy, task, failed=bool(record.error))
+    return TaskResult(pack(scores), simulated=True, replaced=why_not)
 
 
-def keep_output(policy: GuestPolicy, path: Path, failed: bool) -> None:
-    """Write the end of what a guest that failed has printed into a file beside its record."""
-    log = path.with_suffix(".log")
-    with suppress(OSError):
-        if failed and policy.output.strip():
-            log.write_text(policy.output, encoding="utf-8")
-        else:
-            log.unlink(missing_ok=True)
+def keep_output(policy: GuestPolicy, task: EpisodeTask, failed: bool) -> None:
+    """Write the beginning and the end of what a guest that failed has printed into a file beside its record."""
+    text = policy.output if failed and policy.output.strip() else ""
+    task.storage.save_log(text, task.path.with_suffix(".log"))
 
 
 def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
@@ -135,16 +138,21 @@ def existing_record(task: EpisodeTask) -> EpisodeRecord | None:
 
 
 def find_record(task: EpisodeTask) -> tuple[EpisodeRecord | None, str]:
-    """The record of this very task from before, or why the one that is there cannot be used."""
-    if not task.path.exists():
+    """The record of this very task from before, with its twin if that is there, or why the one that is there
+    cannot be used."""
+    if not task.storage.exists(task.path):
         return None, ""
     try:
-        record = load_record(task.path)
+        record = task.storage.load(task.path)
     except RecordError as error:
         return None, str(error)
     asked, found = _identity(task, task.scenario, task.policy), _identity(record, record.scenario, record.policy)
     differing = [name for name, value in asked.items() if found[name] != value]
-    return (None, f"{task.path}: of another {' and '.join(differing)}") if differing else (record, "")
+    return (
+        (None, f"{task.path}: of another {' and '.join(differing)}")
+        if differing
+        else (with_twin(record, task.path), "")
+    )
 
 
 def _identity(
@@ -174,10 +182,10 @@ def _policy_of(task: EpisodeTask, make_policy: MakePolicy | None, guests: Guests
     if make_policy is not None and (made := make_policy(task)) is not None:
         return registry.as_policy(made)
     name, settings = task.policy.made_from, task.policy.settings
-    if guests is None or not registry.is_guest(name):
+    if guests is None or not task.isolation.covers(name):
         return registry.make_policy(name, settings)
     try:
-        return guests.policy(name, settings, task.act_limit_s)
+        return guests.policy(name, settings, task.act_limit_s, task.isolation)
     except GuestFailed as error:
         return FailedPolicy(str(error))
 

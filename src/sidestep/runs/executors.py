@@ -1,8 +1,9 @@
-"""How the episodes of a run are executed: in this process, in worker processes, or on a Ray cluster. All give the
-same results.
+"""How the episodes of a run are executed: in this process, in worker processes, or on a Ray cluster
+(``sidestep.runs.ray_executor``). All give the same results.
 
-An executor yields every task with its result, in any order. A worker process has its own pipe, so that the task
-that ended it is known; such a task is run once more alone before it counts as the policy's failure.
+An executor takes tasks one by one as it has room for them, and yields every task with its result, in any order. A
+worker process has its own pipe, so that the task that ended it is known; such a task is run once more alone before it
+counts as the policy's failure.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ import signal
 import sys
 import threading
 import traceback
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection, current_process, get_context, parent_process
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
 from sidestep.remote.guests import describe_exit, end_all
 from sidestep.runs.episode import EpisodeTask, TaskResult, stop_saving
 
@@ -38,74 +39,32 @@ class WorkerDied:
 FinishedTask = tuple[EpisodeTask, TaskResult | WorkerDied]
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Runs tasks."""
 
-    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
-        """Every task with its result, as they come."""
+    @abstractmethod
+    def run(self, work: Work, tasks: Iterable[EpisodeTask]) -> Iterator[FinishedTask]:
+        """Every task with its result, as they come. A task is taken when there is room for it, not before."""
+
+    def close(self) -> None:  # noqa: B027
+        """Free what several calls of ``run`` share; by default nothing."""
 
 
 @dataclass(frozen=True)
-class Serial:
+class Serial(Executor):
     """One after the other in this process: the quickest start, but a policy that kills its process kills the
     run."""
 
-    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+    def run(self, work: Work, tasks: Iterable[EpisodeTask]) -> Iterator[FinishedTask]:
         """Every task in order."""
         for task in tasks:
             yield task, work(task)
 
 
-@dataclass(frozen=True)
-class Ray:
-    """Tasks on a Ray cluster. Workers need this package and the run folder's path (a shared file system)."""
-
-    address: str
-
-    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
-        """Every task as the cluster finishes it."""
-        ray = _import_ray()
-        if not ray.is_initialized():
-            try:
-                ray.init(address=self.address, log_to_driver=False)
-            except (ConnectionError, ValueError) as error:
-                raise BadInput(f"--ray {self.address}: no cluster answers there: {error}") from error
-
-        def run_one(task: EpisodeTask) -> TaskResult:  # Ray takes plain functions only
-            return work(task)
-
-        remote = ray.remote(max_retries=0)(run_one)
-        pending = {remote.remote(task): task for task in tasks}
-        while pending:
-            ready, _ = ray.wait(list(pending), num_returns=1)
-            for reference in ready:
-                yield pending.pop(reference), _fetch(ray, reference)
-
-
-def _import_ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray else reports to its maker when it starts a cluster
-    try:
-        import ray  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise MissingExtra("--ray", "ray") from None
-    return ray
-
-
-def _fetch(ray: Any, reference: Any) -> TaskResult | WorkerDied:
-    """The result; Ray's own errors about lost workers mean that the process died, a task's error is
-    raised."""
-    lost = (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError)
-    try:
-        result: TaskResult = ray.get(reference)
-    except lost as error:
-        return WorkerDied(f"Ray lost the worker: {type(error).__name__}")
-    return result
-
-
 def run_with_retry(
     executor: Executor,
     work: Work,
-    tasks: Sequence[EpisodeTask],
+    tasks: Iterable[EpisodeTask],
     as_failed: Callable[[EpisodeTask, str], EpisodeTask],
 ) -> Generator[tuple[EpisodeTask, TaskResult], None, None]:
     """Every task with a definite result.
@@ -115,19 +74,29 @@ def run_with_retry(
     if even that kills the process, the scenario cannot be built and is skipped.
     """
     suspects: list[EpisodeTask] = []
-    for task, result in executor.run(work, tasks):
-        if isinstance(result, WorkerDied):
-            suspects.append(task)
-        else:
-            yield task, result
-    for task in suspects:
-        result = _only(executor, work, task)
-        if isinstance(result, WorkerDied):
-            reason = result.reason
-            result = _only(executor, work, as_failed(task, reason))
+    try:
+        for task, result in executor.run(work, tasks):
             if isinstance(result, WorkerDied):
-                result = TaskResult(skipped=f"building the scenario ended the process: {reason}")
-        yield task, result
+                suspects.append(task)
+            else:
+                yield task, result
+        for task in suspects:
+            yield task, _result_alone(executor, work, task, as_failed)
+    finally:
+        executor.close()
+
+
+def _result_alone(
+    executor: Executor, work: Work, task: EpisodeTask, as_failed: Callable[[EpisodeTask, str], EpisodeTask]
+) -> TaskResult:
+    result = _only(executor, work, task)
+    if not isinstance(result, WorkerDied):
+        return result
+    reason = result.reason
+    result = _only(executor, work, as_failed(task, reason))
+    if isinstance(result, WorkerDied):
+        return TaskResult(skipped=f"building the scenario ended the process: {reason}")
+    return result
 
 
 def _only(executor: Executor, work: Work, task: EpisodeTask) -> TaskResult | WorkerDied:
@@ -159,28 +128,31 @@ ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "M
 
 
 @dataclass(frozen=True)
-class WorkerProcesses:
+class WorkerProcesses(Executor):
     """``count`` spawned processes, one task at a time each, threads inside them limited to one when there are
     several."""
 
     count: int
 
-    def run(self, work: Work, tasks: Sequence[EpisodeTask]) -> Iterator[FinishedTask]:
+    def run(self, work: Work, tasks: Iterable[EpisodeTask]) -> Iterator[FinishedTask]:
         """Every task as it is finished. A worker that dies is replaced."""
-        waiting = deque(tasks)
+        waiting = iter(tasks)
+        following = next(waiting, None)
         several = self.count > 1
         workers: list[_Worker] = []
         try:
-            while waiting or workers:
-                while waiting and len(workers) < self.count:
-                    workers.append(_Worker(work, waiting.popleft(), several))
+            while following is not None or workers:
+                while following is not None and len(workers) < self.count:
+                    workers.append(_Worker(work, following, several))
+                    following = next(waiting, None)
                 for worker in _ready(workers):
                     task, result = worker.task, worker.take()
-                    if worker.is_spent or not waiting:
+                    if worker.is_spent or following is None:
                         worker.stop()
                         workers.remove(worker)
                     else:
-                        worker.give(waiting.popleft())
+                        worker.give(following)
+                        following = next(waiting, None)
                     yield task, result
         finally:
             for worker in workers:
@@ -229,9 +201,7 @@ class _Worker:
         except (EOFError, OSError):
             self.is_spent = True
             return WorkerDied(self._ending())
-        if isinstance(result, _Raised):
-            raise RuntimeError(f"{self.task.label}: error inside Sidestep\n{result.text}")
-        return result  # type: ignore[no-any-return]
+        return checked(self.task, result)
 
     def _ending(self) -> str:
         self.process.join(timeout=5)
@@ -251,8 +221,25 @@ class _Worker:
 
 
 @dataclass(frozen=True)
-class _Raised:
+class Raised:
+    """The traceback of an error inside our own code, from another process."""
+
     text: str
+
+
+def perform(work: Work, task: EpisodeTask) -> TaskResult | Raised:
+    """``work(task)`` in another process than the run's."""
+    try:
+        return work(task)
+    except Exception:
+        return Raised(traceback.format_exc())
+
+
+def checked(task: EpisodeTask, result: TaskResult | Raised) -> TaskResult:
+    """The result; an error inside our own code is raised."""
+    if isinstance(result, Raised):
+        raise RuntimeError(f"{task.label}: error inside Sidestep\n{result.text}")
+    return result
 
 
 def _worker_main(pipe: Connection[Any, Any], work: Work) -> None:
@@ -289,11 +276,8 @@ def _run_tasks(pipe: Connection[Any, Any], work: Work) -> None:
             task = pipe.recv()
         except EOFError:
             return
-        try:
-            result: Any = work(task)
-        except Exception:
-            result = _Raised(traceback.format_exc())
-        is_spent = _has_left_threads(threads)
+        result = perform(work, task)
+        is_spent = has_left_threads(threads)
         try:
             pipe.send((result, is_spent))
         except BrokenPipeError:
@@ -303,7 +287,7 @@ def _run_tasks(pipe: Connection[Any, Any], work: Work) -> None:
             os._exit(0)
 
 
-def _has_left_threads(before: set[threading.Thread]) -> bool:
+def has_left_threads(before: set[threading.Thread]) -> bool:
     """Whether a policy that never came back still runs in a thread; threads that are just ending get a
     moment."""
     new = [thread for thread in threading.enumerate() if thread not in before]

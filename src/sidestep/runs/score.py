@@ -17,6 +17,7 @@ from sidestep.metrics.outcome import EXIT_TASK, STOP_TASK
 from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, directions, score_episode
 from sidestep.records import load_record
 from sidestep.records.format import PRIVILEGED_IN_1
+from sidestep.records.twins import with_twin
 from sidestep.runs.folder import (
     EPISODES,
     RESULTS_FILE,
@@ -66,7 +67,7 @@ def score_run(folder: Path, dialect: str = "paper", metrics: Sequence[str] | Non
     places = _places(folder)
     for path in record_paths(folder):
         try:
-            record = load_record(path)
+            record = with_twin(load_record(path), path)
         except RecordError as error:
             unreadable.append(str(error))
             continue

@@ -102,11 +102,11 @@ class BackgroundDirector:
 
     def __init__(self, background: Background, first: int, last: int) -> None:
         self.background = background
-        self._columns = slice(first, last)
+        self.columns = slice(first, last)
 
     def direct(self, worlds: Worlds, b: int) -> list[Event]:
         """Tell them what to do in the coming step. That is no event."""
-        self.background.advance(view_people(worlds, b, self._columns), float(worlds.rules[b, RULE_DT]))
+        self.background.advance(view_people(worlds, b, self.columns), float(worlds.rules[b, RULE_DT]))
         return []
 
 

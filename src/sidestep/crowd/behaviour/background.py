@@ -61,6 +61,7 @@ class Background:
         self._network, self._behaviour, self._rng = network, behaviour, rng
         self.state = np.full(n, WALK, np.int8)
         self.until = np.full(n, np.inf)  # s: when somebody who stands decides again
+        self.first_choice_s = np.full(n, np.inf)  # s: when somebody first drew what to do next
         self.groups: list[Group | None] = [None] * n  # the group in which each talks
         self._journeys = Journeys(network, first)
         self._standing = Standing(network, n)
@@ -147,6 +148,7 @@ class Background:
 
     def _decide(self, stage: PeopleView, i: int, choice: Choice) -> None:
         """Draw what comes next among what is possible here."""
+        self.first_choice_s[i] = min(self.first_choice_s[i], stage.now)
         node = self._journeys.last_node(i)
         self._give_up_place(stage, i)
         room = self._standing.has_room(node)

@@ -1,0 +1,39 @@
+"""Where the twin of a record lies, the same episode without the robot: ``twins/<scenario>__seed<k>.parquet`` beside
+``episodes/<policy>/<scenario>__seed<k>.parquet``. All policies of a run share it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from sidestep.errors import RecordError
+from sidestep.records.read import load_record
+from sidestep.types.record import EpisodeRecord
+
+TWINS = "twins"
+
+
+def twin_path(path: Path) -> Path:
+    """Of the record in ``path``, which is in the folder of a policy in that of the episodes of a run."""
+    return path.parent.parent.parent / TWINS / path.name
+
+
+def with_twin(record: EpisodeRecord, path: Path) -> EpisodeRecord:
+    """The record in ``path`` with its twin; as it is where there is none, or none that can be read."""
+    beside = twin_path(path)
+    try:
+        changed = beside.stat().st_mtime_ns
+    except OSError:
+        return record
+    twin = _load(beside, changed)
+    return record if twin is None else replace(record, twin=twin)
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path, changed: int) -> EpisodeRecord | None:
+    """Remembered, as the episodes of several policies have the same; ``changed``: when the file was."""
+    try:
+        return load_record(path)
+    except RecordError:
+        return None

@@ -1,0 +1,181 @@
+"""The operating system's side of a guest: its process, started and watched by a keeper (``guest_keeper``), which ends
+with all that it has started when the keeper is told to, or when this process is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sidestep.remote.isolation import Isolation, guest_environment
+
+KEEPER = Path(__file__).with_name("guest_keeper.py")
+ANSWER_S = 30.0
+"""Time for the keeper to answer, s: it never waits for the guest, so it needs a millisecond."""
+END_S = 12.0
+"""Time for the keeper to end everything, s."""
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from sidestep.remote.guest_child import main; main(sys.argv[1])"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the keeper knows about a guest."""
+
+    pid: int
+    exit_code: int | None = None
+    """None: it lives."""
+    reason: str = ""
+    """The limit for which the keeper ended it, in words."""
+    printed: int = 0
+    """Bytes printed in this episode."""
+    head: bytes = b""
+    tail: bytes = b""
+
+    @property
+    def output(self) -> bytes:
+        """The beginning and the end of the output; between them how much is left out."""
+        missing = self.printed - len(self.head) - len(self.tail)
+        return self.head + (f"\n[… {missing:,} bytes left out …]\n".encode() if missing else b"") + self.tail
+
+
+class KeptProcess:
+    """A guest's process with its keeper (POSIX)."""
+
+    def __init__(self, address: str, talk: int | None, isolation: Isolation) -> None:
+        ours, theirs = socket.socketpair()
+        order = {
+            "control": theirs.fileno(),
+            "talk": talk,
+            "command": _command(address),
+            "limits": _limits(isolation),
+        }
+        with theirs:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=guest_environment(),
+                pass_fds=(theirs.fileno(), *(() if talk is None else (talk,))),
+                start_new_session=True,
+            )
+        ours.settimeout(ANSWER_S)
+        self._control = ours
+        self._lock = threading.Lock()
+        self._last = Report(0)
+
+    def begin(self, isolation: Isolation) -> None:
+        """A new episode: counts of processor time and output start at zero."""
+        with self._lock, suppress(OSError):
+            self._send({"do": "begin", "limits": _limits(isolation)})
+
+    def report(self) -> Report:
+        """How the guest is. Without its keeper it ends, and the reason says so."""
+        with self._lock:
+            try:
+                self._wake()
+                self._send({"do": "report"})
+                line = b""
+                while not line.endswith(b"\n"):
+                    part = self._control.recv(65536)
+                    if not part:
+                        return self._unwatched()
+                    line += part
+            except OSError:
+                self._control.close()  # an answer that comes now would be taken for the next one
+                return self._unwatched()
+        said = json.loads(line)
+        self._last = Report(**{**said, "head": said["head"].encode("latin-1"), "tail": said["tail"].encode("latin-1")})
+        return self._last
+
+    def _unwatched(self) -> Report:
+        with suppress(subprocess.TimeoutExpired):
+            self._keeper.wait(timeout=1.0)
+        code = self._keeper.poll()
+        how = "does not answer" if code is None else f"was ended: {describe_exit(code)}"
+        reason = f"the process that watches over the policy {how}"
+        return replace(self._last, exit_code=-signal.SIGKILL, reason=reason)
+
+    def end(self) -> None:
+        """End the guest and whatever it has started."""
+        with self._lock:
+            self._control.close()
+            self._wake()
+            try:
+                self._keeper.wait(timeout=END_S if self._keeper.poll() is None else 0)
+                is_kept = self._keeper.returncode == 0
+            except subprocess.TimeoutExpired:
+                is_kept = False
+            if not is_kept and self._last.pid:  # somebody stopped or killed the keeper
+                with suppress(OSError):
+                    os.killpg(self._last.pid, signal.SIGKILL)
+            self._keeper.kill()
+            self._keeper.wait()
+
+    def _wake(self) -> None:
+        """The guest may have stopped its keeper."""
+        with suppress(OSError):
+            self._keeper.send_signal(signal.SIGCONT)
+
+    def _send(self, order: dict[str, Any]) -> None:
+        self._control.sendall(json.dumps(order).encode() + b"\n")
+
+
+class PlainProcess:
+    """A guest's process where there is no keeper (Windows): without limits, its output is not kept."""
+
+    def __init__(self, address: str, talk: int | None, isolation: Isolation) -> None:
+        del talk, isolation
+        self._process = subprocess.Popen(
+            _command(address),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=guest_environment(),
+        )
+
+    def begin(self, isolation: Isolation) -> None:
+        """Nothing is counted."""
+
+    def report(self) -> Report:
+        """Whether the guest lives."""
+        return Report(self._process.pid, self._process.poll())
+
+    def end(self) -> None:
+        """End the guest."""
+        self._process.kill()
+        self._process.wait()
+
+
+def start_guest(address: str, talk: int | None, isolation: Isolation) -> KeptProcess | PlainProcess:
+    """A new process that talks to the benchmark at ``address``; ``talk`` is the socket to hand on, if it is one."""
+    return (KeptProcess if os.name == "posix" else PlainProcess)(address, talk, isolation)
+
+
+def _command(address: str) -> list[str]:
+    return [
+        sys.executable, "-P", "-u", "-X", "faulthandler", "-c", _BOOT, address, json.dumps([*map(str, sys.path)])
+    ]  # fmt: skip
+
+
+def _limits(isolation: Isolation) -> dict[str, Any]:
+    return isolation.model_dump(mode="json", include={"memory_bytes", "cpu_s", "output_bytes", "processes"})
+
+
+def describe_exit(code: int) -> str:
+    """How a process ended, for people."""
+    if code >= 0:
+        return f"exit code {code}"
+    name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
+    return f"{name}{' (out of memory?)' if name == 'SIGKILL' else ''}"

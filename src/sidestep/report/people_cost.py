@@ -1,0 +1,75 @@
+"""The section of a report about what the robot cost people: a table of the metrics that compare with twins, and the
+delay of every person by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from sidestep.errors import RecordError
+from sidestep.metrics.people_cost import DELAY, people_costs
+from sidestep.records import load_record
+from sidestep.records.twins import with_twin
+from sidestep.report.selection import LabelledEpisode
+from sidestep.report.summary import Summary
+from sidestep.report.table_model import Table
+from sidestep.runs.folder import episode_path
+from sidestep.runs.twins import COST_METRICS
+
+MOST_EPISODES = 40
+"""Whose people the plot shows, per policy: spread evenly over those that have values."""
+
+
+@dataclass(frozen=True, eq=False)
+class CostSection:
+    """The part about one suite."""
+
+    summary: Summary
+    table: Table
+    plot: Markup
+
+
+def cost_sections(
+    summaries: Sequence[Summary], labelled: Sequence[LabelledEpisode], colours: Mapping[str, str]
+) -> list[CostSection]:
+    """A section for every suite that has an episode with a twin."""
+    sections = []
+    for number, summary in enumerate(summaries):
+        columns = [column for column in summary.columns if column.name in COST_METRICS and column.has_values]
+        if columns:
+            digests = {episode.digest for episode in summary.episodes}
+            own = [item for item in labelled if item.scores.digest in digests]
+            table = summary.table(columns, colours)
+            sections.append(CostSection(summary, table, _plot(summary.policies, own, colours, f"cost{number}")))
+    return sections
+
+
+def _plot(policies: Sequence[str], items: Sequence[LabelledEpisode], colours: Mapping[str, str], name: str) -> Markup:
+    from sidestep.report.plots import distribution_plot  # matplotlib takes a second to import
+
+    values = {policy: delays([item for item in items if item.label == policy]) for policy in policies}
+    return distribution_plot("Delay per person", colours, values, name)
+
+
+def delays(items: Sequence[LabelledEpisode]) -> list[float]:
+    """The delay of every person that is compared, s, in at most ``MOST_EPISODES`` of the episodes."""
+    known = [item for item in items if _has_value(item)]
+    chosen = np.unique(np.linspace(0, len(known) - 1, min(len(known), MOST_EPISODES)).round().astype(int))
+    found: list[float] = []
+    for item in (known[k] for k in chosen.tolist()):
+        scores = item.scores
+        path = episode_path(item.run.folder, scores.policy, scores.scenario, scores.seed)
+        try:
+            costs = people_costs(with_twin(load_record(path), path))[DELAY]
+        except RecordError:
+            continue
+        found += costs[np.isfinite(costs)].tolist()
+    return found
+
+
+def _has_value(item: LabelledEpisode) -> bool:
+    result = item.scores.metrics.get("delay_mean_s")
+    return result is not None and result.valid
