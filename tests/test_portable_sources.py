@@ -40,7 +40,7 @@ WHOLE_SUMS = frozenset(
     {
         "scenes/intersections/opendrive/network.py", "simulation/referee.py", "crowd/synthetic/people.py",
         "crowd/behaviour/journeys.py", "policies/cadrl/network.py", "prediction/network_input.py", "records/read.py",
-        "datasets/eth_ucy.py", "datasets/annotations.py", "runs/unpack.py",
+        "datasets/eth_ucy.py", "datasets/annotations.py", "runs/unpack.py", "remote/guest_keeper.py",
     }
 )  # fmt: skip
 """Files that use Python's ``sum`` for whole numbers; of floats it has other last bits from Python 3.12 on."""
