@@ -230,6 +230,7 @@ def test_every_verb_has_help(call: Call) -> None:
         "report",
         "replay",
         "render",
+        "twin",
         "verify",
         "validate",
         "serve",

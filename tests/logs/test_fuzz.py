@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sidestep.errors import SidestepError
-from tests.fuzz import damage, within
+from tests.fuzz.damage import damage
+from tests.fuzz.guard import within
 from tests.logs.make import odometry, records_of, write_db3, write_mcap
 from tests.logs.test_rosbag import people
 from tests.logs.test_tracks import trajnet

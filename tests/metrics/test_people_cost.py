@@ -15,6 +15,7 @@ from sidestep.metrics import people_cost as cost
 from sidestep.metrics.score import score
 from sidestep.types import EpisodeRecord, Event
 from sidestep.types.base import FloatArray
+from sidestep.types.behaviour import CHOOSES
 from sidestep.types.outcome import Outcome
 from sidestep.types.scenario import CrowdPart
 
@@ -187,7 +188,7 @@ def drawn(record: EpisodeRecord, chooses_s: float | None) -> EpisodeRecord:
     part = CrowdPart.parse({"placement": {"kind": "behaviour", "count": 1, "graph": node}}, "test")
     scenario = record.scenario.model_copy(update={"crowd": (part,)})
     assert record.twin is not None
-    events = () if chooses_s is None else (Event(chooses_s, "trigger", "person:10", text=cost.CHOOSES),)
+    events = () if chooses_s is None else (Event(chooses_s, "trigger", "person:10", text=CHOOSES),)
     return replace(record, scenario=scenario, twin=replace(record.twin, scenario=scenario, events=events))
 
 

@@ -202,7 +202,8 @@ def test_a_bundled_policy_gives_the_same_digest_in_a_process_of_its_own(guests: 
 
 def test_descendants_end_although_they_left_the_session(guests: Guests, tmp_path: Path) -> None:
     code = f"if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        {told(tmp_path)}\n"
-    code += "        time.sleep(1000)\n    os._exit(0)\nos.wait()\nos._exit(1)"
+    code += "        time.sleep(1000)\n    os._exit(0)\nos.wait()\n"
+    code += f"while not os.path.exists({str(tmp_path / 'pid')!r}):\n    time.sleep(0.01)\nos._exit(1)"
     assert "exit code 1" in drive(guests, written(tmp_path, code), 0, tmp_path, Sin("", act_limit_s=60.0)).error
     assert not is_there(int((tmp_path / "pid").read_text()))
 

@@ -14,7 +14,7 @@ import pytest
 
 from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
 from sidestep.runs.executors import Serial
-from sidestep.runs.ray_executor import LOCAL, Ray, _import_ray
+from sidestep.runs.ray_executor import Ray, _import_ray
 from sidestep.runs.runner import tasks_of
 from tests.runs.fake import fake_episode, fake_plan
 
@@ -36,7 +36,7 @@ def _slowly(task: EpisodeTask) -> TaskResult:
 def test_a_node_that_is_killed_costs_no_episode_and_blames_no_policy(tmp_path: Path) -> None:
     if find_spec("ray") is None:
         pytest.skip("the extra ray is not installed")
-    _import_ray(LOCAL)
+    _import_ray()
     from ray.cluster_utils import Cluster
 
     plan = fake_plan(tmp_path, "Steady", seeds=20)

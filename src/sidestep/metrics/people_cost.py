@@ -15,7 +15,7 @@ import numpy as np
 from sidestep.metrics import series
 from sidestep.metrics.definition import NO_STEPS, NOBODY, Value, average, largest, metric
 from sidestep.types.base import BoolArray, FloatArray, IntArray
-from sidestep.types.behaviour import BehaviourPlacement
+from sidestep.types.behaviour import CHOOSES, BehaviourPlacement
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord
 from sidestep.types.scenario import Scenario
@@ -46,9 +46,6 @@ UNSEEING = "people do not see the robot"
 FAILED_EARLY = "the robot failed before the end, so people had less time to lose any"
 FIXED = ("static", "script")
 """Models of people who are not compared: they never move, or they act on the robot."""
-
-CHOOSES = "chooses"
-"""Text of a twin's event: a person draws what to do next for the first time."""
 
 DELAY, DETOUR, STOPS, SPEED_LOSS, AFFECTED, CLOSEST, ROWS = range(7)
 

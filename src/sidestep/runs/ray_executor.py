@@ -19,7 +19,7 @@ import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from operator import length_hint
 from pathlib import Path
@@ -71,18 +71,18 @@ class Ray(Executor):
     def close(self) -> None:
         """Leave the cluster, and end it if it was started here."""
         if self._is_ours:
-            _import_ray(self.address).shutdown()
+            _import_ray().shutdown()
             self._is_ours = False
 
     def connect(self) -> Any:
         """Ray's module, connected to the cluster. A script's own connection is used and left as it is."""
-        ray = _import_ray(self.address)
+        ray = _import_ray()
         if ray.is_initialized():
             return ray
         _check_answers(self.address)
         quiet = {"log_to_driver": False, "logging_level": "error"}
         own = {"num_cpus": self.actors or os.cpu_count(), "include_dashboard": False} if self.address == LOCAL else {}
-        with _signals_kept():
+        with _signals_kept(), _on_loopback(ray) if self.address == LOCAL else nullcontext():
             for tries_left in reversed(range(LOCAL_TRIES if self.address == LOCAL else 1)):
                 try:
                     ray.init(address=self.address, **quiet, **own)
@@ -96,15 +96,30 @@ class Ray(Executor):
         return ray
 
 
-def _import_ray(address: str) -> Any:
+def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray else reports to its maker when it starts a cluster
-    if address == LOCAL:  # Ray then listens on the loopback interface alone; it looks when it is imported
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         import ray
     except ImportError:
         raise MissingExtra("--ray", "ray") from None
     return ray
+
+
+@contextmanager
+def _on_loopback(ray: Any) -> Iterator[None]:
+    """A cluster that is started meanwhile listens on the loopback interface alone, as Ray does where clusters are not
+    supported. It looks at a variable when it is imported, here and in its own processes."""
+    constants, variable = ray._private.ray_constants, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    before, told = constants.ENABLE_RAY_CLUSTER, os.environ.get(variable)
+    constants.ENABLE_RAY_CLUSTER, os.environ[variable] = False, "0"
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+        if told is None:
+            del os.environ[variable]
+        else:
+            os.environ[variable] = told
 
 
 def _check_answers(address: str) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 
 from sidestep.kernels import layout
 from sidestep.kernels.layout import COVER
-from sidestep.metrics.people_cost import CHOOSES
 from sidestep.simulation.build import World, build_world
 from sidestep.simulation.directors import BackgroundDirector, Cast, Director, EventDirector
 from sidestep.simulation.recorder import Recorder
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import EpisodeRecord, Event, Outcome, PolicyInfo, Scenario
 from sidestep.types.base import IntArray
+from sidestep.types.behaviour import CHOOSES
 
 NO_POLICY = PolicyInfo("no robot")
 """Drives in a twin."""

@@ -14,6 +14,9 @@ Interaction = Literal["look", "look_around", "phone", "queue", "talk", "wave"]
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
+CHOOSES = "chooses"
+"""Text of an event of a twin: a background person draws what to do next for the first time."""
+
 
 class BehaviourNode(Model):
     """A place to walk to. People stand at ``at``, so it must be free, also where it belongs to an object."""
