@@ -32,6 +32,12 @@ def check(pack: Path, sample: int | None = None, trust: bool = False) -> PackVer
     return verify_pack(pack, sample, run_episode=fake_episode, trust=trust)
 
 
+def bundle(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Make ``steady`` a policy that comes with Sidestep."""
+    monkeypatch.setitem(registry.POLICIES, "steady", f"{write_policies(folder)}:Steady")
+    monkeypatch.setattr(registry, "table", registry.table.__wrapped__)  # not remembered from before
+
+
 def kinds(pack: Path) -> list[str]:
     found = check(pack, 0)
     assert found.ok == (not found.audit.problems)
@@ -68,7 +74,7 @@ def test_a_bundled_name_with_a_predictor_of_the_packers_is_foreign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pack = make_pack(tmp_path)
-    monkeypatch.setitem(registry.POLICIES, "steady", f"{write_policies(tmp_path)}:Steady")
+    bundle(monkeypatch, tmp_path)
     run = json.loads(members_of(pack)["run.json"])
     run["plan"]["policies"][0] |= {"reference": "", "settings": {"predictor": "antigravity:fly"}}
     found = check(tampered(pack, {"run.json": json.dumps(run).encode()}))
@@ -78,7 +84,7 @@ def test_a_bundled_name_with_a_predictor_of_the_packers_is_foreign(
 
 def test_a_bundled_policy_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pack = make_pack(tmp_path, "Steady", "Raises")
-    monkeypatch.setitem(registry.POLICIES, "steady", f"{write_policies(tmp_path)}:Steady")
+    bundle(monkeypatch, tmp_path)
     run = json.loads(members_of(pack)["run.json"])
     run["plan"]["policies"][0] |= {"reference": ""}
     found = check(tampered(pack, {"run.json": json.dumps(run).encode()}))
