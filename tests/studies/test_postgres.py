@@ -102,6 +102,7 @@ def test_the_pages(store: Store) -> None:
         test_pages.test_experimenters_log_in(client, store)
 
 
+@pytest.mark.full
 @in_browser[0]
 @in_browser[1]
 def test_the_whole_study_in_a_browser(store: Store, address: str) -> None:
