@@ -22,6 +22,7 @@ $(STAMP): $(BIN)/python pyproject.toml constraints.txt
 	touch $@ $(USER_STAMP)
 
 demo: $(USER_STAMP)
+	rm -rf out/demo  # runs of an older version could not be resumed
 	$(BIN)/python -m sidestep doctor || true
 	$(BIN)/python -m sidestep run core --policy straight --policy stop --policy orca --policy social_force --policy mpc \
 	    --workers 2 --video 1 --out out/demo/core

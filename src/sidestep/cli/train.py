@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +11,7 @@ from typing import Annotated
 import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput, MissingExtra
 
 app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=True)
 
@@ -16,6 +19,23 @@ app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=T
 @app.callback()
 def train() -> None:
     """Train a learned policy from scratch."""
+
+
+@contextmanager
+def _torch_needed() -> Iterator[None]:
+    """Say which extra is missing if an import inside fails for want of torch."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtra("training", "learn") from error
+
+
+def _check_place(out: Path) -> None:
+    """``BadInput`` before hours of training if the file could not be written after them."""
+    if not out.parent.is_dir():
+        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
 
 
 @app.command("cadrl")
@@ -27,16 +47,11 @@ def cadrl(
     as_json: AsJson = False,
 ) -> None:
     """Train the value network of SA-CADRL in the batched simulator. Needs the extra ``learn``."""
-    from sidestep.errors import BadInput, MissingExtra
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
-    try:
+    with _torch_needed():
         from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("training", "learn") from error
     from sidestep.policies.cadrl.network import save_weights
     from sidestep.writing import atomic
 
@@ -44,8 +59,7 @@ def cadrl(
         with atomic(out) as whole:
             save_weights(whole, so_far.network.arrays(), so_far.about)
 
-    if not out.parent.is_dir():
-        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    _check_place(out)
     settings = CadrlTraining(steps=steps, seed=seed)
     with quiet_stdout(as_json):
         prepare_kernels()
@@ -75,17 +89,11 @@ def intersection(
     as_json: AsJson = False,
 ) -> None:
     """Train the policy ``imitation`` on demonstrations and write it as ONNX. Needs the extra ``learn``."""
-    from sidestep.errors import BadInput, MissingExtra
     from sidestep.progress import progress_bar
 
-    try:
+    with _torch_needed():
         from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("training", "learn") from error
-    if not out.parent.is_dir():
-        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    _check_place(out)
     settings = DrivingTraining(epochs=epochs, batch=batch, seed=seed)
 
     def write(so_far: DrivingTrained) -> None:
@@ -110,18 +118,12 @@ def protocol(
     as_json: AsJson = False,
 ) -> None:
     """Train the network of the policy ``ilqr_bc`` on expert runs of frontal approaches. Needs the extra ``learn``."""
-    from sidestep.errors import BadInput, MissingExtra
     from sidestep.learn.frontal import collect_frames
     from sidestep.progress import progress_bar
 
-    try:
+    with _torch_needed():
         from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("training", "learn") from error
-    if not out.parent.is_dir():
-        raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
+    _check_place(out)
     settings = WaypointTraining(epochs=epochs, seed=seed)
     with quiet_stdout(as_json):
         with progress_bar("expert runs") as move:

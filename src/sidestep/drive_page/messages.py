@@ -19,11 +19,13 @@ LONGEST = 1024
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class _Message(BaseModel):
+class Message(BaseModel):
+    """What a page says: exactly these fields, finite numbers, no conversion."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Controls(_Message):
+class Controls(Message):
     """What the person does now. Sent after every frame that was shown, and whenever something changes."""
 
     type: Literal["controls"]
@@ -37,14 +39,14 @@ class Controls(_Message):
     brake: Annotated[float, Field(ge=0, le=1)]
 
 
-class Wish(_Message):
+class Wish(Message):
     """``go`` starts or continues, ``pause`` pauses, ``next`` begins the next episode, ``again`` the same one."""
 
     type: Literal["wish"]
     what: Literal["go", "pause", "next", "again"]
 
 
-class View(_Message):
+class View(Message):
     """What to show from now on."""
 
     type: Literal["view"]
@@ -60,12 +62,19 @@ _PAGE_MESSAGE: TypeAdapter[Controls | Wish | View] = TypeAdapter(PageMessage)
 
 def read_message(text: str | bytes | None) -> Controls | Wish | View:
     """A message of the page; ``BadInput`` says what is wrong with it."""
+    message: Controls | Wish | View = parse_message(_PAGE_MESSAGE, text, LONGEST)
+    return message
+
+
+def parse_message(kinds: TypeAdapter[Any], text: str | bytes | None, longest: int) -> Any:
+    """One of the ``kinds`` of messages of a page, from a JSON text of at most ``longest`` bytes; ``BadInput`` says what
+    is wrong with it."""
     if not isinstance(text, str):
         raise BadInput("a message is a JSON text, not bytes")
-    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
-        raise BadInput(f"a message has at most {LONGEST} bytes")
+    if len(text.encode("utf-8", "surrogatepass")) > longest:
+        raise BadInput(f"a message has at most {longest} bytes")
     try:
-        return _PAGE_MESSAGE.validate_json(text)
+        return kinds.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -75,7 +84,7 @@ def read_message(text: str | bytes | None) -> Controls | Wish | View:
 Phase = Literal["loading", "ready", "driving", "paused", "over"]
 
 
-class Frame(_Message):
+class Frame(Message):
     """Header of a frame: everything that the page shows beside the pictures."""
 
     type: Literal["frame"] = "frame"

@@ -18,8 +18,9 @@ from time import monotonic, perf_counter
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
+from sidestep.drive_page.messages import Count, Message, parse_message
 from sidestep.errors import BadInput, SidestepError
 from sidestep.studies import walk_worker
 from sidestep.studies.access import Refused
@@ -40,14 +41,8 @@ IDLE_S = 900.0
 REPLACED, POLICY_VIOLATION, TRY_AGAIN = 4001, 1008, 1013
 """Codes of closed websockets."""
 
-Count = Annotated[int, Field(ge=0, le=2**53)]
 
-
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Controls(_Message):
+class Controls(Message):
     """What the participant does now: sent after every frame that was drawn, and when something changes."""
 
     type: Literal["controls"]
@@ -60,7 +55,7 @@ class Controls(_Message):
     wave: bool
 
 
-class Wish(_Message):
+class Wish(Message):
     """``go`` starts the clock or lets it go on; ``pause`` stops it."""
 
     type: Literal["go", "pause"]
@@ -72,14 +67,8 @@ STANDING = Controls(type="controls", number=0, seen=0, forward=0.0, sideways=0.0
 
 def read_message(text: str | None) -> Controls | Wish:
     """A message of the page; ``BadInput`` says what is wrong with it."""
-    if text is None or len(text) > LONGEST:
-        raise BadInput(f"a message is a JSON text of at most {LONGEST} characters")
-    try:
-        return _PAGE_MESSAGE.validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"{place or 'message'}: {first['msg']}"[:300]) from None
+    message: Controls | Wish = parse_message(_PAGE_MESSAGE, text, LONGEST)
+    return message
 
 
 class Pace:
