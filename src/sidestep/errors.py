@@ -59,10 +59,12 @@ class RecordError(BadInput):
 
 
 class MissingExtra(SidestepError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed. ``extra`` is the name of the extra that has it, or several with
+    commas."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'sidestep[{extra}]'")
+        self.extra = extra
 
 
 class GuestFailed(SidestepError):

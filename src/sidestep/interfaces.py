@@ -48,6 +48,9 @@ class Policy(ABC):
     """The publication to cite, for reports."""
     version: str = ""
     """Of the policy's own choosing; the record keeps it, before the hash of the policy's code."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Optional extras of Sidestep that it cannot run without, such as ``onnx``: lists mark it, and a run says so before
+    it starts."""
     settings: Mapping[str, Any] = MappingProxyType({})
     """The settings in use, as plain data (text, numbers, lists, maps): the record keeps them."""
     dynamics: ClassVar[str | None] = None
@@ -205,7 +208,8 @@ class Predictor(Protocol):
     ``needs`` names what it wants besides the history: ``map`` (the scene), ``ego`` (the robot's state and plan),
     ``body`` and ``head`` (where people's bodies and heads point, in the history). What it does not name may be None,
     and what it names may be None as well where nobody knows it. ``history_s`` is how far back it looks (s); 0: the
-    present alone. A predictor may also have ``summary`` and ``citation`` strings and a ``settings`` mapping. It keeps
+    present alone. A predictor may also have ``summary`` and ``citation`` strings, ``extras`` (see ``Policy``) and
+    a ``settings`` mapping. It keeps
     nothing between two calls, so that one object serves many episodes, and it returns the same forecast for the same
     input. ``sidestep.prediction.check_predictor`` tries one out.
     """

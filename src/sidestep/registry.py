@@ -18,6 +18,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Literal
 
 from sidestep.errors import BadInput, UnknownName, describe_error, did_you_mean, place_of
+from sidestep.extras import check_extras
 from sidestep.interfaces import Policy
 from sidestep.types import Command, EpisodeEnd, Observation, Task
 from sidestep.types.observation import TASK_NEEDS
@@ -422,7 +423,16 @@ def policy_maker(reference: str, settings: Mapping[str, Any] | None = None) -> C
         factory = partial(load("policies", "visual"), spec=reference.removeprefix(ONNX))
     else:
         factory = import_attribute(reference) if ":" in reference else load("policies", reference)
+    check_extras(f"policy {reference!r}", *extras_of(reference))
     return _maker(factory, settings, reference)
+
+
+def extras_of(reference: str) -> tuple[str, ...]:
+    """The optional extras that a policy declares. Somebody else's code is not imported for it: that has none."""
+    if reference.startswith(SB3):
+        return ("learn",)
+    name = "visual" if reference.startswith(ONNX) else true_name("policies", reference)
+    return tuple(declared(load("policies", name), "extras")) if name in POLICIES else ()
 
 
 def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, reference: str) -> Callable[[], Policy]:
@@ -440,6 +450,7 @@ def _maker(factory: Callable[..., Any], settings: Mapping[str, Any] | None, refe
 def make_predictor(reference: str, settings: dict[str, Any] | None = None) -> Any:
     """A new predictor from a name in the table, ``package.module:Class`` or ``path/to/file.py:Class``."""
     factory = import_attribute(reference) if ":" in reference else load("predictors", reference)
+    check_extras(f"predictor {reference!r}", *getattr(factory, "extras", ()))
     try:
         predictor = factory(**(settings or {}))
     except TypeError as error:

@@ -98,9 +98,11 @@ def convert(
     target: Annotated[Path, typer.Argument(help="Folder to write a LeRobot v3 dataset to, or .h5 file.")],
 ) -> None:
     """Convert between the HDF5 layout and LeRobot v3 datasets."""
+    from sidestep.extras import check_extras
     from sidestep.learn.demonstrations import read_demonstrations
     from sidestep.learn.lerobot import from_lerobot, to_lerobot
 
+    check_extras("converting to and from LeRobot", "video")
     if source.is_dir():
         from_lerobot(source, target)
     else:

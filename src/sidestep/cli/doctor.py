@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 from dataclasses import asdict, dataclass
-from importlib.metadata import distribution, requires
+from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -77,30 +76,20 @@ def check_dependencies() -> list[Check]:
     return checks
 
 
-def _extras() -> dict[str, list[str]]:
-    """Extra → the distributions that it adds, as the package declares them; ``all`` and ``dev`` repeat the others."""
-    extras: dict[str, list[str]] = {}
-    for need in map(Requirement, requires("sidestep") or []):
-        for extra in distribution("sidestep").metadata.get_all("Provides-Extra") or []:
-            asked = need.marker is not None and need.marker.evaluate({"extra": extra})
-            if asked and not need.marker.evaluate({"extra": ""}):  # type: ignore[union-attr]
-                extras.setdefault(extra, []).append(need.name)
-    return {extra: names for extra, names in extras.items() if extra not in ("all", "dev")}
-
-
 def check_extras() -> list[Check]:
-    """The optional extras, each with the command that installs it."""
+    """The optional extras, each with the command that installs it and the policies and predictors that wait for it."""
+    from sidestep.extras import extras, missing_packages
     from sidestep.runs.provenance import installed_version
 
     checks = []
-    for extra, packages in _extras().items():
-        missing = [name for name in packages if installed_version(name) is None]
-        if missing:
+    for extra, packages in extras().items():
+        if missing := missing_packages(extra):
+            waiting = _needing(extra)
             checks.append(
                 Check(
                     f"[{extra}]",
                     "missing",
-                    f"without {', '.join(missing)}",
+                    f"without {', '.join(missing)}{': no ' + ', '.join(waiting) if waiting else ''}",
                     f"pip install 'sidestep[{extra}]'",
                 )
             )
@@ -108,6 +97,17 @@ def check_extras() -> list[Check]:
             versions = ", ".join(f"{name} {installed_version(name) or '?'}" for name in packages)
             checks.append(Check(f"[{extra}]", "ok", versions))
     return checks
+
+
+def _needing(extra: str) -> list[str]:
+    """Bundled policies and predictors that do not run without an extra."""
+    from sidestep import registry
+
+    policies = [name for name in registry.POLICIES if extra in registry.extras_of(name)]
+    predictors = [
+        name for name in registry.PREDICTORS if extra in getattr(registry.load("predictors", name), "extras", ())
+    ]
+    return [*(f"policy {name}" for name in policies), *(f"predictor {name}" for name in predictors)]
 
 
 def check_opengl() -> Check:
@@ -172,9 +172,19 @@ def check_places() -> list[Check]:
         checks.append(Check("SIDESTEP_DATA", "ok", data))
     else:
         checks.append(Check("SIDESTEP_DATA", "failed", f"{data}: no such folder", "make it, or unset the variable"))
-    ffmpeg, pyav = shutil.which("ffmpeg"), find_spec("av") is not None
-    found = " and ".join(name for name, there in (("PyAV", pyav), ("ffmpeg", bool(ffmpeg))) if there)
-    checks.append(
-        Check("video", "ok", found) if found else Check("video", "missing", "no PyAV", "pip install 'sidestep[video]'")
-    )
-    return checks
+    return [*checks, check_video()]
+
+
+def check_video() -> Check:
+    """Whether an MP4 file can be written. GIF files always can."""
+    from sidestep.errors import MissingExtra, SidestepError
+    from sidestep.report.film import check_film
+
+    try:
+        check_film(Path("film.mp4"))
+    except MissingExtra:
+        return Check("video", "missing", "GIF only: no PyAV", "pip install 'sidestep[video]'")
+    except SidestepError as error:
+        found, _, remedy = str(error).removeprefix("film.mp4: ").partition("; ")
+        return Check("video", "missing", f"GIF only: {found}", remedy)
+    return Check("video", "ok", "MP4 and GIF")

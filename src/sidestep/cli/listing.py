@@ -45,7 +45,17 @@ def list_(
         return
     from sidestep.report.terminal import print_rows
 
-    print_rows(kind.value, rows)
+    print_rows(kind.value, [_shown(row) for row in rows])
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for the terminal, where a missing extra stands in the summary."""
+    if "missing_extras" not in row:
+        return row
+    row = dict(row)
+    missing = row.pop("missing_extras")
+    del row["extras"]
+    return row | {"summary": f"{row['summary']} — needs sidestep[{','.join(missing)}]"} if missing else row
 
 
 def list_suites() -> list[dict[str, Any]]:
@@ -105,11 +115,13 @@ def _rows_of(kind: Literal["policies", "predictors"]) -> list[dict[str, Any]]:
             if name in bundled:
                 raise
             wrong = f"cannot be loaded: {describe_error(error)}{place_of(error)}"
-            rows.append({"name": name, "needs": [], "summary": wrong, "citation": ""})
+            empty: dict[str, Any] = {"extras": [], "missing_extras": []}
+            rows.append({"name": name, "needs": [], "summary": wrong, "citation": "", **empty})
     return rows
 
 
 def _class_row(name: str, listed: Any) -> dict[str, Any]:
+    from sidestep.extras import missing_extras
     from sidestep.registry import declared
 
     return {
@@ -117,6 +129,8 @@ def _class_row(name: str, listed: Any) -> dict[str, Any]:
         "needs": sorted(listed.needs),
         "summary": printable(str(declared(listed, "summary") or _first_line(listed))),
         "citation": printable(str(declared(listed, "citation"))),
+        "extras": list(declared(listed, "extras")),
+        "missing_extras": missing_extras(declared(listed, "extras")),
     }
 
 

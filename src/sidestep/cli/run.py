@@ -255,6 +255,9 @@ def run(
         bool,
         typer.Option("--twin", help="Simulate every episode without the robot too, and score what it costs people."),
     ] = False,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Leave out policies whose optional extra is not installed.")
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Run in this process, stop at the first policy error, save nothing."),
@@ -296,6 +299,7 @@ def run(
             f"--out {out}: --video, --replace and --twin need the records in a folder; copy the run from there and use "
             "the copy"
         )
+    policy = installed_policies(policy, skip_missing)
     with quiet_stdout(as_json):
         chosen = load_suite(suite)
         options, settings = split_suite_options(set_ or [], option_names(chosen))
@@ -330,6 +334,28 @@ def run(
                 film_run(result, video, cameras, pictures)
         summary = summarise_run(result)
     tell_result(result, summary, as_json)
+
+
+def installed_policies(policies: list[str], skip_missing: bool) -> list[str]:
+    """The policies whose extras are installed. Without ``skip_missing`` one that lacks its extra is a ``BadInput``."""
+    from sidestep.extras import missing_extras
+    from sidestep.registry import extras_of
+    from sidestep.runs.plan import split_label
+
+    installed = []
+    for each in policies:
+        label, reference = split_label(each)
+        missing = ",".join(missing_extras(extras_of(reference)))
+        if not missing:
+            installed.append(each)
+            continue
+        reason = f"policy {label!r} needs an optional dependency: pip install 'sidestep[{missing}]'"
+        if not skip_missing:
+            raise BadInput(f"{reason}, or leave it out with --skip-missing")
+        say(f"note: left out: {reason}")
+    if not installed:
+        raise BadInput("no policy is left to run; install the extras named above")
+    return installed
 
 
 def choose_isolation(

@@ -12,6 +12,7 @@ import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput, MissingExtra
+from sidestep.extras import check_extras
 
 app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=True)
 
@@ -23,7 +24,9 @@ def train() -> None:
 
 @contextmanager
 def _torch_needed() -> Iterator[None]:
-    """Say which extra is missing if an import inside fails for want of torch."""
+    """``MissingExtra`` before anything is done unless all of the extra ``learn`` is installed: torch to train, and what
+    writes and runs the network."""
+    check_extras("training", "learn")
     try:
         yield
     except ModuleNotFoundError as error:

@@ -83,6 +83,7 @@ class Cvae:
     citation = (
         "Sohn, Lee, Yan, Learning Structured Output Representation using Deep Conditional Generative Models (2015)"
     )
+    extras: ClassVar[tuple[str, ...]] = ("onnx",)
     needs: ClassVar[frozenset[str]] = frozenset({"map", "ego", "head", "body"})
     """At most; an object needs what its file's features need."""
     history_s: ClassVar[float] = 1.0

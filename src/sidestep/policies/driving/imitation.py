@@ -43,6 +43,7 @@ class ImitationDriver(Policy):
     summary = "a network with a head for every high-level command, trained on demonstrations of the driver pid"
     citation = CITATION
     needs: ClassVar[frozenset[str]] = frozenset({"rgb", "lidar", "measurements", "high_level_command"})
+    extras = ("onnx",)
     camera = "car_front_fast"
 
     def __init__(self, **settings: Any) -> None:

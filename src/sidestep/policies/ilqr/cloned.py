@@ -43,6 +43,7 @@ class IlqrBc(Ilqr):
     name = "ilqr_bc"
     summary = "ilqr toward waypoints of a small network, cloned from an expert that yields early in frontal approaches"
     citation = "after Pirk et al., A protocol for validating social navigation policies, 2022"
+    extras = ("onnx",)
     Settings: ClassVar[type[IlqrSettings]] = IlqrBcSettings
 
     def __init__(self, **settings: Any) -> None:

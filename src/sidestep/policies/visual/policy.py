@@ -75,6 +75,7 @@ class VisualPolicy(Policy):
     summary = "an ONNX or TorchScript network of camera pictures; nine published interfaces, weights by file"
     citation = ""
     needs: ClassVar[frozenset[str]] = frozenset({"rgb"})
+    extras = ("onnx",)
 
     def __init__(
         self,

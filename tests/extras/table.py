@@ -1,0 +1,104 @@
+"""Name → the optional extras that it needs. Every policy, predictor, sensor, suite, command and page stands here;
+what is not named in ``NEEDS`` needs none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.main import get_command
+
+from sidestep import registry
+from sidestep.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[2]
+
+POLICIES = {"ilqr_bc": "onnx", "imitation": "onnx", "visual": "onnx"}
+PREDICTORS = {"cvae": "onnx"}
+SENSORS: dict[str, str] = {}
+SUITES: dict[str, str] = {}
+COMMANDS = {
+    "study new": "web",
+    "study serve": "web",
+    "study export": "web",
+    "drive intersection": "web",
+    "train cadrl": "learn",
+    "train intersection": "learn",
+    "train protocol": "learn",
+    "predict train": "learn",
+    "predict ablate": "learn",
+    "pack keygen": "sign",
+}
+"""Commands that do nothing without their extra."""
+OPTIONS = {
+    "run --video": "video",
+    "run --ray": "ray",
+    "run --policy sb3:": "learn",
+    "replay --video mp4": "video",
+    "replay --rrd": "export",
+    "replay --mcap": "export",
+    "render --renderer gl": "gl",
+    "pack run --sign": "sign",
+    "import rosbag": "export",
+    "evaluate NN": "onnx",
+    "demos convert lerobot": "video",
+}
+"""Options and arguments that need more than their command does."""
+PAGES = {
+    "docs/demonstrations.md": "video,web,learn,onnx",
+    "docs/gym.md": "learn",
+    "docs/index.md": "video,onnx",
+    "docs/interactions.md": "",
+    "docs/leaderboard.md": "sign",
+    "docs/logs.md": "export",
+    "docs/policies_cadrl.md": "learn",
+    "docs/policies_ilqr.md": "onnx,learn",
+    "docs/policies_visual.md": "onnx",
+    "docs/prediction.md": "learn",
+    "docs/predictors.md": "onnx",
+    "docs/rendering_gl.md": "gl",
+    "docs/scaling.md": "ray",
+    "docs/studies.md": "web",
+    "docs/suites/intersection.md": "onnx,learn",
+    "docs/suites/protocol.md": "onnx,learn",
+    "docs/videos.md": "video",
+    "docs/viewer.md": "export",
+}
+"""Pages whose commands need extras; the page names each of them as ``pip install`` takes it."""
+
+
+def commands() -> list[str]:
+    """Every command, with its group."""
+    found: list[str] = []
+
+    def walk(command: object, name: str) -> None:
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            found.append(name)
+            return
+        for each, below in inner.items():
+            walk(below, f"{name} {each}".strip())
+
+    walk(get_command(app), "")
+    return found
+
+
+def known() -> dict[str, set[str]]:
+    """What there is of each kind in the table."""
+    return {
+        "policies": {*registry.POLICIES, *registry.OTHER_NAMES},
+        "predictors": set(registry.PREDICTORS),
+        "sensors": set(registry.SENSORS),
+        "suites": set(registry.SUITES),
+        "commands": set(commands()),
+        "pages": {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")},
+    }
+
+
+TABLE = {
+    "policies": POLICIES,
+    "predictors": PREDICTORS,
+    "sensors": SENSORS,
+    "suites": SUITES,
+    "commands": COMMANDS,
+    "pages": PAGES,
+}

@@ -1,0 +1,255 @@
+"""The table of extras holds: in an environment with exactly the named extras everything runs, and without them a
+command stops at once and says what to install."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sidestep import registry
+from sidestep.extras import extras, missing_packages
+from sidestep.interactions.store import write_interactions
+from sidestep.registry import extras_of
+from tests.cli.conftest import SUITE
+from tests.cli.test_predict_evaluate import walkers
+from tests.extras.environment import make_environment
+from tests.extras.table import COMMANDS, OPTIONS, PAGES, POLICIES, PREDICTORS, ROOT, TABLE, commands, known
+from tests.policies.visual.nets import write_net
+
+SCRIPT = Path(__file__).with_name("run_commands.py")
+RECORD = "run/episodes/straight/alone_seed0.parquet"
+
+WHERE = {
+    "imitation": "intersection", "pid": "intersection", "pid_noise": "intersection", "comfort_zone": "intersection",
+    "anticipatory": "street", "human_driver": "street", "follow_lane": "sidewalk-unit", "expert": "sidewalk-reactive",
+    "ilqr": "protocol", "ilqr_bc": "protocol", "oracle": "socnav", "cadrl": "socnav", "mpc": "catalogue",
+    "straight": "sidewalk-long", "orca": "core",
+}  # fmt: skip
+"""Policy → suite in which it is tried; the others drive in a small suite."""
+
+CORE: dict[str, list[list[str]]] = {
+    "list": [["list", kind, "--json"] for kind in ("suites", "policies", "robots", "metrics", "datasets", "logs")]
+    + [["list", "predictors"], ["list", "visual-models"], ["list", "scenarios", "--suite", "core"]],
+    "doctor": [["doctor"]],
+    "validate": [["validate", "small.yaml"]],
+    "run": [["run", "small.yaml", "--policy", "straight", "--policy", "orca", "--limit", "2", "--out", "run"]],
+    "score": [["score", "run"]],
+    "compare": [["compare", "run"]],
+    "report": [["report", "run", "--out", "report.html"]],
+    "replay": [["replay", RECORD, "--png", "top.png", "--time", "1"], ["replay", RECORD, "--html", "replay.html"]],
+    "render": [["render", "core", "plaza", "--size", "64x48", "--out", "picture.png"]],
+    "verify": [["verify", "run", "--sample", "1"]],
+    "twin": [["twin", "run"]],
+    "pack run": [["pack", "run", "run", "--out", "run.pack"]],
+    "board build": [["board", "build", "run.pack", "--out", "board"]],
+    "board seeds": [["board", "seeds", "--secret", "secret", "--suite", "core", "--count", "2"]],
+    "data list": [["data", "list"]],
+    "data info": [["data", "info", "people.csv", "--rate-hz", "10"]],
+    "data convert": [["data", "convert", "people.csv", "people.parquet", "--rate-hz", "10"]],
+    "data add": [["data", "add", "people.csv", "--name", "mine", "--rate-hz", "10", "--force"]],
+    "import": [["import", "drive.csv", "--out", "imported", "--robot", "1", "--goal", "3,0"]],
+    "predict info": [["predict", "info", "people.h5"]],
+    "predict gaps": [["predict", "gaps", "people.h5"]],
+    "predict evaluate": [["predict", "evaluate", "people.h5", "--predictor", "kalman", "--resamples", "50"]],
+    "predict compare": [["predict", "compare", "kalman", "constant_velocity", "--data", "people.h5", "--resamples", "50"]],
+    "predict toy": [["predict", "toy", "--draws", "2000"]],
+    "study rehearse": [["study", "rehearse", "policies/ilqr", "--out", "rehearsal", "--raters", "3"]],
+    "study analyse": [["study", "analyse", "rehearsal/ratings.csv", "--questionnaire", "protocol"]],
+    "evaluate": [
+        ["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "PID", "--eval_steps", "20",
+         "--work_dir", "evaluation"],
+    ],
+    "bench": [["bench", "--suite", "core", "--only", "lidar/rays=720", "--quick"]],
+}  # fmt: skip
+"""Command → calls that work without any extra, in the order in which they need each other."""
+ELSEWHERE = {
+    "serve": "tests/remote/test_processes.py",
+    "data get": "tests/cli/test_data.py",
+    "demos intersection": "tests/learn/test_demonstrations.py",
+    "demos info": "tests/learn/test_demonstrations.py",
+    "demos convert": "tests/learn/test_lerobot.py",
+    "predict dataset": "tests/cli/test_predict_data.py",
+    "predict loop": "tests/interactions/test_loop.py",
+}
+"""Commands that wait for somebody, need a network or take long: where they are tested."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands read."""
+    folder = tmp_path_factory.mktemp("extras")
+    (folder / "small.yaml").write_text(SUITE, encoding="utf-8")
+    rows = [f"{frame},{person},{0.1 * frame:.2f},{person}.0" for frame in range(60) for person in (1, 2)]
+    (folder / "people.csv").write_text("frame,id,x,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    drive = [f"{0.1 * k:.1f},{i},{0.1 * k * i:.2f},{2 * i - 2}" for k in range(40) for i in (1, 2)]
+    (folder / "drive.csv").write_text("time,id,x,y\n" + "\n".join(drive) + "\n", encoding="utf-8")
+    write_interactions(walkers(), folder / "people.h5")
+    picture = {"image": ((1, 3, 6, 8), "float32")}
+    spec = {"file": "mine.onnx", "image": {"width": 8, "height": 6, "rate_hz": 4}, "output": {"kind": "velocities"}}
+    (folder / "mine.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    if not missing_packages("learn"):
+        write_net(folder / "mine.onnx", picture, {"velocity": np.array([[0.5, 0.0]])})
+    (folder / "password").write_text("a long enough password\n", encoding="utf-8")
+    return folder
+
+
+class Environments:
+    """Environments by their extras, each made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.python = cache(self._make)
+
+    def _make(self, *names: str) -> Path:
+        for name in names:
+            if missing := missing_packages(name):
+                pytest.skip(f"{', '.join(missing)} not installed: pip install 'sidestep[{name}]'")
+        try:
+            return make_environment(self._folder / "-".join(("env", *names)), names)
+        except OSError as error:
+            pytest.skip(f"this system makes no symbolic links ({error}): switch developer mode on")
+
+    def run(self, calls: list[list[str]], *names: str) -> list[dict[str, Any]]:
+        """How each command line ends in the environment with exactly these extras."""
+        env = {key: text for key, text in os.environ.items() if key not in ("PYTHONPATH", "SIDESTEP_DATA")}
+        env |= {"COLUMNS": "200", "SIDESTEP_DATA_HOME": str(self._folder / "data")}
+        command = [str(self.python(*names)), str(SCRIPT), "ended.json"]
+        done = subprocess.run(
+            command, input=json.dumps(calls), text=True, capture_output=True, cwd=self._folder, env=env, timeout=900
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        ended: list[dict[str, Any]] = json.loads((self._folder / "ended.json").read_text(encoding="utf-8"))
+        return ended
+
+
+@pytest.fixture(scope="module")
+def environments(folder: Path) -> Environments:
+    return Environments(folder)
+
+
+def assert_all_work(ended: list[dict[str, Any]]) -> None:
+    failed = [
+        f"{' '.join(each['arguments'])}: {each['code']}\n{each['out']}{each['err']}" for each in ended if each["code"]
+    ]
+    assert not failed, "\n".join(failed)
+
+
+def policy_call(name: str) -> list[str]:
+    suite = WHERE.get(name, "small.yaml")
+    settings = ["--set", "visual.spec=mine.yaml"] if name == "visual" else []
+    return ["run", suite, "--policy", name, "--limit", "1", *settings, "--out", f"policies/{name}"]
+
+
+def test_the_table_names_what_there_is() -> None:
+    for kind, table in TABLE.items():
+        assert set(table) <= known()[kind], kind
+    assert {extra for text in (*COMMANDS.values(), *OPTIONS.values()) for extra in text.split(",")} <= set(extras())
+
+
+def test_declared_extras_are_those_of_the_table() -> None:
+    assert {name: ",".join(extras_of(name)) for name in registry.POLICIES if extras_of(name)} == POLICIES
+    declared = {name: getattr(registry.load("predictors", name), "extras", ()) for name in registry.PREDICTORS}
+    assert {name: ",".join(each) for name, each in declared.items() if each} == PREDICTORS
+
+
+def test_every_command_is_tried() -> None:
+    assert sorted([*CORE, *COMMANDS, *ELSEWHERE]) == sorted(commands())
+    for file in ELSEWHERE.values():
+        assert (ROOT / file).is_file(), file
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_name_their_extras(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = {extra for part in text.split("sidestep[")[1:] for extra in part.partition("]")[0].split(",")}
+    assert {extra for extra in PAGES[page].split(",") if extra} <= named, f"{page} names {named}"
+
+
+def test_commands_without_any_extra(environments: Environments) -> None:
+    assert_all_work(environments.run([call for calls in CORE.values() for call in calls]))
+
+
+def test_policies_and_suites_without_any_extra(environments: Environments) -> None:
+    names = [name for name in registry.POLICIES if name not in POLICIES]
+    assert set(WHERE.values()) == set(registry.SUITES)
+    assert_all_work(environments.run([policy_call(name) for name in names]))
+
+
+def test_policies_with_their_extra(environments: Environments) -> None:
+    assert_all_work(environments.run([policy_call(name) for name in POLICIES], "onnx"))
+
+
+def missing_calls() -> dict[str, tuple[list[str], str]]:
+    """What → a command line that needs an extra, and the extra."""
+    calls = {name: (policy_call(name), extra) for name, extra in POLICIES.items()}
+    data = ["people.h5", "--out", "network.onnx"]
+    calls |= {
+        "cvae": (["predict", "evaluate", "people.h5", "--predictor", "mine.onnx"], "onnx"),
+        "study new": (["study", "new", "small.yaml", "--password-file", "password"], "web"),
+        "study serve": (["study", "serve"], "web"),
+        "study export": (["study", "export", "mine", "--out", "export"], "web"),
+        "drive intersection": (["drive", "intersection", "--no-open"], "web"),
+        "train cadrl": (["train", "cadrl"], "learn"),
+        "train intersection": (["train", "intersection", "people.h5"], "learn"),
+        "train protocol": (["train", "protocol"], "learn"),
+        "predict train": (["predict", "train", *data], "learn"),
+        "predict ablate": (["predict", "ablate", "people.h5", "--out", "ablation"], "learn"),
+        "pack keygen": (["pack", "keygen", "key"], "sign"),
+        "run --video": (["run", "small.yaml", "--policy", "straight", "--video", "1"], "video"),
+        "run --ray": (["run", "small.yaml", "--policy", "straight", "--ray", "local", "--out", "ray"], "ray"),
+        "run --policy sb3:": (["run", "small.yaml", "--policy", "sb3:mine.zip"], "learn"),
+        "replay --video mp4": (["replay", RECORD, "--video", "film.mp4"], "video"),
+        "replay --rrd": (["replay", RECORD, "--rrd", "film.rrd"], "export"),
+        "replay --mcap": (["replay", RECORD, "--mcap", "film.mcap"], "export"),
+        "render --renderer gl": (["render", "core", "plaza", "--renderer", "gl", "--out", "gl.png"], "gl"),
+        "pack run --sign": (["pack", "run", "run", "--out", "signed.pack", "--sign", "key"], "sign"),
+        "import rosbag": (["import", "drive.mcap", "--out", "bag"], "export"),
+        "evaluate NN": (["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"], "onnx"),
+        "demos convert lerobot": (["demos", "convert", "people.h5", "lerobot"], "video"),
+    }
+    return calls
+
+
+def test_a_missing_extra_is_named(environments: Environments, folder: Path) -> None:
+    calls = missing_calls()
+    assert set(calls) == {*POLICIES, *PREDICTORS, *COMMANDS, *OPTIONS}
+    (folder / "drive.mcap").write_bytes(b"\x89MCAP0\r\n" + bytes(64))
+    (folder / "key").write_bytes(b"no key")
+    run = ["run", "small.yaml", "--policy", "straight", "--limit", "1", "--out", "run"]
+    ended = environments.run([run, *(call for call, _ in calls.values())])[1:]
+    wrong = []
+    for (what, (_, extra)), each in zip(calls.items(), ended, strict=True):
+        if each["code"] != 2 or f"sidestep[{extra}]" not in each["err"] or "Traceback" in each["err"]:
+            wrong.append(f"{what}: {each['code']}, {each['err'][-300:]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_policy_without_its_extra_is_named_and_can_be_left_out(environments: Environments) -> None:
+    both = ["run", "small.yaml", "--policy", "ilqr_bc", "--policy", "straight", "--limit", "1", "--out", "skipped"]
+    refused, skipped, none, listed, doctor = environments.run(
+        [
+            both,
+            [*both, "--skip-missing", "--json"],
+            ["run", "small.yaml", "--policy", "ilqr_bc", "--skip-missing"],
+            ["list", "policies"],
+            ["doctor"],
+        ]
+    )
+    assert refused["code"] == 2
+    assert "policy 'ilqr_bc' needs" in refused["err"]
+    assert "--skip-missing" in refused["err"]
+    assert skipped["code"] == 0
+    assert list(json.loads(skipped["out"])["policies"]) == ["straight"]
+    assert "left out: policy 'ilqr_bc'" in skipped["err"]
+    assert none["code"] == 2
+    assert "needs sidestep[onnx]" in " ".join(listed["out"].split())
+    assert "policy ilqr_bc" in doctor["out"]
+    [video] = [line for line in doctor["out"].splitlines() if " video " in line]
+    assert not video.startswith("✓")
