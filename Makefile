@@ -14,7 +14,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(USER_STAMP): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[video]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[video,onnx]'
 	touch $@
 
 $(STAMP): $(BIN)/python pyproject.toml constraints.txt
@@ -43,10 +43,10 @@ demo: $(USER_STAMP)
 	@echo "Open out/demo/report.html"
 
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2 -m "not full"
+	$(BIN)/python -m pytest -n 2 -m "not full" --durations=10 -rs
 
 test-full: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=10 -rs
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests tools

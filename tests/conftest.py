@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from hypothesis import settings
+
+from tests.needs import names_a_remedy
+
+UNEXPLAINED: list[str] = []
+"""Tests skipped for a reason that does not say how to run them."""
 
 settings.register_profile("sidestep", deadline=None, derandomize=True)
 settings.load_profile("sidestep")
@@ -12,3 +18,32 @@ settings.load_profile("sidestep")
 # A shell without job control starts what runs behind with interrupts ignored, and processes hand that on: tests that
 # interrupt a command would fail.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _check_reason(report)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _check_reason(report)
+
+
+def _check_reason(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Collect the tests that are skipped for a reason which does not say how to run them."""
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not names_a_remedy(reason):
+            UNEXPLAINED.append(f"{report.nodeid}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A skip that does not say what to install fails the session."""
+    if UNEXPLAINED and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if UNEXPLAINED:
+        terminalreporter.section("skipped without a remedy", red=True)
+        for line in UNEXPLAINED:
+            terminalreporter.line(line)

@@ -10,8 +10,9 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.onnx import open_network
+from tests.needs import reason_missing
 
-pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
 BUNDLED = resources.files("sidestep.policies.ilqr") / "waypoints_v1.onnx"
 
 
@@ -38,6 +39,6 @@ def test_a_device_that_is_not_there_is_named() -> None:
     import onnxruntime
 
     if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        pytest.skip("this computer has one")
+        pytest.skip("only without a CUDA device")
     with pytest.raises(BadInput, match="device=cuda: this ONNX Runtime has no CUDAExecutionProvider"):
         open_network(BUNDLED.read_bytes(), "network", device="cuda")

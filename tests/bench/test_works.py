@@ -16,6 +16,7 @@ from sidestep.bench.environment import Batch, OneEnvironment, bytes_per_environm
 from sidestep.bench.lidar import Scans
 from sidestep.kernels import layout
 from sidestep.types.base import FloatArray
+from tests.needs import reason_missing
 
 N = 50
 
@@ -63,7 +64,7 @@ def test_threads_share_a_world_without_changing_it(model: str) -> None:
 
 
 def test_orca_and_rvo2_walk_the_same_way() -> None:
-    pytest.importorskip("pyrvo")
+    pytest.importorskip("pyrvo", reason=reason_missing("pyrvo"))
     from sidestep.bench.crowd_peers import orca_peer
 
     drawn = draw_square(N)
@@ -81,7 +82,8 @@ def test_orca_and_rvo2_walk_the_same_way() -> None:
 
 @pytest.mark.parametrize("model", CODES)
 def test_peer_keeps_walking_in_the_square(model: str) -> None:
-    pytest.importorskip({"orca": "pyrvo", "social_force_helbing": "jupedsim"}.get(model, "pysocialforce"))
+    module = {"orca": "pyrvo", "social_force_helbing": "jupedsim"}.get(model, "pysocialforce")
+    pytest.importorskip(module, reason=reason_missing(module))
     drawn = draw_square(N)
     peer: Any = crowd_bench.PEERS[model, N](drawn).work
     before = peer.positions().copy()
@@ -94,7 +96,7 @@ def test_peer_keeps_walking_in_the_square(model: str) -> None:
 
 
 def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("toml")
+    pytest.importorskip("toml", reason=reason_missing("toml"))
     monkeypatch.chdir(tmp_path)
     root = logging.getLogger()
     before = (root.level, list(root.handlers), root.manager.disable)
@@ -103,14 +105,14 @@ def test_pysocialforce_leaves_logging_and_the_folder_alone(monkeypatch: pytest.M
     try:
         moussaid_peer(draw_square(10))
     except ImportError:
-        pytest.skip("pysocialforce is not installed")
+        pytest.skip(reason_missing("pysocialforce"))
     assert (root.level, list(root.handlers), root.manager.disable) == before
     assert list(tmp_path.iterdir()) == []
     assert Path.cwd() == tmp_path
 
 
 def test_irsim_episodes_are_no_immediate_collisions() -> None:
-    pytest.importorskip("irsim")
+    pytest.importorskip("irsim", reason=reason_missing("irsim"))
     from sidestep.bench.environment import crossing_peer
 
     peer: Any = crossing_peer(20).work

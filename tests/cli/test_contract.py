@@ -21,6 +21,7 @@ from sidestep.runs.plan import make_plan, split_label
 from sidestep.suites.files import load_suite
 from tests.cli.conftest import document
 from tests.interactions.test_gaps import crossing
+from tests.needs import reason_missing
 
 Call = Callable[..., Result]
 
@@ -235,8 +236,8 @@ def test_study_analyse_tells_what_is_wrong(call: Call, tmp_path: Path) -> None:
 
 def test_onnx_with_its_interface_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The network lies beside the file that names it. Another network is another version."""
-    pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
+    pytest.importorskip("onnx", reason=reason_missing("onnx"))
     from tests.policies.visual.nets import write_net
 
     monkeypatch.chdir(tmp_path)

@@ -101,8 +101,6 @@ def test_every_help_page(call: Call) -> None:
 @needs_recordings
 def test_a_wrong_clock_is_flagged(call: Call, recordings: Path) -> None:
     path = recordings / "eth_biwi" / "seq_eth" / "obsmat.txt"
-    if not path.is_file():
-        pytest.skip("eth-biwi is not installed")
     right = document(call("data", "info", path, "--json"))["info"]
     assert (right["people"], right["groups"], right["format"]) == (360, 58, "biwi")
     assert not any("clock" in warning for warning in right["warnings"])

@@ -10,6 +10,7 @@ from PIL import Image
 
 from sidestep.report.film import read_about
 from tests.cli.conftest import document
+from tests.needs import reason_missing
 
 Call = Any
 
@@ -36,7 +37,7 @@ def films() -> dict[str, int]:
 
 
 def test_a_run_films_worst_and_best_and_does_not_film_again(worse: str, call: Call) -> None:
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason=reason_missing("av"))
     command = ["run", worse, "--policy", "straight", "--camera", "top", "--out", "r"]
     result = call(*command, "--video", 1)
     assert result.exit_code == 0, result.output

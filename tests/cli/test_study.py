@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from sidestep.cli import app
+from tests.needs import reason_missing
 
-pytest.importorskip("fastapi")
-pytest.importorskip("sqlalchemy")
+pytest.importorskip("fastapi", reason=reason_missing("fastapi"))
+pytest.importorskip("sqlalchemy", reason=reason_missing("sqlalchemy"))
 
 from sidestep.studies.database import open_database
 from sidestep.studies.store import Store

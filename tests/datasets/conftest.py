@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-needs_recordings = pytest.mark.skipif(
-    not os.environ.get("SIDESTEP_DATA"), reason="SIDESTEP_DATA names no folder with the recordings"
-)
+from tests.needs import skip_without_data
+
+needs_recordings = skip_without_data("eth_biwi/seq_eth/obsmat.txt")
 
 VSP = """2 - the number of splines
 3 - Num of control points

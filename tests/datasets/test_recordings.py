@@ -17,6 +17,7 @@ from sidestep.errors import BadInput
 from sidestep.types.base import FloatArray
 from sidestep.types.tracks import Tracks
 from tests.datasets.conftest import needs_recordings
+from tests.needs import need_recording
 
 pytestmark = needs_recordings
 
@@ -28,8 +29,7 @@ MEAN_SPEEDS = {
 
 def need(name: str) -> Tracks:
     """The recording, or a reason to skip."""
-    if find_dataset(name) is None:
-        pytest.skip(f"{name} is not installed")
+    need_recording(name)
     return load_dataset(name)
 
 
@@ -102,9 +102,9 @@ def test_socnavbench_exchanged_rows_and_columns(site: str) -> None:
     from sidestep.datasets.eth_ucy import _control_points, _every_frame, _homography
 
     theirs = need(f"socnavbench-{site}")
+    need_recording(f"ucy-{site}")
     path = find_dataset(f"ucy-{site}")
-    if path is None:
-        pytest.skip(f"ucy-{site} is not installed")
+    assert path is not None
     _, person, xy, _ = _every_frame(path, *_control_points(path))
     matrix, _ = _homography(path, None, None)
     exchanged = np.column_stack([xy[:, 0] + 360, 288 - xy[:, 1], np.ones(len(xy))]) @ matrix.T

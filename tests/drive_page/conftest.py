@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi")
-pytest.importorskip("httpx")
+from tests.needs import reason_missing
+
+pytest.importorskip("fastapi", reason=reason_missing("fastapi"))
+pytest.importorskip("httpx", reason=reason_missing("httpx"))
 
 from starlette.testclient import TestClient
 

@@ -16,7 +16,7 @@ import pytest
 
 from sidestep.cli.drive import BATCH
 from sidestep.learn.demonstrations import read_demonstrations
-from tests.report.watching import CHROMIUM, in_browser
+from tests.needs import CHROMIUM, in_browser
 
 pytestmark = in_browser
 COMMAND = [sys.executable, "-m", "sidestep", "drive", "intersection", "--no-open", "--people", "none"]

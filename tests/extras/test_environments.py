@@ -58,7 +58,9 @@ CORE: dict[str, list[list[str]]] = {
     "predict info": [["predict", "info", "people.h5"]],
     "predict gaps": [["predict", "gaps", "people.h5"]],
     "predict evaluate": [["predict", "evaluate", "people.h5", "--predictor", "kalman", "--resamples", "50"]],
-    "predict compare": [["predict", "compare", "kalman", "constant_velocity", "--data", "people.h5", "--resamples", "50"]],
+    "predict compare": [
+        ["predict", "compare", "kalman", "constant_velocity", "--data", "people.h5", "--resamples", "50"],
+    ],
     "predict toy": [["predict", "toy", "--draws", "2000"]],
     "study rehearse": [["study", "rehearse", "policies/ilqr", "--out", "rehearsal", "--raters", "3"]],
     "study analyse": [["study", "analyse", "rehearsal/ratings.csv", "--questionnaire", "protocol"]],
@@ -114,7 +116,7 @@ class Environments:
         try:
             return make_environment(self._folder / "-".join(("env", *names)), names)
         except OSError as error:
-            pytest.skip(f"this system makes no symbolic links ({error}): switch developer mode on")
+            pytest.skip(f"only where symbolic links can be made ({error}): switch developer mode on")
 
     def run(self, calls: list[list[str]], *names: str) -> list[dict[str, Any]]:
         """How each command line ends in the environment with exactly these extras."""
@@ -211,7 +213,10 @@ def missing_calls() -> dict[str, tuple[list[str], str]]:
         "render --renderer gl": (["render", "core", "plaza", "--renderer", "gl", "--out", "gl.png"], "gl"),
         "pack run --sign": (["pack", "run", "run", "--out", "signed.pack", "--sign", "key"], "sign"),
         "import rosbag": (["import", "drive.mcap", "--out", "bag"], "export"),
-        "evaluate NN": (["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"], "onnx"),
+        "evaluate NN": (
+            ["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"],
+            "onnx",
+        ),
         "demos convert lerobot": (["demos", "convert", "people.h5", "lerobot"], "video"),
     }
     return calls

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sidestep.gym  # noqa: F401  # as installed: ids are known
+from tests.needs import reason_missing
 
 PAGE = Path(__file__).parents[2] / "docs" / "gym.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -18,9 +19,9 @@ def test_program(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     program = PROGRAMS[number].replace("1_000_000", "4_096").replace("pool=2000", "pool=64")
     if "stable_baselines3" in program:
-        pytest.importorskip("stable_baselines3")
+        pytest.importorskip("stable_baselines3", reason=reason_missing("stable_baselines3"))
     if "parallel" in program:
-        pytest.importorskip("pettingzoo")
+        pytest.importorskip("pettingzoo", reason=reason_missing("pettingzoo"))
     exec(compile(program, f"{PAGE.name}:{number}", "exec"), {})
 
 

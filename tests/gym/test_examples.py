@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("stable_baselines3")
+from tests.needs import reason_missing
+
+pytest.importorskip("stable_baselines3", reason=reason_missing("stable_baselines3"))
 
 import sidestep
 from sidestep.cli.app import app

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("pettingzoo")
+from tests.needs import reason_missing
+
+pytest.importorskip("pettingzoo", reason=reason_missing("pettingzoo"))
 
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import sidestep
+from tests.needs import reason_missing
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -99,7 +100,7 @@ def test_a_broken_installation_does_not_break_gymnasium(tmp_path: Path) -> None:
 
 
 def test_the_wheel_has_the_start_up_file(tmp_path: Path) -> None:
-    pytest.importorskip("hatchling")
+    pytest.importorskip("hatchling", reason=reason_missing("hatchling"))
     included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert included["force-include"] == {f"src/{name}": name for name in NAMES}
     for name in ("pyproject.toml", "README.md", "LICENSE"):

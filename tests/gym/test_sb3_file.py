@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("stable_baselines3")
+from tests.needs import reason_missing
+
+pytest.importorskip("stable_baselines3", reason=reason_missing("stable_baselines3"))
 
 import torch
 from stable_baselines3 import A2C, PPO, SAC, TD3

@@ -8,7 +8,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-pytest.importorskip("stable_baselines3")
+from tests.needs import reason_missing
+
+pytest.importorskip("stable_baselines3", reason=reason_missing("stable_baselines3"))
 
 import torch
 from stable_baselines3 import PPO

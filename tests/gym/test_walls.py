@@ -20,6 +20,7 @@ from sidestep.simulation import run_episode
 from sidestep.types import Observation, Task, Velocity
 from sidestep.types.sensors import LidarSettings
 from tests.gym.scenes import STAND, by_hand, environment, same, stander
+from tests.needs import reason_missing
 
 FOUR = {"rays": 4, "angle_min": 0.0}
 """Ahead, left, behind, right."""
@@ -130,7 +131,7 @@ def test_a_holonomic_robots_grid_follows_the_worlds_axes() -> None:
 
 
 def test_vehicles_and_other_robots_are_in_the_third_layer() -> None:
-    pytest.importorskip("pettingzoo")
+    pytest.importorskip("pettingzoo", reason=reason_missing("pettingzoo"))
     from sidestep.gym.parallel import CrowdParallelEnv
 
     robots = [

@@ -92,7 +92,7 @@ def test_waiting_threads_hold_no_job() -> None:
     workers.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_its_own_threads() -> None:
     workers, came = HelperThreads(1), threading.Event()

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.datasets.sources import data_folders
 from sidestep.interactions.assemble import assemble, join
 from sidestep.interactions.from_records import tracks_of_record
 from sidestep.interactions.gaps import choose_scenes, find_encounters, make_scene, summarise, time_gap
@@ -16,6 +15,7 @@ from sidestep.types.interactions import Interactions
 from tests.interactions.made import one_track
 from tests.interactions.test_corridor import project_slowly
 from tests.interactions.test_from_records import street_record
+from tests.needs import skip_without_data
 
 TIME = np.arange(60) * 0.1
 
@@ -141,10 +141,7 @@ def assert_same(data: Interactions, least: int) -> None:
         assert mine.gap_s is None if isinf(gap) else mine.gap_s == pytest.approx(gap, rel=1e-6)
 
 
-HAS_VCI_DUT = any((folder / "vci_dut").is_dir() for folder in data_folders())
-
-
-@pytest.mark.skipif(not HAS_VCI_DUT, reason="SIDESTEP_DATA has no vci_dut")
+@skip_without_data("vci_dut")
 def test_equal_to_plain_python_on_recorded_encounters() -> None:
     data = load_vci_dut()
     chosen = sorted({each.track for each in find_encounters(data)})[:55]
@@ -157,7 +154,7 @@ def test_equal_to_plain_python_on_generated_tracks() -> None:
     assert_same(data, least=2)
 
 
-@pytest.mark.skipif(not HAS_VCI_DUT, reason="SIDESTEP_DATA has no vci_dut")
+@skip_without_data("vci_dut")
 def test_distribution_of_vci_dut() -> None:
     summary = summarise(find_encounters(load_vci_dut()))
     assert (summary.encounters, summary.without_gap) == (119, 0)

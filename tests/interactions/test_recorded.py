@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidestep.datasets.sources import data_folders
 from sidestep.errors import BadInput
 from sidestep.interactions.attributes import add_attributes
 from sidestep.interactions.recorded import load_ind, load_vci_dut
 from sidestep.types.interactions import Interactions
+from tests.needs import skip_without_data
 
 FPS = 23.98
 
@@ -172,10 +172,7 @@ def test_attributes_of_nobody(recorded: Interactions, tmp_path: Path) -> None:
         add_attributes(replace(recorded), annotate(tmp_path, "ind/07/0,1,0,0,0,0"), rate_hz=0.0)
 
 
-HAS_VCI_DUT = any((folder / "vci_dut").is_dir() for folder in data_folders())
-
-
-@pytest.mark.skipif(not HAS_VCI_DUT, reason="SIDESTEP_DATA has no vci_dut")
+@skip_without_data("vci_dut")
 def test_the_real_vci_dut() -> None:
     data = load_vci_dut()
     assert (len(data), len(data.clips)) == (1001, 23)

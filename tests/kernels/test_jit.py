@@ -32,7 +32,7 @@ def run(environment: dict[str, str]) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder in which not even root can write")
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="only where /proc is: a folder in which not even root can write")
 def test_a_read_only_home_falls_back_to_a_private_temporary_folder(tmp_path: Path) -> None:
     folder, angle = run(
         {"HOME": "/proc/home", "XDG_CACHE_HOME": "/proc/cache", "SIDESTEP_CACHE": "/proc/own", "TMPDIR": str(tmp_path)}
@@ -55,7 +55,7 @@ def test_without_any_folder_kernels_still_run(monkeypatch: pytest.MonkeyPatch) -
     assert not jit.is_compiled("world.step_worlds")
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs file modes")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="only where files have modes")
 def test_a_folder_that_others_can_write_is_never_used(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()

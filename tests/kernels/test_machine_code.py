@@ -41,7 +41,7 @@ def assembly(**options: Any) -> str:
 def test_nothing_is_fused() -> None:
     features = llvmlite.binding.get_host_cpu_features()
     if not (features.get("fma") or features.get("neon")):
-        pytest.skip("this processor cannot fuse")
+        pytest.skip("only on processors that can fuse")
     assert not FUSED.search(assembly())
     assert FUSED.search(assembly(fastmath={"contract"}))  # it would, if it might
 
@@ -66,7 +66,7 @@ def test_kernels_call_no_mathematics_of_the_system() -> None:
     files = sorted(CACHE_FOLDER.rglob("*.nbc")) if CACHE_FOLDER else []
     codes = {path.name: data[start:] for path in files if (start := (data := path.read_bytes()).find(b"\x7fELF")) >= 0}
     if not codes:
-        pytest.skip("no compiled kernels of this system are kept")
+        pytest.skip("only where compiled kernels are kept, as ELF files")
     wanted = {(name, symbol) for name, code in codes.items() for symbol in undefined_symbols(code)}
     assert {pair for pair in wanted if not KNOWN.fullmatch(pair[1])} == set()
 

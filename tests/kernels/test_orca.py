@@ -29,6 +29,7 @@ from sidestep.kernels.layout import (  # fmt: skip
     no_walls,
 )
 from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
+from tests.needs import reason_missing
 from tests.reference.orca_reference import (
     Body,
     Polygon,
@@ -212,7 +213,7 @@ def test_cells_of_walls_hold_all_that_matters() -> None:
 
 
 def rvo2_of(crowd: Crowd, polygons: list[list[tuple[float, float]]]) -> object:
-    pyrvo = pytest.importorskip("pyrvo")
+    pyrvo = pytest.importorskip("pyrvo", reason=reason_missing("pyrvo"))
     s = crowd.settings
     sim = pyrvo.RVOSimulator(
         s.time_step, s.neighbour_distance, s.max_neighbours, s.horizon_people, s.horizon_walls, 0.3, 1.7

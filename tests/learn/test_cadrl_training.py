@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch", reason="training needs torch: pip install 'sidestep[learn]'")
+from tests.needs import reason_missing
+
+torch = pytest.importorskip("torch", reason=reason_missing("torch"))
 
 from sidestep.cli.app import app  # noqa: E402
 from sidestep.errors import BadInput  # noqa: E402

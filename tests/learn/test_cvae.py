@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra learn is not installed")
-onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+from tests.needs import reason_missing
+
+torch = pytest.importorskip("torch", reason=reason_missing("torch"))
+onnx = pytest.importorskip("onnx", reason=reason_missing("onnx"))
 
 from scipy.stats import multivariate_normal  # noqa: E402
 

@@ -227,7 +227,7 @@ def test_two_writers_of_one_file_are_noticed(tmp_path: Path) -> None:
         one.close()
 
 
-@pytest.mark.skipif(fcntl is None, reason="this system has no flock")
+@pytest.mark.skipif(fcntl is None, reason="only where there is flock")
 def test_reading_does_not_stop_the_recording(tmp_path: Path) -> None:
     with DemonstrationWriter(tmp_path / "demos.h5") as writer:
         writer.add(0, make_frame(0, done=True))
@@ -390,7 +390,7 @@ def assert_whole_frames(path: Path) -> int:
         return len(reader)
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="only where there is SIGKILL")
 def test_a_killed_writer_leaves_whole_frames(tmp_path: Path) -> None:
     path, draw = tmp_path / "demos.h5", np.random.default_rng(7)
     before = interrupted = 0

@@ -14,9 +14,10 @@ from sidestep.simulation import run_episode
 from sidestep.suites.intersection import INTERSECTION_SUITE
 from sidestep.types import Outcome
 from tests.learn.test_demonstrations import make_frame
+from tests.needs import reason_missing
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
+torch = pytest.importorskip("torch", reason=reason_missing("torch"))
+pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
 
 from sidestep.learn.driving import DrivingTraining, export_driving, train_driving  # noqa: E402
 

@@ -16,9 +16,10 @@ from sidestep.errors import BadInput
 from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
 from sidestep.learn.lerobot import from_lerobot, to_lerobot
 from tests.learn.test_demonstrations import make_foreign, make_frame
+from tests.needs import reason_missing
 
-pd = pytest.importorskip("pandas")
-av = pytest.importorskip("av", reason="films need PyAV: pip install 'sidestep[video]'")
+pd = pytest.importorskip("pandas", reason=reason_missing("pandas"))
+av = pytest.importorskip("av", reason=reason_missing("av"))
 
 KEY = "observation.images.front"
 EPISODES = ((-1, 7), (1, 5), (1, 1), (-1, 3))

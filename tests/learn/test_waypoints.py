@@ -12,8 +12,9 @@ from sidestep.learn.frontal import YieldingExpert, _frames_of, collect_frames, f
 from sidestep.policies.ilqr.policy import Ilqr
 from sidestep.simulation import run_episode
 from sidestep.types import Outcome
+from tests.needs import reason_missing
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason=reason_missing("torch"))
 
 from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints  # noqa: E402
 

@@ -12,6 +12,7 @@ from tests.fuzz.guard import within
 from tests.logs.make import odometry, records_of, write_db3, write_mcap
 from tests.logs.test_rosbag import people
 from tests.logs.test_tracks import trajnet
+from tests.needs import reason_missing
 
 SEEDS = 60
 INPUT_S = 20.0
@@ -38,7 +39,7 @@ FORMATS = {"mcap": "rosbag", "db3": "rosbag"}
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_damaged_logs(kind: str, tmp_path: Path) -> None:
-    pytest.importorskip("mcap_ros2", reason="the extra `export` (mcap) is not installed")
+    pytest.importorskip("mcap_ros2", reason=reason_missing("mcap_ros2"))
     whole = MAKERS[kind](tmp_path)
     content = whole.read_bytes()
     damaged = tmp_path / f"damaged{whole.suffix}"

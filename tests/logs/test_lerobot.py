@@ -13,6 +13,7 @@ import pytest
 
 from sidestep.errors import BadInput
 from tests.logs.make import records_of
+from tests.needs import reason_missing
 
 
 def dataset(folder: Path, columns: dict[str, Any], features: dict[str, Any], version: str = "v3.0") -> Path:
@@ -82,7 +83,7 @@ def test_other_versions_and_damaged_files(tmp_path: Path) -> None:
 
 
 def test_what_demos_convert_writes_is_read_back(tmp_path: Path) -> None:
-    pytest.importorskip("av", reason="films need PyAV: pip install 'sidestep[video]'")
+    pytest.importorskip("av", reason=reason_missing("av"))
     from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
     from sidestep.learn.lerobot import to_lerobot
     from tests.learn.test_demonstrations import make_frame

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("mcap_ros2", reason="the extra `export` (mcap) is not installed")
+from tests.needs import reason_missing
+
+pytest.importorskip("mcap_ros2", reason=reason_missing("mcap_ros2"))
 
 from sidestep.errors import BadInput
 from sidestep.metrics.score import score

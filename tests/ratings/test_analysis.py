@@ -17,9 +17,9 @@ from sidestep.ratings import analyse, load_questionnaire, make_ratings, read_rat
 from sidestep.ratings.figures import bar_segments, level_colours
 from sidestep.ratings.table import Ratings, join_ratings
 from sidestep.runs.score import read_run
+from tests.needs import CHROMIUM, in_browser
 from tests.ratings.tables import PROTOCOL, answers, constant, table
 from tests.report.test_html import Page
-from tests.report.watching import CHROMIUM, in_browser
 
 EVIL = "<script>alert(1)</script>"
 

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-pytest.importorskip("statsmodels")
+from tests.needs import reason_missing
+
+pytest.importorskip("statsmodels", reason=reason_missing("statsmodels"))
 
 from sidestep.ratings.comparison import RunScores
 from sidestep.ratings.mixed_model import NOT_INSTALLED, _fit_odds, fit_mixed_model, mixed_model_document

@@ -32,7 +32,7 @@ from sidestep.types.record import EpisodeRecord
 from tests.remote.test_misbehaviour import SCENARIOS
 from tests.remote.test_users_policy import is_there, within
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits are kept on Linux")
+pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only on Linux: limits are kept there")
 
 POLICY = """
 import ctypes, os, re, signal, subprocess, sys, threading, time

@@ -21,7 +21,7 @@ from sidestep.runs.runner import RunResult, run_benchmark
 from tests.runs.test_plan import FakeSuite
 from tests.simulation.scenarios import make, room
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and resource limits of POSIX")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="only on POSIX systems: signals and resource limits")
 
 FILE = Path(__file__).parent / "misbehaving.py"
 FAILING = {

@@ -61,7 +61,7 @@ def address_of(process: subprocess.Popen[str]) -> str:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example in C, compiled."""
     if COMPILER is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed: apt-get install gcc libc6-dev")
     path = tmp_path_factory.mktemp("c") / "client"
     flags = ["-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([COMPILER, *flags, "-o", path, EXAMPLES / "client.c", "-lm"], check=True)

@@ -234,7 +234,7 @@ def test_a_run_with_a_guest_verifies(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert verify_run(tmp_path / "run").equal == 2
 
 
-@pytest.mark.skipif(os.name != "posix", reason="POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="only on POSIX systems")
 def test_over_loopback_as_on_windows() -> None:
     process = GuestProcess(f"{FILE}:Drives", {}, over_loopback=True)
     record = run_episode(make(rules={"step_s": 0.1, "time_limit_s": 0.5}), GuestPolicy(process))

@@ -25,7 +25,7 @@ from sidestep.runs.plan import Plan, PolicyPlan, make_plan
 from sidestep.runs.runner import RunResult, run_benchmark
 from tests.remote.test_misbehaviour import FILE, SCENARIOS, plan_of
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="only on POSIX systems: signals")
 
 POLICY = """
 import os

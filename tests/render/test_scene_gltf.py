@@ -23,7 +23,8 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_box_keeps_its_size_and_stands_up(tmp_path):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     box = trimesh.creation.box(extents=(4.0, 3.0, 2.0))  # glTF: y is up
     box.visual = trimesh.visual.TextureVisuals(
         material=trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])
@@ -38,7 +39,8 @@ def test_a_box_keeps_its_size_and_stands_up(tmp_path):
 
 
 def test_objects_are_numbered_and_placed(tmp_path):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     world = trimesh.Scene()
     for x in (0.0, 5.0):
         box = trimesh.creation.box(extents=(1, 1, 1))
@@ -52,21 +54,22 @@ def test_objects_are_numbered_and_placed(tmp_path):
     ("scale", "text"), [(0.001, "across"), (1e6, "across"), (-1.0, "scale"), (float("nan"), "scale")]
 )
 def test_absurd_scales_are_refused(tmp_path, scale, text):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     path = write(tmp_path, trimesh.creation.box(extents=(4, 4, 4)))
     with pytest.raises(BadInput, match=text):
         load_environment(path, scale=scale)
 
 
 def test_points_without_faces_are_refused(tmp_path):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     cloud = trimesh.PointCloud(np.random.default_rng(0).random((20, 3)))
     with pytest.raises(BadInput, match="no faces"):
         load_environment(write(tmp_path, cloud, "cloud.ply"))
 
 
 def test_corners_that_are_not_finite_are_refused(tmp_path):
-    pytest.importorskip("trimesh")
     path = tmp_path / "bad.obj"
     path.write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nf 1 2 3\n")
     with pytest.raises(BadInput):
@@ -74,7 +77,6 @@ def test_corners_that_are_not_finite_are_refused(tmp_path):
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    pytest.importorskip("trimesh")
     path = tmp_path / "not.glb"
     path.write_bytes(b"this is no mesh at all")
     with pytest.raises(BadInput, match="not a mesh"):

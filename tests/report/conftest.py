@@ -18,7 +18,8 @@ from sidestep.types.record import EpisodeRecord, Event, PolicyInfo
 from sidestep.types.robot import Footprint, RobotLimits, RobotSpec
 from sidestep.types.scenario import CirclePlacement, CrowdPart, RobotPlacement, Scenario
 from sidestep.types.scene import Region, SceneSpec
-from tests.report.watching import CHROMIUM, GL
+from tests.needs import CHROMIUM
+from tests.report.watching import GL
 
 STEP_S = 0.05
 PEOPLE = 15

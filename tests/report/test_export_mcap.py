@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,11 @@ from sidestep.errors import BadInput, MissingExtra
 from sidestep.report.export_mcap import TYPES, export_mcap
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import EpisodeRecord, PolicyInfo
+from tests.needs import skip_without_package
 from tests.report.conftest import Builder
 from tests.report.episodes import eventful, planned
 
-needs_extra = pytest.mark.skipif(not find_spec("mcap_ros2"), reason="the extra `export` (mcap) is not installed")
+needs_extra = skip_without_package("mcap_ros2")
 Found = dict[str, list[tuple[int, str, Any]]]
 
 

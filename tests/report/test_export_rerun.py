@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ import pytest
 from sidestep.errors import MissingExtra
 from sidestep.report.export_rerun import TIMELINE, export_rerun
 from sidestep.types.record import EpisodeRecord, PolicyInfo
+from tests.needs import skip_without_package
 from tests.report.episodes import eventful, planned
 
-needs_reader = pytest.mark.skipif(
-    not find_spec("rerun") or not find_spec("rerun.chunk"),
-    reason="the extra `export` (rerun-sdk with its chunk reader) is not installed",
-)
+needs_reader = skip_without_package("rerun")
 
 
 @needs_reader

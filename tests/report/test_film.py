@@ -13,6 +13,7 @@ from PIL import Image
 from sidestep.drawing.canvas import Picture
 from sidestep.errors import BadInput, MissingExtra
 from sidestep.report import film
+from tests.needs import reason_missing
 
 SIZE = (64, 48)
 
@@ -27,7 +28,7 @@ def left_in(folder: Path) -> list[str]:
 
 
 def test_an_mp4_holds_all_frames_and_what_it_is_about(tmp_path: Path) -> None:
-    av = pytest.importorskip("av")
+    av = pytest.importorskip("av", reason=reason_missing("av"))
     path = tmp_path / "deep" / "a.mp4"
     film.write_film(pictures(23), path, 20, SIZE, "record=abc cameras=first")
     with av.open(str(path)) as container:
@@ -71,14 +72,14 @@ def test_a_folder_in_the_place_of_a_film(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
 def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason=reason_missing("av"))
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(BadInput, match=r"cannot be written: .*choose another folder"):
         film.write_film(pictures(), tmp_path / "file" / name, 20, SIZE)
 
 
 def test_a_missing_package_and_a_missing_codec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason=reason_missing("av"))
     with monkeypatch.context() as patch:
         patch.setattr(film, "CODEC", "libnosuch")
         with pytest.raises(BadInput, match=r"no H.264 encoder \(libnosuch\); install .*or write a \.gif"):
@@ -90,14 +91,14 @@ def test_a_missing_package_and_a_missing_codec(tmp_path: Path, monkeypatch: pyte
 
 
 def test_odd_sizes(tmp_path: Path) -> None:
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason=reason_missing("av"))
     with pytest.raises(BadInput, match="even sizes, got 63 × 48"):
         film.write_film(pictures(size=(63, 48)), tmp_path / "a.mp4", 20, (63, 48))
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
 def test_a_drawing_that_fails_leaves_the_old_film(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("av")
+    pytest.importorskip("av", reason=reason_missing("av"))
     film.write_film(pictures(), tmp_path / name, 20, SIZE, "old")
 
     def broken() -> Iterator[Picture]:

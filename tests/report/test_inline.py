@@ -12,8 +12,9 @@ from PIL import Image
 
 from sidestep.errors import BadInput
 from sidestep.types.record import EpisodeRecord
+from tests.needs import in_browser
 from tests.report.conftest import EVIL, Builder
-from tests.report.watching import Watched, in_browser
+from tests.report.watching import Watched
 
 
 def test_the_short_form_says_what_happened(record: EpisodeRecord) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from sidestep.report.selection import LabelledEpisode, film_list, label_episodes
 from sidestep.runs.score import read_run
 from sidestep.types.outcome import Outcome
 from sidestep.types.record import Event
+from tests.needs import skip_without_package
 from tests.report.conftest import Builder
 from tests.report.sidewalk_runs import OUT, TOUCHED, sidewalk_record, write_run
 from tools.results import fill_page
@@ -33,7 +33,7 @@ FILES = {
     *(f"sidewalk_{name}.{form}" for name in ("fig4", "fig6", "behaviours") for form in ("png", "svg")),
     *(f"summary.{form}" for form in ("md", "tex", "csv")),
 }
-needs_video = pytest.mark.skipif(find_spec("av") is None, reason="films need the extra video")
+needs_video = skip_without_package("av")
 
 
 @pytest.fixture(scope="module")

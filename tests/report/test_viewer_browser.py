@@ -11,7 +11,8 @@ import pytest
 from sidestep.report import write_report
 from sidestep.report.viewer import write_viewer
 from sidestep.types.record import EpisodeRecord
-from tests.report.watching import Watched, in_browser
+from tests.needs import in_browser
+from tests.report.watching import Watched
 
 pytestmark = in_browser
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -15,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sidestep.cli import app
+from tests.needs import skip_without_package
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def call(*words: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-@pytest.mark.skipif(not find_spec("mcap_ros2") or not find_spec("rerun"), reason="the extra `export` is not installed")
+@skip_without_package("mcap_ros2", "rerun")
 def test_every_file_that_is_asked_for_is_written(record_file: Path, tmp_path: Path) -> None:
     files = {kind: tmp_path / f"episode.{kind}" for kind in ("html", "rrd", "mcap")}
     code, out, _ = call(record_file, "--json", *(word for kind, file in files.items() for word in (f"--{kind}", file)))

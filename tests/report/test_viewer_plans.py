@@ -11,8 +11,9 @@ import pytest
 
 from sidestep.report.viewer import write_viewer
 from sidestep.types.record import EpisodeRecord, PolicyInfo
+from tests.needs import in_browser
 from tests.report.episodes import eventful, planned
-from tests.report.watching import Watched, in_browser
+from tests.report.watching import Watched
 
 pytestmark = in_browser
 Open = Callable[..., Watched]

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import io
-import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-in_browser = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-    pytest.mark.skipif(not find_spec("playwright"), reason="playwright is not installed (extra `dev`)"),
-]
 GL = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="only on Linux: forks, and looks for processes in /proc"
+)
 
 
 def campaign(name: str, folder: Path, number: int, seed: int = 1) -> dict[str, Any]:

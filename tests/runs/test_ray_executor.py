@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from sidestep.runs.plan import Plan, make_plan
 from sidestep.runs.ray_executor import AHEAD, LARGEST_BATCH, LOCAL, Ray, resources_of
 from sidestep.runs.runner import run_benchmark, tasks_of
 from sidestep.suites.files import load_suite
+from tests.needs import reason_missing
 from tests.runs.fake import fake_episode, fake_plan
 
 WORK = partial(run_task, run_episode=fake_episode)
@@ -30,8 +30,7 @@ WORK = partial(run_task, run_episode=fake_episode)
 @pytest.fixture(scope="module")
 def ray() -> Iterator[Any]:
     """A cluster of one node with two CPUs, for all tests of this file."""
-    if find_spec("ray") is None:
-        pytest.skip("the extra ray is not installed")
+    pytest.importorskip("ray", reason=reason_missing("ray"))
     executor = Ray(LOCAL, 2)
     yield executor.connect()
     executor.close()

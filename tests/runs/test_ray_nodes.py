@@ -7,7 +7,6 @@ import signal
 import time
 from contextlib import suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
 from sidestep.runs.executors import Serial
 from sidestep.runs.ray_executor import Ray, _import_ray
 from sidestep.runs.runner import tasks_of
+from tests.needs import reason_missing
 from tests.runs.fake import fake_episode, fake_plan
 
 WORK = partial(run_task, run_episode=fake_episode)
@@ -34,8 +34,7 @@ def _slowly(task: EpisodeTask) -> TaskResult:
 
 @pytest.mark.full
 def test_a_node_that_is_killed_costs_no_episode_and_blames_no_policy(tmp_path: Path) -> None:
-    if find_spec("ray") is None:
-        pytest.skip("the extra ray is not installed")
+    pytest.importorskip("ray", reason=reason_missing("ray"))
     _import_ray()
     from ray.cluster_utils import Cluster
 

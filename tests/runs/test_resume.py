@@ -144,7 +144,7 @@ except BadInput as error:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes")
+@pytest.mark.skipif(sys.platform == "win32", reason="only on POSIX systems: limits of processes")
 @pytest.mark.parametrize(("size", "file"), [(40, "running.json"), (2000, "run.json"), (8800, "s0__seed0.parquet")])
 def test_files_that_the_system_cuts_short(tmp_path: Path, size: int, file: str) -> None:
     """A real write that ends in the middle; nothing half-written stays, and the run goes on without the limit."""
@@ -158,7 +158,9 @@ def test_files_that_the_system_cuts_short(tmp_path: Path, size: int, file: str) 
     assert len(load_results(tmp_path / "run" / RESULTS_FILE)[0]) == 6
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser writes everywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="only as an ordinary user: the superuser writes everywhere"
+)
 def test_a_folder_that_became_read_only(tmp_path: Path) -> None:
     plan = fake_plan(tmp_path, "Steady")
     run(plan, tmp_path / "run")

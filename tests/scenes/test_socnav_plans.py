@@ -14,6 +14,7 @@ from scipy.ndimage import distance_transform_edt
 from sidestep.scenes.compile import compile_scene
 from sidestep.scenes.free_space import is_free
 from sidestep.scenes.plans import load_plan
+from tests.needs import skip_without_data
 
 GRIDS = {
     "socnav_eth": "ETH",
@@ -23,7 +24,7 @@ GRIDS = {
     "socnav_hotel_small": "HotelSmall_approx",
 }
 DATA = os.environ.get("SIDESTEP_DATA", "")
-needs_data = pytest.mark.skipif(not DATA, reason="SIDESTEP_DATA names no folder with the digitised plans")
+needs_data = skip_without_data("socnav_maps")
 
 BAND_M = 0.1
 CORNERS = 170

@@ -190,7 +190,7 @@ def test_numpy_without_vector_instructions_has_the_same_bits():
 
     features = " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))
     if not features:
-        pytest.skip("NumPy uses no vector instructions here that can be switched off")
+        pytest.skip("only where NumPy uses vector instructions that can be switched off")
     environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": features}
     command = [sys.executable, "-m", "tests.scenes.test_ulp"]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -18,6 +18,7 @@ import pytest
 from sidestep import exact, registry
 from sidestep.policies import trivial as straight
 from sidestep.simulation import build
+from tests.needs import need_recording
 from tests.simulation import golden
 from tests.simulation.golden import CASES, Case, clear_caches
 from tests.ulp import perturbed
@@ -57,7 +58,7 @@ def test_the_cases_cover_all_suites_and_policies() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_golden_digest(case: Case) -> None:
     if case not in INSTALLED:
-        pytest.skip("the recordings of SocNav are not installed")
+        need_recording("socnavbench-eth")
     record = case.run()
     assert not record.error
     assert record.digest == EXPECTED[case.name], "see tests/simulation/golden.py on how to write the digests anew"

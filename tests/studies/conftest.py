@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi")
-pytest.importorskip("sqlalchemy")
+from tests.needs import reason_missing
+
+pytest.importorskip("fastapi", reason=reason_missing("fastapi"))
+pytest.importorskip("sqlalchemy", reason=reason_missing("sqlalchemy"))
 
 from sidestep.ratings.questionnaire import load_questionnaire
 from sidestep.studies.database import open_database

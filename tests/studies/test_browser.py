@@ -18,7 +18,7 @@ from sidestep.bench.studies import free_port
 from sidestep.studies.database import open_database
 from sidestep.studies.export import ratings_of
 from sidestep.studies.store import Store
-from tests.report.watching import CHROMIUM, in_browser
+from tests.needs import CHROMIUM, in_browser
 from tests.studies.conftest import PASSWORD
 
 pytestmark = in_browser

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from time import sleep
@@ -20,15 +19,15 @@ from alembic.migration import MigrationContext
 
 from sidestep.studies.database import Base, open_database
 from sidestep.studies.store import Store
-from tests.report.watching import CHROMIUM, in_browser
+from tests.needs import CHROMIUM, in_browser, skip_without_package
 from tests.studies import test_pages, test_store
 from tests.studies.conftest import new_store, study_of
 from tests.studies.test_browser import play_a_study
 
 POSTGRES = shutil.which("postgres") or next(iter(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres"))), "")
 pytestmark = [
-    pytest.mark.skipif(not POSTGRES, reason="no PostgreSQL on this machine"),
-    pytest.mark.skipif(not find_spec("psycopg"), reason="psycopg is not installed (extra `postgres`)"),
+    pytest.mark.skipif(not POSTGRES, reason="PostgreSQL is not installed: apt-get install postgresql"),
+    skip_without_package("psycopg"),
 ]
 
 
@@ -39,7 +38,7 @@ def _user() -> str:
     try:
         return pwd.getpwnam("postgres").pw_name
     except KeyError:
-        pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        pytest.skip("PostgreSQL does not run as root, and there is no user postgres: apt-get install postgresql")
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,11 @@ from sidestep.registry import make_policy
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.suites.socnav import SOCNAV, held_out_data, socnav_data
+from tests.needs import skip_without_data
 
 DATA = Path(os.environ.get("SIDESTEP_DATA", ""))
-recordings = pytest.mark.skipif(
-    not (DATA / "socnavbench_peds").is_dir(), reason="the recordings are not installed (SIDESTEP_DATA)"
-)
-published = pytest.mark.skipif(
-    not (DATA / "socnav_episodes.json").is_file(), reason="the published list is not installed (SIDESTEP_DATA)"
-)
+recordings = skip_without_data("socnavbench_peds")
+published = skip_without_data("socnav_episodes.json")
 GENERATED = SOCNAV.with_options({"source": "generated"})
 
 

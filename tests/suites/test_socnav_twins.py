@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 from sidestep.crowd.synthetic import load_statistics, statistics_names
 from sidestep.errors import BadInput
+from tests.needs import skip_without_recording
 from tools.compare_synthetic import compare, look_at, window_closeness
 from tools.fit_synthetic import find_parties, fit_window
 from tools.synthetic_windows import STEP_S, WINDOWS, load_recording, see_positions
 
-needs_data = pytest.mark.skipif(
-    not os.environ.get("SIDESTEP_DATA"), reason="SIDESTEP_DATA names no folder with recordings"
-)
+needs_data = skip_without_recording("socnavbench-eth")
 GATES = ((0.0, 0.0, 1.0, 1.0), (9.0, 0.0, 10.0, 1.0))
 MOST_NUMBERS = 300
 """A fitted file holds at most so many numbers; the shortest window has some thousand annotated positions."""

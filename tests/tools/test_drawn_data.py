@@ -10,12 +10,12 @@ import pytest
 import shapely
 import yaml
 
-from sidestep.datasets import find_dataset
 from sidestep.reading import read_json, read_yaml
 from sidestep.scenes.geojson import read_geojson
 from sidestep.scenes.places import DATA, LONG_ROUTES, bundled_place, place_names
 from sidestep.suites import socnav
 from sidestep.types.scene import SceneSpec
+from tests.needs import skip_without_recording
 from tools import choose_socnav_windows
 from tools.draw_places import draw_lantern_court, draw_long_route
 from tools.lantern_court_mesh import model_place, write_glb
@@ -57,7 +57,7 @@ def test_the_first_long_route_of_bundled_places(name: str) -> None:
     assert [list(place.graph.nodes[node]["xy"]) for node in route.nodes] == read_json(LONG_ROUTES)[name][0]
 
 
-@pytest.mark.skipif(find_dataset("socnavbench-eth") is None, reason="needs the recordings of SocNavBench")
+@skip_without_recording("socnavbench-eth")
 def test_the_windows_of_the_test_split() -> None:
     file = Path(socnav.__file__).parent / "data" / "socnav_test.yaml"
     [document] = read_yaml(file)

@@ -11,9 +11,10 @@ import pytest
 from sidestep.metrics.score import EpisodeScores
 from sidestep.runs.folder import save_results
 from sidestep.types import MetricResult
+from tests.needs import reason_missing
 from tools.endurance import QUERY, Memory, measure, query_seconds
 
-duckdb = pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb", reason=reason_missing("duckdb"))
 
 
 def test_the_query_counts_and_averages_valid_values(tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_memory_is_the_median_of_each_tenth() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="only on Linux: reads /proc")
 def test_memory_of_a_run_stays_flat(tmp_path: Path) -> None:
     """2,000 episodes; docs/records.md has the figures of 100,000."""
     found = measure(2000, tmp_path, 1)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
-pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
+from tests.needs import reason_missing
+
+pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
+pytest.importorskip("onnx", reason=reason_missing("onnx"))
 
 from sidestep import registry
 from sidestep.errors import BadInput

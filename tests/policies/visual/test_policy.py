@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
-pytest.importorskip("onnx", reason="onnx makes the networks of these tests")
+from tests.needs import reason_missing
+
+pytest.importorskip("onnxruntime", reason=reason_missing("onnxruntime"))
+pytest.importorskip("onnx", reason=reason_missing("onnx"))
 
 from sidestep import registry
 from sidestep.cli.run import parse_settings
@@ -200,7 +202,7 @@ def test_thinking_time_is_charged_in_mode_latency(forward: dict[str, Any]) -> No
 
 
 def test_torchscript_only_when_asked_for(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="the extra learn is not installed")
+    torch = pytest.importorskip("torch", reason=reason_missing("torch"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.jit.save(torch.jit.trace(_brightness(torch), torch.zeros(1, 3, 6, 8)), str(tmp_path / "net.pt"))

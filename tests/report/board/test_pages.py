@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.needs import CHROMIUM, in_browser
 from tests.report.board.conftest import Build
-from tests.report.watching import CHROMIUM, in_browser
 from tests.runs.packing import make_pack
 
 pytestmark = in_browser
