@@ -24,7 +24,7 @@ from tests.extras.table import COMMANDS, OPTIONS, PAGES, POLICIES, PREDICTORS, R
 from tests.policies.visual.nets import write_net
 
 SCRIPT = Path(__file__).with_name("run_commands.py")
-RECORD = "run/episodes/straight/alone_seed0.parquet"
+RECORD = "run/episodes/straight/alone__seed0.parquet"
 
 WHERE = {
     "imitation": "intersection", "pid": "intersection", "pid_noise": "intersection", "comfort_zone": "intersection",
@@ -62,7 +62,10 @@ CORE: dict[str, list[list[str]]] = {
         ["predict", "compare", "kalman", "constant_velocity", "--data", "people.h5", "--resamples", "50"],
     ],
     "predict toy": [["predict", "toy", "--draws", "2000"]],
-    "study rehearse": [["study", "rehearse", "policies/ilqr", "--out", "rehearsal", "--raters", "3"]],
+    "study rehearse": [
+        ["run", "protocol", "--policy", "straight", "--limit", "2", "--out", "protocol"],
+        ["study", "rehearse", "protocol", "--out", "rehearsal", "--raters", "3"],
+    ],
     "study analyse": [["study", "analyse", "rehearsal/ratings.csv", "--questionnaire", "protocol"]],
     "evaluate": [
         ["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "PID", "--eval_steps", "20",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
 from sidestep.extras import check_extras
 
 app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=True)
@@ -20,19 +18,6 @@ app = typer.Typer(help="Train a learned policy from scratch.", no_args_is_help=T
 @app.callback()
 def train() -> None:
     """Train a learned policy from scratch."""
-
-
-@contextmanager
-def _torch_needed() -> Iterator[None]:
-    """``MissingExtra`` before anything is done unless all of the extra ``learn`` is installed: torch to train, and what
-    writes and runs the network."""
-    check_extras("training", "learn")
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("training", "learn") from error
 
 
 def _check_place(out: Path) -> None:
@@ -53,8 +38,8 @@ def cadrl(
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
 
-    with _torch_needed():
-        from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
+    check_extras("training", "learn")
+    from sidestep.learn.cadrl import CadrlTraining, Trained, measure_cadrl, train_cadrl
     from sidestep.policies.cadrl.network import save_weights
     from sidestep.writing import atomic
 
@@ -94,8 +79,9 @@ def intersection(
     """Train the policy ``imitation`` on demonstrations and write it as ONNX. Needs the extra ``learn``."""
     from sidestep.progress import progress_bar
 
-    with _torch_needed():
-        from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
+    check_extras("training", "learn")
+    from sidestep.learn.driving import DrivingTrained, DrivingTraining, export_driving, train_driving
+
     _check_place(out)
     settings = DrivingTraining(epochs=epochs, batch=batch, seed=seed)
 
@@ -124,8 +110,9 @@ def protocol(
     from sidestep.learn.frontal import collect_frames
     from sidestep.progress import progress_bar
 
-    with _torch_needed():
-        from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints
+    check_extras("training", "learn")
+    from sidestep.learn.waypoints import WaypointTraining, export_waypoints, train_waypoints
+
     _check_place(out)
     settings = WaypointTraining(epochs=epochs, seed=seed)
     with quiet_stdout(as_json):

@@ -10,6 +10,7 @@ import typer
 from sidestep.cli.predict import app
 from sidestep.cli.predict.evaluate import evaluate
 from sidestep.cli.verb import AsJson, quiet_stdout, say, verb
+from sidestep.extras import check_extras
 
 
 @app.command("ablate")
@@ -36,6 +37,7 @@ def ablate(
     from sidestep.prediction.network_input import FEATURE_SETS, parse_features
     from sidestep.progress import progress_bar
 
+    check_extras("training", "learn")
     chosen = list(dict.fromkeys(parse_features(each) for each in features or FEATURE_SETS))
     files = {name: out / "networks" / f"{name}.onnx" for name in chosen}
     (out / "networks").mkdir(parents=True, exist_ok=True)

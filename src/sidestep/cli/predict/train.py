@@ -11,7 +11,8 @@ import typer
 
 from sidestep.cli.predict import app
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
-from sidestep.errors import BadInput, MissingExtra
+from sidestep.errors import BadInput
+from sidestep.extras import check_extras
 
 if TYPE_CHECKING:
     from sidestep.learn.cvae_search import Candidate
@@ -41,6 +42,7 @@ def train(
     from sidestep.interactions.store import read_interactions
     from sidestep.progress import progress_bar
 
+    check_extras("training", "learn")
     changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}
     with quiet_stdout(as_json), progress_bar("training") as move:
         found = train_networks(
@@ -73,16 +75,12 @@ def train_networks(
     restart: bool,
 ) -> list[Candidate]:
     """Train the networks of a grid and seeds beside ``out``, which gets the best; best first."""
-    try:
-        import torch
+    import torch
 
-        from sidestep.learn.cvae import grid_of
-        from sidestep.learn.cvae_search import search_cvae
-        from sidestep.learn.cvae_training import training_of
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtra("training", "learn") from error
+    from sidestep.learn.cvae import grid_of
+    from sidestep.learn.cvae_search import search_cvae
+    from sidestep.learn.cvae_training import training_of
+
     if not out.parent.is_dir():
         raise BadInput(f"{out.parent}: no such folder; make it first or choose another --out")
     if threads:
