@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,16 @@ from tests.cli.test_predict_evaluate import walkers
 from tests.extras.environment import make_environment
 from tests.extras.table import COMMANDS, OPTIONS, PAGES, POLICIES, PREDICTORS, ROOT, TABLE, commands, known
 from tests.policies.visual.nets import write_net
+
+STUDY = """
+name: corridor
+title: Robots in a corridor
+policies: [polite, blunt]
+scenarios:
+  - {name: frontal-f1, instruction: Walk to the other end.}
+mode: robot
+consent: I take part of my own free will.
+"""
 
 SCRIPT = Path(__file__).with_name("run_commands.py")
 RECORD = "run/episodes/straight/alone__seed0.parquet"
@@ -74,6 +85,33 @@ CORE: dict[str, list[list[str]]] = {
     "bench": [["bench", "--suite", "core", "--only", "lidar/rays=720", "--quick"]],
 }  # fmt: skip
 """Command → calls that work without any extra, in the order in which they need each other."""
+WITH_EXTRA: dict[str, list[list[str]]] = {
+    "video": [
+        ["run", "small.yaml", "--policy", "straight", "--limit", "1", "--video", "1", "--out", "filmed"],
+        ["replay", "filmed/episodes/straight/alone__seed0.parquet", "--video", "film.mp4", "--size", "64x48"],
+    ],
+    "export": [
+        ["run", "small.yaml", "--policy", "straight", "--limit", "1", "--out", "exported"],
+        ["replay", "exported/episodes/straight/alone__seed0.parquet", "--rrd", "film.rrd"],
+        ["replay", "exported/episodes/straight/alone__seed0.parquet", "--mcap", "film.mcap"],
+    ],
+    "sign": [
+        ["pack", "keygen", "my.key"],
+        ["run", "small.yaml", "--policy", "straight", "--limit", "1", "--out", "signed"],
+        ["pack", "run", "signed", "--out", "my.pack", "--sign", "my.key"],
+    ],
+    "web": [
+        ["study", "new", "study.yaml", "--database", "sqlite:///study.db", "--password-file", "password"],
+        ["study", "export", "corridor", "--database", "sqlite:///study.db", "--out", "answers"],
+    ],
+    "learn": [
+        ["train", "protocol", "--runs", "1", "--epochs", "1", "--out", "protocol.onnx"],
+        ["predict", "train", "split.h5", "--features", "motion", "--epochs", "1", "--samples", "64",
+         "--out", "motion.onnx"],
+        ["predict", "evaluate", "split.h5", "--predictor", "motion.onnx", "--resamples", "20"],
+    ],
+}  # fmt: skip
+"""Extra → calls that work with exactly this extra."""
 ELSEWHERE = {
     "serve": "tests/remote/test_processes.py",
     "data get": "tests/cli/test_data.py",
@@ -96,6 +134,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drive = [f"{0.1 * k:.1f},{i},{0.1 * k * i:.2f},{2 * i - 2}" for k in range(40) for i in (1, 2)]
     (folder / "drive.csv").write_text("time,id,x,y\n" + "\n".join(drive) + "\n", encoding="utf-8")
     write_interactions(walkers(), folder / "people.h5")
+    split = replace(walkers(), split=np.array([0, 0, 0, 1, 2])[walkers().clip])
+    write_interactions(split, folder / "split.h5")
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
     picture = {"image": ((1, 3, 6, 8), "float32")}
     spec = {"file": "mine.onnx", "image": {"width": 8, "height": 6, "rate_hz": 4}, "output": {"kind": "velocities"}}
     (folder / "mine.yaml").write_text(json.dumps(spec), encoding="utf-8")
@@ -179,6 +220,11 @@ def test_pages_name_their_extras(page: str) -> None:
 
 def test_commands_without_any_extra(environments: Environments) -> None:
     assert_all_work(environments.run([call for calls in CORE.values() for call in calls]))
+
+
+@pytest.mark.parametrize("extra", WITH_EXTRA)
+def test_commands_with_their_extra(environments: Environments, extra: str) -> None:
+    assert_all_work(environments.run(WITH_EXTRA[extra], extra))
 
 
 def test_policies_and_suites_without_any_extra(environments: Environments) -> None:
