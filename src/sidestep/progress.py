@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 
 
 @contextmanager
@@ -33,3 +35,33 @@ def progress_bar(what: str, is_download: bool = False) -> Iterator[Callable[[int
             bar.update(task, completed=done, total=total or None, label=label)
 
         yield move
+
+
+CompileProgress = Callable[[str, float], None]
+"""Called with what is compiled next and the share of the work that is done, 0 … 1."""
+
+LINES_APART_S = 3.0
+
+
+@contextmanager
+def compile_progress(what: str, seconds: float) -> Iterator[CompileProgress]:
+    """A line on stderr that says what is compiled and how long it is expected to take. A terminal shows one line that
+    changes; elsewhere a line follows every few seconds. ``seconds``: what the whole takes on two cores."""
+    begin, shown = perf_counter(), -LINES_APART_S
+    changes = sys.stderr.isatty()
+
+    def show(label: str, share: float) -> None:
+        nonlocal shown
+        now = perf_counter() - begin
+        if changes or now - shown >= LINES_APART_S:
+            total = max(now / share, 0.5 * seconds) if share > 0.0 else seconds
+            left = max(total * (1.0 - share), 1.0)
+            text = f"compiling {what}, once on this machine: {label} ({share:.0%} done, about {left:.0f} s left)"
+            print(f"\r\x1b[K{text}" if changes else text, end="" if changes else "\n", file=sys.stderr, flush=True)
+            shown = now
+
+    try:
+        yield show
+    finally:
+        if changes:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -29,7 +29,7 @@ LIST, SHORTEN, STAY = 0, 1, 2
 ZERO = float32(0.0)
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def separate_bodies(
     agents: FloatArray, flags: IntArray, people: int, before: FloatArray, walls: Walls, dt: float
 ) -> None:

@@ -29,12 +29,14 @@ from numba.core import cgutils
 from numba.core import config as _numba_config
 from numba.extending import intrinsic
 
+from sidestep.kernels.deferred import Deferred, DeferredCache, EntryPipeline
+
 numba_config: Any = _numba_config
 njit: Any = numba.njit
 typeof: Any = numba.typeof
 insert_function: Any = cgutils.get_or_insert_function
 
-OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
 """Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
 set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one with it."""
 
@@ -100,28 +102,35 @@ def is_compiled(name: str) -> bool:
 @overload
 def kernel(function: Kernel) -> Kernel: ...
 @overload
-def kernel(*, allocates: bool = False, **options: Any) -> Callable[[Kernel], Kernel]: ...
-def kernel(function: Any = None, *, allocates: bool = False, **options: Any) -> Any:
+def kernel(*, allocates: bool = False, is_part: bool = False, **options: Any) -> Callable[[Kernel], Kernel]: ...
+def kernel(function: Any = None, *, allocates: bool = False, is_part: bool = False, **options: Any) -> Any:
     """Compile ``function`` on first call, cached on disk where a cache folder can be written.
 
     Kernels make no arrays and so count no references, which takes longer than a step among few people. One that has to
-    make arrays says ``allocates=True``; it must not call kernels that return views.
+    make arrays says ``allocates=True``; it must not call kernels that return views. ``is_part=True`` keeps the LLVM
+    code on disk as well, for processes that compile kernels which call this one.
     """
     if function is None:
-        return lambda inner: _compile(inner, {**OPTIONS, "_nrt": allocates, **options})
-    return _compile(function, {**OPTIONS, "_nrt": allocates, **options})
+        return lambda inner: _compile(inner, {**OPTIONS, "_nrt": allocates, **options}, is_part)
+    return _compile(function, {**OPTIONS, "_nrt": allocates, **options}, is_part)
 
 
-def _compile(function: Any, options: dict[str, Any]) -> Any:
+def _compile(function: Any, options: dict[str, Any], is_part: bool) -> Any:
     if CACHE_FOLDER is None:
-        return njit(**options)(function)
+        dispatcher = njit(pipeline_class=EntryPipeline, **options)(function)
+        Deferred(dispatcher)
+        return dispatcher
     previous = numba_config.CACHE_DIR  # read once by numba when the decorator runs, so restore it at once
     numba_config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        dispatcher = njit(cache=True, **options)(function)
+        dispatcher = njit(cache=True, pipeline_class=EntryPipeline, **options)(function)
+        parts = DeferredCache(function) if is_part else None
     finally:
         numba_config.CACHE_DIR = previous
-    _save_one_at_a_time(dispatcher._cache, CACHE_FOLDER / "saving.lock")
+    for cache in (dispatcher._cache, parts):
+        if cache is not None:
+            _save_one_at_a_time(cache, CACHE_FOLDER / "saving.lock")
+    Deferred(dispatcher, parts)
     return dispatcher
 
 
@@ -139,8 +148,9 @@ def _save_one_at_a_time(cache: Any, lock: Path) -> None:
 def inlined(function: Kernel) -> Kernel:
     """A small function that LLVM shall inline into the kernels that call it."""
     options: dict[str, Any] = {**OPTIONS, "_nrt": False, "forceinline": True}
-    compiled: Kernel = njit(**options)(function)
-    return compiled
+    entry: Any = njit(pipeline_class=EntryPipeline, **options)(function)
+    Deferred(entry)
+    return entry
 
 
 def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
@@ -149,6 +159,18 @@ def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., 
     dispatcher: Any = function
     code: Callable[..., Any] = dispatcher.compile(tuple(typeof(argument) for argument in arguments))
     return code
+
+
+def keep_part(function: Callable[..., Any], *arguments: Any) -> None:
+    """Translate a part to LLVM code for arguments of these types, or read what another process has translated."""
+    dispatcher: Any = function
+    dispatcher.deferred.translate(tuple(typeof(argument) for argument in arguments))
+
+
+def is_kept(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether :func:`keep_part` would find the LLVM code on disk."""
+    dispatcher: Any = function
+    return bool(dispatcher.deferred.is_kept(tuple(typeof(argument) for argument in arguments)))
 
 
 def _make_atomic(operation: str) -> Any:

@@ -195,7 +195,7 @@ def orca_range(
         agents[at.NEW_VX, column], agents[at.NEW_VY, column] = new_x, new_y
 
 
-@kernel
+@kernel(is_part=True)
 def orca_world(
     agents: FloatArray, flags: IntArray, people: int, walls: Walls, params: FloatArray, scratch: FloatArray
 ) -> None:

@@ -85,7 +85,7 @@ def wish_velocities(
             agents[at.WISH_Y, i] = uy - bias * ux
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def move_people(agents: FloatArray, flags: IntArray, people: int, walls: Walls, dt: float) -> None:
     """Carry out the new velocities. Walls are hard: a body stops or slides along. Velocity is what was moved."""
     walled = walls.points.shape[0] > 0

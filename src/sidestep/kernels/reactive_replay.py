@@ -243,7 +243,7 @@ def _walk_beside(
     agents[at.WISH_X, i], agents[at.WISH_Y, i] = wx + bias * wy, wy - bias * wx
 
 
-@kernel
+@kernel(is_part=True)
 def react_people(agents: FloatArray, flags: IntArray, people: int, replay: FloatArray, step: int, dt: float) -> None:
     """Before a step: who is disturbed, how far everybody's own clock goes on, and who walks by ORCA in this step."""
     _find_disturbed(agents, flags, people, replay, step, dt)

@@ -93,7 +93,7 @@ def begin_judging(marks: IntArray, notes: FloatArray, robots: FloatArray) -> Non
         notes[r, FROM_X], notes[r, FROM_Y], notes[r, CARRIED] = robots[r, ROBOT_X], robots[r, ROBOT_Y], 0.0
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def judge_world(b: int, world: WorldArrays, batch: WorldBatch, judged: int) -> None:
     """Judge the first ``judged`` robots of ``world``, number ``b`` of the batch, after a step. Where the rules say so,
     a robot that failed stands on a waypoint afterwards."""

@@ -57,7 +57,7 @@ from sidestep.kernels.sweep import (
 WALKING = (1 << at.MODEL_ORCA) | (1 << at.MODEL_HELBING) | (1 << at.MODEL_MOUSSAID)
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def step_world(
     step: int, world: WorldArrays, walls: Walls, replay: FloatArray, before: FloatArray, orca_scratch: FloatArray,
     force_scratch: FloatArray | None,
@@ -134,7 +134,7 @@ def mirror_robot(agents: FloatArray, column: int, robot: FloatArray) -> None:
     agents[at.HEADING, column] = float32(robot[ROBOT_HEADING])
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def move_robot(world: WorldArrays, r: int, walls: Walls, dt: float) -> None:
     """Dynamics, then walls: a disc slides along them, a polygon stops. Either way the contact is noted."""
     robot, body, status, measures = world.robots[r], world.body[r], world.status[r], world.measures[r]
@@ -169,7 +169,7 @@ def move_robot(world: WorldArrays, r: int, walls: Walls, dt: float) -> None:
         robot[ROBOT_VX], robot[ROBOT_VY] = (robot[ROBOT_X] - x) / dt, (robot[ROBOT_Y] - y) / dt
 
 
-@kernel(forceinline=True)
+@kernel(is_part=True, forceinline=True)
 def sweep_contacts(world: WorldArrays, before: FloatArray, dt: float) -> None:
     """First touch of each robot with each other agent inside the step, both moving evenly from where they were. People
     and other robots are discs; vehicles are met by their outlines."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -21,7 +20,7 @@ from sidestep.kernels.social_force import make_social_force_scratch
 from sidestep.kernels.world import new_worlds, step_worlds
 from sidestep.simulation.build import World
 from sidestep.simulation.directors import Director
-from sidestep.simulation.prepare import compile_kernels, needs_compiling
+from sidestep.simulation.prepare import prepare_parts
 from sidestep.simulation.referee import ground_bank
 from sidestep.types import CompiledScene, Event
 from sidestep.types.base import FloatArray, IntArray
@@ -44,7 +43,7 @@ class Worlds:
         robots = {len(world.robots) for world in worlds}
         if len(robots) != 1:
             raise BadInput(f"worlds of one batch need the same number of robots and vehicles, got {sorted(robots)}")
-        _compile_once()
+        _prepare_once()
         self.worlds = list(worlds)
         self.size = len(worlds)
         known = self.worlds if share is None else share.worlds
@@ -213,11 +212,8 @@ def _join_replays(replays: Sequence[FloatArray | None], people: int) -> tuple[Fl
 
 
 @cache
-def _compile_once() -> None:
-    """Where nothing is compiled yet, say so and compile ahead, on two cores."""
-    if needs_compiling():
-        print("sidestep: compiling, once on this machine (about 20 s) …", file=sys.stderr, flush=True)
-        compile_kernels()
+def _prepare_once() -> None:
+    prepare_parts()
 
 
 def _join_walls(scenes: Sequence[CompiledScene]) -> tuple[Walls, IntArray, list[int]]:
