@@ -111,7 +111,9 @@ def test_indoor_rule():
     assert is_indoor(SceneSpec(name="x", enclosed=True, regions=(Region(kind="walkable", polygon=square),)))
     assert not is_indoor(SceneSpec(name="x", enclosed=True, regions=(Region(kind="sidewalk", polygon=square),)))
     assert not is_indoor(SceneSpec(name="x", regions=(Region(kind="walkable", polygon=square),)))
-    assert is_indoor(SceneSpec(name="office_map", regions=(Region(kind="walkable", polygon=square),)))
+    room = SceneSpec(name="office_map", regions=(Region(kind="walkable", polygon=square),))
+    assert not is_indoor(room)  # nothing stands on its border
+    assert is_indoor(room.model_copy(update={"enclosed": True}))
 
 
 def test_large_solids_outdoors_are_buildings_but_cars_and_low_walls_are_not():
@@ -139,7 +141,7 @@ def test_a_town_stays_within_the_budget():
 def test_a_floor_plan_of_unnamed_obstacles_gets_walls_up_to_the_ceiling():
     floor = Region(kind="walkable", polygon=((0, 0), (12, 0), (12, 8), (0, 8)))
     wall = Region(kind="obstacle", polygon=((4, 0), (4.2, 0), (4.2, 4), (8, 4), (8, 4.2), (4, 4.2)))
-    scene = build_scene(SceneSpec(name="lab", regions=(floor, wall)))
+    scene = build_scene(SceneSpec(name="lab", regions=(floor, wall), enclosed=True))
     assert scene.indoor
     assert corners(scene)[scene.static_id == FIRST_OBJECT][:, :, 2].max() == pytest.approx(2.8)
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.build import MAKERS, furniture_kind
 from sidestep.render.scene.building import add_building
-from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
+from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import Footprint, words
-from sidestep.render.scene.solids import Frame, MeshBuilder, blob, disc, prism, triangulate
+from sidestep.render.scene.solids import HEAD_ROOM, Frame, MeshBuilder, blob, disc, prism, triangulate
 from sidestep.types.scene import Region
 from tests.render.meshes import area_vectors, corners, flat_pictures, overlaps_in_plane, volumes
 

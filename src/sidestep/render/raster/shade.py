@@ -121,13 +121,16 @@ def prepare_sky_face(ints: Array, floats: Array) -> None:
 
 @kernel
 def write_ids(begin: Any, width: int, want: int, seen: Array, ints: Array, pictures: L.Pictures) -> None:
-    """Depth, class and number of a row that starts at ``begin``, straight from the visibility buffer."""
+    """Depth, class and number of a row that starts at ``begin``, straight from the visibility buffer.
+
+    Faces of class sky are scenery (``MeshBuilder.backdrop``): nothing is there."""
     columns = np.uint64(L.INT_COLUMNS)
     if want & L.WANT_DEPTH:
         for x in range(np.uint64(width)):
             value = peek(seen, begin + x)
             far = UNIT / to_float(np.uint32(value >> np.uint64(32)))
-            poke(pictures.depth, begin + x, far if value & FACE_BITS else np.float32(np.inf))
+            kind = peek(ints, (value & FACE_BITS) * columns + np.uint64(L.SEMANTIC))  # of face 0, too: the sky
+            poke(pictures.depth, begin + x, far if kind != SKY else np.float32(np.inf))
     if want & L.WANT_SEMANTIC:
         for x in range(np.uint64(width)):
             face = peek(seen, begin + x) & FACE_BITS

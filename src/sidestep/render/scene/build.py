@@ -26,14 +26,8 @@ from sidestep.render.scene.layout import (
 )
 from sidestep.render.scene.rooms import add_rooms, room_height
 from sidestep.render.scene.scanned import load_scanned
-from sidestep.render.scene.solids import Frame, MeshBuilder, disc
-from sidestep.render.scene.surroundings import (
-    add_court,
-    add_far_house,
-    add_far_houses,
-    tree_positions,
-    verge_positions,
-)
+from sidestep.render.scene.solids import LEAST_HEIGHT, Frame, MeshBuilder
+from sidestep.render.scene.surroundings import add_backdrop, add_court, add_far_house
 from sidestep.types.scene import CompiledScene, SceneSpec
 
 Maker = Callable[[MeshBuilder, FurniturePiece], None]
@@ -41,8 +35,8 @@ Maker = Callable[[MeshBuilder, FurniturePiece], None]
 MAKERS: dict[str, tuple[Maker, float]] = {
     "tree": (street_furniture.add_tree, 5.0),
     "lamp_post": (street_furniture.add_lamp_post, 4.0),
-    "signal": (street_furniture.add_signal, 3.2),
-    "sign": (street_furniture.add_sign, 2.7),
+    "signal": (street_furniture.add_signal, 3.3),
+    "sign": (street_furniture.add_sign, 2.9),
     "bollard": (street_furniture.add_bollard, 0.9),
     "hydrant": (street_furniture.add_hydrant, 0.8),
     "bench": (furniture.add_bench, 0.45),
@@ -113,7 +107,7 @@ def _fits(made: str, piece: FurniturePiece) -> bool:
     if made == "bollard":
         return length < 2.2 * width
     if made == "parked_car":
-        return piece.rectangular and 2.5 < length < 7.5
+        return 1.2 < width < 2.6 and 2.5 < length < 7.5
     if made in ("chair", "bookcase", "screen"):
         return piece.rectangular
     return True
@@ -140,6 +134,8 @@ def _by_shape(piece: FurniturePiece, kind: str) -> str:
 
 BUILDING_LENGTH, BUILDING_AREA = 3.0, 8.0  # m, m²: larger unnamed solids outdoors are buildings
 MOST_WINDOWS = 1200  # of all buildings: those farther from the middle get pictured windows, to bound the triangles
+LOWEST_BUILDING = 2.2  # m
+MAP_WALL = 2.4  # m, of unnamed solids in the map of a robot: like the lidar that drew it, nobody sees over them
 MOST_UNNAMED = 150  # solids without a name, as in the map of a robot; more than this are plain blocks
 SHOP_WORDS = frozenset({"shop", "store", "cafe", "hotel", "market", "restaurant", "kiosk"})
 
@@ -171,14 +167,15 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
 
 
 def is_building(footprint: Footprint, indoor: bool) -> bool:
-    """A building region; outdoors also a solid longer than 3 m, wider than 1 m and larger than 8 m² that is not drawn
-    lower than 2.2 m, looks like no parked car and has no name that tells what it is."""
+    """A building region, or outdoors a solid longer than 3 m, wider than 1 m and larger than 8 m² that looks like no
+    parked car and has no name that tells what it is; neither where its height is given as less than 2.2 m."""
+    low = bool(footprint.region.height) and footprint.region.height < LOWEST_BUILDING
     if footprint.region.kind == "building":
-        return True
+        return not low
     frame = Frame.about(footprint.polygon)
     piece = _piece(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
-    low = footprint.region.height is not None and footprint.region.height < 2.2
+    low = footprint.region.height is not None and footprint.region.height < LOWEST_BUILDING
     made = furniture_kind(footprint, piece)
     known = made == "parked_car" or (
         bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
@@ -236,7 +233,8 @@ def _near_enough(layout: Layout, buildings: list[Footprint], heights: list[float
 def _piece(footprint: Footprint, z: float, rng: np.random.Generator, indoor: bool) -> FurniturePiece:
     frame = Frame.about(footprint.polygon, z)
     height = footprint.region.height
-    return FurniturePiece(footprint.polygon, frame, 1.0 if height is None else height, rng, footprint.words, indoor, z)
+    tall = 1.0 if height is None else max(height, LEAST_HEIGHT)
+    return FurniturePiece(footprint.polygon, frame, tall, rng, footprint.words, indoor, z)
 
 
 def _add_piece(
@@ -253,6 +251,7 @@ def _add_piece(
     maker, usual = MAKERS[made]
     if footprint.region.height is None:
         tall = room_height(layout) if layout.indoor and made in ("column", "partition") else usual
+        tall = MAP_WALL if plain and not layout.indoor else tall
         piece = FurniturePiece(piece.polygon, piece.frame, tall, rng, piece.words, piece.indoor, z)
     with builder.object():
         maker(builder, piece)
@@ -264,13 +263,4 @@ def _add_beyond(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) 
     elif layout.enclosed:
         add_court(builder, layout, rng)
     else:
-        add_far_houses(builder, layout, rng)
-        decoration = [("tree", 0.17, place) for place in tree_positions(layout, rng)]
-        decoration += [
-            ("tree" if k % 2 else "lamp_post", 0.1, place) for k, place in enumerate(verge_positions(layout))
-        ]
-        for name, radius, (x, y) in decoration:
-            foot = disc(x, y, radius, 8)
-            tall = rng.uniform(5, 8) if name == "tree" else 4.5
-            with builder.object():
-                MAKERS[name][0](builder, FurniturePiece(foot, Frame.about(foot), tall, rng, frozenset(), False))
+        add_backdrop(builder, layout, rng)

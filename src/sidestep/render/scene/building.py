@@ -14,13 +14,24 @@ import shapely
 
 from sidestep.render.materials import material as surface
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.solids import Frame, MeshBuilder, band, flat, polygon_parts, triangulate
+from sidestep.render.scene.solids import (
+    FLUSH,
+    HEAD_ROOM,
+    Frame,
+    MeshBuilder,
+    band,
+    flat,
+    polygon_parts,
+    shrunk,
+    triangulate,
+)
 from sidestep.types.base import FloatArray
 
 
 @dataclass(frozen=True)
 class Opening:
-    """A rectangle in a wall, m along it and above z = 0, filled with one picture set back by ``depth``."""
+    """A rectangle in a wall, m along it and above z = 0, filled with one picture set back by ``depth``, below head
+    height by ``FLUSH`` at most."""
 
     left: float
     right: float
@@ -97,9 +108,10 @@ def _add_strip(
 
 
 def _add_opening(builder: MeshBuilder, wall: Wall, opening: Opening, semantic: Semantic) -> None:
+    depth = opening.depth if opening.foot >= HEAD_ROOM else min(opening.depth, FLUSH)
     u = np.array([opening.left, opening.right, opening.right, opening.left])
     v = np.array([opening.foot, opening.foot, opening.head, opening.head])
-    front, back = wall.points(u, v), wall.points(u, v, opening.depth)
+    front, back = wall.points(u, v), wall.points(u, v, depth)
     size = surface(opening.material).size_m
     fill = np.array([[0.0, 0.0], [size, 0.0], [size, size], [0.0, size]])
     fill = np.clip(fill, 0.004 * size, 0.996 * size)  # half a texel: the picture must not wrap at its border
@@ -113,6 +125,7 @@ STOREY = 3.1  # m
 PARAPET, PARAPET_WIDTH = 0.5, 0.25  # m
 FOOT = -0.15  # m: walls start below the lowest ground, so that no crack opens at their foot
 DOOR_WIDTH, DOOR_HEIGHT = 1.1, 2.2  # m
+LANTERN_GAP = 0.16  # m between a door and the lamp above it
 WALLS = [
     "brick_red", "brick_brown", "brick_yellow", "plaster_white", "plaster_ochre", "plaster_rose", "plaster_grey",
     "plaster_sage", "sandstone", "concrete",
@@ -182,14 +195,14 @@ def add_building(
                     openings = _openings(wall, style, rng) if _is_open(wall, seen, blind) else []
                     add_wall(builder, wall, foot, _bands(style, height), openings, Semantic.BUILDING)
                     for opening in openings:
-                        if opening.semantic == Semantic.DOOR:
+                        if opening.semantic == Semantic.DOOR and opening.head + LANTERN_GAP >= HEAD_ROOM:
                             _add_lantern(builder, wall, (opening.left + opening.right) / 2, opening.head)
         _add_roof(builder, part, height, rng)
 
 
 def _add_lantern(builder: MeshBuilder, wall: Wall, along: float, head: float) -> None:
     """A lamp on the wall above a door."""
-    half, out, low, high = 0.09, 0.13, head + 0.16, head + 0.36
+    half, out, low, high = 0.09, 0.13, head + LANTERN_GAP, head + LANTERN_GAP + 0.2
     left, right = along - half, along + half
     u = np.array([[left, right, right, left], [left, left, left, left], [right, right, right, right]])
     v = np.array([[low, low, high, high]] * 3)
@@ -268,7 +281,7 @@ def _add_roof(builder: MeshBuilder, part: Any, height: float, rng: np.random.Gen
     if rectangular and frame.width < 13.0 and height < 12.0 and rng.random() < 0.6:
         _add_hip(builder, frame, height, str(rng.choice(["roof_red", "roof_slate"])))
         return
-    inner = part.buffer(-PARAPET_WIDTH, join_style="mitre")
+    inner = shrunk(part, PARAPET_WIDTH)
     if inner.geom_type != "Polygon" or inner.area < 3.0 or len(inner.interiors) != len(part.interiors):
         flat(builder, part, height, "gravel", Semantic.BUILDING)
         return

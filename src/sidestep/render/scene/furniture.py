@@ -1,6 +1,6 @@
 """A piece of furniture on its footprint, and the makers of furniture for rooms and squares: tables, chairs, counters,
 sofas, shelves, benches, bins, columns and screens. Below head height nothing reaches beyond the footprint that one
-collides with.
+collides with, and in the plane of the lidar everything fills it: there is nothing to look or drive under.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.solids import Frame, MeshBuilder, polygon_parts, prism
-
-HEAD_ROOM = 2.2  # m: above it branches and lamps may reach beyond the footprint
+from sidestep.render.scene.solids import FLUSH, Frame, MeshBuilder, polygon_parts, prism, shrunk
 
 
 @dataclass(frozen=True)
@@ -30,13 +29,31 @@ class FurniturePiece:
 
     @property
     def rectangular(self) -> bool:
-        return bool(self.polygon.area > 0.97 * self.frame.length * self.frame.width)
+        half, wide = self.frame.length / 2, self.frame.width / 2
+        corners = shapely.points(self.frame.to_world([(-half, -wide), (half, -wide), (half, wide), (-half, wide)]))
+        covers = self.polygon.area > 0.97 * self.frame.length * self.frame.width
+        return bool(covers and shapely.distance(self.polygon, corners).max() < FLUSH)
 
     @property
     def round(self) -> bool:
         """About as wide as long, with six corners or more."""
         corners = len(self.polygon.exterior.coords) - 1
         return corners >= 6 and self.frame.width > 0.85 * self.frame.length
+
+    def box(
+        self,
+        builder: MeshBuilder,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        z: tuple[float, float],
+        material: str,
+        *,
+        bottom: bool = False,
+    ) -> None:
+        """A box in the frame's axes, as much of it as stands on the footprint."""
+        shape = shapely.intersection(self.frame.rectangle(*x, *y), shapely.set_precision(self.polygon, 0.0))
+        for part in polygon_parts(shape, 1e-4):
+            prism(builder, part, self.z + z[0], self.z + z[1], material, Semantic.FURNITURE, bottom=bottom)
 
     def body(
         self,
@@ -51,27 +68,20 @@ class FurniturePiece:
         semantic: Semantic = Semantic.FURNITURE,
     ) -> None:
         """The footprint, moved in by ``inset``, as a prism."""
-        shape = self.polygon.buffer(-inset, join_style="mitre") if inset else self.polygon
+        shape = shrunk(self.polygon, inset) if inset else self.polygon
         smooth = self.round
         for part in polygon_parts(shape):
             prism(builder, part, self.z + z0, self.z + z1, material, semantic, top=top, bottom=bottom, smooth=smooth)
 
 
 def add_table(builder: MeshBuilder, piece: FurniturePiece) -> None:
+    """A top on panels all round."""
     top = min(piece.height, 1.0)
     wood = str(piece.rng.choice(["wood", "wood_dark", "wood_pale"]))
+    panel = str(piece.rng.choice(["wood_dark", "white", "metal_dark"]))
+    piece.body(builder, -0.1, 0.08, "black", inset=0.05)
+    piece.body(builder, 0.08, top - 0.04, panel, inset=0.012, bottom=True)
     piece.body(builder, top - 0.04, top, wood, bottom=True)
-    if piece.round or not piece.rectangular:
-        radius = 0.06 if piece.frame.width < 1.2 else 0.12
-        piece.frame.post(builder, (0, 0), (radius, radius), (0.04, top - 0.04), "metal_dark")
-        spread = 0.3 * piece.frame.width
-        piece.frame.post(builder, (0, 0), (spread, 0.9 * spread), (-0.1, 0.04), "metal_dark", corners=10)
-        return
-    x, y = piece.frame.length / 2 - 0.04, piece.frame.width / 2 - 0.04
-    for sx in (-1, 1):
-        for sy in (-1, 1):
-            box_x, box_y = sorted((sx * x, sx * (x - 0.06))), sorted((sy * y, sy * (y - 0.06)))
-            piece.frame.box(builder, (box_x[0], box_x[1]), (box_y[0], box_y[1]), (-0.1, top - 0.04), wood)
 
 
 def add_counter(builder: MeshBuilder, piece: FurniturePiece) -> None:
@@ -84,7 +94,7 @@ def add_counter(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 
 def add_chair(builder: MeshBuilder, piece: FurniturePiece) -> None:
-    """Four legs, seat, back."""
+    """A closed seat and a back."""
     frame = piece.frame
     half, wide = frame.length / 2, frame.width / 2
     seat = min(0.46, 0.6 * max(piece.height, 0.7))
@@ -92,10 +102,8 @@ def add_chair(builder: MeshBuilder, piece: FurniturePiece) -> None:
     piece.body(builder, seat - 0.04, seat, wood, bottom=True)
     side = 1.0 if piece.rng.random() < 0.5 else -1.0
     low, high = sorted((side * wide, side * (wide - 0.035)))
-    frame.box(builder, (-half + 0.01, half - 0.01), (low, high), (seat, max(piece.height, 0.7)), wood)
-    for x in (-half + 0.02, half - 0.06):
-        for y in (-wide + 0.02, wide - 0.06):
-            frame.box(builder, (x, x + 0.04), (y, y + 0.04), (-0.1, seat - 0.04), wood)
+    piece.box(builder, (-half + 0.01, half - 0.01), (low, high), (seat, max(piece.height, 0.7)), wood)
+    piece.body(builder, -0.1, seat - 0.04, str(piece.rng.choice(["fabric_blue", "fabric_grey"])), inset=0.012)
 
 
 def add_sofa(builder: MeshBuilder, piece: FurniturePiece) -> None:
@@ -115,10 +123,10 @@ def add_sofa(builder: MeshBuilder, piece: FurniturePiece) -> None:
         )
         back = -1.0 if local > 0 else 1.0
     low, high = sorted((back * wide, back * (wide - 0.22)))
-    frame.box(builder, (-half, half), (low, high), (0.42, top), fabric)
+    piece.box(builder, (-half, half), (low, high), (0.42, top), fabric)
     front, rear = sorted((-back * wide, back * (wide - 0.22)))
     for x in (-half, half - 0.18):
-        frame.box(builder, (x, x + 0.18), (front, rear), (0.42, 0.6), fabric)
+        piece.box(builder, (x, x + 0.18), (front, rear), (0.42, 0.6), fabric)
 
 
 def add_bookcase(builder: MeshBuilder, piece: FurniturePiece) -> None:
@@ -152,7 +160,7 @@ def add_bench(builder: MeshBuilder, piece: FurniturePiece) -> None:
     wood = str(piece.rng.choice(["wood", "wood_dark", "wood_pale"]))
     support = str(piece.rng.choice(["metal_dark", "stone_dark"]))
     if not piece.rectangular:
-        piece.body(builder, -0.1, seat - 0.06, support, inset=0.06)
+        piece.body(builder, -0.1, seat - 0.06, support, inset=0.012)
         piece.body(builder, seat - 0.06, seat, wood, bottom=True)
         return
     frame = piece.frame
@@ -165,8 +173,7 @@ def add_bench(builder: MeshBuilder, piece: FurniturePiece) -> None:
         high = edges[k + 1] - (gap if k < boards - 1 else 0.0)
         frame.box(builder, (-half, half), (low, high), (seat - 0.045, seat), wood, bottom=True)
     places = np.linspace(-half + 0.25, half - 0.25, max(int(frame.length / 1.6) + 1, 2))
-    for x in places:
-        frame.box(builder, (x - 0.05, x + 0.05), (-wide + 0.03, wide - 0.03), (-0.1, seat - 0.045), support)
+    piece.body(builder, -0.1, seat - 0.045, support, inset=0.012)
     if piece.height > 0.6:
         for foot in np.arange(seat + 0.08, piece.height - 0.09, 0.14):
             frame.box(builder, (-half, half), (wide - 0.05, wide - 0.01), (foot, foot + 0.1), wood, bottom=True)
@@ -221,13 +228,13 @@ def add_barrier(builder: MeshBuilder, piece: FurniturePiece) -> None:
 def add_glass_screen(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """The glazed back of a shelter, with a roof as wide as the back."""
     top = max(piece.height, 2.0)
-    piece.body(builder, -0.15, 0.25, "metal_dark")
+    piece.body(builder, -0.15, 0.45, "metal_dark")
     piece.body(builder, top - 0.1, top, "metal_dark", bottom=True)
     half, wide = piece.frame.length / 2, piece.frame.width / 2
     inner, thin = half - 0.06, max(wide - 0.015, 0.01)
-    piece.frame.box(builder, (-inner, inner), (-thin, thin), (0.25, top - 0.1), "glass_pale")
+    piece.frame.box(builder, (-inner, inner), (-thin, thin), (0.45, top - 0.1), "glass_pale")
     for x in (-half, half - 0.06):
-        piece.frame.box(builder, (x, x + 0.06), (-wide, wide), (0.25, top - 0.1), "metal_dark")
+        piece.frame.box(builder, (x, x + 0.06), (-wide, wide), (0.45, top - 0.1), "metal_dark")
 
 
 def add_block(builder: MeshBuilder, piece: FurniturePiece) -> None:

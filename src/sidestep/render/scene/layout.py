@@ -98,22 +98,22 @@ def words(name: str) -> frozenset[str]:
 def is_indoor(spec: SceneSpec) -> bool:
     """The rule, first match wins:
 
-    1. a road, sidewalk, crosswalk, kerb, verge, frontage, grass or ramp region, or a building: outdoors;
-    2. an outdoor word in the scene's name (street, plaza, court, socnav, …): outdoors;
-    3. an indoor word in the scene's name (corridor, hall, lobby, room, …): indoors;
-    4. a scene that is not enclosed: outdoors;
+    1. a scene that is not enclosed: outdoors, because no wall stands on its border;
+    2. a road, sidewalk, crosswalk, kerb, verge, frontage, grass or ramp region, or a building: outdoors;
+    3. an outdoor word in the scene's name (street, plaza, court, socnav, …): outdoors;
+    4. an indoor word in the scene's name (corridor, hall, lobby, room, …): indoors;
     5. an indoor word in the name of an open region: indoors;
     6. an outdoor word in the name of an open region (ground, square, …): outdoors;
     7. otherwise indoors: an enclosed scene is a floor plan.
     """
     kinds = {region.kind for region in spec.regions}
     name = words(spec.name.replace("_", " "))
-    if kinds & STREET or "building" in kinds or name & OUTDOOR_WORDS:
+    if not spec.enclosed or kinds & STREET or "building" in kinds or name & OUTDOOR_WORDS:
         return False
     if name & INDOOR_WORDS:
         return True
     inside = frozenset().union(*(words(region.name) for region in spec.regions if region.kind in OPEN))
-    return spec.enclosed and (bool(inside & INDOOR_WORDS) or not inside & OUTDOOR_WORDS)
+    return bool(inside & INDOOR_WORDS) or not inside & OUTDOOR_WORDS
 
 
 def read_layout(scene: CompiledScene | SceneSpec, indoor: bool | None = None) -> Layout:
@@ -125,6 +125,11 @@ def read_layout(scene: CompiledScene | SceneSpec, indoor: bool | None = None) ->
     solids = _without_overlaps([(region, polygon) for region, polygon in both if region.kind in SOLID])
     open_area = join([polygon for _, polygon in ground])
     under_roof = is_indoor(spec) if indoor is None else indoor
+    if under_roof and not spec.enclosed:
+        raise BadInput(
+            f"scene {spec.name!r}: cannot be drawn indoors, because it is not enclosed: cameras would show walls that "
+            "nothing else has; set enclosed: true in the scene, or leave out indoor=True"
+        )
     bounds = shapely.total_bounds(polygons) if polygons else np.array(EMPTY_BOUNDS)
     x0, y0, x1, y1 = (float(value) for value in bounds)
     return Layout(spec, under_roof, (x0, y0, x1, y1), ground, solids, open_area)
@@ -156,7 +161,7 @@ def _without_overlaps(solids: list[tuple[Region, Any]]) -> tuple[Footprint, ...]
     return tuple(footprint for _, footprint in sorted(footprints, key=lambda item: item[0]))
 
 
-REACH = 60.0  # m that the ground goes on
+REACH = 130.0  # m that the ground goes on
 SQUARE_REACH = 14.0  # m that a wide open square goes on
 NARROW = 8.0  # m: walkways up to this width go on like streets
 CONTINUED = ("road", "sidewalk", "kerb", "verge", "frontage", "walkable", "grass")

@@ -12,7 +12,7 @@ import shapely
 from sidestep.render.mesh import Semantic
 from sidestep.render.scene.building import Band, Opening, Wall, add_wall
 from sidestep.render.scene.layout import SNAP, Layout, minus, words
-from sidestep.render.scene.solids import Frame, MeshBuilder, flat, polygon_parts
+from sidestep.render.scene.solids import HEAD_ROOM, Frame, MeshBuilder, flat, polygon_parts
 
 CEILING = 2.8  # m
 DOOR_WIDTH, DOOR_HEIGHT = 0.95, 2.1  # m
@@ -117,13 +117,13 @@ def _doorways(layout: Layout) -> list[Any]:
 
 def _add_lintel(builder: MeshBuilder, lintel: Any, layout: Layout, room: Room) -> None:
     """Underside, and faces towards the rooms; its other faces lie in the walls."""
-    flat(builder, lintel, DOOR_HEIGHT, "frame_grey", Semantic.WALL, down=True)
+    flat(builder, lintel, HEAD_ROOM, "frame_grey", Semantic.WALL, down=True)
     corners = np.asarray(lintel.exterior.coords)
     for start, end in itertools.pairwise(corners):
         wall = Wall((start[0], start[1]), (end[0], end[1]))
         before = wall.points(np.array([wall.length / 2]), np.zeros(1))[0, :2] + 0.05 * wall.normal[:2]
         if shapely.contains_xy(layout.open_area, before[0], before[1]):
-            add_wall(builder, wall, DOOR_HEIGHT, [Band(room.height, room.wall)], [], Semantic.WALL)
+            add_wall(builder, wall, HEAD_ROOM, [Band(room.height, room.wall)], [], Semantic.WALL)
 
 
 def _add_ceiling(builder: MeshBuilder, area: Any, height: float) -> None:

@@ -61,6 +61,14 @@ def _share_corners(corners: FloatArray) -> tuple[FloatArray, IntArray]:
     return points, index.reshape(-1, 3)
 
 
+SCAN_HEIGHT = 0.25
+"""m above the ground: the plane of the planar lidar. Here every solid fills its footprint."""
+HEAD_ROOM = 2.2
+"""m: above it branches, lamps and signs may reach beyond the footprint."""
+FLUSH = 0.02
+"""m by which a solid may differ from its footprint: outside it below ``HEAD_ROOM``, inside it at ``SCAN_HEIGHT``."""
+LEAST_HEIGHT = 0.4
+"""m: no solid is drawn lower, so that it reaches the scan plane also where it stands a kerb lower than the robot."""
 FIRST_OBJECT = 100_000
 """Number of the first object: in the instance image, people, robots and vehicles have the numbers below."""
 
@@ -75,6 +83,7 @@ class MeshBuilder:
         self._vertex_count = 0
         self._objects = FIRST_OBJECT - 1
         self._current = 0
+        self._is_backdrop = False
 
     @contextmanager
     def object(self) -> Iterator[int]:
@@ -85,6 +94,15 @@ class MeshBuilder:
             yield self._objects
         finally:
             self._current = before
+
+    @contextmanager
+    def backdrop(self) -> Iterator[None]:
+        """All triangles added inside are scenery: colour pictures show them, and in depth and classes they are sky."""
+        self._is_backdrop = True
+        try:
+            yield
+        finally:
+            self._is_backdrop = False
 
     def triangles(
         self,
@@ -100,7 +118,8 @@ class MeshBuilder:
         normals = np.broadcast_to(normals, (len(vertices), 3))
         self._parts.append((vertices, np.asarray(triangles) + self._vertex_count, normals, uv))
         index = self._materials.setdefault(material_name, len(self._materials))
-        self._faces.append((len(triangles), index, int(semantic), self._current))
+        kind, number = (Semantic.SKY, 0) if self._is_backdrop else (semantic, self._current)
+        self._faces.append((len(triangles), index, int(kind), number))
         self._vertex_count += len(vertices)
 
     def quads(
@@ -152,6 +171,12 @@ def polygon_parts(geometry: Any, smallest: float = 1e-5) -> list[Any]:
         for part in shapely.get_parts(geometry)
         if part.geom_type == "Polygon" and part.area > smallest
     ]
+
+
+def shrunk(polygon: Any, inset: float) -> Any:
+    """The polygon moved in by ``inset`` m, with sharp corners. Corners are freed from their grid of 1 mm first: on it,
+    GEOS may return nothing at all."""
+    return shapely.set_precision(polygon, 0.0).buffer(-inset, join_style="mitre")
 
 
 def flat(

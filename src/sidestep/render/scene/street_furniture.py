@@ -8,8 +8,20 @@ import numpy as np
 import shapely
 
 from sidestep.render.mesh import Semantic
-from sidestep.render.scene.furniture import HEAD_ROOM, FurniturePiece
-from sidestep.render.scene.solids import MeshBuilder, band, blob, flat, polygon_parts, sides, taper
+from sidestep.render.scene.furniture import FurniturePiece
+from sidestep.render.scene.solids import (
+    FLUSH,
+    HEAD_ROOM,
+    LEAST_HEIGHT,
+    MeshBuilder,
+    band,
+    blob,
+    flat,
+    polygon_parts,
+    shrunk,
+    sides,
+    taper,
+)
 from sidestep.types.base import FloatArray
 
 
@@ -26,7 +38,7 @@ def add_lamp_post(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 def add_signal(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A post with the head of a traffic light above it."""
-    top = max(piece.height, 2.9)
+    top = max(piece.height, HEAD_ROOM + 1.1)
     frame, radius = piece.frame, piece.frame.width / 2
     piece.body(builder, -0.15, 0.5, "metal_dark", semantic=Semantic.POLE)
     frame.post(builder, (0, 0), (0.75 * radius, 0.6 * radius), (0.5, top - 0.95), "metal_dark", Semantic.POLE)
@@ -41,10 +53,10 @@ def add_signal(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 def add_sign(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A post with a plate above head height."""
-    top = max(piece.height, 2.7)
+    top = max(piece.height, HEAD_ROOM + 0.7)
     frame, radius = piece.frame, piece.frame.width / 2
-    piece.body(builder, -0.1, 0.15, "metal", semantic=Semantic.POLE)
-    frame.post(builder, (0, 0), (0.6 * radius, 0.6 * radius), (0.15, top - 0.55), "metal", Semantic.POLE, 6)
+    piece.body(builder, -0.1, 0.45, "metal", semantic=Semantic.POLE)
+    frame.post(builder, (0, 0), (0.6 * radius, 0.6 * radius), (0.45, top - 0.55), "metal", Semantic.POLE, 6)
     frame.box(builder, (-0.35, 0.35), (-0.025, 0.025), (top - 0.55, top), "sign_blue", Semantic.SIGN, bottom=True)
 
 
@@ -61,8 +73,8 @@ def add_hydrant(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A red hydrant with a bonnet."""
     top = min(max(piece.height, 0.7), 1.0)
     radius = piece.frame.width / 2
-    piece.body(builder, -0.1, 0.1, "red")
-    piece.frame.post(builder, (0, 0), (0.75 * radius, 0.7 * radius), (0.1, 0.72 * top), "red")
+    piece.body(builder, -0.1, 0.42, "red")
+    piece.frame.post(builder, (0, 0), (0.75 * radius, 0.7 * radius), (0.42, 0.72 * top), "red")
     piece.body(builder, 0.72 * top, 0.8 * top, "red", bottom=True)
     piece.frame.post(builder, (0, 0), (0.7 * radius, 0.25 * radius), (0.8 * top, top), "red")
 
@@ -83,18 +95,20 @@ def add_planter(builder: MeshBuilder, piece: FurniturePiece) -> None:
             continue
         material = str(rng.choice(["leaves", "leaves_light", "hedge", "flowers"]))
         size = (min(0.48 * pitch, 0.46 * frame.width + 0.1, wide + 0.1), wide, tall)
-        turned = (min(size[0], wide), min(size[0], wide), tall)
+        room = float(piece.polygon.exterior.distance(shapely.Point(cx, cy))) + FLUSH
+        across = min(size[0], wide, room)
+        turned = (across, across, tall)
         blob(builder, (cx, cy, piece.z + rim + 0.25 * tall), turned, material, Semantic.FURNITURE, rng, 0.25)
 
 
 def add_pot_plant(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A pot as wide as the footprint, with leaves on a short stem, as wide at most."""
     rng, frame = piece.rng, piece.frame
-    rim = min(0.45, 0.4 * piece.height)
+    rim = min(0.45, max(0.4 * piece.height, LEAST_HEIGHT))
     _trough(builder, piece, rim, 0.04, str(rng.choice(["terracotta", "white", "stone_dark"])), "soil")
     radius = 0.48 * frame.width
     frame.post(builder, (0, 0), (0.03, 0.02), (rim - 0.06, rim + 0.3), "bark", corners=5)
-    tall = (piece.height - rim) / 2
+    tall = max((piece.height - rim) / 2, 0.15)
     leaves = str(rng.choice(["leaves", "leaves_light", "leaves_dark"]))
     middle = piece.z + rim + 0.08 + tall
     blob(builder, (frame.x, frame.y, middle), (radius, radius, tall), leaves, Semantic.FURNITURE, rng, 0.35)
@@ -102,7 +116,7 @@ def add_pot_plant(builder: MeshBuilder, piece: FurniturePiece) -> None:
 
 def add_basin(builder: MeshBuilder, piece: FurniturePiece) -> None:
     """A basin of water with a low jet stone in the middle."""
-    rim = min(max(piece.height, 0.35), 0.7)
+    rim = min(max(piece.height, LEAST_HEIGHT), 0.7)
     _trough(builder, piece, rim, 0.3, "stone_pale", "water", level=0.12)
     frame = piece.frame
     if frame.width > 2.5:
@@ -116,7 +130,7 @@ def _trough(
 ) -> None:
     """Outer faces, rim and inner faces down to what fills it."""
     z = piece.z
-    inner = piece.polygon.buffer(-wall, join_style="mitre")
+    inner = shrunk(piece.polygon, wall)
     parts = polygon_parts(inner, 0.01)
     sides(builder, piece.polygon, z - 0.1, z + rim, shell, Semantic.FURNITURE, smooth=piece.round)
     if len(parts) != 1:
@@ -164,8 +178,12 @@ def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
     half, wide = frame.length / 2, frame.width / 2
     paint = str(piece.rng.choice(["car_red", "car_blue", "car_silver", "car_white", "car_black"]))
     head = 1.0 if piece.rng.random() < 0.5 else -1.0
-    low, waist, roof = 0.2, 0.8, min(max(piece.height, 1.35), 1.75)
+    low, waist, roof = 0.12, 0.8, min(max(piece.height, 1.35), 1.75)
     side = wide - 0.015
+    if not piece.rectangular:  # cut off by the border of the scene
+        piece.body(builder, -0.1, waist, paint, semantic=CAR)
+        piece.body(builder, waist, roof, "glass_dark", semantic=CAR, inset=0.15, top=paint)
+        return
 
     def ring(x0: float, x1: float, y: float, cut: float) -> FloatArray:
         points = [(x0 + cut, -y), (x1 - cut, -y), (x1, -y + cut), (x1, y - cut), (x1 - cut, y), (x0 + cut, y)]
@@ -173,7 +191,7 @@ def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
         world = frame.to_world(np.array(points) * (head, 1.0))
         return world if head > 0 else world[::-1]
 
-    body = ring(-half, half, side, 0.06)
+    body = ring(-half, half, side, 0.025)
     taper(builder, body, body, z + low, z + 0.62, paint, CAR, smooth=False, top=False)
     taper(
         builder, body, ring(-half + 0.06, half - 0.1, side - 0.03, 0.1), z + 0.62, z + waist, paint, CAR, smooth=False
@@ -185,7 +203,7 @@ def add_parked_car(builder: MeshBuilder, piece: FurniturePiece) -> None:
     taper(builder, top, top, z + roof - 0.06, z + roof, paint, CAR, smooth=False)
     under = frame.rectangle(-half + 0.08, half - 0.08, -side + 0.1, side - 0.1)
     flat(builder, under, z + low, "tyre", CAR, down=True)
-    sides(builder, under, z + 0.12, z + low, "tyre", CAR)
+    sides(builder, under, z + 0.08, z + low, "tyre", CAR)
     for x in (-0.6 * half, 0.6 * half):
         for y in (-1.0, 1.0):
             _add_wheel(builder, piece, x, y * wide, y)

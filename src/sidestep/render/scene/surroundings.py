@@ -1,5 +1,5 @@
-"""What is seen beyond the scene: distant houses and trees around an open scene, and the buildings around an enclosed
-court.
+"""What is seen beyond the scene: a backdrop of distant houses and trees around an open scene, and the buildings around
+an enclosed court.
 """
 
 from __future__ import annotations
@@ -13,22 +13,30 @@ from sidestep.render.mesh import Semantic
 from sidestep.render.scene.building import add_building, draw_height
 from sidestep.render.scene.furniture import FurniturePiece
 from sidestep.render.scene.layout import SNAP, Layout, minus, off_grid
-from sidestep.render.scene.solids import Frame, MeshBuilder, band, disc, flat, polygon_parts, prism, sides
+from sidestep.render.scene.solids import Frame, MeshBuilder, band, blob, disc, flat, polygon_parts, prism, sides
 from sidestep.render.scene.street_furniture import add_tree
 
-CLEAR = 16.0  # m between the drawing and the first far house
+CLEAR = 80.0
+"""m between the drawing and the scenery: farther than sensors reach and robots get."""
 STOREY = 3.2  # m, of far houses
+TREES = 24  # between the drawing and the houses
+TREE_BELT = 20.0  # m before the houses
 
 
-def add_far_houses(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
-    """Two rows of plain houses around the drawing, with gaps where streets leave it."""
+def add_backdrop(builder: MeshBuilder, layout: Layout, rng: np.random.Generator) -> None:
+    """Scenery around an open scene, with gaps where streets leave it: trees, and two rows of plain houses. Nothing of
+    it is solid, so it is sky to depth pictures, classes and lidars."""
     x0, y0, x1, y1 = layout.bounds
-    taken = [_streets(layout)]
-    for row, distance in enumerate((CLEAR, CLEAR + 22.0)):
-        west, south, east, north = x0 - distance, y0 - distance, x1 + distance, y1 + distance
-        lines = [((west, south), (east, south)), ((east, south), (east, north)), ((east, north), (west, north))]
-        for start, end in [*lines, ((west, north), (west, south))]:
-            _house_row(builder, np.array(start), np.array(end), taken, rng, row)
+    streets = _streets(layout)
+    taken = [streets]
+    with builder.backdrop():
+        for row, distance in enumerate((CLEAR, CLEAR + 22.0)):
+            west, south, east, north = x0 - distance, y0 - distance, x1 + distance, y1 + distance
+            lines = [((west, south), (east, south)), ((east, south), (east, north)), ((east, north), (west, north))]
+            for start, end in [*lines, ((west, north), (west, south))]:
+                _house_row(builder, np.array(start), np.array(end), taken, rng, row)
+        for x, y in _tree_positions(layout, streets, rng):
+            _add_far_tree(builder, x, y, rng)
 
 
 def _streets(layout: Layout) -> Any:
@@ -69,35 +77,29 @@ def add_far_house(builder: MeshBuilder, footprint: Any, height: float, rng: np.r
         flat(builder, footprint, height, roof, Semantic.BUILDING, turn=Frame.about(footprint).angle)
 
 
-def verge_positions(layout: Layout, reach: float = 40.0, pitch: float = 8.0) -> list[tuple[float, float]]:
-    """Points in the middle of verges that go on beyond the drawing, every ``pitch`` m."""
-    x0, y0, x1, y1 = layout.bounds
-    near, far = shapely.box(x0 - 3, y0 - 3, x1 + 3, y1 + 3), shapely.box(x0 - reach, y0 - reach, x1 + reach, y1 + reach)
-    places: list[tuple[float, float]] = []
-    for region, polygon in layout.ground:
-        beyond = shapely.intersection(shapely.difference(polygon, near), far) if region.kind == "verge" else None
-        for part in shapely.get_parts(beyond) if beyond is not None else ():
-            frame = Frame.about(part) if part.geom_type == "Polygon" and part.area > 1.0 else None
-            if frame is None or frame.width < 0.5:
-                continue
-            count = int(frame.length / pitch)
-            along = [((k + 0.5) / count - 0.5) * frame.length for k in range(count)]
-            places += [(round(x, 3), round(y, 3)) for x, y in frame.to_world([(a, 0.0) for a in along]).tolist()]
-    return places
+def _add_far_tree(builder: MeshBuilder, x: float, y: float, rng: np.random.Generator) -> None:
+    height, leaves = rng.uniform(7, 11), str(rng.choice(["leaves", "leaves_light", "leaves_dark"]))
+    sides(builder, disc(x, y, 0.25, 6), -0.15, 0.5 * height, "bark", Semantic.TREE)
+    wide = rng.uniform(0.2, 0.27) * height
+    for up, share in ((0.5, 1.0), (0.76, 0.7)):
+        size = share * wide
+        shift = 0.3 * (1.0 - share) * wide
+        blob(builder, (x + shift, y - shift, up * height), (size, size, 0.26 * height), leaves, Semantic.TREE, rng, 0.3)
 
 
-def tree_positions(layout: Layout, rng: np.random.Generator, count: int = 14) -> list[tuple[float, float]]:
-    """Points beyond the drawing, off the streets, for decorative trees: 3 to 14 m from the border."""
+def _tree_positions(layout: Layout, streets: Any, rng: np.random.Generator) -> list[tuple[float, float]]:
+    """Points in a belt before the far houses, off the streets."""
     x0, y0, x1, y1 = layout.bounds
-    drawn = shapely.box(x0, y0, x1, y1)
-    taken = shapely.union(_streets(layout).buffer(1.0), drawn.buffer(3.0))
+    near = shapely.box(x0, y0, x1, y1).buffer(CLEAR - TREE_BELT)
+    taken = shapely.union(streets.buffer(2.0), near)
+    far = CLEAR - 3.0
     places: list[tuple[float, float]] = []
-    for _ in range(12 * count):
-        x, y = float(rng.uniform(x0 - 13, x1 + 13)), float(rng.uniform(y0 - 13, y1 + 13))
-        spread = all((x - px) ** 2 + (y - py) ** 2 > 16.0 for px, py in places)
+    for _ in range(20 * TREES):
+        x, y = float(rng.uniform(x0 - far, x1 + far)), float(rng.uniform(y0 - far, y1 + far))
+        spread = all((x - px) ** 2 + (y - py) ** 2 > 36.0 for px, py in places)
         if spread and not shapely.contains_xy(taken, x, y):
             places.append((round(x, 3), round(y, 3)))
-        if len(places) == count:
+        if len(places) == TREES:
             break
     return places
 

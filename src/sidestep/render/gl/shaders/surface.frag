@@ -159,7 +159,7 @@ void main() {
     out_rgb = filmed(leaving(depth), depth);
 #endif
 #ifdef WANT_depth
-    out_depth = depth;
+    out_depth = ids.x == 1 ? uintBitsToFloat(0x7f800000u) : depth; // scenery of class sky is infinitely far
 #endif
 #ifdef WANT_semantic
     out_semantic = uint(ids.x);
