@@ -129,7 +129,7 @@ class IntersectionSuite(OptionSuite):
             crowd=(crossing_people(place, options),) if options.people != "none" else (),
             lane_traffic=LaneTraffic(parameters={"keeps_clear": 1.0}) if options.vehicles else None,
             rules=make_rules(place, route, options.time_limit_s),
-            sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera()}, self.name),
+            sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera(), "extra": told_goal(route)}, self.name),
             tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only"),
             notes={
                 "scene": number,
@@ -214,6 +214,11 @@ def drive_along(place: Intersection, route: IntersectionRoute, robot: str) -> Ro
     begin = graph.nearest_on(route.lane_in, start[0], start[1])
     points = [(float(x), float(y)) for x, y in graph.line(lanes, begin.along, HOP_M)]
     return RobotPlacement(spec=robot, start=start, goal=points[-1], route=tuple(points[1:-1]), share=0.0)
+
+
+def told_goal(route: IntersectionRoute) -> dict[str, dict[str, Any]]:
+    """Settings of the sensor ``measurements``: the waypoint that it points to."""
+    return {} if route.end is None else {"measurements": {"goal": list(route.end[:2])}}
 
 
 def crossing_people(place: Intersection, options: IntersectionOptions) -> CrowdPart:
