@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -39,7 +40,8 @@ BESIDE_M, HALF_BOX_M = 4.0, 2.0
 """People start this far beyond the ends of a crossing, in a square with this half side."""
 OWN_NUMBER = 100
 """The first place of one's own has this number."""
-BRANCH_OF = {"left": -1, "straight": 0, "right": 1}
+Branch = Literal[-1, 0, 1]
+BRANCH_OF: dict[str, Branch] = {"left": -1, "straight": 0, "right": 1}
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ def _from_lanes(scene: SceneSpec, path: Path, number: int) -> tuple[DrivingPlace
             found.append(DrivingPlace(name, number + len(found), scene, graph, area, _boxes(roads, area), routes))
     if not found:
         raise BadInput(
-            f"{path}: no route: a lane has to lead at least {REAR_M:g} m to a junction, and lanes {AROUND_M:g} m beyond "
-            "it; make the roads longer, or describe routes and exit_area"
+            f"{path}: no route: a lane has to lead at least {REAR_M:g} m to a junction, and lanes {AROUND_M:g} m "
+            "beyond it; make the roads longer, or describe routes and exit_area"
         )
     return tuple(found)
 
@@ -165,9 +167,7 @@ def _routes(graph: LaneGraph, lanes: list[str], area: Box) -> tuple[Intersection
     return tuple(sorted(found.values(), key=lambda route: (route.pose, route.branch)))
 
 
-def _route(
-    graph: LaneGraph, into: str, through: str, area: Box, pose: int, branch: int
-) -> IntersectionRoute | None:
+def _route(graph: LaneGraph, into: str, through: str, area: Box, pose: int, branch: Branch) -> IntersectionRoute | None:
     """Through one lane of a junction; None if its lanes are too short."""
     begin = max(graph.length[into] - BEFORE_M, REAR_M)
     chain = [into, through]

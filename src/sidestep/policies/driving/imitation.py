@@ -119,7 +119,9 @@ class _OnnxDriver:
         found = {each.name: list(each.shape[1:]) for each in self._session.get_inputs()}
         outputs = [each.name for each in self._session.get_outputs()]
         if not found or not found.items() <= INPUTS.items() or outputs != ["action"]:
-            raise BadInput(f"{where}: has the inputs {found}; expected {INPUTS} or some of them, and the output 'action'")
+            raise BadInput(
+                f"{where}: has the inputs {found}; expected {INPUTS} or some of them, and the output 'action'"
+            )
         self.names = tuple(found)
         said = self._session.get_modelmeta().custom_metadata_map
         known = said.get("inputs", "1" if OLD_METADATA in said else "2")
@@ -179,8 +181,8 @@ def load_network(
     data = path.read_bytes()
     if is_torch(data):
         raise BadInput(
-            f"{path}: is a PyTorch file, not ONNX. If it is a TorchScript archive and you trust where it comes from (it "
-            "can hold code), set imitation.format=torchscript. Pickled weights are not read"
+            f"{path}: is a PyTorch file, not ONNX. If it is a TorchScript archive and you trust where it comes from "
+            "(it can hold code), set imitation.format=torchscript. Pickled weights are not read"
         )
     return _OnnxDriver(data, str(path), inputs)
 
