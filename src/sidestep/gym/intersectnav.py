@@ -239,7 +239,7 @@ class Env:
             return session.draw(FULL_CAMERA)[..., ::-1]
 
         told = {
-            "a_t": [-command.steer, command.throttle, command.brake],
+            "a_t": [0.0 - command.steer, command.throttle, command.brake],
             "location": Location(*location.tolist()),
             "rotation": Rotation(pitch, yaw, roll),
         }
