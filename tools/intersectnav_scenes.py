@@ -1,7 +1,7 @@
 """Write the data files of IntersectNav's six intersections from the published facts: lane waypoints of two towns, the
-scenes' centres and areas, the 41 routes and the poses at which an expert left the area. The published frame is
-left-handed (y to the right); here y is turned round. Run ``python -m tools.intersectnav_scenes FOLDER``, where FOLDER
-holds ``scenes.json`` and ``waypoint_*.csv``.
+scenes' centres and areas, the 41 routes with the waypoints at which they end, and the poses at which an expert left the
+area. The published frame is left-handed (y to the right); here y is turned round. Run ``python -m
+tools.intersectnav_scenes FOLDER``, where FOLDER holds ``scenes.json`` and ``waypoint_*.csv``.
 """
 
 from __future__ import annotations
@@ -129,11 +129,13 @@ def _route(route: dict[str, Any], lanes: dict[tuple[str, bool], list[FloatArray]
     x, y, yaw = route["start_xyyaw"]
     end = route["expert_destination"]
     start, destination = np.array([x, -y]), np.array([end["x"], -end["y"]])
+    last_x, last_y, last_yaw = route["end_xyyaw"]
     return {
         "pose": route["pose"],
         "branch": route["branch"],
         "start": [*_numbers(start), _angle(yaw)],
         "destination": [*_numbers(destination), _angle(end["yaw"])],
+        "end": [*_numbers(np.array([last_x, -last_y])), _angle(last_yaw)],
         "lane_in": f"{came} in {_nearest(lanes[came, True], start)}",
         "lane_out": f"{goes} out {_nearest(lanes[goes, False], destination)}",
     }

@@ -73,8 +73,8 @@ SB3 = "sb3:"
 """Opens the path of a file that Stable-Baselines3 saved."""
 ONNX = "onnx:"
 """Opens the path of an interface file that the policy ``visual`` runs; the file names its network."""
-SET_BY_POLICIES = frozenset({"learning"})
-"""Bundled sensors whose settings are the policy's (``Policy.sensor_settings``)."""
+SET_BY_POLICIES = frozenset({"learning", "measurements"})
+"""Bundled sensors that have settings in ``sensors.extra``, or from the policy (``Policy.sensor_settings``)."""
 
 DATASETS: dict[str, str] = {
     "plain": "sidestep.datasets.plain:PLAIN",

@@ -1,4 +1,4 @@
-"""The intersection environments: Gymnasium's contract, the benchmark's records, and IntersectNav's call shape."""
+"""The intersection environment: Gymnasium's contract and the benchmark's records."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.gym.intersection import NEEDS, DrivingReward, Env, IntersectionEnv, choose_scenarios, drive_from_action
-from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
+from sidestep.gym.intersection import NEEDS, DrivingReward, IntersectionEnv, choose_scenarios, drive_from_action
+from sidestep.policies.driving.pid import PidDriver
 from sidestep.simulation import run_episode
 from sidestep.simulation.session import Session
-from sidestep.suites.intersection import INTERSECTION_SUITE
 from sidestep.types import Command, Drive, Observation
 
 NAME = "scene0-pose0-right"
@@ -160,126 +159,3 @@ def test_actions_as_commands() -> None:
     assert drive_from_action([-2.0, -0.3]) == Drive(-1.0, 0.0, 0.3)
     assert drive_from_action([0.0, 1.5, -1.0]) == Drive(0.0, 1.0, 0.0)
     assert drive_from_action(np.array([[0.1, 0.2, 0.3]])) == Drive(0.1, 0.2, 0.3)
-
-
-@pytest.fixture(scope="module")
-def env() -> Env:
-    return Env(port=2000, people="none")
-
-
-def test_call_shape_of_intersectnav(env: Env) -> None:
-    state, info = env.reset(0, branch=1, pose=0)
-    image, lidar, measured, command, location, rotation = state
-    assert (image.shape, image.dtype) == ((88, 200, 3), np.uint8)
-    assert lidar.shape == (720,)
-    assert (lidar.min(), lidar.max()) >= (0.0, 0.0)
-    assert (measured.shape, command.shape, location.shape, rotation.shape) == ((4,), (2,), (3,), (3,))
-    assert (info["scene"], info["branch"], info["pose"]) == (0, 1, 0)
-    after = env.step([0.0, 0.5], lateral="NN", longitude="NN")
-    assert len(after) == 5
-    assert isinstance(after[1], float)
-    assert after[2] is False
-    assert after[4].tolist() == pytest.approx([0.0, 0.5, 0.0])
-
-
-class Scene:
-    """As the published scripts pass it."""
-
-    scene_id = 4
-
-
-def test_scenes_as_objects(env: Env) -> None:
-    assert env.reset(Scene())[1]["scene"] == 4
-    assert len({env.reset(0)[1]["scenario"] for _ in range(12)}) > 1
-
-
-def test_the_published_frame_is_left_handed(env: Env) -> None:
-    """y points to the right of x, so that y and yaw have the other sign."""
-    state, info = env.reset(0, branch=1, pose=0)
-    scenario = next(
-        each for each in INTERSECTION_SUITE.with_options({"split": "all"}).scenarios() if each.name == info["scenario"]
-    )
-    x, y, heading = scenario.ego.start
-    location, rotation = state[4], state[5]
-    assert location == pytest.approx([x + 1.293 * np.cos(heading), -(y + 1.293 * np.sin(heading)), 0.0])
-    assert rotation == pytest.approx([0.0, -np.degrees(heading), 0.0])
-
-
-@pytest.mark.parametrize("steer", [1.0, -1.0])
-def test_positive_steer_turns_right(env: Env, steer: float) -> None:
-    """In the published frame yaw grows to the right; in ours heading shrinks."""
-    state, _ = env.reset(0, branch=0)
-    yaw = state[5][1]
-    assert env._environment.session is not None
-    heading = env._environment.session.observation.robot.heading
-    for _ in range(30):
-        state, *_, carried_out = env.step([steer, 1.0])
-    assert carried_out.tolist() == [steer, 1.0, 0.0]
-    assert np.sign(state[5][1] - yaw) == steer
-    assert np.sign(env._environment.session.observation.robot.heading - heading) == -steer
-
-
-def test_signed_measurements_and_lidar_are_mirrored(env: Env) -> None:
-    state, _ = env.reset(0, branch=0)
-    for _ in range(40):
-        state, *_ = env.step([0.3, 1.0])
-    seen = env._environment.session.observation
-    measured = seen.extra["measurements"]
-    assert measured[1] < -0.05  # to the right of the route, which is negative here and positive there
-    assert state[2] == pytest.approx(measured * [1, -1, -1, 1])
-    ranges = np.minimum(seen.lidar.ranges / 40.0, 1.0)
-    assert state[1] == pytest.approx(ranges[::-1])
-    assert seen.lidar.angle_min < 0  # ours begins on the right
-
-
-def drive(env: Env, lateral: str, longitude: str, action: Any = (0.0, 0.0), steps: int = 60, seed: int = 1) -> Any:
-    """The actions that were carried out."""
-    env._rng = np.random.default_rng(seed)
-    env.reset(0, branch=1, pose=0)
-    done = [env.step(action, lateral=lateral, longitude=longitude)[4] for _ in range(steps)]
-    return np.array(done)
-
-
-def test_who_steers_and_who_accelerates(env: Env) -> None:
-    network = drive(env, "NN", "NN", (0.1, 0.4))
-    assert network == pytest.approx(np.tile([0.1, 0.4, 0.0], (60, 1)))
-    pid = drive(env, "PID", "PID", (0.9, -1.0))
-    steered = drive(env, "PID", "NN", (0.9, 0.3))
-    assert steered[:, 1:] == pytest.approx(np.tile([0.3, 0.0], (60, 1)))
-    assert np.abs(steered[:, 0]).max() < 0.9
-    pushed = drive(env, "NN", "PID", (0.05, -1.0))
-    assert pushed[:, 0] == pytest.approx(np.full(60, 0.05))
-    assert pushed[0, 1] == pytest.approx(1.0)
-    assert drive(env, "PID", "PID") == pytest.approx(pid)  # whatever the network says
-    pairs = [[drive(env, who, "PID", steps=110, seed=seed) for who in ("PID_NOISE", "PID")] for seed in range(4)]
-    assert any(not np.array_equal(noisy[:, 0], clean[:, 0]) for noisy, clean in pairs)
-    assert any(np.abs(noisy - clean).max() > 0.02 for noisy, clean in pairs)
-
-
-@pytest.mark.parametrize(("agent", "policy"), [("PID", PidDriver), ("PID_NOISE", NoisyPidDriver)])
-def test_control_agents_drive_the_episodes_of_the_policies(env: Env, agent: str, policy: Any) -> None:
-    env._rng = np.random.default_rng(2)
-    _, info = env.reset(1, branch=0)
-    done = False
-    while not done:
-        *_, done, last, _ = env.step([0.0, 0.0], lateral=agent, longitude=agent)
-    assert last["is_success"]
-    session = env._environment.session
-    assert session is not None
-    record = run_episode(session.scenario, policy(), seed=info["world_seed"])
-    assert record.robot_pose == pytest.approx(session.record.robot_pose)
-
-
-def test_bad_calls_are_clear_errors(env: Env) -> None:
-    with pytest.raises(ResetNeeded, match=r"reset\(scene\)"):
-        Env(people="none").step([0.0, 0.0])
-    with pytest.raises(BadInput, match="scene 7 has no route"):
-        env.reset(7)
-    with pytest.raises(BadInput, match="scene 0 has no route with branch -1 and pose 0"):
-        env.reset(0, branch=-1, pose=0)
-    env.reset(0)
-    with pytest.raises(UnknownName, match="control agent"):
-        env.step([0.0, 0.0], lateral="PIT")
-    for action in ([], [0.0], [np.nan, 0.0], [0.0, 0.0, 0.0, 0.0], "left"):
-        with pytest.raises(BadInput):
-            env.step(action)

@@ -442,3 +442,53 @@ def test_the_checksum_is_that_of_hdf5(tmp_path: Path) -> None:
 def test_the_speed_is_measured(tmp_path: Path) -> None:
     assert frames_per_second(0.0, tmp_path) > 100
     assert list(tmp_path.iterdir()) == []
+
+
+def as_the_program_writes(path: Path, done: Any) -> None:
+    """Groups of the branches that were driven; of a branch without frames every field is an empty row of floats."""
+    make_foreign(path, "branch{}", 4, done=done, rot_t=np.tile([0.1, 0.2, -90.0], (4, 1)))
+    with h5py.File(path, "r+") as file:
+        del file["branch0"]
+        for name in list(file["branch-1"]):
+            del file["branch-1"][name]
+            file["branch-1"][name] = np.array([])
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (4,)])
+def test_done_of_the_published_program(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """It writes ``done`` as (frames, 1); others as (frames,)."""
+    as_the_program_writes(tmp_path / "theirs.h5", np.array([False, True, False, True]).reshape(shape))
+    with read_demonstrations(tmp_path / "theirs.h5") as reader:
+        assert reader.frames == {-1: 0, 0: 0, 1: 4}
+        assert reader.column(1, "done").tolist() == [False, True, False, True]
+        assert [(each.start, each.stop, each.finished) for each in reader.episodes] == [(0, 2, True), (2, 4, True)]
+        assert [frame.done for frame in reader.rows(1)] == [False, True, False, True]
+        assert (reader.inputs, reader.measurements, reader.weathers) == (2, 4, ())
+
+
+def test_pictures_are_bgr_unless_the_file_is_older(tmp_path: Path) -> None:
+    """Files without attributes are published ones; those that name the order of angles alone are ours from before."""
+    blue = np.zeros((88, 200, 3), np.uint8)
+    blue[..., 0] = 200
+    with DemonstrationWriter(tmp_path / "new.h5", weathers=("Clear", "Wet")) as writer:
+        writer.add(0, make_frame(0, done=True, image=blue))
+    with h5py.File(tmp_path / "new.h5") as file:
+        assert file["branch0/img_t"].attrs["channels"] == "BGR"
+        assert file["branch0/mea_t"].attrs["inputs"] == 2
+        assert list(file["branch0/weather"].attrs["names"]) == ["Clear", "Wet"]
+    with read_demonstrations(tmp_path / "new.h5") as reader:
+        assert (reader.inputs, reader.weathers) == (2, ("Clear", "Wet"))
+        assert reader[0].image[0, 0].tolist() == [200, 0, 0]
+        assert reader.pictures(0)[0, 0, 0].tolist() == [0, 0, 200]
+    with h5py.File(tmp_path / "new.h5", "r+") as file:
+        for branch in BRANCHES:
+            del file[f"branch{branch}/mea_t"].attrs["inputs"]
+    with read_demonstrations(tmp_path / "new.h5") as reader:
+        assert reader.inputs == 1
+        assert reader.pictures(0)[0, 0, 0].tolist() == [200, 0, 0]
+    with pytest.raises(BadInput, match="holds version 1 of the inputs, the new frames have version 2"):
+        DemonstrationWriter(tmp_path / "new.h5", append=True)
+    with h5py.File(tmp_path / "new.h5", "r+") as file:
+        file["branch0/mea_t"].attrs["inputs"] = 9
+    with pytest.raises(BadInput, match="version 9 of the inputs is not known"):
+        read_demonstrations(tmp_path / "new.h5")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidestep.metrics.intersectnav_code import DRIVE
+from sidestep.metrics.intersectnav_code import DRIVE, program_results
 from sidestep.types import EpisodeRecord, Event, Footprint, Outcome
 from tests.traffic.roads import on_the_road
 
@@ -83,7 +83,16 @@ def test_other_jerk_of_the_program(value: Value) -> None:
         return value(drive(np.zeros((2, 2)), people=people), "other_jerk", CODE)
 
     assert counted(at(0, 2.4)) == 1  # 720
-    assert counted(at(0, 2.6)) == 0  # too far to count by distance alone, and they do not come
+    aside = {"velocity": (0.0, 1.0)}
+    assert counted(at(0, 2.6, **aside)) == 0  # too far to count by distance alone, and they do not come
+    assert counted(at(0, 2.6)) == 1  # who stands counts as coming
+    assert counted(at(0, 4.9)) == 1
+    assert counted(at(0, 5.1)) == 0
+    assert counted(at(160.0, 4.0)) == 0
+    assert counted(at(0, 4.0, velocity=(0.0, 0.09))) == 1
+    assert counted(at(0, 4.0, velocity=(0.0, 0.11))) == 0
+    for angle, beside in ((-168.6, 1), (-168.4, 0), (-146.4, 0), (-146.2, 1), (-123.7, 1), (-123.4, 0)):
+        assert counted(at(-angle, 2.0)) == beside, angle  # 45 and 135 to 225 are within
     assert counted(at(160.0, 2.0)) == 0  # -160° → 80, between 45 and 135
     assert counted(at(175.0, 2.0)) == 1  # -175° → 20
     assert counted(at(-160.0, 2.0)) == 1  # 160° → 1360
@@ -98,11 +107,71 @@ def test_other_jerk_of_the_program(value: Value) -> None:
 
 def test_waypoint_deviation(value: Value, result: Callable[..., Any]) -> None:
     """The route is y = -1.75 from the reference point on; the middle is 1 m ahead: 0, 0.5, 1.0 m aside. The program
-    adds up the steps, without the first state."""
+    adds up all states."""
     record = drive([[10, -1.75], [12, -1.25], [14, -2.75]])
     assert value(record, "waypoint_deviation") == pytest.approx(0.5)
     assert value(record, "waypoint_deviation", CODE) == pytest.approx(1.5)
     assert result(make_record([[0, 0], [1, 0]]), "waypoint_deviation").reason == "the scenario has no route"
+
+
+def test_the_program_measures_from_the_line_through_two_waypoints(value: Value) -> None:
+    """Waypoints (10, -1.75), (60, -1.75), (110, -1.75). At (112, -1.25), beyond the last, the nearest point of the route
+    is 2.06 m away, the line 0.5 m; at the start it is 0 m."""
+    record = drive([[10, -1.75], [111, -1.25]])
+    assert value(record, "waypoint_deviation") == pytest.approx(np.hypot(2.0, 0.5) / 2)
+    assert value(record, "waypoint_deviation", CODE) == pytest.approx(0.5)
+
+
+def program(record: EpisodeRecord, **how: Any) -> dict[str, Any]:
+    return program_results(record, **how)
+
+
+def test_keys_of_the_program_in_its_order() -> None:
+    assert list(program(drive([[10, -1.75], [11, -1.75]]))) == [
+        "success", "time_out", "lane_invasion", "collision", "TooFar", "TooMuchAngle", "invasion_time",
+        "total_ego_jerk", "total_other_jerk", "total_min_dis", "dis_to_destination", "vertical_dist", "delta_angle",
+        "wrong_direction", "tot_step",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("y", "heading", "expected"),
+    [
+        (0.99, 0.0, (False, False)), (-0.99, 0.0, (False, False)), (1.01, 0.0, (True, False)),
+        (0.0, radians(14.9), (False, False)), (0.0, radians(-15.1), (False, True)), (1.2, radians(16), (True, True)),
+    ],
+)  # fmt: skip
+def test_too_far_and_too_much_angle(y: float, heading: float, expected: tuple[bool, bool]) -> None:
+    """The expert left at (100, -1.75) heading east: beside it counts the distance across its heading alone, more than
+    1 m, and more than 15°. The program's environment knows neither."""
+    x_middle, y_middle = 101.5, -1.75 + y
+    rear = x_middle - np.cos(heading), y_middle - np.sin(heading)
+    is_success = expected == (False, False)
+    kind, outcome = ("exited", Outcome.SUCCESS) if is_success else ("wrong_exit", Outcome.WRONG_EXIT)
+    record = drive([[90, -1.75], rear], heading=[0.0, heading], events=[Event(STEP_S, kind, "east")], outcome=outcome)
+    found = program(record)
+    assert (found["TooFar"], found["TooMuchAngle"]) == expected
+    assert found["success"] is is_success
+    assert found["wrong_direction"] is False
+    assert found["vertical_dist"] == pytest.approx(abs(y))
+    assert found["dis_to_destination"] == pytest.approx(np.hypot(1.5, y))
+    assert found["delta_angle"] == pytest.approx(-degrees(heading))
+    environment = program(record, judged=False)
+    assert environment["success"] is True
+    assert (environment["TooFar"], environment["vertical_dist"]) == (False, 0)
+
+
+def test_other_ends_of_the_program() -> None:
+    north = drive([[50, 0], [50, 19.5]], events=[Event(STEP_S, "wrong_exit", "north")], outcome=Outcome.WRONG_EXIT)
+    found = program(north)
+    assert (found["wrong_direction"], found["success"], found["TooFar"]) == (True, False, False)
+    late = program(replace(drive(line((10, -1.75), (1, 0), 480)), outcome=Outcome.TIMEOUT))
+    assert (late["time_out"], late["tot_step"], late["success"]) == (True, 480, False)
+    contact = program(drive([[10, -1.75], [11, -1.75]], outcome=Outcome.VEHICLE_COLLISION))
+    assert (contact["collision"], contact["success"], contact["time_out"]) == (True, False, False)
+    lines = [Event(STEP_S, "lane_crossing", kind) for kind in ("solid", "kerb")]
+    crossing = program(drive([[10, -1.75], [11, -1.75]], events=lines, outcome=Outcome.LANE_INVASION))
+    assert (crossing["lane_invasion"], crossing["invasion_time"]) == (True, 1)
 
 
 def leaving(last: tuple[float, float], heading: float, kind: str | None, subject: str = "east") -> EpisodeRecord:

@@ -26,6 +26,9 @@ def intersection(
         list[str] | None, typer.Option(help="Policy that drives. Repeat it to alternate. Default: pid and pid_noise.")
     ] = None,
     split: Annotated[str, typer.Option(help="Scenes to drive: dev (0-3), test (4-5) or all.")] = "dev",
+    scene: Annotated[
+        list[int] | None, typer.Option(help="Scene 0 to 5, of whatever split. Repeat it. Default: all of the split.")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds per route.")] = 1,
     first_seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
     weather: Annotated[
@@ -34,6 +37,7 @@ def intersection(
             help="Weather by its published name. Repeat it to alternate. Default: the four training weathers."
         ),
     ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Drive at most N episodes.")] = None,
     every: Annotated[int, typer.Option(min=1, help="Keep every Nth frame.")] = 1,
     people: Annotated[str, typer.Option(help="Density: none, few, moderate, standard or many.")] = "standard",
     vehicles: Annotated[bool, typer.Option("--vehicles", help="Add other vehicles.")] = False,
@@ -48,7 +52,7 @@ def intersection(
     from sidestep.learn.drive_demos import DemonstrationPlan, drive_demonstrations
     from sidestep.progress import progress_bar
     from sidestep.simulation.prepare import prepare_kernels
-    from sidestep.suites.intersection import TRAIN_WEATHERS
+    from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
     plan = DemonstrationPlan(
         split=split,
@@ -59,10 +63,15 @@ def intersection(
         success_only=not failures,
         vehicles=vehicles,
         people=people,
+        scenes=tuple(scene or ()),
+        limit=limit,
     )
+    if scene and set(scene) & set(TEST_SCENES):
+        say("scenes 4 and 5 belong to the test split: do not train on them what tables will show")
     with quiet_stdout(as_json):
         prepare_kernels()
-        with DemonstrationWriter(out, append=append) as writer, progress_bar("episodes") as move:
+        numbered = numbered_weathers(plan.weathers, vehicles)
+        with DemonstrationWriter(out, append=append, weathers=numbered) as writer, progress_bar("episodes") as move:
             count = drive_demonstrations(plan, writer, move)
     if as_json:
         print_json({"file": str(out), **count._asdict()})
@@ -81,14 +90,23 @@ def info(
     from sidestep.learn.demonstrations import picture_sheet, read_demonstrations, statistics
 
     with read_demonstrations(file) as reader:
-        found: Any = statistics(reader)
+        found: dict[str, Any] = statistics(reader).to_dict()
         if sheet is not None:
             picture_sheet(reader, sheet)
     if as_json:
         print_json(found)
         return
     for name, value in found.items():
-        typer.echo(f"{name}: {value}")
+        typer.echo(f"{name}: {_told(value)}")
+
+
+def _told(value: Any) -> str:
+    """A value of a summary in one line."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_told(each)}" for name, each in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else str(value)
 
 
 @app.command("convert")

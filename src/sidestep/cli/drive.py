@@ -56,7 +56,7 @@ def intersection(
     from sidestep.drive_page.server import bind, is_loopback, serve_page
     from sidestep.learn.demonstrations import DemonstrationWriter
     from sidestep.simulation.prepare import prepare_kernels
-    from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS
+    from sidestep.suites.intersection import TEST_SCENES, TRAIN_WEATHERS, numbered_weathers
 
     def tell(address: str) -> None:
         say(f"drive at {address}; Ctrl-C stops")
@@ -66,16 +66,17 @@ def intersection(
             webbrowser.open(address)
 
     with quiet_stdout(as_json):
+        weathers = tuple(weather or TRAIN_WEATHERS)
         plan = HandPlan(
-            scene=scene, branch=branch, pose=pose, people=people, vehicles=vehicles,
-            weathers=tuple(weather or TRAIN_WEATHERS), seed=seed,
-        )  # fmt: skip
+            scene=scene, branch=branch, pose=pose, people=people, vehicles=vehicles, weathers=weathers, seed=seed
+        )
+        numbered = numbered_weathers(weathers, vehicles)
         if scene in TEST_SCENES:
             say(f"scene {scene} belongs to the test split: do not train on it what tables will show")
         if not is_loopback(host):
             say("others can reach this address: whoever has the whole link can drive, and nothing is encrypted")
         listening = bind(host, port)
-        with listening, DemonstrationWriter(out, append=append, batch=BATCH) as writer:
+        with listening, DemonstrationWriter(out, append=append, batch=BATCH, weathers=numbered) as writer:
             prepare_kernels()
             driving = HandDriving(plan, writer, keep_failures=failures)
             try:

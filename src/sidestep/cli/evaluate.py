@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,24 +19,9 @@ if TYPE_CHECKING:
     from sidestep.suites.intersection import EvaluationSuite
 
 AGENTS = {"PID": "pid", "PID_NOISE": "pid_noise", "NN": "imitation"}
-TABLE, EPISODES = "evaluation.csv", "evaluation.txt"
-KEYS: dict[str, str] = {
-    "success": "success",
-    "collision": "",
-    "lane_invasion": "lane_invasion",
-    "timeout": "timeout",
-    "wrong_direction": "wrong_exit",
-    "policy_error": "policy_error",
-    "total_ego_jerk": "ego_jerk",
-    "total_other_jerk": "other_jerk",
-    "total_min_dis": "waypoint_deviation",
-    "dis_to_destination": "destination_deviation",
-    "delta_angle": "heading_deviation",
-    "tot_step": "total_steps",
-    "invasion_time": "lane_invasions",
-}
-"""Published keys → metrics, in the dialect ``intersectnav-code``."""
-COLLISIONS = ("pedestrian_collision", "vehicle_collision", "environment_collision")
+TABLE, EPISODES, STATES, BREAKPOINT = "evaluation.csv", "evaluation.txt", "states.h5", "breakpoint.txt"
+OTHER_OUTCOMES = ("off_route", "policy_error")
+"""Ends of an episode that the published program does not have; they have columns of their own."""
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -45,20 +31,26 @@ def make_parser() -> argparse.ArgumentParser:
         description="Evaluate one agent at crowded intersections, as IntersectNav's evaluate.py does.",
     )
     add = parser.add_argument
-    add("--scenes", type=int, nargs="+", required=True, help="scenes to evaluate, 0 to 5")
+    add(
+        "--scenes", type=_scene, nargs="+", required=True,
+        help="scenes to evaluate, 0 to 5, or files of your own intersections (.yaml, .xodr)",
+    )  # fmt: skip
     add("--branch_list", type=int, nargs="+", required=True, help="tasks: -1 left, 0 straight on, 1 right")
-    add("--control_agent", default="PID", help="NN, PID, PID_NOISE, or any policy of `sidestep list policies`")
-    add("--model_path", type=Path, help="network of NN, an .onnx file")
-    add("--iters", type=_positive, default=1, help="episodes per route")
+    add("--control_agent", default="NN", help="NN (default), PID, PID_NOISE, or any policy of `sidestep list policies`")
+    add("--model_path", type=Path, help="network of NN: an .onnx file, or a TorchScript file, which can hold code")
+    add("--iters", "--ites", type=_positive, default=1, help="episodes per route")
     add("--eval_steps", type=_positive, default=1000, help="most steps of an episode")
     add("--eval_render", action="store_true", help="write an HTML report with players")
     add("--eval_save", type=int, default=-1, help="also save every Nth state and action (states.h5); -1: none")
     add("--store_success_only", action="store_true", help="with --eval_save: keep successful episodes only")
-    add("--random_weather", action="store_true", help="draw a weather for every episode")
-    add("--new_weather", action="store_true", help="use the test weathers")
+    add("--random_weather", action="store_true", help="draw a weather for every episode; without it: ClearNoon")
+    add("--new_weather", action="store_true", help="with --random_weather: draw from the test weathers")
     add("--vehicles", action="store_true", help="add other vehicles (Ped-Veh)")
     add("--work_dir", type=Path, default=Path("evaluation"), help="folder for records and tables")
-    add("--breakpoint", type=int, help="continue an interrupted evaluation; it knows itself where it was")
+    add(
+        "--breakpoint", type=Path, metavar="FILE",
+        help=f"continue an interrupted evaluation: the {BREAKPOINT} in its folder, or one of the published program",
+    )  # fmt: skip
     add("--workers", type=_positive, default=1, help="worker processes")
     add("--port", type=int, help="accepted and ignored: there is no server")
     add("--gpu_id", help="accepted and ignored")
@@ -73,40 +65,113 @@ def _positive(text: str) -> int:
     return number
 
 
+def _scene(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
 @verb
 def evaluate(context: typer.Context) -> None:
     """Evaluate one agent at crowded intersections by IntersectNav's command line."""
     given = make_parser().parse_args(context.args)
     policy = _policy_of(given.control_agent)
-    folder: Path = given.work_dir
-    has_run = (folder / "run.json").is_file()
-    if given.breakpoint is not None and not has_run:
-        raise BadInput(f"{folder}: there is no evaluation to continue; leave --breakpoint out to begin one")
-    if given.breakpoint is None and has_run:
-        raise BadInput(f"{folder}: holds an evaluation; continue it with --breakpoint 0, or choose another --work_dir")
+    folder, begin = _place_of(given.work_dir, given.breakpoint)
+    settings = None if given.model_path is None else _model_settings(given.model_path, policy)
     from sidestep.api import run
     from sidestep.suites.intersection import EvaluationSuite
 
     suite = EvaluationSuite(
         scenes=tuple(given.scenes), branches=tuple(given.branch_list), iters=given.iters, steps=given.eval_steps,
-        random_weather=given.random_weather, new_weather=given.new_weather, vehicles=given.vehicles,
+        random_weather=given.random_weather, new_weather=given.new_weather, vehicles=given.vehicles, begin=begin,
     )  # fmt: skip
-    settings = {policy: {"file": str(given.model_path)}} if given.model_path is not None else None
+    places = [place for place, _ in suite.episodes()]
     with quiet_stdout(given.json):
-        done = run(suite, [policy], out=folder, workers=given.workers, settings=settings)
+        suite.scenarios()
+        _write_breakpoint(folder, places, 0)
+        done = run(suite, [policy], out=folder, workers=given.workers, settings={policy: settings or {}})
+        _write_breakpoint(folder, places, len(places) - 1)
         rows = episode_rows(done)
         write_evaluation(rows, folder)
         if given.eval_save > 0:
-            _save_states(suite, policy, given.eval_save, given.store_success_only, folder)
+            _save_states(suite, policy, settings, given.eval_save, given.store_success_only, folder)
         if given.eval_render:
             done.report()
-    means = {key: _mean(row[key] for row in rows) for key in KEYS}
+    means = {key: _mean(row[key] for row in rows) for key in _keys()}
     if given.json:
         print_json({"work_dir": str(folder), "episodes": len(rows), "means": means})
         return
     for key, value in means.items():
         typer.echo(f"{key:20} {_shown(value):>10}")
     say(f"wrote {folder / TABLE} and {folder / EPISODES}")
+
+
+def _place_of(work_dir: Path, breakpoint: Path | None) -> tuple[Path, tuple[int, int, int, int]]:
+    """The folder of the evaluation, and where it begins: at the first episode, or, where a file of the published
+    program says so and there is nothing to continue, at the one that the file names. The folder of a run knows itself
+    which of its episodes are missing."""
+    start = 0, 0, 0, 0
+    if breakpoint is None:
+        if (work_dir / "run.json").is_file():
+            raise BadInput(
+                f"{work_dir}: holds an evaluation; continue it with --breakpoint {work_dir / BREAKPOINT}, or choose "
+                "another --work_dir"
+            )
+        return work_dir, start
+    file = breakpoint if breakpoint.is_file() else work_dir / breakpoint
+    if not file.is_file():
+        raise BadInput(f"{breakpoint}: no such file; give the {BREAKPOINT} of an evaluation, or leave --breakpoint out")
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        text = opened.read(400)
+    numbers = re.fullmatch(r"\s*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s*", text)
+    if numbers is None:
+        raise BadInput(
+            f"{file}: is not a breakpoint: five whole numbers, the episode, and the places of scene, pose, branch and "
+            "trace"
+        )
+    if (file.parent / "run.json").is_file():
+        return file.parent, _begin_of(file.parent)
+    if (work_dir / "run.json").is_file():
+        raise BadInput(f"{work_dir}: holds another evaluation than {file}; choose another --work_dir")
+    episode, scene, pose, branch, _ = map(int, numbers.groups())
+    work_dir.mkdir(parents=True, exist_ok=True)
+    (work_dir / BEGIN).write_text(f"{scene} {pose} {branch} {episode}\n", encoding="utf-8")
+    return work_dir, (scene, pose, branch, episode)
+
+
+BEGIN = "begin.txt"
+"""Where an evaluation began that was not begun at its first episode."""
+
+
+def _begin_of(folder: Path) -> tuple[int, int, int, int]:
+    file = folder / BEGIN
+    if not file.is_file():
+        return 0, 0, 0, 0
+    scene, pose, branch, episode = (int(word) for word in file.read_text(encoding="utf-8")[:100].split())
+    return scene, pose, branch, episode
+
+
+def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]], number: int) -> None:
+    """The five numbers of the published program: episode, and the places of scene, pose, branch and trace."""
+    from sidestep.writing import whole_file
+
+    scene, pose, branch, episode = places[number]
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / BREAKPOINT) as temporary:
+        temporary.write_text(f"{episode} {scene} {pose} {branch} {number}", encoding="utf-8")
+
+
+def _model_settings(model: Path, policy: str) -> dict[str, Any]:
+    """Settings of the policy that runs a network of one's own."""
+    from sidestep.policies.driving.imitation import is_torch
+
+    if policy != AGENTS["NN"]:
+        raise BadInput(f"--model_path is the network of NN; {policy} takes none")
+    if not model.is_file():
+        raise BadInput(f"{model}: no such file; give the network's .onnx or TorchScript file")
+    with model.open("rb") as file:
+        if not is_torch(file.read(4)):
+            return {"file": str(model)}
+    say(f"{model}: a TorchScript file can hold code, which runs now: use only files that you trust")
+    return {"file": str(model), "format": "torchscript"}
 
 
 def _policy_of(agent: str) -> str:
@@ -120,21 +185,23 @@ def _policy_of(agent: str) -> str:
     return agent
 
 
-def episode_rows(done: Run) -> list[dict[str, Any]]:
-    """One row per episode: scene, pose, branch, weather, and the published keys."""
-    from sidestep.metrics.score import score
+def _keys() -> tuple[str, ...]:
+    """Columns of the tables: the published keys in their order, then the outcomes that only we have."""
+    from sidestep.metrics.intersectnav_code import RESULTS
 
-    names = [name for name in KEYS.values() if name]
+    return (*RESULTS, *OTHER_OUTCOMES)
+
+
+def episode_rows(done: Run) -> list[dict[str, Any]]:
+    """One row per episode: scene, pose, branch, weather, and the published keys as the published program counts."""
+    from sidestep.metrics.intersectnav_code import program_results
+
     rows = []
     for record in done.records():
-        found = score(record, names, "intersectnav-code")
         notes = record.scenario.notes
         row: dict[str, Any] = {name: notes[name] for name in ("scene", "pose", "branch", "iteration", "weather")}
-        for key, metric in KEYS.items():
-            if metric:
-                row[key] = found[metric].value if found[metric].valid else None
-            else:
-                row[key] = float(str(record.outcome) in COLLISIONS)
+        row |= {key: float(value) for key, value in program_results(record).items()}
+        row |= {outcome: float(record.outcome == outcome) for outcome in OTHER_OUTCOMES}
         rows.append(row)
     return rows
 
@@ -148,9 +215,9 @@ def write_evaluation(rows: Sequence[dict[str, Any]], folder: Path) -> None:
         groups.setdefault((row["scene"], row["pose"], row["branch"]), []).append(row)
     with whole_file(folder / TABLE) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["scene", "pose", "branch", "episodes", *KEYS])
+        writer.writerow(["scene", "pose", "branch", "episodes", *_keys()])
         for key, own in sorted(groups.items()):
-            writer.writerow([*key, len(own), *(_shown(_mean(row[k] for row in own)) for k in KEYS)])
+            writer.writerow([*key, len(own), *(_shown(_mean(row[k] for row in own)) for k in _keys())])
     with whole_file(folder / EPISODES) as temporary:
         lines = [" ".join(f"{name}={_shown(value)}" for name, value in row.items()) for row in rows]
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -166,12 +233,19 @@ def _shown(value: Any) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _save_states(suite: EvaluationSuite, policy: str, every: int, success_only: bool, folder: Path) -> None:
-    """The states and actions of the same episodes, driven once more with the camera on."""
+def _save_states(
+    suite: EvaluationSuite, policy: str, settings: dict[str, Any] | None, every: int, success_only: bool, folder: Path
+) -> None:
+    """The states and actions of the same episodes, driven once more with the camera on. Weathers are numbered in the
+    list that they are drawn from, as in the published program."""
     from sidestep.learn.demonstrations import DemonstrationWriter
     from sidestep.learn.drive_demos import drive_demonstrations_of
     from sidestep.progress import progress_bar
 
-    with DemonstrationWriter(folder / "states.h5", overwrite=True) as writer, progress_bar("states") as move:
+    file = folder / STATES
+    with (
+        DemonstrationWriter(file, overwrite=True, weathers=suite.weathers) as writer,
+        progress_bar("states") as move,
+    ):
         episodes = [(each, policy, 0, each.notes["weather"]) for each in suite.scenarios()]
-        drive_demonstrations_of(episodes, every, success_only, writer, move)
+        drive_demonstrations_of(episodes, every, success_only, writer, move, settings)

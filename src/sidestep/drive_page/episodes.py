@@ -129,7 +129,7 @@ class HandDriving:
             self._sessions[key].step(STANDING)  # compiles what a step needs before the clock runs
         self.session = self._sessions[key]
         self.session.reset(seed)
-        self._labels = episode_labels(scenario, weather, self._writer.next_trace)
+        self._labels = episode_labels(scenario, weather, self._writer.next_trace, self._writer.weathers)
         self._driven = False
         self.last = STANDING
         self.phase = "ready"

@@ -1,15 +1,14 @@
-"""The intersection suite for learning: a Gymnasium environment, and IntersectNav's own call shape on top of it.
+"""The intersection suite for learning: a Gymnasium environment.
 
 ``IntersectionEnv`` drives the same episodes as the benchmark does (``simulation.Session``): the same commands give the
-same record. :class:`Env` takes and returns what IntersectNav's ``Env`` does, in the published left-handed frame.
+same record. ``Env``, which takes and returns what IntersectNav's ``Env`` does, is in :mod:`sidestep.gym.intersectnav`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import degrees
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -17,16 +16,17 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from sidestep.errors import BadInput, UnknownName
-from sidestep.policies.driving.pid import NoisyPidDriver, PidDriver
 from sidestep.simulation.session import Session
-from sidestep.suites.intersection import INTERSECTION_SUITE, LIDAR_RANGE_M, LIDAR_RAYS, MIDDLE_M
+from sidestep.suites.intersection import INTERSECTION_SUITE, LIDAR_RANGE_M, LIDAR_RAYS
 from sidestep.types import Drive, Observation, Scenario
-from sidestep.types.base import FloatArray
+
+if TYPE_CHECKING:
+    from sidestep.gym.intersectnav import Env as Env
 
 NEEDS = ("rgb", "lidar", "measurements", "high_level_command", "lane_markings", "route", "pedestrians", "vehicles")
 PICTURE = (88, 200, 3)
-Agent = Literal["NN", "PID", "PID_NOISE"]
-AGENTS: dict[str, type[PidDriver] | None] = {"NN": None, "PID": PidDriver, "PID_NOISE": NoisyPidDriver}
+PUBLISHED = ("Env", "published_state", "published_pose")
+"""Names of :mod:`sidestep.gym.intersectnav` that can be imported from here, too."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,16 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         branches: Sequence[int] | None = None,
         render_mode: str | None = None,
         reward: DrivingReward | None = None,
+        scenarios: Sequence[Scenario] | None = None,
         **options: Any,
     ) -> None:
-        """``options`` are those of the suite: people, vehicles, weather, …"""
+        """``options`` are those of the suite: people, vehicles, weather, … ``scenarios`` are driven in place of what
+        ``scenes``, ``branches`` and ``options`` choose."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
         self.render_mode = render_mode
-        self._scenarios = {each.name: each for each in choose_scenarios(scenes, branches, options)}
+        chosen = choose_scenarios(scenes, branches, options) if scenarios is None else scenarios
+        self._scenarios = {each.name: each for each in chosen}
         self._reward = reward or DrivingReward()
         self._sessions: dict[str, Session] = {}
         self.session: Session | None = None
@@ -114,6 +117,11 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
             }
         )
         self.action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """What episodes are drawn from."""
+        return tuple(self._scenarios.values())
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -184,81 +192,9 @@ def _route_left(session: Session) -> float:
     return float(np.hypot(robot.x - rule.pose[0], robot.y - rule.pose[1]))
 
 
-def published_pose(observation: Observation) -> tuple[FloatArray, FloatArray]:
-    """Location (x, y, z) of the middle of the body, m, and rotation (pitch, yaw, roll), degrees, in the published
-    left-handed frame."""
-    robot = observation.robot
-    x = robot.x + MIDDLE_M * np.cos(robot.heading)
-    y = robot.y + MIDDLE_M * np.sin(robot.heading)
-    return np.array([x, -y, 0.0]), np.array([0.0, -degrees(robot.heading), 0.0])
+def __getattr__(name: str) -> Any:
+    if name in PUBLISHED:
+        from sidestep.gym import intersectnav
 
-
-class Env:
-    """IntersectNav's environment as its scripts call it: ``reset(scene)``, ``step(action, lateral=…, longitude=…)``.
-
-    A state is (image, lidar, measurements, command, location, rotation). Actions are [steer, acceleration] or
-    [steer, throttle, brake] with positive steer to the *right*, and signed measurements are positive to the right, as
-    published. ``lateral`` and ``longitude`` say who steers and who accelerates: ``NN`` (the action), ``PID`` or
-    ``PID_NOISE``. ``port`` and other arguments of the published class are accepted and mean nothing here.
-    """
-
-    def __init__(self, port: int = 2000, seed: int = 0, branches: Sequence[int] | None = None, **options: Any) -> None:
-        """``options`` are those of the suite, and ``scenes``."""
-        del port
-        self._environment = IntersectionEnv(**{"scenes": None, "branches": branches, **options})
-        self._rng = np.random.default_rng(seed)
-        self._drivers: dict[str, PidDriver] = {}
-
-    def reset(
-        self, scene: Any, branch: int | None = None, pose: int | None = None
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Begin an episode on a route of ``scene`` (a number, or an object with ``scene_id``), drawn unless ``branch``
-        and ``pose`` say which."""
-        number = int(getattr(scene, "scene_id", scene))
-        routes = [
-            each
-            for each in self._environment._scenarios.values()
-            if each.notes["scene"] == number
-            and branch in (None, each.notes["branch"])
-            and pose in (None, each.notes["pose"])
-        ]
-        if not routes:
-            raise BadInput(f"scene {number} has no route with branch {branch} and pose {pose}")
-        chosen = routes[int(self._rng.integers(len(routes)))]
-        options = {"scenario": chosen.name, "world_seed": int(self._rng.integers(2**31))}
-        _, info = self._environment.reset(options=options)
-        session = self._environment.session
-        assert session is not None
-        self._drivers = {name: make() for name, make in AGENTS.items() if make is not None}
-        for driver in self._drivers.values():
-            driver.reset(session.task)
-        return published_state(session.observation), {**info, **chosen.notes}
-
-    def step(
-        self, action: Any, lateral: str = "NN", longitude: str = "NN"
-    ) -> tuple[tuple[Any, ...], float, bool, dict[str, Any], Any]:
-        """Drive for one step: the next state, reward, whether it is over, information, and the action carried out as
-        [steer, throttle, brake]."""
-        session = self._environment.session
-        if session is None or session.done:
-            raise ResetNeeded("no episode is under way: call reset(scene) before step()")
-        for who in (lateral, longitude):
-            if who not in AGENTS:
-                raise UnknownName("control agent", who, AGENTS)
-        published = drive_from_action(action)
-        given = Drive(-published.steer, published.throttle, published.brake)
-        answers = {name: driver.act(session.observation) for name, driver in self._drivers.items()}
-        steer, speed = (answers.get(who, given) for who in (lateral, longitude))
-        assert isinstance(steer, Drive)
-        assert isinstance(speed, Drive)
-        done_action = [steer.steer, speed.throttle, speed.brake]
-        _, reward, terminated, truncated, info = self._environment.step(done_action)
-        state = published_state(session.observation)
-        return state, reward, terminated or truncated, info, np.array([-steer.steer, speed.throttle, speed.brake])
-
-
-def published_state(observation: Observation) -> tuple[Any, ...]:
-    """(image, lidar, measurements, command, location, rotation) as published: positive to the right."""
-    seen = as_spaces(observation)
-    measured = seen["measurements"] * np.array([1.0, -1.0, -1.0, 1.0], np.float32)
-    return (seen["image"], seen["lidar"][::-1].copy(), measured, seen["command"], *published_pose(observation))
+        return getattr(intersectnav, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,6 +13,9 @@ group          ``branch-1``          ``branch -1``
 ``rot_t``      pitch, roll, yaw      pitch, yaw, roll
 =============  ====================  ==================
 
+As in the program's files pictures are BGR, and measurements and commands are version 2 of
+:mod:`sidestep.policies.driving.measurements`. Files that Sidestep wrote before hold version 1 and RGB pictures.
+
 Source: Z. Zhu and H. Zhao, "Multi-Task Conditional Imitation Learning for Autonomous Navigation at Crowded
 Intersections", arXiv:2202.10124, and the repository of the IntersectNav benchmark.
 """
@@ -32,6 +35,10 @@ MEASUREMENTS = {3: "as in the readme", 4: "as in the program", 7: "as in the pro
 ROTATION = "pitch, roll, yaw"
 """Order of ``rot_t`` as written; stored as its attribute ``order``."""
 ROTATION_README = "pitch, yaw, roll"
+CHANNELS = "BGR"
+"""Order of the colours of ``img_t`` as written; stored as its attribute ``channels``."""
+INPUTS = 2
+"""Version of the inputs as written; stored as the attribute ``inputs`` of ``mea_t``."""
 RATE_HZ = 20
 """Frames per second of the published files (CARLA 0.9.7)."""
 BATCH = 64
@@ -76,12 +83,12 @@ class DemonstrationFrame(NamedTuple):
     """What the driver saw at one moment, and what it did."""
 
     image: Array
-    """``img_t``: RGB picture of the front camera, (88, 200, 3) uint8."""
+    """``img_t``: BGR picture of the front camera, (88, 200, 3) uint8; RGB in files with version 1 of the inputs."""
     lidar: Array
     """``lid_t``: (720,) ranges of the front half divided by 40 m, at most 1; 0.25° apart."""
     measurements: Array
-    """``mea_t``: (4,) speed / 30 km/h, signed distance to the route in m, angle to the goal / 1.57 rad, remaining
-    share of the distance to the goal. Files by others can have 3 or 7 values."""
+    """``mea_t``: (4,) speed / 30 km/h, distance to the route in m, positive to its right, angle from the goal to the
+    heading / 1.57 rad, remaining share of the distance to the goal. Files by others can have 3 or 7 values."""
     command: Array
     """``com_t``: (2,) lateral (0 follow lane, 1 left, 2 right, 3 straight) and longitudinal (0 slower, 1 keep,
     2 faster)."""
@@ -98,6 +105,7 @@ class DemonstrationFrame(NamedTuple):
     trace: int
     """Number of the episode, at least 0."""
     weather: int
+    """Index in the list of weathers that the file names, else in the program's own list."""
     done: bool
     """Whether this is the last frame of the episode."""
 

@@ -16,6 +16,7 @@ from sidestep.learn.demonstration_layout import (
     BRANCHES,
     COLUMNS,
     FIELDS,
+    INPUTS,
     LABELS,
     MEASUREMENTS,
     MOST_FRAMES,
@@ -54,6 +55,11 @@ class Demonstrations:
             """Number of frames of each branch."""
             self.rotation_order = self._find_rotation_order()
             """Order of ``rot_t`` in the file; frames always have pitch, roll, yaw."""
+            self.inputs = self._find_inputs()
+            """Version of measurements, commands and pictures: 2 as published, pictures are BGR; 1 in older files of
+            Sidestep, pictures are RGB."""
+            self.weathers = self._find_weathers()
+            """Names that the numbers of weathers stand for; empty if the file does not name them."""
             self.episodes = tuple(episode for branch in BRANCHES for episode in self._find_episodes(branch))
         except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
             self.close()
@@ -106,7 +112,12 @@ class Demonstrations:
             raise BadInput(f"{place}: damaged ({first_line(error)}); write the file again") from None
         if name == "rotation" and self.rotation_order == ROTATION_README:
             values = values[:, [0, 2, 1]]
-        return np.asarray(values, field.dtype)
+        return np.asarray(values, field.dtype).reshape(len(values), *field.shape)
+
+    def pictures(self, branch: int, start: int = 0, stop: int | None = None) -> Array:
+        """The pictures of the rows ``start`` to ``stop`` (exclusive) of a branch as RGB."""
+        found = self.column(branch, "image", start, stop)
+        return found if self.inputs == 1 else found[..., ::-1]
 
     def rows(self, branch: int, start: int = 0, stop: int | None = None) -> Iterator[DemonstrationFrame]:
         """The frames of the rows ``start`` to ``stop`` (exclusive) of a branch, in order."""
@@ -118,8 +129,13 @@ class Demonstrations:
                 labels = {name: int(row[name]) for name in LABELS}
                 yield DemonstrationFrame(**{**row, **labels, "done": bool(row["done"])})
 
-    def check_extendable(self, fields: Mapping[str, Field]) -> None:
+    def check_extendable(self, fields: Mapping[str, Field], inputs: int = INPUTS) -> None:
         """Raise unless :class:`DemonstrationWriter` could have made the file."""
+        if self.inputs != inputs:
+            raise BadInput(
+                f"{self.path}: holds version {self.inputs} of the inputs, the new frames have version {inputs}; write "
+                "another file"
+            )
         for branch, group in self._groups.items():
             for name, field in fields.items():
                 dataset = None if group is None else group[name]
@@ -143,7 +159,11 @@ class Demonstrations:
         return None
 
     def _find_measurements(self) -> int:
-        group = next(group for group in self._groups.values() if group is not None)
+        groups = [group for group in self._groups.values() if group is not None]
+        group = next((group for group in groups if not _is_empty(group)), None)
+        if group is None:
+            shapes = [self._find_dataset(each, "mea_t").shape for each in groups]
+            return next((shape[1] for shape in shapes if len(shape) == 2 and shape[1] in MEASUREMENTS), 4)
         shape = self._find_dataset(group, "mea_t").shape
         if len(shape) != 2 or shape[1] not in MEASUREMENTS:
             raise BadInput(
@@ -167,6 +187,8 @@ class Demonstrations:
         group = self._groups[branch]
         if group is None:
             return 0
+        if _is_empty(group):  # NumPy has no shape for rows that are not there: the program writes (0,)
+            return 0
         lengths: dict[str, int] = {}
         for name, field in fields_with(self.measurements).items():
             dataset, place = self._find_dataset(group, name), f"{self.path}: {group.name}/{name}"
@@ -174,7 +196,8 @@ class Demonstrations:
                 raise BadInput(
                     f"{place}: has numbers of type {dataset.dtype}, not {np.dtype(field.dtype)}; convert them"
                 )
-            if dataset.shape[1:] != field.shape or dataset.ndim == 0:
+            is_single = not field.shape and dataset.shape[1:] == (1,)  # as the program writes ``done``
+            if (dataset.shape[1:] != field.shape and not is_single) or dataset.ndim == 0:
                 wanted = ", ".join(map(str, ("frames", *field.shape)))
                 raise BadInput(
                     f"{place}: has shape {shown_shape(dataset.shape)}, not ({wanted}); store one frame in each row"
@@ -184,7 +207,7 @@ class Demonstrations:
         if frames > MOST_FRAMES:
             raise BadInput(f"{self.path}: {group.name}: more than {MOST_FRAMES:,} frames; split the file")
         if self.is_interrupted:
-            missing = np.flatnonzero(group["trace"][:frames] == NOT_WRITTEN)
+            missing = np.flatnonzero(group["trace"][:frames].ravel() == NOT_WRITTEN)
             return int(missing[0]) if len(missing) else frames
         for name, length in lengths.items():
             if length != frames:
@@ -207,6 +230,27 @@ class Demonstrations:
                 largest = np.maximum(largest, np.nan_to_num(angles).max(axis=0, initial=0.0))
         return ROTATION_README if largest[1] > largest[2] else ROTATION
 
+    def _find_inputs(self) -> int:
+        """The stored attribute; files that name their order of angles but not this are Sidestep's older ones."""
+        groups = [group for group in self._groups.values() if group is not None]
+        for group in groups:
+            stored = group["mea_t"].attrs.get("inputs")
+            if stored is not None:
+                if stored not in range(1, INPUTS + 1):
+                    raise BadInput(
+                        f"{self.path}: {group.name}/mea_t: version {stored!s:.20} of the inputs is not known; this "
+                        f"Sidestep reads 1 to {INPUTS}"
+                    )
+                return int(stored)
+        return 1 if any("order" in group["rot_t"].attrs for group in groups) else INPUTS
+
+    def _find_weathers(self) -> tuple[str, ...]:
+        for group in self._groups.values():
+            names = () if group is None else group["weather"].attrs.get("names", ())
+            if len(names):
+                return tuple(str(name)[:40] for name in names)
+        return ()
+
     def _find_episodes(self, branch: int) -> Iterator[DemonstrationEpisode]:
         count = self.frames[branch]
         if not count:
@@ -217,6 +261,11 @@ class Demonstrations:
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), count], strict=True):
             values = dict(zip(LABELS, labels[start].tolist(), strict=True))
             yield DemonstrationEpisode(branch=branch, start=start, stop=stop, **values, finished=bool(done[stop - 1]))
+
+
+def _is_empty(group: Any) -> bool:
+    """Whether a group has all fields, and no frame in any of them."""
+    return all(isinstance(group.get(name), h5py.Dataset) and group[name].shape[:1] == (0,) for name in FIELDS)
 
 
 def read_demonstrations(path: Path | str) -> Demonstrations:

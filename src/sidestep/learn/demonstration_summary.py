@@ -42,6 +42,10 @@ class DemonstrationStatistics:
     by_branch: dict[int, Count]
     by_scene: dict[int, Count]
     by_weather: dict[int, Count]
+    inputs: int
+    """Version of the inputs."""
+    weathers: tuple[str, ...]
+    """Names of the weathers by their numbers; empty if the file does not name them."""
     actions: dict[str, dict[str, float]] | None
     """Minimum, quartiles and maximum of steer, throttle and brake; None without frames."""
     braking_share: float | None
@@ -73,6 +77,8 @@ def statistics(reader: Demonstrations, rate_hz: float = RATE_HZ) -> Demonstratio
         by_branch=dict.fromkeys(BRANCHES, Count(0, 0)) | _counts(reader, lambda each: each.branch),
         by_scene=_counts(reader, lambda each: each.scene),
         by_weather=_counts(reader, lambda each: each.weather),
+        inputs=reader.inputs,
+        weathers=reader.weathers,
         actions=table,
         braking_share=float((actions[:, 2] > 0).mean()) if len(actions) else None,
     )
@@ -113,7 +119,8 @@ def picture_sheet(reader: Demonstrations, path: Path | str, *, per_branch: int =
         draw.text((GAP_PX, top + 4), title, "black", ImageFont.load_default(14))
         for position, row in enumerate(rows):
             x, y = GAP_PX + across * (position % columns), top + HEADER_PX + down * (position // columns)
-            sheet.paste(Image.fromarray(reader.column(branch, "image", row, row + 1)[0]), (x, y))
+            picture = np.ascontiguousarray(reader.pictures(branch, row, row + 1)[0])
+            sheet.paste(Image.fromarray(picture), (x, y))
             draw.text((x, y + height), _caption(reader, branch, row), "black", ImageFont.load_default(11))
         top += HEADER_PX + down * lines[branch]
     with whole_file(path) as temporary:

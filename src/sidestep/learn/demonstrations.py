@@ -7,7 +7,7 @@ The layout of the files is in :mod:`~sidestep.learn.demonstration_layout`, their
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -23,8 +23,10 @@ from sidestep.errors import BadInput
 from sidestep.learn.demonstration_layout import (
     BATCH,
     BRANCHES,
+    CHANNELS,
     COLUMNS,
     FIELDS,
+    INPUTS,
     LABELS,
     MEASUREMENTS,
     NOT_WRITTEN,
@@ -80,7 +82,8 @@ class DemonstrationWriter:
     program can read it at nearly any time; the batch itself is written in the single-writer, multiple-reader mode of
     HDF5. If the program is killed, even then, :func:`read_demonstrations` reads all complete frames.
 
-    An existing file is an error unless ``overwrite`` replaces it or ``append`` adds to it.
+    An existing file is an error unless ``overwrite`` replaces it or ``append`` adds to it. ``weathers`` are the names
+    that the numbers of weathers stand for; a file that is added to keeps its own.
     """
 
     def __init__(
@@ -91,6 +94,8 @@ class DemonstrationWriter:
         overwrite: bool = False,
         measurements: int = 4,
         batch: int = BATCH,
+        weathers: Sequence[str] = (),
+        inputs: int = INPUTS,
     ) -> None:
         self.path = Path(path)
         if append and overwrite:
@@ -112,6 +117,10 @@ class DemonstrationWriter:
         self._episode: dict[int, tuple[int, ...] | None] = dict.fromkeys(BRANCHES)
         self._unfinished: dict[int, set[tuple[int, ...]]] = {branch: set() for branch in BRANCHES}
         self._failed = False
+        self.weathers = tuple(weathers)
+        """Names of the weathers by their numbers; empty: the file does not name them."""
+        self.inputs = inputs
+        """Version of the inputs that frames have."""
         self.next_trace = 0
         """Number for the next episode: one more than the largest so far."""
         if append and self.path.exists():
@@ -120,7 +129,7 @@ class DemonstrationWriter:
             raise BadInput(f"{self.path}: already exists; choose another name, append to it or overwrite it")
         else:
             with whole_file(self.path) as temporary:
-                _create(temporary, self._fields)
+                _create(temporary, self._fields, self.weathers, inputs)
 
     def __enter__(self) -> DemonstrationWriter:
         return self
@@ -195,10 +204,11 @@ class DemonstrationWriter:
 
     def _continue(self) -> None:
         with read_demonstrations(self.path) as old:
-            old.check_extendable(self._fields)
+            old.check_extendable(self._fields, self.inputs)
+            self.weathers = old.weathers
             if old.is_interrupted:
                 with whole_file(self.path) as temporary:
-                    _create(temporary, self._fields)
+                    _create(temporary, self._fields, self.weathers, self.inputs)
                     _copy(old, temporary, self._fields)
             self._written = {branch: old.frames[branch] for branch in BRANCHES}
             for episode in old.episodes:
@@ -244,7 +254,7 @@ def _checked(place: str, name: str, field: Field, value: Any) -> Array:
     return array
 
 
-def _create(path: Path, fields: Mapping[str, Field]) -> None:
+def _create(path: Path, fields: Mapping[str, Field], weathers: tuple[str, ...], inputs: int) -> None:
     """An empty file. Small blocks never cross a page of 4 KiB, so that the system writes each of them whole."""
     with h5py.File(path, "w", libver=("v110", "v110"), fs_strategy="page", fs_page_size=4096) as file:
         for branch in BRANCHES:
@@ -256,6 +266,10 @@ def _create(path: Path, fields: Mapping[str, Field]) -> None:
                 chunks, most = (field.chunk, *field.shape), (None, *field.shape)
                 group.create_dataset(name, (0, *field.shape), field.dtype, chunks=chunks, maxshape=most, **options)
             group["rot_t"].attrs["order"] = ROTATION
+            group["mea_t"].attrs["inputs"] = inputs
+            group["img_t"].attrs["channels"] = CHANNELS if inputs > 1 else CHANNELS[::-1]
+            if weathers:
+                group["weather"].attrs["names"] = list(weathers)
 
 
 def _copy(old: Demonstrations, path: Path, fields: Mapping[str, Field]) -> None:

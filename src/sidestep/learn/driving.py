@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from sidestep.errors import BadInput
-from sidestep.learn.demonstration_layout import BRANCHES
+from sidestep.learn.demonstration_layout import BRANCHES, INPUTS
 from sidestep.learn.demonstration_reader import Demonstrations, read_demonstrations
 from sidestep.writing import atomic
 
@@ -100,6 +100,8 @@ class DrivingTrained:
     curve: list[dict[str, float]]
     """Mean losses of every epoch."""
     frames: int
+    inputs: int = INPUTS
+    """Version of the inputs that it was trained on."""
 
 
 class _Frames:
@@ -109,9 +111,15 @@ class _Frames:
         columns: dict[str, list[Any]] = {name: [] for name in ("image", "lidar", "measurements", "command", "action")}
         validates: list[Any] = []
         rng = np.random.default_rng(settings.seed)
+        versions: dict[int, Path] = {}
         for path in paths:
             with read_demonstrations(path) as demos:
+                versions.setdefault(demos.inputs, path)
                 self._read(demos, columns, validates, rng, settings.held_out)
+        if len(versions) > 1:
+            told = ", ".join(f"{path} has version {version}" for version, path in versions.items())
+            raise BadInput(f"files with different versions of the inputs: {told}; train on files of one version")
+        self.inputs = next(iter(versions), INPUTS)
         if not validates or not sum(map(len, validates)):
             raise BadInput(f"{', '.join(map(str, paths))}: no frames to learn from")
         self.tensors = {name: torch.from_numpy(np.concatenate(parts)) for name, parts in columns.items()}
@@ -193,10 +201,10 @@ def train_driving(
         judged = curve[-1]["validate"] if len(frames.validate) else curve[-1]["train"]
         if judged < best:
             best, best_state = judged, {name: value.clone() for name, value in network.state_dict().items()}
-            keep(DrivingTrained(network, curve, len(frames.train)))
+            keep(DrivingTrained(network, curve, len(frames.train), frames.inputs))
         progress(epoch + 1, settings.epochs, f"loss {curve[-1]['train']:.4f}, held out {curve[-1]['validate']:.4f}")
     network.load_state_dict(best_state)
-    return DrivingTrained(network, curve, len(frames.train))
+    return DrivingTrained(network, curve, len(frames.train), frames.inputs)
 
 
 def export_driving(trained: DrivingTrained, path: Path, settings: DrivingTraining) -> None:
@@ -220,7 +228,7 @@ def export_driving(trained: DrivingTrained, path: Path, settings: DrivingTrainin
             opset_version=17, dynamo=False,
         )  # fmt: skip
         model = onnx.load(str(whole))
-        for key, value in {**asdict(settings), "frames": trained.frames}.items():
+        for key, value in {**asdict(settings), "frames": trained.frames, "inputs": trained.inputs}.items():
             entry = model.metadata_props.add()
             entry.key, entry.value = str(key), str(value)
         onnx.save(model, str(whole))

@@ -104,14 +104,17 @@ def from_lerobot(folder: Path | str, path: Path | str, *, overwrite: bool = Fals
         raise BadInput(f"{path}: already exists; choose another name or overwrite it")
     info = read_info(folder)
     measurements = _check_features(info["features"], folder)
+    inputs, weathers = _check_inputs(info["features"]["observation.state"].get("info"), folder)
     episodes = read_episodes(folder)
     tables, films = _Tables(folder, measurements), _Films(folder, info["fps"])
-    with whole_file(path) as temporary, DemonstrationWriter(temporary, measurements=measurements) as writer:
+    how: dict[str, Any] = {"measurements": measurements, "inputs": inputs, "weathers": weathers}
+    with whole_file(path) as temporary, DemonstrationWriter(temporary, **how) as writer:
         for number, episode in enumerate(episodes):
             columns = tables.read(episode)
             branches = columns.pop("branch")
             for row, picture in enumerate(films.read(episode)):
-                frame = DemonstrationFrame(image=picture, **{name: column[row] for name, column in columns.items()})
+                image = picture if inputs == 1 else picture[..., ::-1]
+                frame = DemonstrationFrame(image=image, **{name: column[row] for name, column in columns.items()})
                 try:
                     writer.add(int(branches[row]), frame)
                 except BadInput as error:
@@ -121,7 +124,9 @@ def from_lerobot(folder: Path | str, path: Path | str, *, overwrite: bool = Fals
 
 def _write_dataset(reader: Demonstrations, folder: Path, rate_hz: int, data_mb: float, video_mb: float) -> None:
     schema = _schema(reader.measurements)
-    table = EpisodeTable(rate_hz, _describe_features(reader.measurements, rate_hz), data_mb, video_mb)
+    features = _describe_features(reader.measurements, rate_hz)
+    features["observation.state"]["info"] = {"inputs": reader.inputs, "weathers": list(reader.weathers)}
+    table = EpisodeTable(rate_hz, features, data_mb, video_mb)
     data, film = _Parts(folder, DATA_PATH, data_mb), _Parts(folder, VIDEO_PATH, video_mb)
     parquet: Any = None
     video: _Film | None = None
@@ -148,7 +153,7 @@ def _write_dataset(reader: Demonstrations, folder: Path, rate_hz: int, data_mb: 
             }
             parquet.write_table(pa.table([_arrow(rows[field.name], field.type) for field in schema], schema=schema))
             first = video.frames
-            pictures = reader.column(episode.branch, "image", episode.start, episode.stop)
+            pictures = reader.pictures(episode.branch, episode.start, episode.stop)
             video.add(pictures)
             table.add(BRANCHES[episode.branch], rows, pictures, data.number, film.number, first)
     finally:
@@ -233,6 +238,19 @@ def _check_features(features: Any, folder: Path) -> int:
                 found = f"{features[key].get(word)!r:.80}"
                 raise BadInput(f"{place}: {key}: {word} is {found}, not {wanted[key][word]!r}; write the dataset again")
     return measurements
+
+
+def _check_inputs(said: Any, folder: Path) -> tuple[int, tuple[str, ...]]:
+    """Version of the inputs and names of the weathers; datasets from before there were versions do not say them."""
+    if said is None:
+        return 1, ()
+    place = f"{folder / 'meta/info.json'}: features: observation.state: info"
+    inputs, weathers = (said.get("inputs"), said.get("weathers", [])) if isinstance(said, dict) else (None, [])
+    if inputs not in (1, 2):
+        raise BadInput(f"{place}: inputs is {inputs!r:.40}, not 1 or 2; write the dataset again")
+    if not isinstance(weathers, list) or not all(isinstance(name, str) for name in weathers):
+        raise BadInput(f"{place}: weathers is {weathers!r:.40}, not a list of names; write the dataset again")
+    return int(inputs), tuple(weathers)
 
 
 class _Parts:

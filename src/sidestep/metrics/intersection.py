@@ -44,7 +44,7 @@ def ego_jerk(record: EpisodeRecord) -> Value:
 def other_jerk(record: EpisodeRecord) -> Value:
     """Mean magnitude of the second difference quotient of the velocities of people, over all states in which they are
     within {NEAR_M:g} m of the car's outline. intersectnav-code: Σ over steps of the people within 5 m whom the
-    program counts as disturbed."""
+    program counts as disturbed, those who stand included."""
     if record.steps < 2:
         return NO_STEPS
     velocity = np.asarray(record.person_velocity, np.float64)
@@ -56,9 +56,9 @@ def other_jerk(record: EpisodeRecord) -> Value:
 
 
 def _sum_of_offsets(record: EpisodeRecord) -> Value:
-    """Σ over steps of the distance to the route."""
-    offsets = _route_offsets(record)
-    return NO_ROUTE if offsets is None else float(offsets[1:].sum())
+    """Σ over all states of the distance to the line through the nearest waypoint and the next one."""
+    offsets = code.waypoint_offsets(record)
+    return NO_ROUTE if offsets is None else float(offsets.sum())
 
 
 @metric(
@@ -67,7 +67,7 @@ def _sum_of_offsets(record: EpisodeRecord) -> Value:
 )  # fmt: skip
 def waypoint_deviation(record: EpisodeRecord) -> Value:
     """Mean over all states of the distance from the middle of the car to the route. intersectnav-code: the sum over
-    steps."""
+    all states, measured from the straight line through the nearest waypoint and the next one."""
     offsets = _route_offsets(record)
     return NO_ROUTE if offsets is None else float(offsets.mean())
 

@@ -23,7 +23,7 @@ from sidestep.simulation.worlds import Worlds
 from sidestep.types import Observation, RobotState, Task
 from sidestep.types.base import FloatArray
 from sidestep.types.observation import Future, seal
-from sidestep.types.sensors import PedestrianSensing
+from sidestep.types.sensors import CameraSettings, PedestrianSensing
 
 _POSE = [ROBOT_X, ROBOT_Y, ROBOT_HEADING]
 ROUTE_SPARE_M = 0.15
@@ -157,6 +157,17 @@ class Observer:
         observation = Observation(time=view.time_s, robot=view.robot, goal=self._goal, extra=extra or None, **seen)
         seal(observation)
         return observation
+
+    def draw(self, worlds: Worlds, b: int, settings: CameraSettings) -> Any:
+        """(H, W, 3) uint8: what a camera with these settings sees now."""
+        make = registry.load("cameras", registry.names("cameras")[0])
+        world, robot = self._world, self._world.robots[self._robot]
+        others = tuple(spec for r, spec in enumerate(world.robots) if r != self._robot)
+        more: dict[str, Any] = {"others": others} if others else {}
+        need = frozenset({"rgb"})
+        camera = make(world.scene, robot, need, settings, world.person_id, world.scenario.name, **more)
+        view = self._view(worlds, b)
+        return camera.sense(view.robot, view.everybody, view.time_s, *((view.others,) if others else ()))["rgb"]
 
     def _view(self, worlds: Worlds, b: int) -> SensorView:
         robot = robot_state(worlds, b, self._robot)

@@ -6,9 +6,10 @@ move the same compiled worlds and make the same records: the same commands give 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import nan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from sidestep.simulation.referee import Referee
 from sidestep.simulation.worlds import Worlds
 from sidestep.types import Command, EpisodeRecord, Observation, Outcome, PolicyInfo, Scenario, Task
 from sidestep.types.command import checked_command
+from sidestep.types.record import Event
+from sidestep.types.sensors import CameraSettings, merge_camera_settings
 
 DEFAULT_NEEDS = frozenset({"goal", "pedestrians"})
 
@@ -103,6 +106,17 @@ class Session:
     def outcome(self) -> Outcome:
         """How the episode ended; while it goes on, how it would end now."""
         return self._referee.outcome
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What has happened so far."""
+        return tuple(self._referee.events)
+
+    def draw(self, camera: CameraSettings | Mapping[str, Any] | str) -> Any:
+        """(H, W, 3) uint8: what another camera of the robot would see now; settings are laid over the scenario's."""
+        where = "Session.draw: camera"
+        settings = merge_camera_settings(self.world.scenario.sensors.camera, camera, where)
+        return self._observer.draw(self.worlds, 0, settings)
 
     @property
     def record(self) -> EpisodeRecord:

@@ -37,6 +37,8 @@ SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000
 PROTOCOL_KEY = "protocol"
 """Only protocol files have it."""
+ARMS_KEY = "arms"
+"""Only descriptions of intersections have it."""
 LIST_KEYS = ("suite", "summary", "defaults", "scenarios")
 
 
@@ -81,13 +83,23 @@ def load_suite(reference: str | Path) -> Suite:
     if is_folder(path):
         return _load_folder(path)
     if is_file(path):
-        return _load_protocol(path) or _load_file(path)
+        return _load_intersection(path) or _load_protocol(path) or _load_file(path)
     if path.suffix in SUFFIXES or len(path.parts) > 1:
         raise BadInput(f"{text!r:.200}: no such suite file or folder")
     raise BadInput(
         f"unknown suite {text!r:.80}{did_you_mean(text[:80], known)} "
         "A suite can also be a path to a YAML file or folder."
     )
+
+
+def _load_intersection(path: Path) -> Suite | None:
+    """The intersection suite at the intersection that a file describes; None: another kind of file."""
+    if path.suffix.lower() != ".xodr":
+        documents = read_yaml(path) if path.suffix.lower() in SUFFIXES else []
+        if len(documents) != 1 or not isinstance(documents[0], dict) or ARMS_KEY not in documents[0]:
+            return None
+    found: Suite = import_attribute("sidestep.suites.intersection:suite_of_place")(path)
+    return found
 
 
 def _load_protocol(path: Path) -> Suite | None:

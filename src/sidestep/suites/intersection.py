@@ -9,9 +9,9 @@ Scenes 0 to 3 are the development split, scenes 4 and 5 the test split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,13 +19,11 @@ from pydantic import model_validator
 
 from sidestep import exact
 from sidestep.errors import BadInput, UnknownName, did_you_mean
-from sidestep.scenes.intersections import Intersection, IntersectionRoute, intersection_scene, load_intersection
-from sidestep.scenes.load import INTERSECTION
+from sidestep.scenes.intersections import IntersectionRoute
+from sidestep.suites.driving_place import OWN_NUMBER, DrivingPlace, own_places, published_place, side_of
 from sidestep.suites.files import OptionSuite
-from sidestep.traffic import LaneGraph
 from sidestep.types.base import Model, NonNegative, Positive
-from sidestep.types.outcome import ExitRule, LaneRule, Outcome, Rules, Side
-from sidestep.types.road import Roads
+from sidestep.types.outcome import ExitRule, LaneRule, Outcome, Rules
 from sidestep.types.scenario import CrossingPlacement, CrowdPart, LaneTraffic, RobotPlacement, Scenario
 from sidestep.types.sensors import Sensors
 
@@ -45,6 +43,14 @@ TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "WetNoon", "HardRainNoon")
 TEST_WEATHERS = ("ClearSunset", "CloudySunset", "WetSunset", "HardRainSunset")
 LATER_TRAIN_WEATHERS = ("ClearNoon", "CloudyNoon", "MidRainyNoon", "ClearSunset", "CloudySunset", "MidRainSunset")
 LATER_TEST_WEATHERS = ("ClearNight", "CloudyNight", "MidRainyNight", "WetNoon", "WetSunset", "WetNight")
+PED_ONLY_WEATHERS = TRAIN_WEATHERS + TEST_WEATHERS
+"""The program's list of weathers for people only, in its order: what ``weather`` of a demonstration counts in."""
+PED_VEH_WEATHERS = (
+    "ClearNight", "ClearNoon", "ClearSunset", "CloudyNight", "CloudyNoon", "CloudySunset", "Default", "HardRainNight",
+    "HardRainNoon", "HardRainSunset", "MidRainSunset", "MidRainyNight", "MidRainyNoon", "SoftRainNight", "SoftRainNoon",
+    "SoftRainSunset", "WetCloudyNight", "WetCloudyNoon", "WetCloudySunset", "WetNight", "WetNoon", "WetSunset",
+)  # fmt: skip
+"""The same with vehicles."""
 _WEATHER = {
     "Clear": "clear",
     "Cloudy": "cloudy",
@@ -83,6 +89,8 @@ class IntersectionOptions(Model):
     400 × 176."""
     robot: str = "car"
     """Name of a robot spec."""
+    place: str | None = None
+    """File of an intersection of one's own, .yaml or .xodr, in place of the six."""
     time_limit_s: Positive = STEP_S * STEPS
 
     @model_validator(mode="after")
@@ -92,10 +100,13 @@ class IntersectionOptions(Model):
         return self
 
 
-@cache
-def _graph(name: str) -> LaneGraph:
-    scene = intersection_scene(load_intersection(name))
-    return LaneGraph(scene.roads or Roads(), f"intersection {name}")
+def numbered_weathers(weathers: Iterable[str], vehicles: bool) -> tuple[str, ...]:
+    """The published list that numbers of weathers count in: that of Ped-Only if there are no vehicles and it has all
+    of ``weathers``, else that of Ped-Veh, at whose end stand those that it does not have."""
+    wanted = list(dict.fromkeys(weathers))
+    if not vehicles and set(wanted) <= set(PED_ONLY_WEATHERS):
+        return PED_ONLY_WEATHERS
+    return (*PED_VEH_WEATHERS, *(name for name in wanted if name not in PED_VEH_WEATHERS))
 
 
 @dataclass(frozen=True)
@@ -111,31 +122,38 @@ class IntersectionSuite(OptionSuite):
         return tuple(self._all())
 
     def _all(self) -> Iterator[Scenario]:
+        if self.options.place is not None:
+            for place in own_places(self.options.place):
+                for route in place.routes:
+                    yield self._scenario(place, route, "own")
+            return
         for number in range(SCENES):
             split = "test" if number in TEST_SCENES else "dev"
             if self.options.split in (split, "all"):
-                place = load_intersection(f"intersectnav_{number}")
+                place = published_place(number)
                 for route in place.routes:
-                    yield self._scenario(place, number, route, split)
+                    yield self._scenario(place, route, split)
 
-    def _scenario(self, place: Intersection, number: int, route: IntersectionRoute, split: str) -> Scenario:
-        options, branch = self.options, BRANCH_NAMES[route.branch]
+    def _scenario(self, place: DrivingPlace, route: IntersectionRoute, split: str) -> Scenario:
+        options, branch, number = self.options, BRANCH_NAMES[route.branch], place.number
+        name = f"scene{number}" if number < OWN_NUMBER else place.name
+        has_people = options.people != "none" and bool(place.people)
         return Scenario(
-            name=f"scene{number}-pose{route.pose}-{branch}",
+            name=f"{name}-pose{route.pose}-{branch}",
             suite=self.name,
-            summary=f"{branch} at intersection {number}",
-            scene=INTERSECTION + place.name,
+            summary=f"{branch} at intersection {number if number < OWN_NUMBER else place.name}",
+            scene=place.scene,
             robots=(drive_along(place, route, options.robot),),
-            crowd=(crossing_people(place, options),) if options.people != "none" else (),
+            crowd=(crossing_people(place, options),) if has_people else (),
             lane_traffic=LaneTraffic(parameters={"keeps_clear": 1.0}) if options.vehicles else None,
             rules=make_rules(place, route, options.time_limit_s),
-            sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera()}, self.name),
+            sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera(), "extra": told_goal(route)}, self.name),
             tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only"),
             notes={
                 "scene": number,
                 "pose": route.pose,
                 "branch": route.branch,
-                "options": options.model_dump(exclude={"split"}),
+                "options": options.model_dump(exclude={"split", *(("place",) if options.place is None else ())}),
             },
         )
 
@@ -162,19 +180,22 @@ class EvaluationSuite:
     """Routes of some scenes and branches, each driven several times, as IntersectNav's ``evaluate.py`` does: every
     iteration is a scenario of its own, with a weather of its own."""
 
-    scenes: tuple[int, ...]
+    scenes: tuple[int | str, ...]
+    """Numbers of the six, and files of intersections of one's own."""
     branches: tuple[int, ...]
     iters: int = 1
     steps: int = STEPS
     random_weather: bool = False
     new_weather: bool = False
     vehicles: bool = False
+    begin: tuple[int, int, int, int] = (0, 0, 0, 0)
+    """Place in ``scenes``, pose, place among the pose's branches and iteration of the first episode."""
     name: str = "intersection"
     summary: str = "IntersectNav's evaluation"
 
     def __post_init__(self) -> None:
         for scene in self.scenes:
-            if not 0 <= scene < SCENES:
+            if isinstance(scene, int) and not 0 <= scene < SCENES:
                 raise UnknownName("scene", str(scene), [str(each) for each in range(SCENES)])
         for branch in self.branches:
             if branch not in BRANCH_NAMES:
@@ -182,32 +203,50 @@ class EvaluationSuite:
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """Scene by scene, route by route, iteration by iteration."""
-        found = []
-        for scene in self.scenes:
-            place = load_intersection(f"intersectnav_{scene}")
-            for route in place.routes:
-                if route.branch in self.branches:
-                    found += [self._scenario(place, scene, route, k) for k in range(self.iters)]
+        found = [scenario for _, scenario in self.episodes()]
         if not found:
             raise BadInput(f"no route of scenes {self.scenes} has a branch of {self.branches}")
         return tuple(found)
 
-    def _scenario(self, place: Intersection, scene: int, route: IntersectionRoute, iteration: int) -> Scenario:
-        weathers = TEST_WEATHERS if self.new_weather else TRAIN_WEATHERS
+    @property
+    def weathers(self) -> tuple[str, ...]:
+        """What episodes are drawn from, as the program has it: without ``random_weather`` it is always clear noon."""
+        if not self.random_weather:
+            return TRAIN_WEATHERS[:1]
+        if self.vehicles:
+            return LATER_TEST_WEATHERS if self.new_weather else LATER_TRAIN_WEATHERS
+        return TEST_WEATHERS if self.new_weather else TRAIN_WEATHERS
+
+    def episodes(self) -> Iterator[tuple[tuple[int, int, int, int], Scenario]]:
+        """Scenarios from ``begin`` on, each with its place, as the program's file of a breakpoint counts it."""
+        own = OWN_NUMBER
+        for at, scene in enumerate(self.scenes):
+            places = (published_place(scene),) if isinstance(scene, int) else own_places(scene, own)
+            own += len(places) if isinstance(scene, str) else 0
+            for place in places:
+                for route in place.routes:
+                    branches = [each.branch for each in place.routes if each.pose == route.pose]
+                    for k in range(self.iters if route.branch in self.branches else 0):
+                        key = at, route.pose, branches.index(route.branch), k
+                        if key >= self.begin:
+                            yield key, self._scenario(place, route, k)
+
+    def _scenario(self, place: DrivingPlace, route: IntersectionRoute, iteration: int) -> Scenario:
+        scene = place.number
         drawn = np.random.SeedSequence([scene, route.pose, route.branch + 1, iteration]).generate_state(1)[0]
-        weather = weathers[int(drawn) % len(weathers)] if self.random_weather else weathers[0]
+        weather = self.weathers[int(drawn) % len(self.weathers)]
         options = IntersectionOptions(
             split="all", weather=weather, vehicles=self.vehicles, time_limit_s=round(self.steps * STEP_S, 6)
         )
-        split = "test" if scene in TEST_SCENES else "dev"
-        base = IntersectionSuite(options)._scenario(place, scene, route, split)
+        split = "test" if scene in TEST_SCENES else "dev" if scene < OWN_NUMBER else "own"
+        base = IntersectionSuite(options)._scenario(place, route, split)
         notes = {**base.notes, "iteration": iteration, "weather": weather}
         return base.model_copy(update={"name": f"{base.name}-{iteration}", "notes": notes})
 
 
-def drive_along(place: Intersection, route: IntersectionRoute, robot: str) -> RobotPlacement:
+def drive_along(place: DrivingPlace, route: IntersectionRoute, robot: str) -> RobotPlacement:
     """The car at the start of a route, with points every two metres along the lanes that A* finds."""
-    graph = _graph(place.name)
+    graph = place.graph
     sine, cosine = exact.sincos(route.start[2])
     start = (route.start[0] - MIDDLE_M * cosine, route.start[1] - MIDDLE_M * sine, route.start[2])
     lanes = graph.find_route(route.lane_in, route.lane_out)
@@ -216,7 +255,12 @@ def drive_along(place: Intersection, route: IntersectionRoute, robot: str) -> Ro
     return RobotPlacement(spec=robot, start=start, goal=points[-1], route=tuple(points[1:-1]), share=0.0)
 
 
-def crossing_people(place: Intersection, options: IntersectionOptions) -> CrowdPart:
+def told_goal(route: IntersectionRoute) -> dict[str, dict[str, Any]]:
+    """Settings of the sensor ``measurements``: the waypoint that it points to."""
+    return {} if route.end is None else {"measurements": {"goal": list(route.end[:2])}}
+
+
+def crossing_people(place: DrivingPlace, options: IntersectionOptions) -> CrowdPart:
     """People who cross the arms as published."""
     return CrowdPart(
         model="orca",
@@ -229,24 +273,24 @@ def crossing_people(place: Intersection, options: IntersectionOptions) -> CrowdP
     )
 
 
-def make_rules(place: Intersection, route: IntersectionRoute, time_limit_s: float) -> Rules:
+def make_rules(place: DrivingPlace, route: IntersectionRoute, time_limit_s: float) -> Rules:
     """What ends an episode."""
-    assert place.exit_area is not None
+    side = side_of(place.exit_area, *route.destination[:2])
     return Rules(
         step_s=STEP_S,
         time_limit_s=time_limit_s,
         success="exit",
-        exit=ExitRule(area=place.exit_area, side=_side(route), pose=route.destination),
+        exit=ExitRule(area=place.exit_area, side=side, pose=route.destination),
         lanes=LaneRule(),
         stay_on=("road", "crosswalk"),
         ends_on=ENDS,
     )
 
 
-def _side(route: IntersectionRoute) -> Side:
-    arm = route.lane_out.split(" out ")[0]
-    sides: dict[str, Side] = {"east": "east", "north": "north", "west": "west", "south": "south"}
-    return sides[arm]
+def suite_of_place(path: Path) -> IntersectionSuite:
+    """The suite at an intersection of one's own."""
+    own_places(path)
+    return IntersectionSuite(IntersectionOptions(place=str(path)), summary=f"the intersections of {path.name}")
 
 
 INTERSECTION_SUITE = IntersectionSuite()

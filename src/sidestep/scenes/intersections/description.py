@@ -79,6 +79,8 @@ class IntersectionRoute(Model):
     start: Pose
     destination: Pose
     """Where an expert was when leaving the area: deviations are measured against it."""
+    end: Pose | None = None
+    """The waypoint at which the route ends, beyond the area: measurements point to it. None: the end of the lane."""
     lane_in: str
     lane_out: str
 
