@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +31,7 @@ from sidestep.ratings.comparison import (
     run_scores,
     unrated_runs,
 )
+from sidestep.ratings.reliability import krippendorff_alpha
 from tests.ratings.tables import PROTOCOL, answers, constant, table
 
 
@@ -182,7 +186,7 @@ def test_films_that_several_participants_rated_are_the_targets() -> None:
     assert by_name["ICC(2,1)"] == pytest.approx(1)
     assert by_name["Krippendorff's alpha (ordinal)"] == pytest.approx(1)
     alone = inter_rater(table(*study({"A": {"a": [1], "b": [2]}})), PROTOCOL)
-    assert alone["targets"] == "condition"
+    assert alone["targets"] == "run"
     assert alone["by_scenario"]["all"][0]["reason"] == "fewer than two raters"
 
 
@@ -194,15 +198,16 @@ def test_internal_consistency_uses_reverse_coded_items() -> None:
 
 
 def test_retest_by_hand() -> None:
-    """Two sets, the second one level higher throughout: consistent, but not in agreement."""
+    """Two sets: the run's reverse-coded mean rises from 2.4 to 2.6. One target cannot be told from another."""
     low, high = [1, 2, 3, 4, 2], [2, 3, 4, 5, 3]
     found = retest_over_sets(table(answers(low), answers(high, set=2)), PROTOCOL)
     assert found is not None
     assert found.sets == [1, 2]
     coded = [1, 4, 3, 2, 2], [2, 3, 4, 1, 3]  # items 2 and 4 are reversed: there the second set is lower
     assert found.means == pytest.approx([np.mean(coded[0]), np.mean(coded[1])])
-    assert found.measurement_error == pytest.approx(np.sqrt(0.5))  # every pair differs by 1: variance 1 / 2
-    assert found.detectable_change == pytest.approx(1.96)
+    assert found.measurement_error == pytest.approx(0.2 / np.sqrt(2))
+    assert found.detectable_change == pytest.approx(1.96 * 0.2)
+    assert (found.agreement.value, found.agreement.reason) == (None, "fewer than two targets that every rater rated")
     assert retest_over_sets(table(answers(low)), PROTOCOL) is None
     assert reliability_document(table(answers(low)), PROTOCOL)["test_retest"] is None
 
@@ -216,5 +221,83 @@ def test_retest_compares_each_participant_with_themselves() -> None:
     found = retest_over_sets(table(*runs), PROTOCOL)
     assert found is not None
     assert found.means == [3, 3]
-    assert found.agreement.n == 10  # two participants, five items
+    assert found.agreement.n == 2
     assert found.measurement_error == pytest.approx(np.sqrt(0.5))
+
+
+def straight_lines(levels: dict[str, int]) -> list[list[dict[str, Any]]]:
+    """Participants who tick one level for every item of every run, in scenarios with and without reversed items."""
+    return [
+        answers([level] * (5 if scenario == "frontal" else 4), scenario, participant=who, policy=policy, run=run)
+        for (who, level), policy, scenario, run in product(
+            levels.items(), ("orca", "mpc"), ("frontal", "intersection_wait", "blind_corner"), (1, 2)
+        )
+    ]
+
+
+@pytest.mark.parametrize("levels", [{"A": 4, "B": 4}, {"A": 5, "B": 3}])
+def test_people_who_tick_one_column_throughout_do_not_agree(levels: dict[str, int]) -> None:
+    """Taken as targets, items would be rated alike by both after reverse coding: 1.00."""
+    ratings = table(*straight_lines(levels))
+    if levels["A"] == levels["B"]:
+        wrong, _, _ = rating_matrix(ratings, PROTOCOL, ("policy", "scenario", "item"), "participant")
+        assert krippendorff_alpha(wrong).value == pytest.approx(1)
+    found = reliability_document(ratings, PROTOCOL)
+    assert found["icc"] is None
+    assert found["alpha_krippendorff"] is None or found["alpha_krippendorff"] <= 0
+    assert found["alpha_cronbach"] is None
+    assert found["same_answer_throughout"] == ["A", "B"]
+    coefficients = [each for part in found["inter_rater"]["by_scenario"].values() for each in part]
+    coefficients += [each[kind] for each in found["inter_rater"]["by_item"] for kind in ("icc", "alpha")]
+    assert len(coefficients) == 4 * 7 + 2 * (5 + 4 + 4)
+    assert all(each["value"] is None or each["value"] <= 0 for each in coefficients)
+    assert all(each["value"] is not None or each["reason"] for each in coefficients)
+
+
+def test_who_ticks_one_column_throughout_is_left_out_of_cronbachs_alpha() -> None:
+    runs = [constant(score, run=k + 1) for k, score in enumerate((1, 2, 3, 5))]
+    lines = [answers([4] * 5, participant="L", run=k) for k in (1, 2)]
+    once = [answers([4] * 5, participant="O")]
+    document = reliability_document(table(*runs, *lines, *once), PROTOCOL)
+    assert document["same_answer_throughout"] == ["L"]
+    [found] = document["internal_consistency"]
+    assert found["n"] == 5
+
+
+def test_raters_agree_on_policies_within_scenarios_by_hand() -> None:
+    """Scores of orca and mpc: A 2 and 4, B 3 and 4, in two scenarios alike. Mean squares of one: targets 2.25, judges
+    0.25, error 0.25, so that ICC(2,1) = (2.25 - 0.25) / (2.25 + 0.25 + 0) = 0.8; pooled over two it is the same."""
+    runs = []
+    for scenario, size in (("intersection_wait", 4), ("intersection_gesture", 4)):
+        for who, policy, level in (("A", "orca", 2), ("A", "mpc", 4), ("B", "orca", 3), ("B", "mpc", 4)):
+            runs.append(answers([level] * size, scenario, participant=who, policy=policy))
+    found = reliability_document(table(*runs), PROTOCOL)
+    assert found["icc"] == pytest.approx(0.8)
+    parts = found["inter_rater"]["by_scenario"]
+    assert parts["intersection_wait"][1]["value"] == pytest.approx(0.8)
+    assert (parts["all"][1]["n"], parts["all"][1]["low"]) == (4, None)
+    assert [each["icc"]["value"] for each in found["inter_rater"]["by_item"]] == pytest.approx([0.8] * 8)
+
+
+def test_a_participant_who_left_does_not_take_the_targets_along() -> None:
+    people = {who: {"a": [1, 2], "b": [4, 5]} for who in "ABC"} | {"D": {"a": [1]}}
+    document = inter_rater(table(*study(people)), PROTOCOL)["by_scenario"]["all"]
+    assert (document[1]["n"], document[1]["k"], document[1]["value"]) == (4, 3, pytest.approx(1))
+    assert document[6]["k"] == 4
+
+
+def test_groups_of_people_who_rated_one_policy_each_count_people() -> None:
+    """Ten runs of each of three people: 1 in 10 orders of six people is as extreme as theirs, whatever the runs."""
+    people = {f"p{k}": {"a" if k < 3 else "b": [1 + k % 3 + (k > 2)] * 10} for k in range(6)}
+    [pair] = compare_policies(run_scores(table(*study(people)), PROTOCOL))
+    assert (pair.design, pair.n) == ("independent", 6)
+    assert pair.p is not None
+    assert pair.p > 0.1
+    assert "did not rate both" in pair.note
+
+
+def test_two_people_with_a_policy_each_tell_nothing_about_the_policies() -> None:
+    people = {"A": {"a": [1] * 20}, "B": {"b": [4, 5] * 10}}
+    [pair] = compare_policies(run_scores(table(*study(people)), PROTOCOL))
+    assert (pair.p, pair.low) == (None, None)
+    assert "cannot be told apart" in pair.note

@@ -128,6 +128,41 @@ def test_alpha_of_agreement_chance_and_nothing() -> None:
         krippendorff_alpha(np.array([[-1.0, 1], [2, 2]]), "ratio")
 
 
+def test_pooled_squares_of_two_blocks_by_hand() -> None:
+    """[[1, 2], [3, 6]]: targets 9, judges 4, error 1, one degree of freedom each. [[1, 1, 1], [2, 2, 2]]: targets 1.5.
+    Together 10.5 / 2, 4 / 3 and 1 / 3; a target counts (2 + 3) / 2 judges, a judge 2 targets."""
+    one, other = np.array([[1.0, 2], [3, 6]]), np.array([[1.0, 1, 1], [2, 2, 2]])
+    found = mean_squares(one, other)
+    assert [found.targets, found.judges, found.error] == pytest.approx([5.25, 4 / 3, 1 / 3])
+    assert (found.n, found.k, found.freedom) == (2, 2.5, (2, 3, 3))
+    value = (5.25 - 1 / 3) / (5.25 + 1.5 / 3 + 2.5 * (4 / 3 - 1 / 3) / 2)
+    pooled = intraclass_correlations(one, other)["ICC(2,1)"]
+    assert (pooled.value, pooled.low, pooled.n, pooled.k) == (pytest.approx(value), None, 4, 3)
+
+
+def test_a_block_counts_as_itself_whatever_its_level() -> None:
+    for form, one in intraclass_correlations(SHROUT).items():
+        assert intraclass_correlations(SHROUT, SHROUT + 50)[form].value == pytest.approx(one.value)
+
+
+def test_raters_who_tell_no_target_from_another_have_no_correlation() -> None:
+    lines = np.array([[2.0, 5.0, 3.0]] * 6)
+    for each in intraclass_correlations(lines).values():
+        assert (each.value, each.reason) == (None, "no rater rated any two targets differently")
+
+
+def test_alpha_keeps_items_apart() -> None:
+    """Two raters who answer 5 to one item and 1 to another in all units. As units of one table they would agree
+    perfectly; apart, there is nothing to agree on. Items that both tell alike do not hide those that they do not."""
+    lines = np.stack([np.full((6, 2), 5.0), np.full((6, 2), 1.0)], axis=2)
+    assert krippendorff_alpha(np.concatenate([lines[:, :, 0], lines[:, :, 1]])).value == pytest.approx(1)
+    assert krippendorff_alpha(lines).reason == "all ratings of the same item are equal"
+    twice = np.stack([KRIPPENDORFF, KRIPPENDORFF], axis=2)
+    assert krippendorff_alpha(twice, resamples=0).value == pytest.approx(0.815, abs=0.0005)
+    with_line = np.concatenate([KRIPPENDORFF[:, :, None], np.full((12, 4, 1), 3.0)], axis=2)
+    assert krippendorff_alpha(with_line, resamples=0).value == pytest.approx(0.815, abs=0.0005)
+
+
 @settings(deadline=None, max_examples=40)
 @given(MATRICES)
 def test_ordinal_alpha_depends_on_ranks_only(x: np.ndarray) -> None:

@@ -201,7 +201,6 @@ def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]
 
 def _left_out(document: dict[str, Any]) -> list[str]:
     """What the analysis could not use or do."""
-    from sidestep.ratings.mixed_model import NOT_INSTALLED
     from sidestep.ratings.rating_file import OWN
 
     found = []
@@ -209,8 +208,6 @@ def _left_out(document: dict[str, Any]) -> list[str]:
         found.append("note: no question is reversed; where one is, name the questionnaire or add a column reverse")
     if count := document["counts"]["incomplete_runs"]:
         found.append(f"note: {count} of {document['counts']['runs']} runs have no rating of some of their questions")
-    if document["mixed_model"]["linear"]["reason"] == NOT_INSTALLED:
-        found.append(f"note: no mixed model: {NOT_INSTALLED}")
     return found
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sidestep.errors import BadInput
 from sidestep.ratings.agreement import reliability_document
-from sidestep.ratings.comparison import comparison_document
+from sidestep.ratings.comparison import compare_policies, comparison_document, run_scores
+from sidestep.ratings.headline import headline
 from sidestep.ratings.metric_model import Metrics, metrics_by_digest, metrics_document
 from sidestep.ratings.mixed_model import mixed_model_document
+from sidestep.ratings.order_effects import order_document
+from sidestep.ratings.participation import Participation, participation_document, participation_of, without_flagged
 from sidestep.ratings.precision import precision_document
 from sidestep.ratings.questionnaire import Questionnaire, load_questionnaire
-from sidestep.ratings.summary import SummaryCell, overview_document, summary_tables, write_summaries
+from sidestep.ratings.summary import SummaryCell, overview_document, summarise, summary_tables, write_summaries
 from sidestep.ratings.table import Ratings, count_incomplete_runs, make_ratings, write_ratings
 from sidestep.version import __version__
 from sidestep.writing import write_whole
@@ -29,40 +35,81 @@ def analyse(
     *,
     records: Path | str | None = None,
     metrics: Mapping[str, Metrics] | None = None,
+    participation: Participation | None = None,
+    tables: bool = True,
 ) -> dict[str, Any]:
     """All statistics of ratings of one origin, as plain data.
 
     With ``out``, a folder, also ``report.html``, ``analysis.json``, ``summary.csv``, ``ratings.csv``,
     ``ratings.parquet`` and the bars of every scenario as ``likert-SCENARIO.svg`` and ``.png``. Metrics come from
-    ``records``, a folder of episode records that is scored, or ready-made by the digest of the episode.
+    ``records``, a folder of episode records that is scored, or ready-made by the digest of the episode. Runs with a
+    ``flag`` are left out. ``participation`` says how the study went, where more is known than the ratings say;
+    ``tables`` False: the ratings themselves are not written.
     """
     known = load_questionnaire(questionnaire) if isinstance(questionnaire, str) else questionnaire
     origin = ratings.one_origin()
     studies = ratings.names("study")
     if len(studies) > 1:
         raise BadInput(f"ratings of several studies ({', '.join(map(str, studies[:5]))}); analyse one at a time")
-    make_ratings(ratings.rows(), known, "ratings", complete=False)
+    everything = make_ratings(ratings.rows(), known, "ratings", complete=False)
+    ratings = without_flagged(everything)
+    if not len(ratings):
+        raise BadInput("all runs are flagged: their outcomes do not count, and there is nothing to analyse")
     if records is not None:
         metrics = {**score_records(Path(records)), **(metrics or {})}
-    tables = summary_tables(ratings, known)
+    summaries = summary_tables(ratings, known)
+    comparison = comparison_document(ratings, known)
     document = {
         "format": FORMAT,
         "sidestep": __version__,
         "study": studies[0],
         "origin": origin,
         "questionnaire": known.name,
+        "headline": headline(comparison["all"], known.scale.levels, origin),
         "counts": _counts(ratings, known),
         **overview_document(ratings, known),
-        "tables": {name: [cell.document() for cell in cells] for name, cells in tables.items()},
-        "comparison": comparison_document(ratings, known),
+        "tables": {name: [cell.document() for cell in cells] for name, cells in summaries.items()},
+        "comparison": comparison,
         "mixed_model": mixed_model_document(ratings, known),
+        "other_form": other_form_document(ratings, known),
         "reliability": reliability_document(ratings, known),
         "precision": precision_document(ratings, known),
+        "participation": participation_document(participation or participation_of(everything), ratings),
+        "order": order_document(ratings, known),
         "metrics": metrics_document(ratings, known, metrics),
     }
     if out is not None:
-        _write(Path(out), ratings, known, tables, document)
+        _write(Path(out), ratings, known, summaries, document)
+        if tables:
+            for kind in ("csv", "parquet"):
+                write_ratings(everything, Path(out) / f"ratings.{kind}")
     return document
+
+
+def other_form_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, Any] | None:
+    """Averages and pairs where the items whose direction is disputed are reversed the other way round; None without
+    such items. ``scenarios`` are only those in which they are asked."""
+    form = questionnaire.in_other_form()
+    disputed = [item for item in ratings.names("item") if questionnaire.is_disputed(item)]
+    if form is None or questionnaire.other_form is None or not disputed:
+        return None
+    turned = replace(ratings, reverse=ratings.reverse ^ np.isin(ratings.item, np.array(disputed)))
+    asked = set(ratings.select(np.isin(ratings.item, np.array(disputed))).names("scenario"))
+    overview = overview_document(turned, form)
+    averages = {
+        part: {name: {"savg": each["savg"], "sd": each["sd"]} for name, each in overview[part].items()}
+        for part in ("scenarios", "policies")
+    }
+    averages["scenarios"] = {name: each for name, each in averages["scenarios"].items() if name in asked}
+    cells = summarise(turned, form, ("scenario", "policy"))
+    return {
+        "questionnaire": form.name,
+        "items": disputed,
+        "as_worded": questionnaire.other_form.as_worded,
+        **averages,
+        "cells": [cell.document() for cell in cells if cell.key["scenario"] in asked],
+        "pairs": [asdict(pair) for pair in compare_policies(run_scores(turned, form))],
+    }
 
 
 def score_records(folder: Path) -> dict[str, Metrics]:
@@ -99,8 +146,6 @@ def _write(
     figures = likert_figures(tables, questionnaire)
     write_whole(folder / "analysis.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
     write_summaries(tables, folder / "summary.csv")
-    write_ratings(ratings, folder / "ratings.csv")
-    write_ratings(ratings, folder / "ratings.parquet")
     for scenario, figure in figures.items():
         for form in ("svg", "png"):
             write_whole(folder / f"likert-{safe_name(scenario)}.{form}", image_bytes(figure, form))

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from sidestep.ratings.figures import correlation_figure, likert_figure, precision_figure
+from sidestep.ratings.headline import turned
 from sidestep.ratings.published import check_published, load_published
 from sidestep.ratings.questionnaire import Questionnaire
 from sidestep.ratings.summary import TITLES, SummaryCell
@@ -82,9 +83,45 @@ def render_page(
         tables=[_table(name, cells) for name, cells in tables.items()],
         precision_svg=_precision(document),
         correlation_svg=_correlations(document),
-        printed=check_published(load_published(), questionnaire) if questionnaire.name == PRINTED else [],
+        printed=check_published(load_published()) if _is_printed(questionnaire) else [],
+        beside=_beside(document),
+        both_forms=_both_forms(document),
         interval=interval,
     )
+
+
+def _is_printed(questionnaire: Questionnaire) -> bool:
+    other = questionnaire.other_form
+    return PRINTED in (questionnaire.name, other and other.name)
+
+
+def _beside(document: Mapping[str, Any]) -> list[str]:
+    """Lines below the headline: the same difference in the other form, and runs that are in no statistic."""
+    lines = []
+    pairs, other = document["headline"]["pairs"], document["other_form"]
+    if pairs and other:
+        found = (turned(each, pairs[0]["second"]) for each in other["pairs"])
+        parts = [
+            f"{pair['second']} − {pair['first']}: {number(pair['difference'])} ({interval(pair['low'], pair['high'])})"
+            for pair in found
+            if pair["second"] == pairs[0]["second"] and any(pair["first"] == each["first"] for each in pairs)
+        ]
+        lines.append(
+            f"With {' and '.join(other['items'])} the other way round ({other['questionnaire']}): " + "; ".join(parts)
+        )
+    by_policy = document["participation"]["dropouts"]["by_policy"]
+    if flagged := sum(each["flagged"] for each in by_policy.values()):
+        lines.append(f"{flagged} runs are in no statistic, because the participant decided the outcome alone.")
+    return lines
+
+
+def _both_forms(document: Mapping[str, Any]) -> list[tuple[float | None, Mapping[str, Any]]]:
+    """SAVG of a scenario and policy, and its cell in the other form."""
+    other = document["other_form"]
+    if other is None:
+        return []
+    here = {(each["scenario"], each["policy"]): each["savg"] for each in document["tables"]["policies"]}
+    return [(here[cell["scenario"], cell["policy"]], cell) for cell in other["cells"]]
 
 
 def _facts(document: Mapping[str, Any]) -> list[tuple[str, Any]]:

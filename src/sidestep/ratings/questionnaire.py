@@ -99,6 +99,15 @@ class Scale(Model):
         return f"{self.lowest} to {self.highest}{other}"
 
 
+class OtherForm(Model):
+    """A form of the same questionnaire that reverses some items the other way round."""
+
+    name: Identifier
+    items: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    as_worded: bool
+    """Whether that form, and not this one, follows the wording of these items."""
+
+
 class Questionnaire(Model):
     """Items with one scale. ``source`` is the publication of the instrument."""
 
@@ -110,9 +119,12 @@ class Questionnaire(Model):
     source: str = ""
     language: Language = "en"
     """Of the texts that are not given by language."""
+    other_form: OtherForm | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        for name in self.other_form.items if self.other_form else ():
+            self.item(name, "other_form")
         for what, values in (("id", [item.id for item in self.items]), ("number", [i.number for i in self.items])):
             twice = next((value for k, value in enumerate(values) if value in values[:k]), None)
             if twice is not None:
@@ -144,6 +156,29 @@ class Questionnaire(Model):
     def items_for(self, scenario: str) -> tuple[Item, ...]:
         """Those asked after a scenario."""
         return tuple(item for item in self.items if item.scenario in (None, scenario))
+
+    def turned_items(self, names: Iterable[str]) -> tuple[Item, ...]:
+        """All items, with those of these names reversed the other way round."""
+        turned = set(names)
+        return tuple(
+            item.model_copy(update={"reverse": not item.reverse}) if item.id in turned else item for item in self.items
+        )
+
+    def in_other_form(self) -> Questionnaire | None:
+        """The other form, if there is one."""
+        other = self.other_form
+        if other is None:
+            return None
+        back = OtherForm(name=self.name, items=other.items, as_worded=not other.as_worded)
+        return self.model_copy(update={"name": other.name, "items": self.turned_items(other.items), "other_form": back})
+
+    def is_disputed(self, item: str) -> bool:
+        """Whether the other form reverses the item the other way round."""
+        return self.other_form is not None and item in self.other_form.items
+
+    def follows_wording(self, item: Item) -> bool:
+        """Whether ``reverse`` of an item agrees with its wording."""
+        return self.other_form is None or not (self.other_form.as_worded and self.is_disputed(item.id))
 
     def say(self, text: Text, language: str | None = None) -> str:
         """``text`` in ``language``; in the questionnaire's own where there is no translation."""
@@ -248,16 +283,50 @@ def load_questionnaire(name_or_file: str | Path) -> Questionnaire:
     """A bundled questionnaire by name, or one from a YAML file, with the translations that lie beside it."""
     text = str(name_or_file)
     if text in questionnaire_names():
-        found = Questionnaire.parse(read_bundled(DATA, text), f"bundled {text}")
+        data = read_bundled(DATA, text)
+        if "based_on" in data:
+            return _based_on(data, f"bundled {text}")
+        found = Questionnaire.parse(data, f"bundled {text}")
         others = [name for name in bundled_names(DATA) if (m := _TRANSLATED.fullmatch(name)) and m["name"] == text]
         return _with_translations(found, ((f"bundled {name}", read_bundled(DATA, name)) for name in others))
     path = Path(name_or_file)
     if not is_file(path) and path.suffix not in (".yaml", ".yml"):
         raise UnknownName("questionnaire", text, questionnaire_names())
-    found = Questionnaire.parse(read_mapping(path, "questionnaire", "name, title, scale, items"), str(path))
+    data = read_mapping(path, "questionnaire", "name, title, scale, items")
+    if "based_on" in data:
+        return _based_on(data, str(path))
+    found = Questionnaire.parse(data, str(path))
     names = sorted(path.parent.glob(f"{escape(path.stem)}.*{path.suffix}"))
     beside = [file for file in names if _TRANSLATED.fullmatch(file.stem)]
     return _with_translations(found, ((str(file), read_mapping(file, "translation")) for file in beside))
+
+
+class Variant(Model):
+    """Another form of a bundled questionnaire: the same items, some of them reversed the other way round."""
+
+    name: Identifier
+    based_on: Identifier
+    title: Text
+    reverse: Annotated[dict[Identifier, bool], Field(min_length=1)]
+    """Item → whether it is reversed."""
+    as_worded: bool = True
+    """Whether this form follows the wording of these items, and the one that it is based on does not."""
+
+
+def _based_on(data: object, where: str) -> Questionnaire:
+    variant = Variant.parse(data, where)
+    if variant.based_on not in questionnaire_names():
+        raise UnknownName("questionnaire", variant.based_on, questionnaire_names(), where)
+    base = load_questionnaire(variant.based_on)
+    for name, reverse in variant.reverse.items():
+        if base.item(name, where).reverse == reverse:
+            raise BadInput(
+                f"{where}: item {name} is {'' if reverse else 'not '}reversed in {base.name}, too; remove it"
+            )
+    changed = tuple(variant.reverse)
+    back = OtherForm(name=base.name, items=changed, as_worded=not variant.as_worded)
+    changes = {"name": variant.name, "title": variant.title, "items": base.turned_items(changed), "other_form": back}
+    return base.model_copy(update=changes)
 
 
 def _with_translations(found: Questionnaire, files: Iterable[tuple[str, object]]) -> Questionnaire:

@@ -161,7 +161,8 @@ def simulate_ratings(
                 level = item_level(item.id, mapping, run.metrics, questionnaire)
                 noisy = None if level is None else level + shift + settings.answer_noise * _normal(rng)
                 unsure = rng.random() < settings.cannot_tell
-                rating = _answer(noisy, item.reverse, unsure, questionnaire)
+                unfavourable = item.reverse == questionnaire.follows_wording(item)  # people answer what they read
+                rating = _answer(noisy, unfavourable, unsure, questionnaire)
                 rows.append({**about, "item": item.id, "rating": rating})
     return make_ratings(rows, questionnaire, "simulated ratings")
 
@@ -182,7 +183,8 @@ def _answer(level: float | None, reverse: bool, unsure: bool, questionnaire: Que
 
 
 def _check_mapping(mapping: RaterMapping, questionnaire: Questionnaire) -> None:
-    if mapping.questionnaire != questionnaire.name:
+    other = questionnaire.other_form
+    if mapping.questionnaire not in (questionnaire.name, other and other.name):
         raise BadInput(
             f"the mapping of simulated raters is for the questionnaire {mapping.questionnaire}, not "
             f"{questionnaire.name}; give a mapping for it"

@@ -2,8 +2,9 @@
 
 A *run* is one experience of one participant, named by study, participant, set, policy, scenario, location and run
 number; no item is answered twice after one run. CSV files are long (one answer per line: columns ``item``, ``rating``)
-or wide (one run per line, one column per item), as paper sheets are typed in. Human, simulated and published ratings
-are never analysed together.
+or wide (one run per line, one column per item), as paper sheets are typed in. Columns of other names pass through as
+text: an export of a study has comments, orders, outcomes and more. Human, simulated and published ratings are never
+analysed together.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +23,41 @@ import numpy.typing as npt
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.ratings.questionnaire import Questionnaire
+from sidestep.ratings.rows import (
+    COLUMNS,
+    FORMULA,
+    HUMAN,
+    MOST_ROWS,
+    PUBLISHED,
+    SIMULATED,
+    apart,
+    check_row,
+    is_empty,
+)
 from sidestep.reading import check_parquet, read_bytes, read_json, read_text
 from sidestep.types.base import BoolArray, FloatArray, IntArray
 from sidestep.writing import whole_file, write_whole
 
+__all__ = [
+    "COLUMNS",
+    "HUMAN",
+    "PUBLISHED",
+    "SIMULATED",
+    "Ratings",
+    "count_incomplete_runs",
+    "join_ratings",
+    "make_ratings",
+    "read_ratings",
+    "read_rows",
+    "write_ratings",
+]
 StringArray = npt.NDArray[np.str_]
-HUMAN, SIMULATED, PUBLISHED = "human", "simulated", "published"
-ORIGINS = (HUMAN, SIMULATED, PUBLISHED)
-MOST_ROWS = 2_000_000
-LONGEST = 300
-"""Characters of a name."""
-LARGEST = 1_000_000
-"""Of a set, a run and a rating."""
 KEY = ("study", "participant", "set", "policy", "scenario", "location", "run")
 """Columns that name a run."""
-NEEDED = ("participant", "policy", "scenario")
-DEFAULTS: dict[str, Any] = {"study": "", "set": 1, "location": "", "run": 1, "origin": HUMAN, "time": "", "episode": ""}
+LIKE_AN_ITEM = 0.6
+"""Likeness of the name of a column to an item from which on it is taken for a misspelt one."""
 OTHER_COLUMNS = {"question": "item"}
 """Other name of a column in files → its name."""
-WHOLE = ("set", "run", "rating")
-_YES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +83,16 @@ class Ratings:
     """ISO 8601, or empty."""
     episode: StringArray
     """Digest or path of the episode's record, or empty."""
+    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """Other columns of the file, as text."""
 
     def __len__(self) -> int:
         return len(self.rating)
 
     def select(self, chosen: npt.NDArray[Any]) -> Ratings:
         """The rows of a mask or of row numbers."""
-        return Ratings(*(getattr(self, name)[chosen] for name in COLUMNS))
+        extra = {name: column[chosen] for name, column in self.extra.items()}
+        return Ratings(**{name: getattr(self, name)[chosen] for name in COLUMNS}, extra=extra)
 
     def where(self, **values: Any) -> Ratings:
         """The rows in which the named columns have these values: ``where(policy="orca", set=1)``."""
@@ -95,7 +115,13 @@ class Ratings:
     def rows(self) -> list[dict[str, Any]]:
         """One mapping per answer, plain values."""
         columns = [getattr(self, name).tolist() for name in COLUMNS]
-        return [dict(zip(COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
+        columns += [column.tolist() for column in self.extra.values()]
+        names = (*COLUMNS, *self.extra)
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    def noted(self, name: str) -> list[str]:
+        """The text of another column of the file in every row; empty where there is none."""
+        return [""] * len(self) if name not in self.extra else [str(text) for text in self.extra[name].tolist()]
 
     def run_numbers(self) -> IntArray:
         """(n,) number of the run of every answer, in order of appearance."""
@@ -121,9 +147,6 @@ class Ratings:
         return str(found[0])
 
 
-COLUMNS = tuple(field.name for field in fields(Ratings))
-
-
 def make_ratings(
     rows: Iterable[Mapping[str, Any]],
     questionnaire: Questionnaire | None = None,
@@ -138,6 +161,7 @@ def make_ratings(
     has a rating for each item of its scenario.
     """
     found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    others: list[dict[str, str]] = []
     seen: dict[tuple[Any, ...], int] = {}
     places: list[int] = []
     for index, row in enumerate(rows):
@@ -145,7 +169,9 @@ def make_ratings(
         place = f"{where}: row {number}"
         if index >= MOST_ROWS:
             raise BadInput(f"{place}: more than {MOST_ROWS:,} answers; split the table")
-        values = _values(row, questionnaire, place)
+        known, other = apart(row, place)
+        values = check_row(known, questionnaire, place)
+        others.append(other)
         key = (*(values[name] for name in KEY), values["item"])
         if key in seen:
             raise BadInput(
@@ -156,87 +182,18 @@ def make_ratings(
         places.append(number)
         for name in COLUMNS:
             found[name].append(values[name])
-    ratings = _as_columns(found)
+    ratings = _as_columns(found, others)
     if questionnaire is not None and complete:
         _check_complete(ratings, questionnaire, where, places)
     return ratings
 
 
-def _as_columns(found: Mapping[str, list[Any]]) -> Ratings:
+def _as_columns(found: Mapping[str, list[Any]], others: Sequence[Mapping[str, str]]) -> Ratings:
     kinds = {"set": np.int64, "run": np.int64, "rating": np.int64, "reverse": np.bool_}
-    return Ratings(*(np.array(found[name], dtype=kinds.get(name, np.str_)) for name in COLUMNS))
-
-
-def _values(row: Mapping[str, Any], questionnaire: Questionnaire | None, place: str) -> dict[str, Any]:
-    """The checked values of a row, defaults filled in."""
-    strange = next((name for name in row if name not in COLUMNS), None)
-    if strange is not None:
-        raise UnknownName("column", str(strange), COLUMNS, place)
-    values = {**DEFAULTS, **{name: value for name, value in row.items() if not _empty(value)}}
-    for name in (*NEEDED, "item", "rating"):
-        if name not in values:
-            remedy = ' (0 for "cannot tell")' if name == "rating" else ""
-            raise BadInput(f"{place}: no {name}; fill it in{remedy}")
-    for name in WHOLE:
-        values[name] = _whole(values[name], name, place)
-    for name in ("study", "participant", "policy", "scenario", "location", "item", "origin", "time", "episode"):
-        values[name] = _name(values[name], name, place)
-    if values["origin"] not in ORIGINS:
-        raise UnknownName("origin", values["origin"], ORIGINS, place)
-    if values["set"] < 1 or values["run"] < 1:
-        raise BadInput(f"{place}: sets and runs are numbered from 1")
-    values["reverse"] = _reverse(values, questionnaire, place)
-    return values
-
-
-def _reverse(values: Mapping[str, Any], questionnaire: Questionnaire | None, place: str) -> bool:
-    """Whether the item is reversed: the questionnaire says it, else the row."""
-    given = values.get("reverse")
-    if given is not None and not isinstance(given, bool | np.bool_):
-        if str(given).strip().lower() not in _YES:
-            raise BadInput(f"{place}: reverse is {given!r:.40}; write true or false")
-        given = _YES[str(given).strip().lower()]
-    if questionnaire is None:
-        return bool(given)
-    questionnaire.check_rating(values["item"], values["rating"], place)
-    item = questionnaire.item(values["item"])
-    if item.scenario not in (None, values["scenario"]):
-        asked = [each.id for each in questionnaire.items_for(values["scenario"])]
-        if not asked:
-            raise UnknownName("scenario", values["scenario"], questionnaire.scenarios, place)
-        raise BadInput(f"{place}: item {item.id} belongs to scenario {item.scenario}, not {values['scenario']}")
-    if given is not None and bool(given) != item.reverse:
-        raise BadInput(
-            f"{place}: item {item.id}: reverse is {str(bool(given)).lower()}, but the questionnaire "
-            f"{questionnaire.name} says {str(item.reverse).lower()}; leave the column out"
-        )
-    return item.reverse
-
-
-def _empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _whole(value: Any, name: str, place: str) -> int:
-    try:
-        number = float(value)
-        if number != int(number) or abs(number) > LARGEST:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{place}: {name} is {value!r:.40}; write a whole number") from None
-    return int(number)
-
-
-def _name(value: Any, name: str, place: str) -> str:
-    """Text that terminals, pages and spreadsheets show as it is."""
-    text = str(value).strip()
-    if len(text) > LONGEST:
-        raise BadInput(f"{place}: {name} has more than {LONGEST} characters; shorten it")
-    if not text.isprintable():
-        raise BadInput(f"{place}: {name} {text!r:.40} has control characters; remove them")
-    if text.startswith(("=", "+", "-", "@")):
-        raise BadInput(f"{place}: {name} {text!r:.40} begins like a formula of a spreadsheet; begin with a letter")
-    return text
+    names = list(dict.fromkeys(name for other in others for name in other))
+    extra = {name: np.array([other.get(name, "") for other in others], dtype=object) for name in names}
+    columns: dict[str, Any] = {name: np.array(found[name], dtype=kinds.get(name, np.str_)) for name in COLUMNS}
+    return Ratings(**columns, extra=extra)
 
 
 def _run_text(values: Mapping[str, Any]) -> str:
@@ -286,7 +243,7 @@ def read_ratings(
     rows, lines = read_rows(Path(path))
     rows, lines = _long(rows, lines, questionnaire, str(path))
     if defaults:
-        rows = [{**defaults, **{name: value for name, value in row.items() if not _empty(value)}} for row in rows]
+        rows = [{**defaults, **{name: value for name, value in row.items() if not is_empty(value)}} for row in rows]
     return make_ratings(rows, questionnaire, str(path), lines, complete)
 
 
@@ -371,11 +328,16 @@ def _long(
     items = [item.id for item in questionnaire.items if item.id in rows[0]]
     if not items:
         raise BadInput(f"{where}: no column item, and none of {questionnaire.items[0].id} …; add one of them")
+    for name in rows[0]:
+        if name not in (*COLUMNS, *items) and get_close_matches(
+            name, [item.id for item in questionnaire.items], 1, 0.6
+        ):
+            raise UnknownName("item", name, [item.id for item in questionnaire.items], f"{where}: row 1")
     answers: list[dict[str, Any]] = []
     numbers: list[int] = []
     for row, line in zip(rows, lines, strict=True):
         about = {name: value for name, value in row.items() if name not in items}
-        given = [item for item in items if not _empty(row.get(item))]
+        given = [item for item in items if not is_empty(row.get(item))]
         answers += [{**about, "item": item, "rating": row[item]} for item in given]
         numbers += [line] * len(given)
     return answers, numbers
@@ -388,9 +350,9 @@ def write_ratings(ratings: Ratings, path: Path | str) -> None:
     if kind == ".csv":
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow((*COLUMNS, *ratings.extra))
         for row in ratings.rows():
-            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in row.values()])
+            writer.writerow([_cell(value) for value in row.values()])
         write_whole(path, text.getvalue().encode())
     elif kind == ".json":
         write_whole(path, (json.dumps(ratings.rows(), indent=1, ensure_ascii=False) + "\n").encode())
@@ -398,8 +360,24 @@ def write_ratings(ratings: Ratings, path: Path | str) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        table = pa.table({name: pa.array(getattr(ratings, name).tolist()) for name in COLUMNS})
+        table = pa.table(
+            {name: pa.array(getattr(ratings, name).tolist()) for name in COLUMNS}
+            | {name: pa.array(column.tolist(), pa.string()) for name, column in ratings.extra.items()}
+        )
         with whole_file(path) as temporary:
             pq.write_table(table, temporary)
     else:
         raise BadInput(f"{path}: ratings are written as .csv, .parquet or .json; choose one of these endings")
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it: a text that begins like a formula begins with an apostrophe."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

@@ -1,4 +1,5 @@
-"""The analysis of a study: its ratings, and the records of its walks scored, handed to ``sidestep.ratings``."""
+"""The analysis of a study: its ratings, how it went, and the records of its walks scored, handed to
+``sidestep.ratings``."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sidestep.ratings.analysis import analyse
+from sidestep.ratings.participation import Participation, Person, PlannedRun
 from sidestep.studies.access import Refused
-from sidestep.studies.export import export_study, ratings_of
+from sidestep.studies.export import everything_of, export_study, ratings_of
 from sidestep.studies.store import Store
 
 
@@ -19,15 +21,38 @@ def analyse_study(store: Store, name: str, folder: Path | None = None) -> dict[s
         data = Path(temporary) if folder is None else folder
         episodes = export_study(store, name, data)["episodes"]
         records = data / "episodes" if episodes else None
-        return analyse(ratings_of(store, name), folder, store.study(name).questionnaire, records=records)
+        return _analyse(store, name, folder, records)
 
 
 def report_of(store: Store, name: str) -> str:
     """The report as an HTML page, without metrics of records, which take long to score."""
     _check_rated(store, name)
     with TemporaryDirectory() as folder:
-        analyse(ratings_of(store, name), folder, store.study(name).questionnaire)
+        _analyse(store, name, Path(folder), None)
         return (Path(folder) / "report.html").read_text()
+
+
+def _analyse(store: Store, name: str, folder: Path | None, records: Path | None) -> dict[str, Any]:
+    """The ratings themselves are those of the export, which have more columns."""
+    return analyse(
+        ratings_of(store, name), folder, store.study(name).questionnaire, records=records,
+        participation=participation_of_study(store, name), tables=False,
+    )  # fmt: skip
+
+
+def participation_of_study(store: Store, name: str) -> Participation:
+    """Everybody with a link, and every run that was planned for them."""
+    info, people, runs = store.study(name), [], []
+    for person in everything_of(store, name)["participants"]:
+        details = {question: str(answer) for question, answer in person["details"].items() if answer not in (None, "")}
+        about = Person(person["participant"], details, person["consented"] is not None, person["deleted"] is not None)
+        people.append(about)
+        for trial in person["trials"]:
+            walk = trial["episode"] or {}
+            scenario, done = info.scenario(trial["scenario"]).group, trial["done"] is not None
+            noted = (walk.get("outcome"), walk.get("flag"), trial.get("device"), trial["comment"])
+            runs.append(PlannedRun(about.name, trial["policy"], scenario, done, *(each or "" for each in noted)))
+    return Participation(tuple(people), tuple(runs), True, {each.id: each.label for each in info.study.asks})
 
 
 def _check_rated(store: Store, name: str) -> None:
