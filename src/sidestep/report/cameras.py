@@ -158,7 +158,9 @@ class Montage:
         body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
         self._top = None
         if "top" in self.cameras:
-            self._top = EpisodeView(record, (min(self._width, body) if self._seen else self._width, body), label="")
+            self._top = EpisodeView(
+                record, (min(self._width, body) if self._seen else self._width, body), label="", blind=not title
+            )
         columns = len(self.pictures) if self._in_row else len(self._seen)
         width = columns * self._width + (self._top.top.view.size[0] if self._top else 0)
         self.size = width, body + (BAR_PX if title else 0)
@@ -263,13 +265,15 @@ def draw_film(
     panels: Sequence[str] = ("rgb",),
     fps: int = FPS,
     about: str = "",
+    title: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` hears (frames done, of how many)."""
+    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` hears (frames done, of how many).
+    Without ``title``, nothing in the film tells policy and outcome."""
     if fps <= 0:
         raise BadInput(f"a film needs fps above zero, got {fps}")
     check_film(path)
-    montage = Montage(record, cameras, panels, settings)
+    montage = Montage(record, cameras, panels, settings, title=title)
     steps = film_steps(record, fps)
 
     def frames() -> Iterator[Picture]:

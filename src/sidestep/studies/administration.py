@@ -20,6 +20,8 @@ from sidestep.studies.database import ExportRow, SessionRow, StudyRow, back_up, 
 from sidestep.studies.export import write_export
 from sidestep.studies.store import Store, StudyInfo, find_study
 
+WRITTEN = (".html", ".json", ".csv", ".parquet", ".svg", ".png")
+"""Kinds of files of an analysis."""
 NO_STUDY_PASSWORD = "scrypt$131072$8$1$" + "00" * 16 + "$" + "00" * 32
 """Compared where there is no such study, so that both take equally long."""
 
@@ -91,6 +93,13 @@ def note_export(store: Store, name: str, kind: str, place: str, files: Sequence[
         session.add(ExportRow(study_id=study.id, kind=kind, place=place, files=list(files), created=now()))
 
 
+def files_since(folder: Path, begun_s: float) -> list[str]:
+    """Names of the files that an analysis has written into a folder since a time."""
+    found = [*folder.glob("episodes/*.parquet"), *(each for each in folder.glob("*") if each.suffix in WRITTEN)]
+    there = (each for each in found if each.is_file() and each.stat().st_mtime >= begun_s - 1.0)
+    return sorted(each.relative_to(folder).as_posix() for each in there)
+
+
 def back_up_studies(store: Store, out: Path) -> None:
     """A copy of the database in one file, remembered by every study that it holds."""
     back_up(store.engine, out)
@@ -131,7 +140,9 @@ def delete_everywhere(store: Store, name: str, number: int) -> Deletion:
         elif each.kind == "download":
             done.left.append(f"{each.place}, downloaded at {each.created:%Y-%m-%d %H:%M} UTC")
         elif Path(each.place).exists():
-            done.left.append(f"backup {each.place}; sidestep study delete {name} {number} --database sqlite:///{each.place}")
+            done.left.append(
+                f"backup {each.place}; sidestep study delete {name} {number} --database sqlite:///{each.place}"
+            )
     if not checkpoint(store.engine):
         done.left.append("the log of the database, until the server has a quiet moment or ends")
     return done

@@ -268,6 +268,7 @@ def _people(site: Site, request: Request, info: StudyInfo) -> list[dict[str, Any
             "trials": each.trials,
             "answers": each.answers,
             "last": f"{each.last:%Y-%m-%d %H:%M}" if each.last else "",
+            "flagged": each.flagged,
             "pace": "" if each.slowest_hz is None else f"{each.slowest_hz:.0f} Hz",
             "next": f"{letters[each.next_policy]} · {each.next_scenario}" if each.next_policy else "",
         }

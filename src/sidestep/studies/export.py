@@ -200,6 +200,27 @@ def export_study(store: Store, name: str, folder: Path) -> dict[str, int]:
     }
 
 
+def export_files(store: Store, name: str) -> list[str]:
+    """Names of the files of an export."""
+    with store.reading() as session:
+        digests = session.scalars(_episodes_of(store.study(name).id, EpisodeRow.digest)).all()
+    return ["ratings.csv", "ratings.parquet", "study.json", *map(_episode_file, digests)]
+
+
+def _episode_file(digest: str) -> str:
+    return f"episodes/{digest.replace(':', '-')}.parquet"
+
+
+def _episodes_of(study: int, *columns: Any) -> Any:
+    return (
+        select(*columns)
+        .select_from(EpisodeRow)
+        .join(TrialRow, TrialRow.id == EpisodeRow.trial_id)
+        .join(ParticipantRow, ParticipantRow.id == TrialRow.participant_id)
+        .where(ParticipantRow.study_id == study)
+    )
+
+
 def write_export(store: Store, name: str, folder: Path) -> list[str]:
     """The files of an export, written; their names below the folder."""
     write_whole(folder / "ratings.csv", ratings_csv(store, name))
@@ -207,15 +228,9 @@ def write_export(store: Store, name: str, folder: Path) -> list[str]:
     everything = everything_of(store, name)
     write_whole(folder / "study.json", (json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode())
     written = ["ratings.csv", "ratings.parquet", "study.json"]
-    query = (
-        select(EpisodeRow.digest, EpisodeRow.record)
-        .join(TrialRow, TrialRow.id == EpisodeRow.trial_id)
-        .join(ParticipantRow, ParticipantRow.id == TrialRow.participant_id)
-        .where(ParticipantRow.study_id == store.study(name).id)
-        .execution_options(yield_per=10)
-    )
+    query = _episodes_of(store.study(name).id, EpisodeRow.digest, EpisodeRow.record)
     with store.reading() as session:
-        for digest, record in session.execute(query):
-            written.append(f"episodes/{digest.replace(':', '-')}.parquet")
+        for digest, record in session.execute(query.execution_options(yield_per=10)):
+            written.append(_episode_file(digest))
             write_whole(folder / written[-1], record)
     return written

@@ -20,10 +20,10 @@ from sidestep.studies.site import log
 from sidestep.studies.store import Stage
 
 FILM_TYPES = {".mp4": "video/mp4", ".webm": "video/webm"}
-HARMLESS = frozenset(
-    "encoder major_brand minor_version compatible_brands language handler_name vendor_id creation_time duration "
-    "encoder_options number_of_bytes number_of_frames bps".split()
-)
+HARMLESS = frozenset({
+    "encoder", "encoder_options", "major_brand", "minor_version", "compatible_brands", "language", "handler_name",
+    "vendor_id", "creation_time", "duration", "number_of_bytes", "number_of_frames", "bps",
+})  # fmt: skip
 """Keys of metadata that programs write on their own."""
 REMEDY = (
     "make it with `sidestep replay RECORD --video FILE --blind`, or remove them with "
@@ -79,7 +79,7 @@ def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
             duration_s = _duration_s(film)
             has_pictures = bool(film.streams.video)
     except (OSError, ValueError) as error:  # as the errors of PyAV are
-        raise BadInput(f"{path}: no film that can be read ({str(error):.100}); convert it to .mp4") from None
+        raise BadInput(f"{path}: no film that can be read ({error!s:.100}); convert it to .mp4") from None
     if not has_pictures or duration_s <= 0.0:
         raise BadInput(f"{path}: has no pictures or no duration; convert it to .mp4")
     told = {key: value for key, value in metadata.items() if key.lower() not in HARMLESS and str(value).strip()}
@@ -90,4 +90,6 @@ def _duration_s(film: Any) -> float:
     """From the container, else the longest of its streams."""
     if film.duration is not None:
         return float(film.duration) / 1e6
-    return max((float(each.duration * each.time_base) for each in film.streams if each.duration is not None), default=0.0)
+    return max(
+        (float(each.duration * each.time_base) for each in film.streams if each.duration is not None), default=0.0
+    )

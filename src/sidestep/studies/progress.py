@@ -26,6 +26,8 @@ class Progress:
     next_scenario: str
     slowest_hz: float | None
     """Steps in the slowest second of all walks; None: nobody has walked."""
+    flagged: int
+    """Walks whose outcome does not count."""
     deleted: bool
 
 
@@ -49,21 +51,24 @@ def progress_of(store: Store, name: str) -> list[Progress]:
             .group_by(TrialRow.participant_id)
         )
         answers = {person: (count, last) for person, count, last in counted}
-        paces = session.execute(
-            select(TrialRow.participant_id, func.min(EpisodeRow.slowest_hz))
+        walks = session.execute(
+            select(TrialRow.participant_id, func.min(EpisodeRow.slowest_hz), func.count(EpisodeRow.flag))
             .join(EpisodeRow, EpisodeRow.trial_id == TrialRow.id)
             .where(TrialRow.participant_id.in_(mine))
             .group_by(TrialRow.participant_id)
         )
-        slowest: dict[int, float | None] = {row[0]: row[1] for row in paces}
+        walked: dict[int, tuple[float | None, int]] = {row[0]: (row[1], row[2]) for row in walks}
         return [
-            _progress(person, trials[person.id], answers.get(person.id, (0, None)), slowest.get(person.id))
+            _progress(person, trials[person.id], answers.get(person.id, (0, None)), walked.get(person.id, (None, 0)))
             for person in people
         ]
 
 
 def _progress(
-    person: ParticipantRow, trials: list[TrialRow], answers: tuple[int, datetime | None], slowest_hz: float | None
+    person: ParticipantRow,
+    trials: list[TrialRow],
+    answers: tuple[int, datetime | None],
+    walked: tuple[float | None, int],
 ) -> Progress:
     following = next((each for each in trials if each.done is None), None)
     return Progress(
@@ -76,6 +81,7 @@ def _progress(
         last=answers[1],
         next_policy=following.policy if following else "",
         next_scenario=following.scenario if following else "",
-        slowest_hz=slowest_hz,
+        slowest_hz=walked[0],
+        flagged=walked[1],
         deleted=person.deleted is not None,
     )

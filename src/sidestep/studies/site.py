@@ -179,7 +179,7 @@ class Site:
 
 
 def log_text(error: BaseException) -> str:
-    """What the log says of a refusal: the text of a message without what was filled in, which may be a participant's."""
+    """What the log says of a refusal: a message without what was filled in, which may be a participant's."""
     return printable(error.text if isinstance(error, Refused) else str(error), 300)
 
 
@@ -187,7 +187,9 @@ def checked_url(url: str) -> str:
     """The public address without a final slash; ``BadInput`` for one that is no address of a server."""
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query):
-        raise BadInput(f"{url!r:.100}: no address of a server; give one such as https://study.example.org, without a path")
+        raise BadInput(
+            f"{url!r:.100}: no address of a server; give one such as https://study.example.org, without a path"
+        )
     return url.rstrip("/")
 
 

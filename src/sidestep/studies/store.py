@@ -406,9 +406,7 @@ def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:
         if text and question.choices and text not in question.choices:
             raise Refused(400, "{question}: please choose one of the answers", question=question.label)
         if len(text) > question.longest:
-            raise Refused(
-                400, "{question}: at most {most} characters", question=question.label, most=question.longest
-            )
+            raise Refused(400, "{question}: at most {most} characters", question=question.label, most=question.longest)
         if text:
             details[question.id] = text
     return details
