@@ -78,7 +78,7 @@ def _measure_keys(name: str) -> Any:
         values = []
         for _ in range(effort.repeats):
             with TemporaryDirectory() as folder, _served(Path(folder), 1, workers=1) as (server, links):
-                values.append(float(_press_keys(server.address + links[0])[name]))
+                values.append(float(_press_keys(server.address + "/p/" + links[0].split("/p/")[1])[name]))
         return Figure("study/input_to_picture" + ("/p95" if name == "delay95" else ""), "ms", values)
 
     return measure

@@ -109,7 +109,7 @@ def _film(
             cameras=cameras,
             panels=split_names(picture, ("rgb",)),
             settings=settings,
-            title=not blind,
+            blind=blind,
             progress=lambda done, of: move(done, of, path.name),
         )
 
