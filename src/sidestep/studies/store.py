@@ -250,7 +250,7 @@ class Store:
                 raise Refused(409, "this run is rated after it, not before")
             asked = [each.id for each in info.items(trial_now.scenario)]
             if item not in asked:
-                raise Refused(400, f"item {item!r:.80} is not asked after this run")
+                raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
             info.questionnaire.check_rating(item, rating)
             if _answers(session, trial_now.id).get(item) == rating:
                 return False
