@@ -109,6 +109,16 @@ def test_a_password_that_is_too_short(folder: Path) -> None:
     assert "12 to 200" in new().stderr
 
 
+@pytest.mark.parametrize("arguments", [["serve"], ["list"], ["new", "study.yaml"], ["export", "x", "--out", "y"]])
+def test_without_its_extra_a_command_speaks_of_studies(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr("sidestep.extras.missing_packages", lambda extra: ["fastapi"])
+    refused = call(*arguments)
+    assert refused.exit_code == 2
+    assert "the study server needs an optional dependency: pip install 'sidestep[web]'" in refused.stderr
+
+
 def test_a_rehearsal_with_simulated_raters(folder: Path) -> None:
     options = ["--policy", "straight", "--policy", "stop", "--scenario", "frontal-*", "--out", "run"]
     assert CliRunner().invoke(app, ["run", "protocol", *options]).exit_code == 0
