@@ -47,7 +47,7 @@ SUITES = ["socnav", "protocol", "sidewalk-unit", "sidewalk-reactive", "sidewalk-
 COMMANDS = {
     "": "list run score compare report replay render verify data serve validate study predict demos train bench doctor",
     "data": "list get add info convert",
-    "study": "new serve export analyse",
+    "study": "new serve export analyse list add delete close reopen password backup",
     "predict": "gaps dataset train evaluate compare ablate toy",
 }
 

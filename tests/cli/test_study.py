@@ -56,7 +56,7 @@ def test_a_study_from_its_file_to_the_report(folder: Path) -> None:
     assert call("analyse", "corridor", "--out", "report").exit_code == 2  # nobody has rated anything
     store = Store(open_database("sqlite:///studies.sqlite"))
     for number, path in enumerate(document["participants"]):
-        token = path.split("/")[2]
+        token = path.split("/")[4]
         store.consent(token, {})
         for position in range(4):
             store.experience(token, position)
@@ -107,7 +107,17 @@ def test_a_policy_beside_the_study_walks(folder: Path) -> None:
 
 def test_a_password_that_is_too_short(folder: Path) -> None:
     (folder / "password").write_text("short")
-    assert "8 to 200" in new().stderr
+    assert "12 to 200" in new().stderr
+
+
+@pytest.mark.parametrize("arguments", [["serve"], ["list"], ["new", "study.yaml"], ["export", "x", "--out", "y"]])
+def test_without_its_extra_a_command_speaks_of_studies(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr("sidestep.extras.missing_packages", lambda extra: ["fastapi"])
+    refused = call(*arguments)
+    assert refused.exit_code == 2
+    assert "the study server needs an optional dependency: pip install 'sidestep[web]'" in refused.stderr
 
 
 def test_a_rehearsal_with_simulated_raters(folder: Path) -> None:

@@ -60,6 +60,32 @@ def new_store(url: str, study: Study, folder: str = "") -> Store:
     return store
 
 
+def write_films(folder: Path, seconds: float = 2.0, **metadata: str) -> None:
+    """A film of every run of the small study, beside its definition, one shade of grey for each policy."""
+    pytest.importorskip("av", reason="pip install 'sidestep[video]'")
+    import av
+    import numpy as np
+
+    for shade, policy in enumerate(("polite", "blunt")):
+        for scenario in ("frontal-f1", "narrow_doorway-n1"):
+            file = folder / "films" / policy / f"{scenario}.mp4"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with av.open(str(file), "w", format="mp4", options={"movflags": "faststart"}) as film:
+                film.metadata.update(metadata)
+                stream = film.add_stream("libx264", rate=10)
+                stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+                for _ in range(round(10 * seconds)):
+                    grey = np.full((48, 64, 3), 90 + 60 * shade, np.uint8)
+                    film.mux(stream.encode(av.VideoFrame.from_ndarray(grey, format="rgb24")))
+                film.mux(stream.encode())
+
+
+@pytest.fixture(autouse=True)
+def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hash of a password takes a moment. ``test_access`` tests the real cost."""
+    monkeypatch.setattr("sidestep.studies.access.COST", (2**4, 8, 1))
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """A database with the small study."""

@@ -14,7 +14,7 @@ from sidestep.studies.export import ratings_of
 from sidestep.studies.server import make_app
 from sidestep.studies.site import HEADERS, Site
 from sidestep.studies.store import Store
-from tests.studies.conftest import PASSWORD, new_store, study_of
+from tests.studies.conftest import PASSWORD, new_store, study_of, write_films
 
 HOST = "127.0.0.1:8000"
 ORIGIN = {"origin": f"http://{HOST}"}
@@ -154,10 +154,7 @@ def test_texts_are_shown_as_texts(tmp_path: Path) -> None:
 
 
 def test_a_film_is_served_without_its_name(tmp_path: Path) -> None:
-    for policy in ("polite", "blunt"):
-        (tmp_path / "films" / policy).mkdir(parents=True)
-        for scenario in ("frontal-f1", "narrow_doorway-n1"):
-            (tmp_path / "films" / policy / f"{scenario}.mp4").write_bytes(b"film of " + policy.encode())
+    write_films(tmp_path)
     store = new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(mode="film"), str(tmp_path))
     (token,) = store.add_participants("corridor")
     store.consent(token, {})
@@ -166,8 +163,10 @@ def test_a_film_is_served_without_its_name(tmp_path: Path) -> None:
         film = client.get(address)
         stage = store.stage(token)
         assert stage.trial is not None
-        assert film.content == b"film of " + stage.trial.policy.encode()
-        assert stage.trial.policy not in str(film.headers)
+        assert film.content == (tmp_path / f"films/{stage.trial.policy}/{stage.trial.scenario}.mp4").read_bytes()
+        assert stage.trial.policy not in str(film.headers) + address
+        assert stage.trial.policy.encode() not in film.content
+        assert film.headers["last-modified"] == "Thu, 01 Jan 1970 00:00:00 GMT"
         assert client.get(f"/p/{token}/film/1").status_code == 404
 
 

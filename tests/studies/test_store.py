@@ -196,8 +196,10 @@ def test_a_walk_is_kept_once(tmp_path: Path) -> None:
     exported = json.loads((tmp_path / "out/study.json").read_text())
     assert exported["participants"][0]["trials"][0]["episode"] == {
         "outcome": "success",
+        "flag": None,
         "digest": "d1",
         "slowest_hz": 19.0,
+        "manner": None,
     }
     assert store.progress("corridor")[0].slowest_hz == 19.0
     assert token not in (tmp_path / "out/study.json").read_text()
@@ -231,7 +233,7 @@ def test_passwords_and_signatures() -> None:
     assert is_password("correct horse", stored)
     assert not is_password("correct horsf", stored)
     assert "correct" not in stored
-    with pytest.raises(Refused, match="8 to 200"):
+    with pytest.raises(Refused, match="12 to 200"):
         hash_password("short")
     cookie = sign(b"secret", "study 1")
     assert is_signed(cookie, b"secret", "study 1")

@@ -20,10 +20,11 @@ from starlette.websockets import WebSocketDisconnect
 from sidestep.bench.studies import Server, free_port
 from sidestep.records import load_record
 from sidestep.studies.database import EpisodeRow
+from sidestep.studies.export import MANNER_COLUMNS
 from sidestep.studies.server import make_app
 from sidestep.studies.site import Site
 from sidestep.studies.store import Store
-from sidestep.studies.walking import MOST_ERRORS, POLICY_VIOLATION, REPLACED
+from sidestep.studies.walking import MOST_AT_ONCE, MOST_ERRORS, POLICY_VIOLATION, REPLACED, STANDING, Controls, Manner
 from tests.studies.conftest import new_store, walking_study
 
 HOST = "127.0.0.1:8000"
@@ -178,6 +179,51 @@ def test_wrong_messages_change_nothing_and_then_close(client: TestClient, token:
         with pytest.raises(WebSocketDisconnect) as closed:
             page.until("kept")
         assert closed.value.code == POLICY_VIOLATION
+
+
+def test_a_page_that_floods_is_closed_and_its_walk_goes_on(client: TestClient, token: str) -> None:
+    """Twice as many messages as any page sends are too many, however well they are formed."""
+    with walker(client, token) as page:
+        page.until("state")
+        page.say(type="go")
+        page.until("state", time=0.3)
+        for number in range(2 * MOST_AT_ONCE):
+            page.say(type="controls", number=number, seen=0, forward=0, sideways=0, turn=0, wave=False)
+        assert "too many messages" in page.until("error")["message"]
+        with pytest.raises(WebSocketDisconnect) as closed:
+            page.until("kept")
+        assert closed.value.code == POLICY_VIOLATION
+    with walker(client, token) as page:
+        assert page.until("state")["state"]["time"] >= 0.3
+
+
+def test_a_page_that_comes_again_and_again_has_to_wait(client: TestClient, token: str) -> None:
+    told = []
+    for _ in range(24):
+        with walker(client, token) as page:
+            told.append(page.next())
+    assert told[0]["type"] == "scene"
+    assert "wait a minute" in told[-1]["message"]
+
+
+def test_the_manner_of_a_walk(site: Site) -> None:
+    walking, standing = (Controls(**{**vars(STANDING), **given}) for given in (
+        {"forward": 1.0, "view": "top", "input": "touch"}, {"view": "first"},
+    ))  # fmt: skip
+    manner = Manner()
+    manner.pause(1.0)  # before the walk has begun
+    for _ in range(20):
+        manner.note(walking, 0.05)
+    manner.pause(10.0)
+    manner.pause(11.0)  # and then the page goes away
+    manner.resume(14.5)
+    for _ in range(10):
+        manner.note(standing, 0.05)
+    assert manner.document() == {
+        "view": "top", "input": "touch", "first_view_s": 0.5, "top_view_s": 1.0, "keys_s": 0.0, "touch_s": 1.0,
+        "gamepad_s": 0.0, "pauses": 1, "paused_s": 4.5,
+    }  # fmt: skip
+    assert set(manner.document()) == set(MANNER_COLUMNS)
 
 
 def test_foreign_pages_and_forged_links_cannot_walk(client: TestClient, token: str) -> None:

@@ -78,7 +78,7 @@ def _measure_keys(name: str) -> Any:
         values = []
         for _ in range(effort.repeats):
             with TemporaryDirectory() as folder, _served(Path(folder), 1, workers=1) as (server, links):
-                values.append(float(_press_keys(server.address + links[0])[name]))
+                values.append(float(_press_keys(server.address + "/p/" + links[0].split("/p/")[1])[name]))
         return Figure("study/input_to_picture" + ("/p95" if name == "delay95" else ""), "ms", values)
 
     return measure
@@ -247,9 +247,10 @@ class Scripted:
 class Server:
     """``sidestep study serve`` in a process of its own, which can be killed and started again."""
 
-    def __init__(self, url: str, port: int, workers: int) -> None:
+    def __init__(self, url: str, port: int, workers: int, *more: str) -> None:
+        """``more``: further options of the command."""
         self.database, self.address = url, f"http://127.0.0.1:{port}"
-        options = ["--port", str(port), "--workers", str(workers), "--database", url]
+        options = ["--port", str(port), "--workers", str(workers), "--database", url, *more]
         self._command = [sys.executable, "-m", "sidestep", "study", "serve", *options]
         self._process: subprocess.Popen[bytes] | None = None
 

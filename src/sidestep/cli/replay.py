@@ -43,6 +43,10 @@ def replay(
     size: Annotated[
         str | None, typer.Option(metavar="WIDTHxHEIGHT", help="With --video: size of each picture in pixels.")
     ] = None,
+    blind: Annotated[
+        bool,
+        typer.Option("--blind", help="With --video: no bar with policy and outcome, for films that people will rate."),
+    ] = False,
     rrd: Annotated[Path | None, typer.Option(help="Export to a file for the Rerun viewer.")] = None,
     renderer: RendererChoice = None,
     mcap: Annotated[Path | None, typer.Option(help="Export ROS 2 messages for Foxglove and ros2 bag.")] = None,
@@ -60,10 +64,10 @@ def replay(
             raise BadInput("--time says which moment --png draws; give --png FILE too")
         if time is not None and not 0 <= time <= loaded.duration:
             raise BadInput(f"--time {time:g}: the episode lasts from 0 to {loaded.duration:g} s")
-        if video is None and (camera or picture or size):
-            raise BadInput("--camera, --picture and --size say how --video films; give --video FILE too")
+        if video is None and (camera or picture or size or blind):
+            raise BadInput("--camera, --picture, --size and --blind say how --video films; give --video FILE too")
         if video is not None:
-            _film(loaded, video, camera, picture, size)
+            _film(loaded, video, camera, picture, size, blind)
         _write(loaded, png, time, html, rrd, mcap)
     files = [path for path in (png, video, html, rrd, mcap) if path is not None]
     about = describe(loaded)
@@ -83,7 +87,12 @@ def replay(
 
 
 def _film(
-    record: EpisodeRecord, path: Path, camera: list[str] | None, picture: list[str] | None, size: str | None
+    record: EpisodeRecord,
+    path: Path,
+    camera: list[str] | None,
+    picture: list[str] | None,
+    size: str | None,
+    blind: bool,
 ) -> None:
     from sidestep.cli.cameras import sized, split_names
     from sidestep.progress import progress_bar
@@ -100,6 +109,7 @@ def _film(
             cameras=cameras,
             panels=split_names(picture, ("rgb",)),
             settings=settings,
+            blind=blind,
             progress=lambda done, of: move(done, of, path.name),
         )
 

@@ -5,19 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from time import time
 from typing import Annotated, Any
 
 import typer
 
+from sidestep.cli import study_admin
+from sidestep.cli.study_admin import (
+    DEFAULT_DATABASE,
+    DEFAULT_URL,
+    Database,
+    PasswordFile,
+    Url,
+    links,
+    open_store,
+    read_password,
+)
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
+from sidestep.extras import check_extras
 
 app = typer.Typer(help="Run studies: participants meet policies and rate them.", no_args_is_help=True)
 
-Database = Annotated[
-    str, typer.Option("--database", help="sqlite:///FILE or postgresql://USER@HOST/NAME; made if it is not there.")
-]
-DEFAULT_DATABASE = "sqlite:///studies.sqlite"
+app.command("list")(study_admin.list_studies)
+app.command("add")(study_admin.add)
+app.command("delete")(study_admin.delete)
+app.command("close")(study_admin.close)
+app.command("reopen")(study_admin.reopen)
+app.command("password")(study_admin.password)
+app.command("backup")(study_admin.backup)
 RELIABILITY = {
     "icc": "ICC(2,1) between participants",
     "alpha_krippendorff": "Krippendorff's alpha (ordinal)",
@@ -36,29 +52,35 @@ def new(
     definition: Annotated[Path, typer.Argument(help="YAML or JSON file that defines the study.")],
     database: Database = DEFAULT_DATABASE,
     participants: Annotated[int, typer.Option(min=0, max=500, help="Number of participants to add at once.")] = 0,
-    password_file: Annotated[
-        Path | None, typer.Option(help="File with the experimenter's password. Default: you are asked for it.")
-    ] = None,
+    password_file: PasswordFile = None,
+    url: Url = DEFAULT_URL,
     as_json: AsJson = False,
 ) -> None:
     """Create a study. Films, suites and questionnaires are looked for beside the definition."""
-    from sidestep.reading import read_text
+    check_extras("the study server", "web")
     from sidestep.studies.creation import create_study
+    from sidestep.studies.database import close_database
 
     with quiet_stdout(as_json):
-        if password_file is None:
-            password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-        else:
-            password = read_text(password_file, "password file", 1000).rstrip("\r\n")
-        store, made, checked = create_study(definition, database, password)
+        links(url, [])
+        store, made, checked = create_study(definition, database, read_password(password_file))
         tokens = store.add_participants(made.study.name, participants) if participants else []
+        close_database(store.engine)
     if as_json:
-        paths = [f"/p/{token}/" for token in tokens]
-        print_json({"study": made.study.name, "runs": checked, "participants": paths})
+        print_json({"study": made.study.name, "runs": checked, "participants": links(url, tokens)})
         return
     say(f"study {made.study.name!r}: {checked} runs for each participant; serve it with `sidestep study serve`")
-    for token in tokens:
-        typer.echo(f"/p/{token}/")
+    if language := _without_texts(made.study.language):
+        say(f"note: pages have no texts in {language!r} and are in English; the study's own texts are as you gave them")
+    for link in links(url, tokens):
+        typer.echo(link)
+
+
+def _without_texts(language: str) -> str:
+    """The language, if pages do not speak it."""
+    from sidestep.studies.texts import languages
+
+    return "" if language.partition("-")[0] in languages() else language
 
 
 @app.command("serve")
@@ -70,32 +92,43 @@ def serve(
     url: Annotated[
         str, typer.Option(help="Public address, such as https://study.example.org, where it differs from --host.")
     ] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address or network of a proxy in front, such as 127.0.0.1: what it says about clients "
+            "(X-Forwarded-For) counts. Repeatable; needs --url.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=0, max=64, help="Processes for walks; 0: none. Default: one per core.")
     ] = None,
 ) -> None:
     """Serve all studies of a database until Ctrl-C."""
+    check_extras("the study server", "web")
     from sidestep.drive_page.server import bind, is_loopback
     from sidestep.studies.access import new_token
-    from sidestep.studies.database import open_database
     from sidestep.studies.server import serve as serve_studies
     from sidestep.studies.site import Site
-    from sidestep.studies.store import Store
 
-    store = Store(open_database(database))
-    listening = bind(host, port)
-    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    address = url.rstrip("/") or f"http://{name}:{listening.getsockname()[1]}"
-    site = Site(store, host, url, new_token())
-    if not is_loopback(host) and not url.startswith("https:"):
-        say("others can reach this address, and nothing is encrypted; put a server with HTTPS in front and give --url")
-    count = workers if workers is not None else os.cpu_count() or 1
+    if proxy and not url:
+        raise BadInput("--proxy is for a server behind a proxy; give its public address, too: --url https://…")
+    with open_store(database) as store:
+        site = Site(store, host, url, new_token(), proxy or ())
+        listening = bind(host, port)
+        name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        address = site.url or f"http://{name}:{listening.getsockname()[1]}"
+        if not is_loopback(host) and not site.is_secure:
+            say("others can reach this address, and nothing is encrypted; put a server with HTTPS in front, give --url")
+        if site.is_secure and not proxy:
+            say("note: without --proxy ADDRESS, all participants behind a proxy share one limit of rate")
+        count = workers if workers is not None else os.cpu_count() or 1
 
-    def tell() -> None:
-        say(f"experimenters: {address}/")
-        say(f"new studies (for you only): {address}/new/{site.create_token}")
+        def tell() -> None:
+            say(f"experimenters: {address}/")
+            say(f"new studies (for you only): {address}/new/{site.create_token}")
 
-    serve_studies(site, listening, count, tell)
+        serve_studies(site, listening, count, tell)
 
 
 @app.command("export")
@@ -107,12 +140,12 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write ratings (CSV, Parquet), everything else (JSON) and the records of walks."""
-    from sidestep.studies.database import open_database
-    from sidestep.studies.export import export_study
-    from sidestep.studies.store import Store
+    with quiet_stdout(as_json), open_store(database) as store:
+        from sidestep.studies.administration import note_export
+        from sidestep.studies.export import export_files, export_study
 
-    with quiet_stdout(as_json):
-        counts = export_study(Store(open_database(database)), name, out)
+        counts = export_study(store, name, out)
+        note_export(store, name, "export", str(out.resolve()), export_files(store, name))
     if as_json:
         print_json({"folder": str(out), **counts})
         return
@@ -192,11 +225,17 @@ def _analyse_file(file: Path, out: Path | None, questionnaire: str | None) -> di
 
 
 def _analyse_study(name: str, out: Path | None, database: str) -> dict[str, Any]:
-    from sidestep.studies.analysis import analyse_study
-    from sidestep.studies.database import open_database
-    from sidestep.studies.store import Store
+    with open_store(database) as store:
+        from sidestep.studies.administration import files_since, note_export
+        from sidestep.studies.analysis import analyse_study
 
-    return analyse_study(Store(open_database(database)), name, out)
+        begun = time()
+        document = analyse_study(store, name, out)
+        if out is not None:
+            note_export(store, name, "analysis", str(out.resolve()), files_since(out, begun))
+        if flagged := sum(each.flagged for each in store.progress(name) if not each.deleted):
+            say(f"note: {flagged} walks are flagged and not counted; the column flag of the export says why")
+    return document
 
 
 def _left_out(document: dict[str, Any]) -> list[str]:

@@ -137,6 +137,7 @@ class Montage:
     """One column for each camera, one row for each picture; a single camera has its pictures in a row.
 
     The plan has no rows: it fills its column. ``title``: a bar above with policy, scenario, outcome and time.
+    ``blind``: the plan tells neither outcome nor contacts.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Montage:
         settings: CameraSettings | None = None,
         *,
         title: bool = True,
+        blind: bool = False,
     ) -> None:
         self.record, self.cameras = record, check_cameras(cameras)
         self.pictures = check_panels(pictures)
@@ -158,7 +160,9 @@ class Montage:
         body = self._height * (1 if self._in_row or not self._seen else len(self.pictures))
         self._top = None
         if "top" in self.cameras:
-            self._top = EpisodeView(record, (min(self._width, body) if self._seen else self._width, body), label="")
+            self._top = EpisodeView(
+                record, (min(self._width, body) if self._seen else self._width, body), label="", blind=blind
+            )
         columns = len(self.pictures) if self._in_row else len(self._seen)
         width = columns * self._width + (self._top.top.view.size[0] if self._top else 0)
         self.size = width, body + (BAR_PX if title else 0)
@@ -263,13 +267,15 @@ def draw_film(
     panels: Sequence[str] = ("rgb",),
     fps: int = FPS,
     about: str = "",
+    blind: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` hears (frames done, of how many)."""
+    """The whole episode into an MP4 (extra ``video``) or GIF file; ``progress`` hears (frames done, of how many).
+    ``blind``: nothing in the film tells policy and outcome."""
     if fps <= 0:
         raise BadInput(f"a film needs fps above zero, got {fps}")
     check_film(path)
-    montage = Montage(record, cameras, panels, settings)
+    montage = Montage(record, cameras, panels, settings, title=not blind, blind=blind)
     steps = film_steps(record, fps)
 
     def frames() -> Iterator[Picture]:

@@ -100,7 +100,8 @@ def _write_mp4(frames: Iterator[Picture], path: Path, fps: int, size: Size, abou
     import av
 
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
-        container.metadata["comment"] = about
+        if about:
+            container.metadata["comment"] = about
         stream = container.add_stream(CODEC, rate=fps, options=SETTINGS)
         stream.width, stream.height = size
         stream.pix_fmt = "yuv420p"

@@ -41,9 +41,12 @@ class EpisodeView:
         personal_space: bool = False,
         ring_touched: bool = False,
         label: str | None = None,
+        blind: bool = False,
     ) -> None:
-        self.record = record
+        """``blind``: without policy, outcome and contacts, for films that people rate."""
+        self.record, self.blind = record, blind
         self.label = f"{record.policy.name} · {record.scenario.name}" if label is None else label
+        self.label = "" if blind else self.label
         self.velocities, self.personal_space = velocities, personal_space
         scene = record.scenario.scene
         inline = scene if isinstance(scene, SceneSpec) else None
@@ -61,8 +64,8 @@ class EpisodeView:
             raise BadInput(f"step {step} is outside the record: it has states 0 to {record.steps}")
         step %= record.steps + 1
         now = float(record.time[step])
-        begun = self._contacts[self._contacts[:, 2] <= now + 1e-9]
-        last = step == record.steps
+        begun = self._contacts[self._contacts[:, 2] <= (-np.inf if self.blind else now + 1e-9)]
+        last = step == record.steps and not self.blind
         outcome = str(record.outcome)
         return self.top.frame(
             record.robot_pose[step],

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sidestep.errors import BadInput
 from sidestep.ratings.questionnaire import load_questionnaire
-from sidestep.reading import file_beside, is_file, is_folder
+from sidestep.reading import is_file, is_folder
+from sidestep.studies.access import Refused, check_password
 from sidestep.studies.database import open_database
 from sidestep.studies.definition import Study, StudyPolicy, read_study, with_suite_texts
+from sidestep.studies.films import find_film
 from sidestep.studies.order import trials_of
-from sidestep.studies.participant_pages import FILM_TYPES
 from sidestep.studies.store import Store, StudyInfo
 from sidestep.studies.walk_worker import rehearse
 from sidestep.studies.walking import rehearsals
 
 
 def create_study(definition: Path, database: str, password: str) -> tuple[Store, StudyInfo, int]:
-    """The store, the new study, and the number of runs of each participant."""
+    """The store, the new study, and the number of runs of each participant. What can be told at once comes first:
+    walks take minutes to try."""
+    check_password(password)
     study = with_suite_texts(_beside(read_study(definition), definition))
     questionnaire = load_questionnaire(study.questionnaire)
     trials = trials_of(study, 0)
+    store = Store(open_database(database))
+    if any(each.study.name == study.name for each in store.studies()):
+        raise Refused(409, f"there is a study {study.name!r} already; choose another name")
+    store.check(study, questionnaire)
     if study.mode == "walk":
         for order in rehearsals(study):
             rehearse(order)
     if study.mode == "film":
         for trial in trials:
-            name = study.film(trial.policy, trial.scenario, trial.run)
-            if file_beside(definition, name, "films").suffix.lower() not in FILM_TYPES:
-                raise BadInput(f"{definition}: films: {name}: films are .mp4 or .webm files; convert it")
-    store = Store(open_database(database))
+            find_film(study, definition, trial.policy, trial.scenario, trial.run)
     return store, store.create(study, questionnaire, password, str(definition.parent.resolve())), len(trials)
 
 

@@ -1,19 +1,27 @@
 """Tables of studies, and opening the database: SQLite by default, PostgreSQL by URL.
 
 A new database is made, and an old one brought up to date, by the migrations in ``migrations``. SQLite runs with a
-write-ahead log and full synchronisation: what a transaction has committed outlives a killed server and a power cut.
+write-ahead log and full synchronisation: what a transaction has committed outlives a killed server and a power cut. Its
+file is readable by its owner only, what is deleted is overwritten, and ``close_database`` moves the log into the file.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sidestep.errors import BadInput, MissingExtra
+from sidestep.writing import whole_file
 
 try:
     from alembic import command
     from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
     from sqlalchemy import (
         JSON,
         DateTime,
@@ -36,6 +44,11 @@ except ImportError as error:  # pragma: no cover
     raise MissingExtra("the study server", "web") from error
 
 DEFAULT_URL = "sqlite:///studies.sqlite"
+OWNER_ONLY = 0o600
+HASHES_SINCE = "0003"
+"""Revision before which links stood in the database, and deleted rows were not overwritten."""
+
+log = logging.getLogger("sidestep.studies")
 
 
 class Moment(TypeDecorator[datetime]):
@@ -65,8 +78,6 @@ class StudyRow(Base):
     """Where films lie."""
     password: Mapped[str] = mapped_column(Text)
     """Salted scrypt."""
-    secret: Mapped[bytes] = mapped_column(LargeBinary)
-    """Signs the cookies of experimenters."""
     created: Mapped[datetime] = mapped_column(Moment)
     closed: Mapped[datetime | None] = mapped_column(Moment)
 
@@ -80,7 +91,8 @@ class ParticipantRow(Base):
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
     number: Mapped[int]
     """From 1; decides the order of runs."""
-    token: Mapped[str] = mapped_column(String(64), unique=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    """SHA-256 of the token in the link."""
     created: Mapped[datetime] = mapped_column(Moment)
     expires: Mapped[datetime] = mapped_column(Moment)
     consented: Mapped[datetime | None] = mapped_column(Moment)
@@ -106,6 +118,10 @@ class TrialRow(Base):
     experienced: Mapped[datetime | None] = mapped_column(Moment)
     done: Mapped[datetime | None] = mapped_column(Moment)
     comment: Mapped[str | None] = mapped_column(Text)
+    device: Mapped[str | None] = mapped_column(String(20))
+    """On which it was rated: ``computer``, ``tablet`` or ``phone``."""
+    played_s: Mapped[float | None] = mapped_column(Double)
+    """How far the film was played, without gaps, s."""
 
 
 class AnswerRow(Base):
@@ -134,6 +150,35 @@ class EpisodeRow(Base):
     finished: Mapped[datetime] = mapped_column(Moment)
     slowest_hz: Mapped[float | None] = mapped_column(Double)
     """Steps in the slowest second of the walk; None: it was shorter than a second."""
+    manner: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    """Seconds per view and per input, number and seconds of pauses; see ``walking.Manner``."""
+    flag: Mapped[str | None] = mapped_column(String(40))
+    """Why the outcome does not count; see ``conduct``. None: it counts."""
+
+
+class SessionRow(Base):
+    """An experimenter who is logged in. Logging out deletes it."""
+
+    __tablename__ = "sessions"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created: Mapped[datetime] = mapped_column(Moment)
+    expires: Mapped[datetime] = mapped_column(Moment)
+
+
+class ExportRow(Base):
+    """Where data of a study were written to or sent, so that a deletion can follow them."""
+
+    __tablename__ = "exports"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(20))
+    """``export`` or ``analysis`` (folders), ``backup`` (a file), ``download`` (nobody knows where to)."""
+    place: Mapped[str] = mapped_column(Text)
+    files: Mapped[list[str]] = mapped_column(JSON)
+    """Below the folder."""
+    created: Mapped[datetime] = mapped_column(Moment)
 
 
 def now() -> datetime:
@@ -147,7 +192,7 @@ def open_database(url: str = DEFAULT_URL) -> Engine:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
-        engine = create_engine(parsed, pool_pre_ping=True)
+        engine = create_engine(parsed, pool_pre_ping=True, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError):
         raise BadInput(f"{url!r:.60}: is no database; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
     except ImportError:
@@ -155,7 +200,10 @@ def open_database(url: str = DEFAULT_URL) -> Engine:
     if engine.dialect.name == "sqlite":
         _set_up_sqlite(engine)
     try:
-        migrate(engine)
+        before = migrate(engine)
+        if before is not None and before < HASHES_SINCE and engine.dialect.name == "sqlite":
+            _run(engine, "VACUUM")  # what was deleted before, and links
+            checkpoint(engine)
     except SQLAlchemyError as error:
         reason = str(error).splitlines()[0][:300]
         shown = parsed.render_as_string(hide_password=True)
@@ -163,22 +211,89 @@ def open_database(url: str = DEFAULT_URL) -> Engine:
     return engine
 
 
-def migrate(engine: Engine, revision: str = "head") -> None:
-    """Bring the tables to ``revision``."""
+def migrate(engine: Engine, revision: str = "head") -> str | None:
+    """Bring the tables to ``revision``; the one of before, None of a new database."""
     config = Config()
     config.set_main_option("script_location", "sidestep.studies:migrations")
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":  # one server at a time
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7245823)")
+        before = MigrationContext.configure(connection).get_current_revision()
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
+    return before
+
+
+def checkpoint(engine: Engine) -> bool:
+    """Move the write-ahead log of SQLite into its file and empty it; whether nothing is left in it. Without waiting for
+    others who read or write now."""
+    if engine.dialect.name != "sqlite":
+        return True
+    with closing(engine.raw_connection()) as connection:
+        connection.execute("PRAGMA busy_timeout=500")
+        try:
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError:
+            busy = 1
+        finally:
+            connection.execute("PRAGMA busy_timeout=30000")
+    return not busy
+
+
+def close_database(engine: Engine) -> None:
+    """Leave nothing in the write-ahead log, and close all connections."""
+    checkpoint(engine)
+    engine.dispose()
+
+
+def back_up(engine: Engine, out: Path) -> None:
+    """A consistent copy of an SQLite database in one file, also while it is served."""
+    if engine.dialect.name != "sqlite":
+        raise BadInput("backups of PostgreSQL are made by its own tools: pg_dump --format=custom --file=FILE NAME")
+    if out.exists():
+        raise BadInput(f"{out}: is there already; choose another name")
+    with whole_file(out) as temporary:
+        _make_private(temporary)
+        with closing(sqlite3.connect(temporary)) as target, closing(engine.raw_connection()) as source:
+            source.driver_connection.backup(target)  # type: ignore[union-attr]
+            target.execute("PRAGMA journal_mode=DELETE")
+            (state,) = target.execute("PRAGMA integrity_check").fetchone()
+        if state != "ok":
+            raise BadInput(f"{out}: the copy is damaged ({state!s:.100}); check the disk and try again")
+
+
+def _run(engine: Engine, statement: str) -> None:
+    """A statement outside of a transaction."""
+    with closing(engine.raw_connection()) as connection:
+        connection.execute(statement)
+
+
+def _make_private(path: Path) -> None:
+    """Only the owner may read the file, which is made if it is not there."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))
+        if path.stat().st_mode & 0o077:
+            path.chmod(OWNER_ONLY)
+    except OSError as error:
+        log.warning("%s: others may be able to read this file (%s); make it private", path, error.strerror)
 
 
 def _set_up_sqlite(engine: Engine) -> None:
+    file = Path(engine.url.database or ":memory:")
+    if file.name != ":memory:" and file.parent.is_dir():
+        for each in (file, *(other for other in (Path(f"{file}-wal"), Path(f"{file}-shm")) if other.exists())):
+            _make_private(each)
+
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions are begun below, and by nobody else
-        for line in ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for line in (
+            "busy_timeout=30000",
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "secure_delete=ON",
+        ):
             connection.execute(f"PRAGMA {line}")
 
     @event.listens_for(engine, "begin")

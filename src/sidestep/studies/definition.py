@@ -51,10 +51,10 @@ class StudyScenario(Model):
     """Which items of the questionnaire are asked; empty: ``name`` up to the last hyphen."""
     location: Annotated[str, Field(max_length=80)] = ""
     """Empty: ``name`` from the last hyphen on."""
-    instruction: Long = ""
-    """What the participant is asked to do."""
-    expected: Long = ""
-    """What the robot is expected to do, as told to the participant."""
+    instruction: Long | None = None
+    """What the participant is asked to do. None: what the suite says; empty: nothing."""
+    expected: Long | None = None
+    """What the robot is expected to do, as told to the participant. None and empty: as ``instruction``."""
 
     @model_validator(mode="before")
     @classmethod
@@ -166,9 +166,15 @@ def read_study(path: Path) -> Study:
     return parse_study(read_text(path, "study definition", MOST_BYTES), str(path))
 
 
+_NOT_GIVEN: dict[str, tuple[str | None, ...]] = {
+    "scenario": ("",), "location": ("",), "instruction": (None,), "expected": (None,),
+}  # fmt: skip
+"""Key of a scenario → values in whose place the suite's text comes."""
+
+
 def needs_suite(study: Study) -> bool:
     """Whether the suite is looked at: participants walk, or a scenario has no instruction of its own."""
-    return study.mode == "walk" or not all(each.instruction for each in study.scenarios)
+    return study.mode == "walk" or any(each.instruction is None for each in study.scenarios)
 
 
 def _suite_of(study: Study) -> Suite:
@@ -206,7 +212,7 @@ def with_suite_texts(study: Study) -> Study:
         texts: dict[str, str] = {
             key: str(notes[key])
             for key in ("scenario", "location", "instruction", "expected")
-            if key in notes and not each.model_dump()[key]
+            if key in notes and getattr(each, key) in _NOT_GIVEN[key]
         }
         filled.append(each.model_copy(update=texts))
     return study.model_copy(update={"scenarios": _with_own_places(filled)})

@@ -13,11 +13,21 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from sidestep.errors import MissingExtra
 from sidestep.ratings.questionnaire import load_questionnaire, questionnaire_names
 from sidestep.registry import names
-from sidestep.studies.access import COOKIE_S, Refused, is_password, is_signed, sign
-from sidestep.studies.analysis import report_of
+from sidestep.studies.access import SESSION_S, Refused, is_password, is_signed, sign
+from sidestep.studies.administration import (
+    begin_session,
+    change_password,
+    delete_everywhere,
+    end_session,
+    is_session,
+    log_in,
+    note_export,
+)
+from sidestep.studies.analysis_process import report_in_process
 from sidestep.studies.definition import Study, needs_suite, parse_study, with_suite_texts
 from sidestep.studies.export import everything_of, participant_name, ratings_csv
 from sidestep.studies.order import blinding_letters
+from sidestep.studies.progress import progress_of
 from sidestep.studies.site import Site, form, large_form, whole
 from sidestep.studies.store import Store, StudyInfo
 
@@ -28,8 +38,11 @@ except ImportError as error:  # pragma: no cover
 
 Form = Annotated[dict[str, str], Depends(form)]
 COOKIE = "sidestep-study"
-NO_STUDY_PASSWORD = "scrypt$" + "00" * 16 + "$" + "00" * 32
-"""Compared where there is no such study, so that both take equally long."""
+
+
+def cookie_of(site: Site, name: str) -> tuple[str, str]:
+    """Name and path of the cookie of a study. With HTTPS the browser takes the name from this host only."""
+    return (f"__Host-{COOKIE}-{name}", "/") if site.is_secure else (COOKIE, f"/study/{name}/")
 
 
 def allowed(request: Request, name: str) -> StudyInfo:
@@ -39,17 +52,28 @@ def allowed(request: Request, name: str) -> StudyInfo:
         info = site.store.study(name)
     except Refused:
         raise Refused(403, "please log in") from None
-    if not is_signed(request.cookies.get(COOKIE, ""), info.secret, f"experimenter {info.id}"):
+    if not is_session(site.store, info, session_of(request, name)):
         raise Refused(403, "please log in")
     return info
+
+
+def session_of(request: Request, name: str) -> str:
+    """The token of the session, which the browser keeps in a cookie."""
+    site: Site = request.app.state.site
+    return request.cookies.get(cookie_of(site, name)[0], "")
+
+
+def csrf_of(request: Request, info: StudyInfo) -> str:
+    """What forms of this session carry."""
+    return sign(session_of(request, info.study.name).encode(), f"form {info.id}")
 
 
 Allowed = Annotated[StudyInfo, Depends(allowed)]
 
 
-def allowed_form(info: Allowed, fields: Form) -> dict[str, str]:
+def allowed_form(request: Request, info: Allowed, fields: Form) -> dict[str, str]:
     """The fields of a form that a page of this experimenter has sent."""
-    if not is_signed(fields.get("csrf", ""), info.secret, f"form {info.id}"):
+    if not is_signed(fields.get("csrf", ""), session_of(request, info.study.name).encode(), f"form {info.id}"):
         raise Refused(403, "this form is too old; go back, reload the page and try again")
     return fields
 
@@ -61,12 +85,12 @@ def make_experimenter_routes(site: Site) -> APIRouter:
     """``/`` to log in, ``/new/TOKEN`` to make a study, ``/study/NAME/…`` for who is logged in."""
     router, store = APIRouter(), site.store
 
-    def enter(info: StudyInfo) -> RedirectResponse:
+    def enter(info: StudyInfo, session: str) -> RedirectResponse:
         response = RedirectResponse(f"/study/{info.study.name}/", 303)
+        name, path = cookie_of(site, info.study.name)
         response.set_cookie(
-            COOKIE, sign(info.secret, f"experimenter {info.id}"), max_age=COOKIE_S, path=f"/study/{info.study.name}/",
-            httponly=True, samesite="strict", secure=site.is_secure,
-        )  # fmt: skip
+            name, session, max_age=SESSION_S, path=path, httponly=True, samesite="strict", secure=site.is_secure
+        )
         return response
 
     @router.get("/")
@@ -75,15 +99,8 @@ def make_experimenter_routes(site: Site) -> APIRouter:
 
     @router.post("/login")
     def login(request: Request, fields: Form) -> Response:
-        site.logins.check(request.client.host if request.client else "", "attempts to log in")
-        try:
-            info = store.study(fields.get("study", ""))
-        except Refused:
-            info = None
-        right = is_password(fields.get("password", ""), info.password if info else NO_STUDY_PASSWORD)
-        if info is None or not right:
-            raise Refused(403, "study or password is wrong")
-        return enter(info)
+        site.logins.check(site.client(request), "attempts to log in")
+        return enter(*log_in(store, fields.get("study", ""), fields.get("password", "")))
 
     def may_create(given: str) -> None:
         if not site.create_token or not secrets.compare_digest(given.encode(), site.create_token.encode()):
@@ -108,13 +125,16 @@ def make_experimenter_routes(site: Site) -> APIRouter:
             if not isinstance(error, Refused | ValueError) and type(error).__module__ != "sidestep.errors":
                 raise
             return site.page("new", 400, language="en", text=text, problem=str(error), given=given)
-        return enter(info)
+        return enter(info, begin_session(store, info))
 
     @router.get("/study/{name}/")
     def overview(request: Request, info: Allowed) -> Response:
-        form_token = sign(info.secret, f"form {info.id}")
+        return show(request, info)
+
+    def show(request: Request, info: StudyInfo, told: list[str] | None = None) -> Response:
         return site.page(
-            "study", language="en", study=info.study, info=info, csrf=form_token, people=_people(site, request, info),
+            "study", language="en", study=info.study, info=info, csrf=csrf_of(request, info),
+            people=_people(site, request, info), told=told or [],
             letters=sorted(blinding_letters(info.study).items(), key=lambda each: each[1]),
         )  # fmt: skip
 
@@ -124,43 +144,82 @@ def make_experimenter_routes(site: Site) -> APIRouter:
 
     @router.get("/study/{name}/qr/{number}")
     def qr(request: Request, info: Allowed, number: int) -> Response:
-        person = next((each for each in store.progress(info.study.name) if each.number == number), None)
-        if person is None or person.deleted:
-            raise Refused(404, "there is no such participant")
+        token = site.fresh_links.get((info.id, number))
+        if token is None:
+            raise Refused(404, "this link is not shown any more; make a new one")
         picture = io.BytesIO()
-        segno.make(site.link(request, person.token), error="m").save(picture, kind="svg", scale=4, light="white")
+        segno.make(site.link(request, token), error="m").save(picture, kind="svg", scale=4, light="white")
         return Response(picture.getvalue(), media_type="image/svg+xml")
 
     @router.post("/study/{name}/participants")
-    def add(name: str, fields: Checked) -> Response:
-        store.add_participants(name, whole(fields.get("count", ""), "number of participants", 1, 500))
+    def add(info: Allowed, fields: Checked) -> Response:
+        name = info.study.name
+        tokens = store.add_participants(name, whole(fields.get("count", ""), "number of participants", 1, 500))
+        last = max(each.number for each in progress_of(store, name))
+        site.fresh_links |= {(info.id, last - len(tokens) + k): token for k, token in enumerate(tokens, 1)}
         return RedirectResponse(f"/study/{name}/", 303)
 
+    @router.post("/study/{name}/link")
+    def new_link(info: Allowed, fields: Checked) -> Response:
+        number = whole(fields.get("number", ""), "participant", 1)
+        site.fresh_links[info.id, number] = store.new_link(info.study.name, number)
+        return RedirectResponse(f"/study/{info.study.name}/", 303)
+
+    @router.get("/study/{name}/links.csv")
+    def links(request: Request, info: Allowed) -> Response:
+        shown = sorted((number, token) for (study, number), token in site.fresh_links.items() if study == info.id)
+        rows = [f"{participant_name(number)},{site.link(request, token)}" for number, token in shown]
+        text = "\n".join(["participant,link", *rows, ""])
+        return _download(text.encode(), "text/csv", f"{info.study.name}-links.csv")
+
     @router.post("/study/{name}/delete")
-    def delete(name: str, fields: Checked) -> Response:
+    def delete(request: Request, info: Allowed, fields: Checked) -> Response:
         number = whole(fields.get("number", ""), "participant", 1)
         if fields.get("confirm") != participant_name(number):
             raise Refused(400, f"to delete all data of this participant, type {participant_name(number)}")
-        store.delete_participant(name, number)
-        return RedirectResponse(f"/study/{name}/", 303)
+        done = delete_everywhere(store, info.study.name, number)
+        site.fresh_links.pop((info.id, number), None)
+        return show(request, info, [f"The data of {participant_name(number)} are deleted.", *done.lines()])
 
     @router.post("/study/{name}/close")
     def close(name: str, fields: Checked) -> Response:
+        if fields.get("confirm") != name:
+            raise Refused(400, "to end the study, type its name")
         store.close(name)
         return RedirectResponse(f"/study/{name}/", 303)
 
+    @router.post("/study/{name}/reopen")
+    def reopen(name: str, fields: Checked) -> Response:
+        store.reopen(name)
+        return RedirectResponse(f"/study/{name}/", 303)
+
+    @router.post("/study/{name}/password")
+    def password(request: Request, info: Allowed, fields: Checked) -> Response:
+        site.logins.check(site.client(request), "attempts to log in")
+        if not is_password(fields.get("old", ""), info.password):
+            raise Refused(400, "the present password is wrong")
+        if fields.get("password", "") != fields.get("again", ""):
+            raise Refused(400, "the two passwords differ")
+        change_password(store, info.study.name, fields.get("password", ""))
+        return enter(info, begin_session(store, info))
+
     @router.post("/study/{name}/logout")
-    def logout(name: str, fields: Checked) -> Response:
+    def logout(request: Request, name: str, fields: Checked) -> Response:
+        end_session(store, session_of(request, name))
         response = RedirectResponse("/", 303)
-        response.delete_cookie(COOKIE, path=f"/study/{name}/")
+        cookie, path = cookie_of(site, name)
+        response.delete_cookie(cookie, path=path, secure=site.is_secure, httponly=True, samesite="strict")
+        response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
     @router.get("/study/{name}/ratings.csv")
     def ratings(info: Allowed) -> Response:
+        note_export(store, info.study.name, "download", "ratings.csv")
         return _download(ratings_csv(store, info.study.name), "text/csv", f"{info.study.name}-ratings.csv")
 
     @router.get("/study/{name}/study.json")
     def everything(info: Allowed) -> Response:
+        note_export(store, info.study.name, "download", "study.json")
         return _document(store, info.study.name, None, f"{info.study.name}.json")
 
     @router.get("/study/{name}/participants/{number}")
@@ -169,7 +228,8 @@ def make_experimenter_routes(site: Site) -> APIRouter:
 
     @router.get("/study/{name}/analysis")
     def analysis(info: Allowed) -> Response:
-        report = HTMLResponse(report_of(store, info.study.name))
+        site.analyses.check(info.study.name, "analyses")
+        report = HTMLResponse(report_in_process(store, info.study.name))
         report.headers["Content-Security-Policy"] = (
             "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
         )
@@ -200,16 +260,19 @@ def _people(site: Site, request: Request, info: StudyInfo) -> list[dict[str, Any
         {
             "number": each.number,
             "name": participant_name(each.number),
-            "link": site.link(request, each.token),
+            "link": site.link(request, site.fresh_links[info.id, each.number])
+            if (info.id, each.number) in site.fresh_links
+            else "",
             "consented": each.consented is not None,
             "done": each.done,
             "trials": each.trials,
             "answers": each.answers,
             "last": f"{each.last:%Y-%m-%d %H:%M}" if each.last else "",
+            "flagged": each.flagged,
             "pace": "" if each.slowest_hz is None else f"{each.slowest_hz:.0f} Hz",
             "next": f"{letters[each.next_policy]} · {each.next_scenario}" if each.next_policy else "",
         }
-        for each in site.store.progress(info.study.name)
+        for each in progress_of(site.store, info.study.name)
         if not each.deleted
     ]
 

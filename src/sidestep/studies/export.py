@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections import Counter
+from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
-from sidestep.ratings.table import HUMAN, Ratings, make_ratings, write_ratings
+from sidestep.ratings.table import COLUMNS, HUMAN, Ratings, make_ratings, write_ratings
 from sidestep.studies.access import Refused
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, TrialRow
 from sidestep.studies.order import blinding_letters
-from sidestep.studies.store import Store
+from sidestep.studies.store import Store, StudyInfo
 from sidestep.writing import write_whole
 
-TRIAL_COLUMNS = ("position", "set", "run", "policy", "scenario", "seed", "comment")
+TRIAL_COLUMNS = ("position", "set", "run", "policy", "scenario", "seed", "comment", "device", "played_s")
+RATING_COLUMNS = tuple(name for name in COLUMNS if name != "reverse")
+MANNER_COLUMNS = ("view", "input", "first_view_s", "top_view_s", "keys_s", "touch_s", "gamepad_s", "pauses", "paused_s")
+EXTRA_COLUMNS = (
+    "order", "response_s", "changes", "comment", "device", "outcome", "flag", "slowest_hz", *MANNER_COLUMNS,
+)  # fmt: skip
+"""Columns of the CSV beyond those of a table of ratings; details of participants follow as ``about_…``."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With which a formula of a spreadsheet begins."""
 
 
 def participant_name(number: int) -> str:
@@ -25,11 +36,24 @@ def participant_name(number: int) -> str:
     return f"p{number:03d}"
 
 
-def ratings_of(store: Store, name: str, *, unfinished: bool = False) -> Ratings:
-    """The ratings of a study, the newest answer to every item. ``unfinished``: also those of runs not yet done."""
+def ratings_of(store: Store, name: str, *, unfinished: bool = False, flagged: bool = False) -> Ratings:
+    """The ratings of a study, the newest answer to every item. ``unfinished``: also those of runs not yet done;
+    ``flagged``: also those of walks that do not count (see ``conduct``)."""
+    rows = [
+        {column: row[column] for column in RATING_COLUMNS}
+        for row in rating_rows(store, name)
+        if (unfinished or row["finished"]) and (flagged or not row["flag"])
+    ]
+    return make_ratings(rows, store.study(name).questionnaire, f"study {name!r}", complete=not unfinished)
+
+
+def rating_rows(store: Store, name: str) -> list[dict[str, Any]]:
+    """One mapping per answered item, the newest answer: columns of the table of ratings, then what else is known of the
+    run, the answer and the participant (``EXTRA_COLUMNS`` and ``about_…``)."""
     info = store.study(name)
     query = (
-        select(ParticipantRow.number, TrialRow, AnswerRow.item, AnswerRow.rating, AnswerRow.given, EpisodeRow.digest)
+        select(ParticipantRow, TrialRow, AnswerRow, EpisodeRow)
+        .options(defer(EpisodeRow.record))
         .join(TrialRow, TrialRow.participant_id == ParticipantRow.id)
         .join(AnswerRow, AnswerRow.trial_id == TrialRow.id)
         .outerjoin(EpisodeRow, EpisodeRow.trial_id == TrialRow.id)
@@ -37,34 +61,76 @@ def ratings_of(store: Store, name: str, *, unfinished: bool = False) -> Ratings:
         .order_by(ParticipantRow.number, TrialRow.position, AnswerRow.id)
     )
     newest: dict[tuple[int, str], dict[str, Any]] = {}
+    before: dict[int, datetime] = {}
+    changes: Counter[tuple[int, str]] = Counter()
     with store.reading() as session:
-        for number, trial, item, rating, given, digest in session.execute(query):
-            if trial.done is None and not unfinished:
-                continue
-            scenario = info.scenario(trial.scenario)
-            newest[trial.id, item] = {
-                "study": name,
-                "participant": participant_name(number),
-                "set": trial.set,
-                "policy": trial.policy,
-                "scenario": scenario.group,
-                "location": scenario.place,
-                "run": trial.run,
-                "item": item,
-                "rating": rating,
-                "origin": HUMAN,
-                "time": given.isoformat(timespec="milliseconds"),
-                "episode": digest or "",
+        for person, trial, answer, episode in session.execute(query):
+            since = before.get(trial.id, trial.experienced)
+            before[trial.id] = answer.given
+            key = (trial.id, answer.item)
+            changes[key] += 1
+            newest[key] = _rating_row(info, person, trial, answer, episode) | {
+                "response_s": None if since is None else round((answer.given - since).total_seconds(), 3),
+                "changes": changes[key] - 1,
             }
-    return make_ratings(newest.values(), info.questionnaire, f"study {name!r}", complete=not unfinished)
+    return list(newest.values())
+
+
+def _rating_row(
+    info: StudyInfo, person: ParticipantRow, trial: TrialRow, answer: AnswerRow, episode: EpisodeRow | None
+) -> dict[str, Any]:
+    scenario, manner = info.scenario(trial.scenario), (episode.manner if episode else None) or {}
+    return {
+        "study": info.study.name,
+        "participant": participant_name(person.number),
+        "set": trial.set,
+        "policy": trial.policy,
+        "scenario": table_name(scenario.group),
+        "location": table_name(scenario.place),
+        "run": trial.run,
+        "item": answer.item,
+        "rating": answer.rating,
+        "origin": HUMAN,
+        "time": _time(answer.given),
+        "episode": episode.digest if episode else "",
+        "finished": trial.done is not None,
+        "order": trial.position + 1,
+        "comment": trial.comment,
+        "device": trial.device,
+        "outcome": episode.outcome if episode else None,
+        "flag": episode.flag if episode else None,
+        "slowest_hz": episode.slowest_hz if episode else None,
+        **{column: manner.get(column) for column in MANNER_COLUMNS},
+        **{f"about_{each.id}": (person.details or {}).get(each.id) for each in info.study.asks},
+    }
+
+
+def table_name(text: str) -> str:
+    """A place of a study that was made before names were checked, as the table of ratings takes it."""
+    text = "".join(each for each in text.strip() if each.isprintable())
+    return f"_{text}" if text.startswith(FORMULA) else text
 
 
 def ratings_csv(store: Store, name: str) -> bytes:
-    """The ratings of a study as a CSV file."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "ratings.csv"
-        write_ratings(ratings_of(store, name), file)
-        return file.read_bytes()
+    """The ratings of a study as a CSV file, with everything that is known of each answer. Runs that are not done are
+    left out; flagged walks are there, with their flag."""
+    info, rows = store.study(name), [row for row in rating_rows(store, name) if row["finished"]]
+    reverse = {item.id: item.reverse for item in info.questionnaire.items}
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    about = [f"about_{each.id}" for each in info.study.asks]
+    writer.writerow((*COLUMNS, *EXTRA_COLUMNS, *about))
+    for row in rows:
+        row["reverse"] = str(reverse[row["item"]]).lower()
+        writer.writerow([_cell(row[column]) for column in (*COLUMNS, *EXTRA_COLUMNS, *about)])
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet shows it: a text that begins like a formula begins with an apostrophe."""
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def everything_of(store: Store, name: str, number: int | None = None) -> dict[str, Any]:
@@ -92,14 +158,14 @@ def _person(session: Session, person: ParticipantRow) -> dict[str, Any]:
     for each in session.scalars(select(AnswerRow).where(AnswerRow.trial_id.in_(mine)).order_by(AnswerRow.id)):
         given = {"item": each.item, "rating": each.rating, "given": _time(each.given)}
         answers.setdefault(each.trial_id, []).append(given)
+    episodes = select(EpisodeRow).options(defer(EpisodeRow.record)).where(EpisodeRow.trial_id.in_(mine))
     walks = {
-        row.trial_id: {"outcome": row.outcome, "digest": row.digest, "slowest_hz": row.slowest_hz}
-        for row in session.execute(
-            select(EpisodeRow.trial_id, EpisodeRow.outcome, EpisodeRow.digest, EpisodeRow.slowest_hz).where(
-                EpisodeRow.trial_id.in_(mine)
-            )
-        )
-    }
+        row.trial_id: {
+            "outcome": row.outcome, "flag": row.flag, "digest": row.digest, "slowest_hz": row.slowest_hz,
+            "manner": row.manner,
+        }
+        for row in session.scalars(episodes)
+    }  # fmt: skip
     trials = session.scalars(select(TrialRow).where(TrialRow.participant_id == person.id).order_by(TrialRow.position))
     return {
         "participant": participant_name(person.number),
@@ -124,22 +190,47 @@ def _time(moment: Any) -> str | None:
 
 
 def export_study(store: Store, name: str, folder: Path) -> dict[str, int]:
-    """Write ``ratings.csv``, ``ratings.parquet``, ``study.json`` and ``episodes/DIGEST.parquet``; numbers of each."""
-    ratings = ratings_of(store, name)
-    for kind in ("csv", "parquet"):
-        write_ratings(ratings, folder / f"ratings.{kind}")
-    everything = everything_of(store, name)
-    write_whole(folder / "study.json", (json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode())
-    episodes = 0
-    query = (
-        select(EpisodeRow.digest, EpisodeRow.record)
+    """Write ``ratings.csv``, ``ratings.parquet``, ``study.json`` and ``episodes/DIGEST.parquet``; numbers of each. An
+    export of before in the same folder is replaced: records of participants who were deleted go."""
+    written = write_export(store, name, folder)
+    return {
+        "ratings": len(ratings_of(store, name, flagged=True)),
+        "participants": len(everything_of(store, name)["participants"]),
+        "episodes": sum(each.startswith("episodes/") for each in written),
+    }
+
+
+def export_files(store: Store, name: str) -> list[str]:
+    """Names of the files of an export."""
+    with store.reading() as session:
+        digests = session.scalars(_episodes_of(store.study(name).id, EpisodeRow.digest)).all()
+    return ["ratings.csv", "ratings.parquet", "study.json", *map(_episode_file, digests)]
+
+
+def _episode_file(digest: str) -> str:
+    return f"episodes/{digest.replace(':', '-')}.parquet"
+
+
+def _episodes_of(study: int, *columns: Any) -> Any:
+    return (
+        select(*columns)
+        .select_from(EpisodeRow)
         .join(TrialRow, TrialRow.id == EpisodeRow.trial_id)
         .join(ParticipantRow, ParticipantRow.id == TrialRow.participant_id)
-        .where(ParticipantRow.study_id == store.study(name).id)
-        .execution_options(yield_per=10)
+        .where(ParticipantRow.study_id == study)
     )
+
+
+def write_export(store: Store, name: str, folder: Path) -> list[str]:
+    """The files of an export, written; their names below the folder."""
+    write_whole(folder / "ratings.csv", ratings_csv(store, name))
+    write_ratings(ratings_of(store, name, flagged=True), folder / "ratings.parquet")
+    everything = everything_of(store, name)
+    write_whole(folder / "study.json", (json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode())
+    written = ["ratings.csv", "ratings.parquet", "study.json"]
+    query = _episodes_of(store.study(name).id, EpisodeRow.digest, EpisodeRow.record)
     with store.reading() as session:
-        for digest, record in session.execute(query):
-            write_whole(folder / "episodes" / f"{digest.replace(':', '-')}.parquet", record)
-            episodes += 1
-    return {"ratings": len(ratings), "participants": len(everything["participants"]), "episodes": episodes}
+        for digest, record in session.execute(query.execution_options(yield_per=10)):
+            written.append(_episode_file(digest))
+            write_whole(folder / written[-1], record)
+    return written

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
-from sidestep.errors import BadInput
-from sidestep.reading import file_beside
-from sidestep.studies.access import Refused, new_token
-from sidestep.studies.site import Site, answer_document, form, whole
+from sidestep.studies.access import Refused, hash_token, new_token
+from sidestep.studies.films import film_of
+from sidestep.studies.site import Site, answer_document, device_of, form, played_document, whole
 from sidestep.studies.store import LONGEST_COMMENT, Stage
 
 Form = Annotated[dict[str, str], Depends(form)]
-FILM_TYPES = {".mp4": "video/mp4", ".webm": "video/webm"}
+FASTEST, SLACK_S = 1.1, 3.0
+"""How much faster than time a film may be played, and how much may be told at once, s."""
+NO_DATE = "Thu, 01 Jan 1970 00:00:00 GMT"
+"""Sent with every film: when a file was made may tell which policy drove."""
 
 
 def make_participant_routes(site: Site) -> APIRouter:
@@ -38,8 +39,23 @@ def make_participant_routes(site: Site) -> APIRouter:
 
     @router.post("/experienced")
     def experienced(token: str, fields: Form) -> Response:
-        store.experience(token, whole(fields.get("position", ""), "position"))
+        position, stage = whole(fields.get("position", ""), "position"), store.stage(token)
+        here = stage.trial is not None and stage.trial.position == position and stage.info.study.mode == "film"
+        store.experience(token, position, film_of(stage).duration_s if here else 0.0)
         return home(token)
+
+    @router.post("/played")
+    def played(token: str, piece: Annotated[tuple[int, float, float], Depends(played_document)]) -> dict[str, float]:
+        """A piece of the film was played: no faster than time, and without gaps, or it does not count."""
+        site.answers.check(token, "answers")
+        position, start_s, end_s = piece
+        stage = store.stage(token)
+        if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
+            raise Refused(409, "there is no film to play now; reload the page")
+        if end_s - start_s > FASTEST * site.film_elapsed_s(token, position) + SLACK_S:
+            raise Refused(429, "too many requests; wait a minute and try again")
+        site.film_elapsed_s(token, position, again=True)
+        return {"played": store.play(token, position, start_s, end_s, film_of(stage).duration_s)}
 
     @router.post("/answer")
     def answer(token: str, document: Annotated[dict[str, Any], Depends(answer_document)]) -> dict[str, bool]:
@@ -48,7 +64,7 @@ def make_participant_routes(site: Site) -> APIRouter:
         return {"stored": True}
 
     @router.post("/rate")
-    def rate(token: str, fields: Form) -> Response:
+    def rate(request: Request, token: str, fields: Form) -> Response:
         """All answers at once, for pages without scripts, and the end of the trial."""
         site.answers.check(token, "answers")
         position = whole(fields.get("position", ""), "position")
@@ -58,7 +74,7 @@ def make_participant_routes(site: Site) -> APIRouter:
                 given = fields.get(f"r-{item.id}")
                 if given is not None and given != str(stage.answers.get(item.id)):
                     store.answer(token, position, item.id, _rating(given, item.id), fields.get(f"k-{item.id}", ""))
-        store.finish(token, position, fields.get("comment", ""))
+        store.finish(token, position, fields.get("comment", ""), device_of(request))
         return home(token)
 
     @router.get("/film/{position}")
@@ -66,21 +82,13 @@ def make_participant_routes(site: Site) -> APIRouter:
         stage = store.stage(token)
         if stage.trial is None or stage.trial.position != position or stage.info.study.mode != "film":
             raise Refused(404, "there is no such film")
-        file = film_file(stage)
-        return FileResponse(file, media_type=FILM_TYPES[file.suffix.lower()])
+        shown = film_of(stage)
+        site.film_elapsed_s(token, position)
+        tag = hash_token(f"{token} {position} {shown.path.stat().st_mtime_ns}")[:32]  # of this run, not of the file
+        headers = {"last-modified": NO_DATE, "etag": f'"{tag}"'}
+        return FileResponse(shown.path, media_type=shown.kind, headers=headers)
 
     return router
-
-
-def film_file(stage: Stage) -> Path:
-    """The film of the present trial."""
-    trial, info = stage.trial, stage.info
-    assert trial is not None
-    name = info.study.film(trial.policy, trial.scenario, trial.run)
-    file = file_beside(Path(info.folder) / "study.yaml", name, "films")
-    if file.suffix.lower() not in FILM_TYPES:
-        raise BadInput(f"{name}: films are .mp4 or .webm files; convert it")
-    return file
 
 
 def _rating(text: str, item: str) -> int:
@@ -98,6 +106,8 @@ def _show(site: Site, stage: Stage, token: str) -> Response:
         return site.page("done", **about)
     about |= {"trial": trial, "scenario": stage.info.scenario(trial.scenario)}
     if trial.experienced is None:
+        if study.mode == "film":
+            about["played_s"] = trial.played_s or 0.0
         return site.page(f"meet_{study.mode}", **about)
     questionnaire = stage.info.questionnaire
     scale = questionnaire.scale

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from sidestep.drive_page.server import NO_TELEMETRY
 from sidestep.errors import BadInput, SidestepError
 from sidestep.studies.access import Refused
+from sidestep.studies.database import checkpoint, close_database
 from sidestep.studies.experimenter_pages import make_experimenter_routes
 from sidestep.studies.participant_pages import make_participant_routes
-from sidestep.studies.site import HEADERS, Site, log
+from sidestep.studies.site import Site, log
 from sidestep.studies.walking import Walks, make_walk_routes, rehearsals
+
+TIDY_S = 20.0
+"""Between two times at which the log of the database is emptied."""
 
 
 def make_app(site: Site, processes: int = 0) -> FastAPI:
@@ -30,8 +35,13 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
     async def while_serving(app: FastAPI) -> AsyncIterator[None]:
         studies = [each for each in site.store.studies() if each.study.mode == "walk" and each.closed is None]
         await walks.workers.start([order for each in studies for order in rehearsals(each.study, 1)])
-        yield
-        walks.workers.close()
+        tidying = asyncio.create_task(_tidy(site))
+        try:
+            yield
+        finally:
+            tidying.cancel()
+            walks.workers.close()
+            close_database(site.store.engine)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=while_serving, telemetry=NO_TELEMETRY)
     app.state.site, app.state.walks = site, walks
@@ -39,30 +49,29 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
     @app.middleware("http")
     async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
         response = await _guarded(site, request, call_next)
-        for name, value in HEADERS.items():
+        for name, value in site.headers.items():
             response.headers.setdefault(name, value)
         return response
 
     @app.exception_handler(SidestepError)
     async def refused(request: Request, error: SidestepError) -> Response:
         status = error.status if isinstance(error, Refused) else 400 if isinstance(error, BadInput) else 500
-        client = request.client.host if request.client else ""
-        if status == 404 and not site.strangers.allows(client):
+        if status == 404 and not site.strangers.allows(site.client(request)):
             status, error = 429, Refused(429, "too many requests; wait a minute and try again")
-        return site.refusal(request, status, str(error))
+        return site.refusal(request, status, error)
 
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:
-        return site.refusal(request, error.status_code, "there is nothing here")
+        return site.refusal(request, error.status_code, Refused(404, "there is nothing here"))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return site.refusal(request, 400, "a part of the address or the form is not what it should be")
+        return site.refusal(request, 400, Refused(400, "a part of the address or the form is not what it should be"))
 
     @app.exception_handler(OperationalError)
     async def unavailable(request: Request, error: OperationalError) -> Response:
         log.error("database: %s", str(error).splitlines()[0][:300])
-        return site.refusal(request, 503, "the database cannot be reached; please try again")
+        return site.refusal(request, 503, Refused(503, "the database cannot be reached; please try again"))
 
     @app.get("/static/{name}")
     async def static(name: str) -> Response:
@@ -79,10 +88,18 @@ def make_app(site: Site, processes: int = 0) -> FastAPI:
 
 async def _guarded(site: Site, request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
     if not site.knows_host(request):
-        return site.refusal(request, 403, "this server is known by another name; see --url")
+        return site.refusal(request, 403, Refused(403, "this server is known by another name; see --url"))
     if request.method not in ("GET", "HEAD") and not site.is_own_page(request):
-        return site.refusal(request, 403, "this form does not come from this server")
+        return site.refusal(request, 403, Refused(403, "this form does not come from this server"))
     return await go_on(request)
+
+
+async def _tidy(site: Site) -> None:
+    """Move answers from SQLite's log into its file again and again: a copy of the file alone is never old."""
+    while True:
+        await asyncio.sleep(TIDY_S)
+        with suppress(SQLAlchemyError):
+            await asyncio.to_thread(checkpoint, site.store.engine)
 
 
 def serve(site: Site, listening: socket.socket, processes: int, tell: Callable[[], None] = lambda: None) -> None:

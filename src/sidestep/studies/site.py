@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from importlib.resources import files
+from ipaddress import IPv6Address, ip_address, ip_network
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from sidestep.drive_page.server import is_own_host, is_same_origin
-from sidestep.errors import MissingExtra, printable
+from sidestep.errors import BadInput, MissingExtra, printable
 from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.store import Store
+from sidestep.studies.texts import error_in, say_in, script_texts
 
+try:
+    from sidestep.drive_page.server import is_own_host, is_same_origin
+except MissingExtra:
+    raise MissingExtra("the study server", "web") from None
 try:
     from fastapi import Request, Response
     from fastapi.responses import HTMLResponse, JSONResponse
@@ -41,22 +48,42 @@ HEADERS = {
     "Referrer-Policy": "same-origin",  # a form without a referrer would have no origin, and links stay on this server
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
+"""Also sent where the public address is https."""
 STATIC = {"css": "text/css", "js": "text/javascript"}
 
 
 class Site:
     """The server's own things, handed to every page."""
 
-    def __init__(self, store: Store, host: str = "127.0.0.1", url: str = "", create_token: str = "") -> None:
-        """``url``: public address, where it differs from ``host``; ``create_token``: who has it may make studies."""
+    def __init__(
+        self,
+        store: Store,
+        host: str = "127.0.0.1",
+        url: str = "",
+        create_token: str = "",
+        proxies: Sequence[str] = (),
+    ) -> None:
+        """``url``: public address, where it differs from ``host``; ``create_token``: who has it may make studies;
+        ``proxies``: addresses or networks of servers in front, whose word about clients counts."""
         self.store, self.host, self.create_token = store, host, create_token
-        self.url = url.rstrip("/")
+        self.url = checked_url(url)
+        self._proxies = [_network(each) for each in proxies]
         self.logins = RateLimit(5, 1 / 12)
         self.strangers = RateLimit(30, 0.5)
         """For addresses that ask for links that do not exist."""
         self.answers = RateLimit(120, 10.0)
         self.creations = RateLimit(10, 1 / 6)
+        self.analyses = RateLimit(6, 1 / 20)
+        self.fresh_links: dict[tuple[int, int], str] = {}
+        """(study, number of a participant) → token, of links that were made since the server began: shown to the
+        experimenter, stored nowhere."""
+        self.films_since: dict[tuple[str, int], float] = {}
+        """(token, position) → when the page began to play a film."""
         self._templates = Environment(
             loader=PackageLoader("sidestep.studies"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
@@ -73,14 +100,36 @@ class Site:
         """Whether participants reach the server by HTTPS."""
         return self.url.startswith("https:")
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of every reply."""
+        return HEADERS | (HTTPS_ONLY if self.is_secure else {})
+
     def link(self, request: Request, token: str) -> str:
         """The address that a participant opens."""
         base = self.url or f"{request.url.scheme}://{request.headers.get('host', self.host)}"
         return f"{base}/p/{token}/"
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page from its template."""
-        return HTMLResponse(self._templates.get_template(f"{name}.html").render(**values), status)
+        """A page from its template, in ``language``."""
+        language = str(values.get("language", "en"))
+        about = {"_": say_in(language), "script_texts": script_texts(language)}
+        return HTMLResponse(self._templates.get_template(f"{name}.html").render(**about, **values), status)
+
+    def client(self, request: HTTPConnection) -> str:
+        """Who asks, for limits of rate: the address of the peer, or the one that a trusted proxy names. An IPv6 network
+        of a household is one client."""
+        peer = request.client.host if request.client else ""
+        named = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+        while self._is_proxy(peer) and named and named[-1].strip():
+            peer = named.pop().strip()
+        return _household(peer)
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            return any(ip_address(address) in network for network in self._proxies)
+        except ValueError:
+            return False
 
     def knows_host(self, request: HTTPConnection) -> bool:
         """Whether a request names this server."""
@@ -88,27 +137,86 @@ class Site:
         return is_own_host(name, self.host) or bool(self.url and urlsplit(self.url).netloc.lower() == name.lower())
 
     def is_own_page(self, request: HTTPConnection) -> bool:
-        """Whether a request that changes something comes from a page of this server."""
-        return is_same_origin(request.headers.get("origin", ""), request.headers.get("host", ""))
+        """Whether a request that changes something comes from a page of this server, by its public address or by the
+        name that the request gives it. A proxy may give it another name."""
+        origin = request.headers.get("origin", "")
+        if self.url and origin.lower() == self.url.lower():
+            return True
+        return is_same_origin(origin, request.headers.get("host", ""))
 
-    def refusal(self, request: Request, status: int, message: str) -> Response:
+    def film_elapsed_s(self, token: str, position: int, *, again: bool = False) -> float:
+        """Time since the film of a trial began, or since this was last asked with ``again``."""
+        key = (token, position)
+        while len(self.films_since) > 10_000:
+            self.films_since.pop(next(iter(self.films_since)))
+        elapsed = monotonic() - self.films_since.setdefault(key, monotonic())
+        if again:
+            self.films_since[key] = monotonic()
+        return elapsed
+
+    def language(self, request: HTTPConnection) -> str:
+        """Of the study of a participant's link; of a link that is not known, what the browser asks for."""
+        parts = request.url.path.split("/")
+        if len(parts) < 3 or parts[1] != "p":
+            return "en"
+        wanted = request.headers.get("accept-language", "")[:2].lower()
+        return self.store.language(parts[2]) or (wanted if wanted.isalpha() else "en")
+
+    def refusal(self, request: Request, status: int, error: BaseException) -> Response:
         """Tell why something was refused, and log it without links and passwords."""
         where = "/".join(part for part in request.url.path.split("/") if len(part) < 24)
-        log.warning("refused %d %s %s: %s", status, request.method, printable(where, 80), printable(message, 300))
-        if request.url.path.endswith("/answer") or request.url.path.endswith("/progress"):
+        log.warning("refused %d %s %s: %s", status, request.method, printable(where, 80), log_text(error))
+        try:
+            language = self.language(request)
+        except Exception:  # the database is away
+            language = "en"
+        message = error_in(language, error)
+        if request.url.path.endswith(("/answer", "/progress", "/played")):
             return JSONResponse({"stored": False, "message": message}, status)
-        return self.page("message", status, title="That did not work", text=message, back=status in (400, 409, 413))
+        title = say_in(language)("That did not work")
+        back = status in (400, 409, 413)
+        return self.page("message", status, title=title, text=message, back=back, language=language)
+
+
+def log_text(error: BaseException) -> str:
+    """What the log says of a refusal: a message without what was filled in, which may be a participant's."""
+    return printable(error.text if isinstance(error, Refused) else str(error), 300)
+
+
+def checked_url(url: str) -> str:
+    """The public address without a final slash; ``BadInput`` for one that is no address of a server."""
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query):
+        raise BadInput(
+            f"{url!r:.100}: no address of a server; give one such as https://study.example.org, without a path"
+        )
+    return url.rstrip("/")
+
+
+def _network(text: str) -> Any:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise BadInput(f"{text!r:.60}: no address of a proxy; give one such as 127.0.0.1 or 10.0.0.0/8") from None
+
+
+def _household(address: str) -> str:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address[:60]
+    return str(ip_network(f"{found}/64", strict=False)) if isinstance(found, IPv6Address) else str(found)
 
 
 async def _body(request: Request, most: int) -> bytes:
     length = request.headers.get("content-length", "")
     if length and not (length.isascii() and length.isdigit() and int(length) <= most):
-        raise Refused(413, f"more than {most // 1000} kB; shorten the text")
+        raise Refused(413, "more than {most} kB; shorten the text", most=most // 1000)
     data = bytearray()
     async for part in request.stream():
         data += part
         if len(data) > most:
-            raise Refused(413, f"more than {most // 1000} kB; shorten the text")
+            raise Refused(413, "more than {most} kB; shorten the text", most=most // 1000)
     return bytes(data)
 
 
@@ -156,3 +264,25 @@ def whole(text: str, what: str, least: int = 0, most: int = 1_000_000) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 8 and least <= int(text) <= most):
         raise Refused(400, f"{what}: a whole number from {least} to {most} is needed")
     return int(text)
+
+
+async def played_document(request: Request) -> tuple[int, float, float]:
+    """Position, begin and end, s, of a piece of a film that a page has played."""
+    data = await _body(request, LONGEST_ANSWER)
+    try:
+        document = json.loads(data)
+        position, start, end = (document[name] for name in ("position", "start", "end"))
+        good = type(position) is int and all(type(each) in (int, float) for each in (start, end))
+    except (ValueError, RecursionError, KeyError, TypeError):
+        good = False
+    if not good or not (0 <= position <= 1_000_000 and 0.0 <= start <= end <= 1e6):
+        raise Refused(400, "a piece of a film has position, start and end")
+    return position, float(start), float(end)
+
+
+def device_of(request: Request) -> str:
+    """Kind of device: ``phone``, ``tablet`` or ``computer``, as the browser names it. Nothing else of that is kept."""
+    agent = request.headers.get("user-agent", "")
+    if any(each in agent for each in ("iPad", "Tablet")) or ("Android" in agent and "Mobile" not in agent):
+        return "tablet"
+    return "phone" if "Mobi" in agent else "computer"

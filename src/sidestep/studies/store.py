@@ -8,26 +8,32 @@ nothing. What does not fit the state is ``Refused``.
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from sidestep.errors import printable
+from sidestep.errors import BadInput, printable
 from sidestep.ratings.questionnaire import Item, Questionnaire
-from sidestep.studies.access import Refused, hash_password, new_token
+from sidestep.ratings.table import make_ratings
+from sidestep.studies.access import Refused, hash_password, hash_token, new_token
 from sidestep.studies.database import AnswerRow, EpisodeRow, ParticipantRow, StudyRow, TrialRow, now
 from sidestep.studies.definition import Study, StudyScenario
 from sidestep.studies.order import trials_of
 
+if TYPE_CHECKING:
+    from sidestep.studies.progress import Progress
+
 MOST_AT_ONCE, MOST_PARTICIPANTS = 500, 10_000
 LONGEST_COMMENT = 2000
 LONGEST_RECORD = 50_000_000
+FILM_GAP_S, FILM_END_S = 1.0, 1.0
+"""Between two pieces that a page has played, and at the end of the film: what may be missing, s."""
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -40,7 +46,7 @@ class StudyInfo:
     questionnaire: Questionnaire
     folder: str
     password: str
-    secret: bytes
+    """Its hash."""
     created: datetime
     closed: datetime | None
 
@@ -69,25 +75,6 @@ class Stage:
     """Of the walk of the present trial; empty: there is none yet."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a participant is, for the experimenter."""
-
-    number: int
-    token: str
-    consented: datetime | None
-    expires: datetime
-    done: int
-    trials: int
-    answers: int
-    last: datetime | None
-    next_policy: str
-    next_scenario: str
-    slowest_hz: float | None
-    """Steps in the slowest second of all walks; None: nobody has walked."""
-    deleted: bool
-
-
 class Store:
     """The database of studies."""
 
@@ -96,7 +83,8 @@ class Store:
         self._reader = engine.execution_options(reads=True)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Session]:
+    def writing(self) -> Iterator[Session]:
+        """A transaction that changes something."""
         with Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
@@ -108,26 +96,31 @@ class Store:
 
     def create(self, study: Study, questionnaire: Questionnaire, password: str, folder: str = "") -> StudyInfo:
         """A new study."""
-        asked = {each.name: questionnaire.items_for(each.group) for each in study.scenarios}
-        if empty := [name for name, items in asked.items() if not items]:
-            raise Refused(400, f"questionnaire {questionnaire.name!r} asks nothing after scenario {empty[0]!r}")
-        if len({(each.group, each.place) for each in study.scenarios}) < len(study.scenarios):
-            raise Refused(400, "two scenarios have the same place; give each a location of its own")
+        self.check(study, questionnaire)
         row = StudyRow(
             name=study.name,
             definition=study.model_dump(mode="json"),
             questionnaire=questionnaire.model_dump(mode="json"),
             folder=folder,
             password=hash_password(password),
-            secret=secrets.token_bytes(32),
             created=now(),
         )
         try:
-            with self._transaction() as session:
+            with self.writing() as session:
                 session.add(row)
         except IntegrityError:
             raise Refused(409, f"there is a study {study.name!r} already; choose another name") from None
         return _info(row)
+
+    @staticmethod
+    def check(study: Study, questionnaire: Questionnaire) -> None:
+        """``Refused`` for a study that would collect nothing, or nothing that can be analysed."""
+        asked = {each.name: questionnaire.items_for(each.group) for each in study.scenarios}
+        if empty := [name for name, items in asked.items() if not items]:
+            raise Refused(400, f"questionnaire {questionnaire.name!r} asks nothing after scenario {empty[0]!r}")
+        if len({(each.group, each.place) for each in study.scenarios}) < len(study.scenarios):
+            raise Refused(400, "two scenarios have the same place; give each a location of its own")
+        _check_table_names(study)
 
     def studies(self) -> list[StudyInfo]:
         """All studies, in the order of their names."""
@@ -137,15 +130,15 @@ class Store:
     def study(self, name: str) -> StudyInfo:
         """The study of that name."""
         with self.reading() as session:
-            return _info(_study(session, name))
+            return _info(find_study(session, name))
 
     def add_participants(self, name: str, count: int = 1) -> list[str]:
         """New participants; their tokens, from which links are made."""
         if not 1 <= count <= MOST_AT_ONCE:
             raise Refused(400, f"1 to {MOST_AT_ONCE} participants can be added at once")
         tokens = [new_token() for _ in range(count)]
-        with self._transaction() as session:
-            row = _study(session, name, lock=True)
+        with self.writing() as session:
+            row = find_study(session, name, lock=True)
             study = _info(row).study
             if row.closed is not None:
                 raise Refused(409, f"study {name!r} is closed")
@@ -154,7 +147,7 @@ class Store:
                 raise Refused(409, f"a study has at most {MOST_PARTICIPANTS} participants")
             for number, token in enumerate(tokens, (first or 0) + 1):
                 person = ParticipantRow(
-                    study_id=row.id, number=number, token=token, created=now(),
+                    study_id=row.id, number=number, token_hash=hash_token(token), created=now(),
                     expires=now() + timedelta(days=study.valid_days),
                 )  # fmt: skip
                 session.add(person)
@@ -169,32 +162,63 @@ class Store:
         with self.reading() as session:
             return _stage(session, _participant(session, token))
 
+    def language(self, token: str) -> str:
+        """Of the study that a link belongs to, also if it has expired; empty: there is no such link."""
+        with self.reading() as session:
+            query = select(ParticipantRow).where(ParticipantRow.token_hash == hash_token(token))
+            person = session.scalar(query)
+            return "" if person is None else _info(person.study).study.language
+
     def consent(self, token: str, details: Mapping[str, str]) -> None:
         """The participant agrees and says what the study asks. The first time counts."""
-        with self._transaction() as session:
+        with self.writing() as session:
             person = _participant(session, token, lock=True)
             if person.consented is None:
                 person.details = _checked_details(_info(person.study).study, details)
                 person.consented = now()
 
-    def experience(self, token: str, position: int) -> None:
-        """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``)."""
-        with self._transaction() as session:
+    def experience(self, token: str, position: int, film_s: float = 0.0) -> None:
+        """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``), a film of
+        ``film_s`` seconds when it was played (``play``)."""
+        with self.writing() as session:
             trial, info = _open_trial(session, token, position)
             if trial is None or trial.experienced is not None:
                 return
             if info.study.mode == "walk":
                 raise Refused(409, "the walk is not over yet")
+            if info.study.mode == "film" and not (trial.played_s or 0.0) >= film_s - FILM_END_S:
+                raise Refused(409, "please play the film to its end first")
             trial.experienced = now()
 
+    def play(self, token: str, position: int, start_s: float, end_s: float, film_s: float) -> float:
+        """The page has played a piece of the film. How far it was played without gaps, s; a piece that begins farther
+        on changes nothing."""
+        with self.writing() as session:
+            trial, info = _open_trial(session, token, position)
+            if trial is None or info.study.mode != "film":
+                raise Refused(409, "there is no film to play now; reload the page")
+            played = trial.played_s or 0.0
+            if start_s <= played + FILM_GAP_S and end_s > played:
+                trial.played_s = played = min(end_s, film_s)
+            return played
+
     def keep_walk(
-        self, token: str, position: int, outcome: str, digest: str, record: bytes, slowest_hz: float | None = None
+        self,
+        token: str,
+        position: int,
+        outcome: str,
+        digest: str,
+        record: bytes,
+        slowest_hz: float | None = None,
+        *,
+        manner: Mapping[str, Any] | None = None,
+        flag: str = "",
     ) -> bool:
         """Keep the record of a finished walk, unless there is one; whether it was kept. ``slowest_hz``: steps in the
-        slowest second, where somebody has counted."""
+        slowest second, where somebody has counted; ``flag``: why its outcome does not count."""
         if len(record) > LONGEST_RECORD:
             raise Refused(413, f"the record has more than {LONGEST_RECORD // 1_000_000} MB")
-        with self._transaction() as session:
+        with self.writing() as session:
             trial, _ = _open_trial(session, token, position)
             if trial is None or trial.experienced is not None:
                 return False
@@ -202,7 +226,7 @@ class Store:
             session.add(
                 EpisodeRow(
                     trial_id=trial.id, outcome=outcome, digest=digest, record=record, finished=trial.experienced,
-                    slowest_hz=slowest_hz,
+                    slowest_hz=slowest_hz, manner=dict(manner or {}) or None, flag=flag or None,
                 )
             )  # fmt: skip
             return True
@@ -211,7 +235,7 @@ class Store:
         """Store an answer; whether it is new. The same ``key`` is the same answer."""
         if not _KEY.fullmatch(key):
             raise Refused(400, "the key of an answer has 8 to 64 letters, digits, - or _")
-        with self._transaction() as session:
+        with self.writing() as session:
             person = _participant(session, token, lock=True)
             if known := session.scalar(select(AnswerRow).where(AnswerRow.key == key)):
                 trial = session.get_one(TrialRow, known.trial_id)
@@ -226,88 +250,96 @@ class Store:
                 raise Refused(409, "this run is rated after it, not before")
             asked = [each.id for each in info.items(trial_now.scenario)]
             if item not in asked:
-                raise Refused(400, f"item {item!r:.80} is not asked after this run")
+                raise Refused(400, "item {item} is not asked after this run", item=repr(item)[:80])
             info.questionnaire.check_rating(item, rating)
             if _answers(session, trial_now.id).get(item) == rating:
                 return False
             session.add(AnswerRow(trial_id=trial_now.id, item=item, rating=rating, key=key, given=now()))
             return True
 
-    def finish(self, token: str, position: int, comment: str = "") -> None:
-        """The trial is rated; all of its items must be answered."""
-        with self._transaction() as session:
+    def finish(self, token: str, position: int, comment: str = "", device: str = "") -> None:
+        """The trial is rated; all of its items must be answered. ``device``: on which."""
+        with self.writing() as session:
             trial, info = _open_trial(session, token, position)
             if trial is None:
                 return
             given = _answers(session, trial.id)
             missing = [each.number for each in info.items(trial.scenario) if each.id not in given]
             if trial.experienced is None or missing:
-                raise Refused(409, f"please answer every question; missing: {', '.join(map(str, missing))}")
+                raise Refused(
+                    409, "please answer every question; missing: {missing}", missing=", ".join(map(str, missing))
+                )
             if len(comment) > LONGEST_COMMENT:
-                raise Refused(400, f"a comment has at most {LONGEST_COMMENT} characters")
+                raise Refused(400, "a comment has at most {most} characters", most=LONGEST_COMMENT)
             trial.comment = printable(comment.strip(), LONGEST_COMMENT) or None if info.study.comments else None
+            trial.device = device or None
             trial.done = now()
 
     def progress(self, name: str) -> list[Progress]:
         """How far everybody is, in the order of numbers."""
-        with self.reading() as session:
-            study = _study(session, name)
-            people = session.scalars(
-                select(ParticipantRow).where(ParticipantRow.study_id == study.id).order_by(ParticipantRow.number)
-            ).all()
-            trials: dict[int, list[TrialRow]] = {person.id: [] for person in people}
-            mine = select(ParticipantRow.id).where(ParticipantRow.study_id == study.id)
-            for trial in session.scalars(
-                select(TrialRow).where(TrialRow.participant_id.in_(mine)).order_by(TrialRow.position)
-            ):
-                trials[trial.participant_id].append(trial)
-            counted = session.execute(
-                select(TrialRow.participant_id, func.count(AnswerRow.id), func.max(AnswerRow.given))
-                .join(AnswerRow, AnswerRow.trial_id == TrialRow.id)
-                .where(TrialRow.participant_id.in_(mine))
-                .group_by(TrialRow.participant_id)
-            )
-            answers = {person: (count, last) for person, count, last in counted}
-            paces = session.execute(
-                select(TrialRow.participant_id, func.min(EpisodeRow.slowest_hz))
-                .join(EpisodeRow, EpisodeRow.trial_id == TrialRow.id)
-                .where(TrialRow.participant_id.in_(mine))
-                .group_by(TrialRow.participant_id)
-            )
-            slowest: dict[int, float | None] = {row[0]: row[1] for row in paces}
-            return [
-                _progress(person, trials[person.id], answers.get(person.id, (0, None)), slowest.get(person.id))
-                for person in people
-            ]
+        from sidestep.studies.progress import progress_of
+
+        return progress_of(self, name)
 
     def delete_participant(self, name: str, number: int) -> None:
         """Delete everything about a participant; only the number stays, so that it is not given again."""
-        with self._transaction() as session:
+        with self.writing() as session:
             person = session.scalar(
                 select(ParticipantRow).where(
-                    ParticipantRow.study_id == _study(session, name).id, ParticipantRow.number == number
+                    ParticipantRow.study_id == find_study(session, name).id, ParticipantRow.number == number
                 )
             )
             if person is None:
                 raise Refused(404, f"study {name!r} has no participant {number}")
             if person.deleted is None:
                 session.execute(delete(TrialRow).where(TrialRow.participant_id == person.id))
-                person.token, person.details, person.consented, person.deleted = new_token(), None, None, now()
+                person.token_hash = hash_token(new_token())
+                person.details, person.consented, person.deleted = None, None, now()
+
+    def new_link(self, name: str, number: int) -> str:
+        """A new token for a participant, for ``valid_days`` from now on; the old one is not known any more."""
+        with self.writing() as session:
+            study = find_study(session, name)
+            person = session.scalar(
+                select(ParticipantRow).where(ParticipantRow.study_id == study.id, ParticipantRow.number == number)
+            )
+            if person is None or person.deleted is not None:
+                raise Refused(404, f"study {name!r} has no participant {number}")
+            token = new_token()
+            person.token_hash = hash_token(token)
+            person.expires = now() + timedelta(days=_info(study).study.valid_days)
+            return token
 
     def close(self, name: str) -> None:
         """Take no more answers."""
-        with self._transaction() as session:
-            row = _study(session, name, lock=True)
+        with self.writing() as session:
+            row = find_study(session, name, lock=True)
             row.closed = row.closed or now()
+
+    def reopen(self, name: str) -> None:
+        """Take answers again; links that have not expired work again."""
+        with self.writing() as session:
+            find_study(session, name, lock=True).closed = None
 
 
 def _info(row: StudyRow) -> StudyInfo:
     study = Study.parse(row.definition, f"study {row.name!r}")
     questionnaire = Questionnaire.parse(row.questionnaire, f"questionnaire of study {row.name!r}")
-    return StudyInfo(row.id, study, questionnaire, row.folder, row.password, row.secret, row.created, row.closed)
+    return StudyInfo(row.id, study, questionnaire, row.folder, row.password, row.created, row.closed)
 
 
-def _study(session: Session, name: str, lock: bool = False) -> StudyRow:
+def _check_table_names(study: Study) -> None:
+    """``BadInput`` for names and places that no table of ratings takes."""
+    for scenario in study.scenarios:
+        row = {"study": study.name, "participant": "p001", "policy": study.policies[0].name, "item": "q", "rating": 1}
+        try:
+            make_ratings([row | {"scenario": scenario.group, "location": scenario.place}])
+        except BadInput as error:
+            reason = str(error).removeprefix("ratings: row 1: ")
+            raise BadInput(f"study {study.name!r}: scenario {scenario.name!r}: {reason}") from None
+
+
+def find_study(session: Session, name: str, lock: bool = False) -> StudyRow:
     query = select(StudyRow).where(StudyRow.name == name)
     row = session.scalar(query.with_for_update() if lock else query)
     if row is None:
@@ -316,8 +348,8 @@ def _study(session: Session, name: str, lock: bool = False) -> StudyRow:
 
 
 def _participant(session: Session, token: str, lock: bool = False) -> ParticipantRow:
-    query = select(ParticipantRow).where(ParticipantRow.token == token)
-    person = session.scalar(query.with_for_update() if lock else query) if token.isascii() else None
+    query = select(ParticipantRow).where(ParticipantRow.token_hash == hash_token(token))
+    person = session.scalar(query.with_for_update() if lock else query)
     if person is None or person.deleted is not None:
         raise Refused(404, "this link is not known; please ask for a new one")
     if person.expires <= now():
@@ -370,31 +402,11 @@ def _checked_details(study: Study, given: Mapping[str, str]) -> dict[str, str]:
     for question in study.asks:
         text = printable(given.get(question.id, ""), 10_000).strip()
         if question.required and not text:
-            raise Refused(400, f"please answer: {question.label}")
+            raise Refused(400, "please answer: {question}", question=question.label)
         if text and question.choices and text not in question.choices:
-            raise Refused(400, f"{question.label}: please choose one of the answers")
+            raise Refused(400, "{question}: please choose one of the answers", question=question.label)
         if len(text) > question.longest:
-            raise Refused(400, f"{question.label}: at most {question.longest} characters")
+            raise Refused(400, "{question}: at most {most} characters", question=question.label, most=question.longest)
         if text:
             details[question.id] = text
     return details
-
-
-def _progress(
-    person: ParticipantRow, trials: list[TrialRow], answers: tuple[int, datetime | None], slowest_hz: float | None
-) -> Progress:
-    following = next((each for each in trials if each.done is None), None)
-    return Progress(
-        number=person.number,
-        token=person.token,
-        consented=person.consented,
-        expires=person.expires,
-        done=sum(each.done is not None for each in trials),
-        trials=len(trials),
-        answers=answers[0],
-        last=answers[1],
-        next_policy=following.policy if following else "",
-        next_scenario=following.scenario if following else "",
-        slowest_hz=slowest_hz,
-        deleted=person.deleted is not None,
-    )

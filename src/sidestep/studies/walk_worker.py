@@ -21,6 +21,7 @@ from sidestep.records.write import encode_record
 from sidestep.registry import make_policy
 from sidestep.simulation.live import LiveEpisode, LiveState, PersonInput
 from sidestep.studies.access import Refused
+from sidestep.studies.conduct import flag_of
 from sidestep.suites.files import base_of, choose_options, load_suite
 from sidestep.types import Scenario
 from sidestep.types.events import Enacting
@@ -86,12 +87,12 @@ def step_all(walks: list[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, bool
     return results
 
 
-def finish(key: str) -> tuple[str, str, bytes]:
-    """Outcome, digest and encoded record of a walk that is over."""
+def finish(key: str) -> tuple[str, str, bytes, str]:
+    """Outcome, digest, encoded record and flag of a walk that is over."""
     if key not in _WALKS:
         raise Refused(409, "this walk is not there any more; it begins again")
     record = _WALKS[key].record
-    return str(record.outcome), record.digest, encode_record(record)
+    return str(record.outcome), record.digest, encode_record(record), flag_of(record)
 
 
 def drop(key: str) -> None:
@@ -113,11 +114,12 @@ def warm_up() -> None:
     """Load what walks need before the first participant comes, and end with the server, even if that is killed."""
     from sidestep.simulation.prepare import prepare_kernels
 
-    Thread(target=_end_with_server, daemon=True).start()
+    Thread(target=end_with_server, daemon=True).start()
     prepare_kernels()
 
 
-def _end_with_server() -> None:
+def end_with_server() -> None:
+    """Wait until the server ends, then end this process."""
     server = parent_process()
     if server is not None:
         server.join()

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
 from time import monotonic, perf_counter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter
@@ -23,10 +23,11 @@ from pydantic import Field, TypeAdapter
 from sidestep.drive_page.messages import Count, Message, parse_message
 from sidestep.errors import BadInput, SidestepError
 from sidestep.studies import walk_worker
-from sidestep.studies.access import Refused
+from sidestep.studies.access import RateLimit, Refused
 from sidestep.studies.definition import Study
-from sidestep.studies.site import Site, log
+from sidestep.studies.site import Site, log, log_text
 from sidestep.studies.store import Stage
+from sidestep.studies.texts import Say, error_in, say_in
 from sidestep.studies.walk_pool import Workers
 from sidestep.studies.walk_worker import WalkOrder
 
@@ -35,6 +36,9 @@ LONGEST = 400
 FRAMES_AHEAD = 3
 """Frames on their way to the page, at most."""
 MOST_ERRORS = 20
+TOO_MANY = "the page has sent too many messages; wait a minute and reload it"
+MOST_AT_ONCE, MOST_PER_S = 120, 60.0
+"""Messages of a page: it sends 20 a second, and one for every key."""
 MOST_WALKS = 300
 IDLE_S = 900.0
 """After which a walk without a page is forgotten."""
@@ -53,6 +57,9 @@ class Controls(Message):
     sideways: Annotated[float, Field(ge=-2, le=2)]
     turn: Annotated[float, Field(ge=-4, le=4)]
     wave: bool
+    view: Literal["first", "top"] = "first"
+    input: Literal["keys", "touch", "gamepad"] = "keys"
+    """With what the participant last did something."""
 
 
 class Wish(Message):
@@ -95,6 +102,45 @@ class Pace:
         self._times.append(at)
 
 
+class Manner:
+    """How somebody walked: seconds of the walk per view and per input, and pauses."""
+
+    def __init__(self) -> None:
+        self._views, self._inputs = Counter[str](), Counter[str]()
+        self._pauses, self._paused_s, self._since = 0, 0.0, 0.0
+
+    def note(self, controls: Controls, step_s: float) -> None:
+        """A step was made."""
+        self._views[controls.view] += step_s  # type: ignore[assignment]
+        if controls.forward or controls.sideways or controls.turn or controls.wave:
+            self._inputs[controls.input] += step_s  # type: ignore[assignment]
+
+    def pause(self, at: float) -> None:
+        """The participant stopped the clock, or the page went away."""
+        if self._views and not self._since:
+            self._pauses, self._since = self._pauses + 1, at
+
+    def resume(self, at: float) -> None:
+        """The clock goes on."""
+        if self._since:
+            self._paused_s, self._since = self._paused_s + at - self._since, 0.0
+
+    def document(self) -> dict[str, Any]:
+        """Plain data, as ``export.MANNER_COLUMNS``: the view and the input that were used most, and times in s."""
+        return {
+            "view": _most(self._views),
+            "input": _most(self._inputs),
+            **{f"{name}_view_s": round(self._views[name], 2) for name in ("first", "top")},
+            **{f"{name}_s": round(self._inputs[name], 2) for name in ("keys", "touch", "gamepad")},
+            "pauses": self._pauses,
+            "paused_s": round(self._paused_s, 2),
+        }
+
+
+def _most(seconds: Counter[str]) -> str | None:
+    return max(seconds, key=seconds.__getitem__) if seconds else None
+
+
 @dataclass
 class Walk:
     """A walk that has begun. ``key`` names it to its worker."""
@@ -109,6 +155,7 @@ class Walk:
     done: bool = False
     frame: int = 0
     pace: Pace = field(default_factory=lambda: Pace())
+    manner: Manner = field(default_factory=lambda: Manner())
     link: _Link | None = None
     left: float = field(default_factory=monotonic)
 
@@ -120,11 +167,15 @@ class Walks:
         self._site, self.workers = site, Workers(processes)
         self._walks: dict[str, Walk] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._connections = RateLimit(20, 0.5)
+        """Of every participant: a page that was closed for its messages cannot go on at once."""
 
     async def visit(self, page: WebSocket, token: str) -> None:
         """Let a page walk until it leaves, the walk is over, or another page takes its place."""
-        link = _Link(page)
+        language = await asyncio.to_thread(self._site.language, page)
+        link = _Link(page, say_in(language))
         try:
+            self._connections.check(token, "answers")
             stage = await asyncio.to_thread(self._site.store.stage, token)
             if not self._is_to_walk(stage):
                 await link.send('{"type":"kept"}')
@@ -137,9 +188,11 @@ class Walks:
                 walk.link = link
             await self._attend(walk, link)
         except SidestepError as error:
-            log.warning("walk: %s", error)
-            with suppress(WebSocketDisconnect):
-                await link.send(json.dumps({"type": "error", "message": str(error)}))
+            log.warning("walk: %s", log_text(error))
+            is_stranger = isinstance(error, Refused) and error.status == 404
+            if not is_stranger or self._site.strangers.allows(self._site.client(page)):
+                with suppress(WebSocketDisconnect):
+                    await link.send(json.dumps({"type": "error", "message": error_in(language, error)}))
             await link.close(TRY_AGAIN)
 
     @staticmethod
@@ -183,6 +236,8 @@ class Walks:
             for task in tasks:
                 task.cancel()
             walk.left = monotonic()
+            if not walk.done:
+                walk.manner.pause(perf_counter())
             if walk.link is link:
                 walk.link = None
             link.gone.set()
@@ -197,10 +252,13 @@ class Walks:
         due = ceil(perf_counter() / walk.step_s) * walk.step_s  # walks step together, which costs less
         while not walk.done:
             if not link.going or walk.frame - max(link.controls.seen, first - 1) > FRAMES_AHEAD:
+                if not link.going:
+                    walk.manner.pause(perf_counter())
                 await link.news.wait()
                 link.news.clear()
                 walk.pace.rest(perf_counter())
                 continue
+            walk.manner.resume(perf_counter())
             at = perf_counter()
             due = max(due + walk.step_s, at - walk.step_s)  # a late step is made up for
             if due > at:
@@ -213,14 +271,17 @@ class Walks:
             walk.state, walk.done = await self.workers.step(walk.worker, walk.key, person)
             walk.frame += 1
             walk.pace.note(perf_counter())
+            walk.manner.note(given, walk.step_s)
             await link.send(_state_text(walk, given.number))
         await asyncio.shield(self._keep(walk))
         await link.send('{"type":"kept"}')
 
     async def _keep(self, walk: Walk) -> None:
-        outcome, digest, record = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
-        keep, slowest = self._site.store.keep_walk, walk.pace.slowest_hz
-        await asyncio.to_thread(keep, walk.token, walk.position, outcome, digest, record, slowest)
+        outcome, digest, record, flag = await self.workers.call(walk.worker, walk_worker.finish, walk.key)
+        keep, slowest, manner = self._site.store.keep_walk, walk.pace.slowest_hz, walk.manner.document()
+        await asyncio.to_thread(
+            keep, walk.token, walk.position, outcome, digest, record, slowest, manner=manner, flag=flag
+        )
         await self._forget(walk.token)
 
     async def _forget(self, token: str) -> None:
@@ -271,9 +332,11 @@ def _state_text(walk: Walk, follows: int) -> str:
 class _Link:
     """A connected page and the newest that it said."""
 
-    def __init__(self, page: WebSocket) -> None:
+    def __init__(self, page: WebSocket, say: Say) -> None:
+        self._say = say
         self.page, self.controls, self.going = page, STANDING, False
         self.news, self.replaced, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._messages = RateLimit(MOST_AT_ONCE, MOST_PER_S)
 
     async def listen(self) -> None:
         """Take messages until the page leaves."""
@@ -282,6 +345,10 @@ class _Link:
             received = await self.page.receive()
             if received["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(received.get("code", 1000))
+            if not self._messages.allows(""):
+                log.warning("closed a walk whose page has sent too many messages")
+                await self.send(json.dumps({"type": "error", "message": self._say(TOO_MANY)}))
+                break
             try:
                 message = read_message(received.get("text"))
             except BadInput as error:

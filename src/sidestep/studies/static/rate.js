@@ -4,7 +4,7 @@
 (() => {
 const form = document.getElementById("ratings"), trouble = document.getElementById("trouble");
 const position = Number(document.body.dataset.position), address = document.body.dataset.answer;
-const queue = [];
+const texts = JSON.parse(document.body.dataset.texts), queue = [];
 let busy = false, leaving = false;
 
 const newKey = () => {
@@ -25,13 +25,13 @@ async function work() {
       const reply = await fetch(address, {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(answer), keepalive: true,
       });
-      if (reply.ok) { queue.shift(); note(answer, "✓ stored"); trouble.textContent = ""; wait = 300; continue; }
+      if (reply.ok) { queue.shift(); note(answer, texts["✓ stored"]); trouble.textContent = ""; wait = 300; continue; }
       if (reply.status < 500 && reply.status !== 429) {
-        const told = await reply.json().catch(() => ({ message: "the answer was refused" }));
+        const told = await reply.json().catch(() => ({ message: texts["the answer was refused"] }));
         queue.shift(); note(answer, ""); trouble.textContent = told.message; continue;
       }
     } catch { /* no connection: again below */ }
-    trouble.textContent = "No connection. Your answers are kept here and sent again …";
+    trouble.textContent = texts["No connection. Your answers are kept here and sent again …"];
     await new Promise((done) => setTimeout(done, wait));
     wait = Math.min(4000, wait * 2);
   }

@@ -2,8 +2,9 @@
 (() => {
 const part = (id) => document.getElementById(id);
 const data = document.body.dataset, canvas = part("picture"), context = canvas.getContext("2d");
+const texts = JSON.parse(data.texts);
 const SPEED_MPS = 1.3, BACK_MPS = 0.7, SIDE_MPS = 0.8, TURN_RAD_S = 1.6;
-let socket = null, scene = null, message = null, number = 0, drawn = 0, top_view = data.view === "top", retry = 400;
+let device = "keys", socket = null, scene = null, message = null, number = 0, drawn = 0, top_view = data.view === "top", retry = 400;
 
 // ---- input ----------------------------------------------------------------------------------------------------
 const KEYS = {
@@ -22,7 +23,7 @@ function gamepad() {
 }
 function intention() {
   const pad = held.size ? null : gamepad();
-  if (pad) return pad;
+  if (pad) { device = "gamepad"; return pad; }
   return {
     forward: holds("forward") * SPEED_MPS - holds("back") * BACK_MPS,
     sideways: (holds("left") - holds("right")) * SIDE_MPS,
@@ -34,7 +35,7 @@ function say(text) { if (socket && socket.readyState === WebSocket.OPEN) socket.
 function tellControls() {
   const want = intention(), short = (value) => Math.round(value * 1000) / 1000;
   number += 1;
-  say({ type: "controls", number, seen: drawn, forward: short(want.forward), sideways: short(want.sideways), turn: short(want.turn), wave: want.wave });
+  say({ type: "controls", number, seen: drawn, forward: short(want.forward), sideways: short(want.sideways), turn: short(want.turn), wave: want.wave, view: top_view ? "top" : "first", input: device });
 }
 function hold(source, what, at) {
   if (held.get(source) === what) return;
@@ -46,7 +47,7 @@ function go() { if (data.link === "open" && data.phase !== "over") { data.phase 
 function pause() {
   if (data.phase !== "walking") return;
   held.clear(); tellControls(); say({ type: "pause" });
-  show("paused", "Paused", "Go on");
+  show("paused", texts["Paused"], texts["Go on"]);
 }
 function switchView() {
   top_view = !top_view;
@@ -68,6 +69,7 @@ addEventListener("keydown", (event) => {
   if (what) {
     event.preventDefault();
     if (data.phase === "ready" || data.phase === "paused") go();
+    device = "keys";
     hold(event.code, what, event.timeStamp);
     return;
   }
@@ -87,6 +89,7 @@ function pressable(element, source, what) {
     element.setPointerCapture(event.pointerId);
     element.classList.add("held");
     if (data.phase === "ready" || data.phase === "paused") go();
+    device = "touch";
     hold(source, what, event.timeStamp);
   });
   element.addEventListener("pointerup", up);
@@ -134,7 +137,7 @@ function draw() {
     drawTop(state, me, canvas.width - size - 8, 8, size, size, 9);
   }
   part("time").textContent = state.time.toFixed(1);
-  part("hint").textContent = state.started ? "" : "Wait until the robot reaches its mark (blue).";
+  part("hint").textContent = state.started ? "" : texts["Wait until the robot reaches its mark (blue)."];
   data.time = state.time;
   data.place = `${me[1].toFixed(2)},${me[2].toFixed(2)},${me[3].toFixed(2)}`;
 }
@@ -207,7 +210,7 @@ function take(text) {
     scene = told.scene;
     scene.steps = stepsAlong(scene.path);
     data.link = "open"; retry = 400;
-    show("ready", "Ready. You start with the first key, or here.", "Start");
+    show("ready", texts["Ready. You start with the first key, or here."], texts["Start"]);
   } else if (told.type === "state") {
     message = told;
     draw();
@@ -215,7 +218,7 @@ function take(text) {
     requestAnimationFrame(() => noteDelay(told.follows)); // when the browser shows what was drawn
     tellControls();
     data.frames = Number(data.frames || 0) + 1;
-    if (told.state.done) show("over", "Storing …", "");
+    if (told.state.done) show("over", texts["Storing …"], "");
   } else if (told.type === "kept") {
     data.phase = "over";
     location.reload();
@@ -232,11 +235,11 @@ function connect() {
     data.link = "lost";
     held.clear();
     if (event.code === 4001) {
-      show("replaced", "This walk goes on in another window.", "");
+      show("replaced", texts["This walk goes on in another window."], "");
       return;
     }
     if (data.phase === "over") { setTimeout(() => location.reload(), retry); return; }
-    show("lost", "No connection. Trying again …", "");
+    show("lost", texts["No connection. Trying again …"], "");
     setTimeout(connect, retry);
     retry = Math.min(4000, retry * 2);
   };

@@ -1,0 +1,95 @@
+"""Films of a study: where they lie, how long they are, and that they do not tell which policy drove.
+
+A film reaches participants without its name. What the file says about itself in its metadata reaches them, too, so
+films whose metadata say anything are refused; ``sidestep replay RECORD --video FILE --blind`` makes films without
+metadata, and without the bar that shows policy and outcome. What is written *in* the pictures cannot be checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sidestep.errors import BadInput, MissingExtra
+from sidestep.reading import file_beside
+from sidestep.studies.access import Refused
+from sidestep.studies.definition import Study
+from sidestep.studies.site import log
+from sidestep.studies.store import Stage
+
+FILM_TYPES = {".mp4": "video/mp4", ".webm": "video/webm"}
+HARMLESS = frozenset({
+    "encoder", "encoder_options", "major_brand", "minor_version", "compatible_brands", "language", "handler_name",
+    "vendor_id", "creation_time", "duration", "number_of_bytes", "number_of_frames", "bps",
+})  # fmt: skip
+"""Keys of metadata that programs write on their own."""
+REMEDY = (
+    "make it with `sidestep replay RECORD --video FILE --blind`, or remove them with "
+    "`ffmpeg -i FILE -map_metadata -1 -c copy NEW`"
+)
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film that participants may see."""
+
+    path: Path
+    kind: str
+    duration_s: float
+
+
+def find_film(study: Study, definition: Path, policy: str, scenario: str, run: int) -> Film:
+    """The film of a run, beside the definition; ``BadInput`` where it cannot be shown."""
+    name = study.film(policy, scenario, run)
+    path = file_beside(definition, name, "films")
+    if path.suffix.lower() not in FILM_TYPES:
+        raise BadInput(f"{definition}: films: {name}: films are .mp4 or .webm files; convert it")
+    about = path.stat()
+    duration_s, told = _look_into(path, about.st_mtime_ns, about.st_size)
+    if told:
+        raise BadInput(f"{definition}: films: {name}: its metadata say {told}, which participants can read; {REMEDY}")
+    return Film(path, FILM_TYPES[path.suffix.lower()], duration_s)
+
+
+def film_of(stage: Stage) -> Film:
+    """The film of the present trial, for its participant."""
+    trial, info = stage.trial, stage.info
+    assert trial is not None
+    try:
+        return find_film(info.study, Path(info.folder) / "study.yaml", trial.policy, trial.scenario, trial.run)
+    except BadInput as error:
+        log.error("a film cannot be shown: %s", error)
+        raise Refused(409, "this film cannot be shown; please tell the experimenter") from None
+
+
+@lru_cache(4096)
+def _look_into(path: Path, changed_ns: int, size: int) -> tuple[float, str]:
+    """Duration, s, and what the metadata say."""
+    try:
+        import av
+    except ImportError:
+        raise MissingExtra("a study with films", "video") from None
+    try:
+        with av.open(str(path)) as film:
+            metadata: dict[str, Any] = dict(film.metadata)
+            for stream in film.streams:
+                metadata |= stream.metadata
+            duration_s = _duration_s(film)
+            has_pictures = bool(film.streams.video)
+    except (OSError, ValueError) as error:  # as the errors of PyAV are
+        raise BadInput(f"{path}: no film that can be read ({error!s:.100}); convert it to .mp4") from None
+    if not has_pictures or duration_s <= 0.0:
+        raise BadInput(f"{path}: has no pictures or no duration; convert it to .mp4")
+    told = {key: value for key, value in metadata.items() if key.lower() not in HARMLESS and str(value).strip()}
+    return duration_s, ", ".join(f"{key}: {value!s:.80}" for key, value in sorted(told.items()))
+
+
+def _duration_s(film: Any) -> float:
+    """From the container, else the longest of its streams."""
+    if film.duration is not None:
+        return float(film.duration) / 1e6
+    return max(
+        (float(each.duration * each.time_base) for each in film.streams if each.duration is not None), default=0.0
+    )
