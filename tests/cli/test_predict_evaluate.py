@@ -79,7 +79,8 @@ def test_tables_on_the_terminal_and_notes(call: Call, data: Path) -> None:
     result = call("predict", "evaluate", data, "--predictor", "kalman", "--every", 10, "--resamples", 50)
     assert result.exit_code == 0, result.output
     assert "IRS 1 s" in result.stdout
-    assert "bootstrap over 30 tracks" in result.stderr
+    assert "bootstrap over 5 clips" in result.stderr
+    assert "Only 5 clips were resampled" in result.stderr
 
 
 def test_no_positives_say_so(call: Call, tmp_path: Path) -> None:
