@@ -117,6 +117,16 @@ def test_a_forecast_of_other_samples_is_refused(call: Call, data: Path, tmp_path
     assert "track 0, frame 11" in result.stderr
 
 
+def test_an_array_is_no_forecast(call: Call, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "class Mine:\n    needs = frozenset()\n    history_s = 0.0\n\n"
+        "    def predict(self, history, horizons_s, scene=None, ego=None):\n        return history.position[-1]\n"
+    )
+    result = call("predict", "evaluate", data, "--predictor", f"{tmp_path / 'own.py'}:Mine", "--every", 10)
+    assert result.exit_code == 2, result.output
+    assert "predictor Mine returned ndarray; return a SampleForecast" in " ".join(result.stderr.split())
+
+
 def test_toy(call: Call, tmp_path: Path) -> None:
     result = call("predict", "toy", "--out", tmp_path / "toy", "--draws", 400, "--json")
     assert result.exit_code == 0, result.output

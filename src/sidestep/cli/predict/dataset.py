@@ -145,6 +145,7 @@ def _tell(document: dict[str, Any], as_json: bool) -> None:
         )
     origins, drivers = ", ".join(document["origins"]) or "no", ", ".join(document["drivers"]) or "unknown"
     say(f"{origins} data, {document['clips']} clips, {document['maps']} maps, drivers: {drivers}")
+    say(f"digest of the data set, for files of forecasts: {document['digest']}")
     print_rows("splits", rows)
     found = {place for counts in document["splits"].values() for place in counts["places"]}
     places = [
