@@ -13,6 +13,7 @@ from typer.testing import Result
 from sidestep.interactions.forecasts import write_forecast
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.store import write_interactions
+from sidestep.interactions.toy import MODELS, ONE_MODE, TRUTH
 from sidestep.types.forecast import MixtureForecast, SampleForecast
 from sidestep.types.interactions import Interactions
 from tests.cli.conftest import document
@@ -133,6 +134,13 @@ def test_toy(call: Call, tmp_path: Path) -> None:
     found = document(result)
     assert all(found["findings"].values())
     assert {path.name for path in (tmp_path / "toy").iterdir()} == {"toy.md", "toy.csv", "toy.tex", "toy.png"}
-    shown = call("predict", "toy", "--draws", 10, "--seed", 3)
+    assert found["expected"]["truth"]["nll"] == pytest.approx(found["models"]["truth"]["nll"], abs=0.2)
+    for seed in (3, 4):  # however few the draws, chance does not decide about the exit code
+        assert call("predict", "toy", "--draws", 10, "--seed", seed).exit_code == 0
+
+
+def test_toy_fails_where_a_finding_does(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS, ONE_MODE, MODELS[TRUTH])
+    shown = call("predict", "toy", "--draws", 10)
     assert shown.exit_code == 1
     assert "NO " in shown.stdout
