@@ -17,7 +17,7 @@ from tests.cli.conftest import document
 from tests.interactions.made import one_track
 from tests.interactions.test_from_records import street_record
 from tests.interactions.test_gaps import crossing
-from tests.interactions.test_recorded import annotate, write_ind, write_vci_dut
+from tests.interactions.test_recorded import annotate, write_golf_cart, write_ind, write_vci_dut
 
 Call = Callable[..., Result]
 
@@ -43,6 +43,44 @@ def test_vci_dut_in_a_folder(tmp_path: Path, call: Call) -> None:
     assert document(call("predict", "dataset", *arguments))["info"]["splits"]["test"]["tracks"] == 1
 
 
+def test_gaps_of_a_folder_of_recordings(tmp_path: Path, call: Call) -> None:
+    """The golf cart's gap is 2.25 s; see ``test_the_golf_cart_of_vci_citr``."""
+    folder = tmp_path / "citr"
+    folder.mkdir()
+    write_golf_cart(folder)
+    found = document(call("predict", "gaps", folder, "--json"))
+    assert found["gaps"]["p50"] == pytest.approx(2.25, abs=1e-3)
+    assert found["source"] == "recorded"
+    assert found["files"]["citr"]["read_as"].startswith("vci_citr: 29.97 frames per second, vehicles of 2.2 m")
+    own = ("--fps", 29.97, "--vehicle-length", 2.2, "--vehicle-width", 1.2, "--front-m", 1.0)
+    assert document(call("predict", "gaps", folder, *own, "--json"))["gaps"] == found["gaps"]
+    named = document(call("predict", "gaps", folder, "--source", "vci_citr", "--json"))
+    assert named["gaps"] == found["gaps"]
+    out = tmp_path / "citr.h5"
+    made = call("predict", "dataset", "--from", "vci_citr", "--folder", folder, "--out", out)
+    assert "vci_citr: 29.97 frames per second" in made.stderr
+    assert document(call("predict", "gaps", out, "--json"))["gaps"] == found["gaps"]
+    for arguments, words in (
+        ((folder, "--source", "vci_dut"), "0.80 times as far"),
+        ((folder, "--fps", 50), "give --vehicle-length"),
+        ((folder, "--source", "vci_cit"), "did you mean 'vci_citr'"),
+        ((out, "--fps", 30), "--fps is for folders of recordings"),
+    ):
+        result = call("predict", "gaps", *arguments)
+        assert result.exit_code == 2, arguments
+        assert words in " ".join(result.stderr.split()), arguments
+
+
+def test_gaps_of_a_run_and_of_an_empty_folder(tmp_path: Path, call: Call) -> None:
+    save_record(street_record(seed=0), tmp_path / "run" / "episodes" / "orca" / "made__seed0.parquet")
+    found = document(call("predict", "gaps", tmp_path / "run", "--json"))
+    assert (found["source"], found["files"]["run"]["read_as"]) == ("generated", "records of a run")
+    (tmp_path / "empty").mkdir()
+    result = call("predict", "gaps", tmp_path / "empty")
+    assert result.exit_code == 2
+    assert "a folder without recordings" in result.stderr
+
+
 def test_records_of_a_run(tmp_path: Path, call: Call) -> None:
     for seed in range(4):
         save_record(street_record(seed=seed), tmp_path / "run" / "episodes" / "orca" / f"made__seed{seed}.parquet")
@@ -51,6 +89,9 @@ def test_records_of_a_run(tmp_path: Path, call: Call) -> None:
     assert info["splits"]["test"]["tracks"] == 4
     assert info["splits"]["train"]["clips"] == 3
     assert info["drivers"] == ["orca"]
+    result = call("predict", "dataset", "--from", tmp_path / "run", "--out", tmp_path / "s.h5")
+    assert result.exit_code == 2
+    assert "too few for 1500 test tracks and others to train; give fewer with --test-tracks" in result.stderr
 
 
 def test_gaps(tmp_path: Path, call: Call) -> None:

@@ -13,6 +13,7 @@ from typer.testing import Result
 from sidestep.interactions.forecasts import write_forecast
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.store import write_interactions
+from sidestep.interactions.toy import MODELS, ONE_MODE, TRUTH
 from sidestep.types.forecast import MixtureForecast, SampleForecast
 from sidestep.types.interactions import Interactions
 from tests.cli.conftest import document
@@ -79,7 +80,8 @@ def test_tables_on_the_terminal_and_notes(call: Call, data: Path) -> None:
     result = call("predict", "evaluate", data, "--predictor", "kalman", "--every", 10, "--resamples", 50)
     assert result.exit_code == 0, result.output
     assert "IRS 1 s" in result.stdout
-    assert "bootstrap over 30 tracks" in result.stderr
+    assert "bootstrap over 5 clips" in result.stderr
+    assert "Only 5 clips were resampled" in result.stderr
 
 
 def test_no_positives_say_so(call: Call, tmp_path: Path) -> None:
@@ -116,12 +118,29 @@ def test_a_forecast_of_other_samples_is_refused(call: Call, data: Path, tmp_path
     assert "track 0, frame 11" in result.stderr
 
 
+def test_an_array_is_no_forecast(call: Call, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "class Mine:\n    needs = frozenset()\n    history_s = 0.0\n\n"
+        "    def predict(self, history, horizons_s, scene=None, ego=None):\n        return history.position[-1]\n"
+    )
+    result = call("predict", "evaluate", data, "--predictor", f"{tmp_path / 'own.py'}:Mine", "--every", 10)
+    assert result.exit_code == 2, result.output
+    assert "predictor Mine returned ndarray; return a SampleForecast" in " ".join(result.stderr.split())
+
+
 def test_toy(call: Call, tmp_path: Path) -> None:
     result = call("predict", "toy", "--out", tmp_path / "toy", "--draws", 400, "--json")
     assert result.exit_code == 0, result.output
     found = document(result)
     assert all(found["findings"].values())
     assert {path.name for path in (tmp_path / "toy").iterdir()} == {"toy.md", "toy.csv", "toy.tex", "toy.png"}
-    shown = call("predict", "toy", "--draws", 10, "--seed", 3)
+    assert found["expected"]["truth"]["nll"] == pytest.approx(found["models"]["truth"]["nll"], abs=0.2)
+    for seed in (3, 4):  # however few the draws, chance does not decide about the exit code
+        assert call("predict", "toy", "--draws", 10, "--seed", seed).exit_code == 0
+
+
+def test_toy_fails_where_a_finding_does(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS, ONE_MODE, MODELS[TRUTH])
+    shown = call("predict", "toy", "--draws", 10)
     assert shown.exit_code == 1
     assert "NO " in shown.stdout

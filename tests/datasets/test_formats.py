@@ -131,6 +131,16 @@ def test_vci_dut(tmp_path: Path) -> None:
     assert "1902.00487" in tracks.licence
 
 
+def test_vci_dut_at_another_rate_is_refused(tmp_path: Path) -> None:
+    """A recording of VCI-CITR, of the same columns, has 29.97 frames per second."""
+    head = FILES["vci_dut"].splitlines()[0]
+    lines = [f"0,{k},ped,{1.2 * k / 29.97},2.0,1.2,0.0" for k in range(90)]
+    path = write(tmp_path, "vci_dut", "\n".join([head, *lines]))
+    with pytest.raises(BadInput, match=r"0.80 times as far .* --rate-hz 29.97"):
+        load_tracks(path)
+    assert load_tracks(path, rate_hz=29.97).time[30] == pytest.approx(30 / 29.97)
+
+
 def test_ucy_vsp_at_every_frame(tmp_path: Path) -> None:
     """Person 1: x from −100 to 100 over 30 frames; x m = 0.01 px + 2, y m = 0.02 px + 3."""
     tracks = load_tracks(write(tmp_path, "ucy_vsp"), pixels="centred")

@@ -156,7 +156,8 @@ def demonstrations(path: Path) -> None:
 
 def recorded_interactions(name: str, folder: Path) -> Prepared:
     """A file of vehicles or of their sizes, with the files beside it."""
-    from sidestep.interactions.recorded import load_ind, load_vci_dut
+    from sidestep.interactions.recorded import load_ind
+    from sidestep.interactions.vci import load_vci_dut
     from tests.interactions.test_recorded import write_ind, write_vci_dut
 
     (write_vci_dut if name.endswith("filtered.csv") else write_ind)(folder)

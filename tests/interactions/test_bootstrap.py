@@ -84,6 +84,56 @@ def test_moments_of_a_track_are_drawn_together() -> None:
     assert ((wide[1] - wide[0]) > 3 * (narrow[1] - narrow[0])).all()
 
 
+def test_clips_are_drawn_whole() -> None:
+    """Four tracks of one clip err alike: resampling clips gives the interval of their means, and of tracks far less."""
+    error = np.repeat(np.random.default_rng(4).exponential(1.0, (25, 4)), 4, axis=0)
+    scores = made("a", error, np.full((100, 4), 0.5), np.zeros((100, 4)))
+    by_clip = bootstrap_scores([replace(scores, clip=np.arange(100) // 4)], ["ade"], 4000)
+    by_hand = bootstrap_scores([made("a", error[::4], np.full((25, 4), 0.5), np.zeros((25, 4)))], ["ade"], 4000)
+    assert (by_clip.clusters, by_clip.over, by_clip.described()) == (25, "clips", "25 clips")
+    np.testing.assert_allclose(by_clip.metrics["ade"].interval(0.9), by_hand.metrics["ade"].interval(0.9))
+    by_track = bootstrap_scores([scores], ["ade"], 4000).metrics["ade"].interval(0.9)
+    wide = np.diff(by_clip.metrics["ade"].interval(0.9), axis=0)
+    assert (wide > 1.6 * np.diff(by_track, axis=0)).all()  # the square root of four is 2
+
+
+def test_scores_of_one_clip_fall_back_to_tracks() -> None:
+    found = bootstrap_scores([replace(example(), clip=np.zeros(120, int))], ["ade"], 20)
+    assert (found.clusters, found.over) == (40, "tracks")
+
+
+def networks(offsets: list[float], name: str = "kind", seed: int = 0, spread: float = 1e-6) -> list[Scores]:
+    """Networks of one kind whose errors are 1 m, the same in all tracks but for ``spread``, plus the offset of each."""
+    error = 1.0 + spread * np.random.default_rng(seed).normal(size=(200, 4))
+    return [made(name, error + each, np.full((200, 4), 0.5), np.zeros((200, 4))) for each in offsets]
+
+
+def test_seeds_of_one_kind_are_drawn_as_well() -> None:
+    """Five networks with a mean of 1.3 and a sample variance of s² = 0.025: the variance of their mean is s² / 5."""
+    found = bootstrap_scores(networks([0.1, 0.2, 0.3, 0.4, 0.5]), ["ade"], 20_000)
+    metric = found.metrics["ade"]
+    assert (found.models, found.seeds, found.one_seed) == (("kind",), (5,), ())
+    assert found.described() == "200 tracks and 5 training seeds of kind"
+    assert metric.value[0] == pytest.approx(np.full(4, 1.3), abs=1e-5)
+    assert metric.drawn[0, 0].mean() == pytest.approx(1.3, abs=0.002)
+    assert metric.drawn[0, 0].var() == pytest.approx(0.025 / 5, rel=0.03)
+    assert metric.without_seed[0][0] == pytest.approx([1.35, 1.325, 1.3, 1.275, 1.25], abs=1e-5)
+    two = bootstrap_scores(networks([0.0, 0.2]), ["ade"], 20_000).metrics["ade"]
+    assert two.drawn[0, 0].var() == pytest.approx(0.02 / 2, rel=0.03)  # unbiased even for two
+
+
+def test_two_networks_of_one_kind_make_no_kind_better() -> None:
+    """One network of each kind is significantly better than the other's; but seeds of a kind differ more than kinds."""
+    one, other = networks([0.0, 0.3, 0.6], "one", 0, 0.2), networks([0.1, 0.35, 0.7], "other", 1, 0.2)
+    alone = bootstrap_scores([replace(one[0], is_network=True), replace(other[2], is_network=True)], ["ade"], 2000)
+    assert alone.better("ade")[:, 0, 1].all()
+    assert alone.one_seed == ("one", "other")
+    together = bootstrap_scores([*one, *other], ["ade"], 2000)
+    assert not together.better("ade").any()
+    worse = networks([2.0, 2.35, 2.6], "other", 1, 0.2)
+    assert bootstrap_scores([*one, *worse], ["ade"], 2000).better("ade")[:, 0, 1].all()
+
+
 def test_unknown_outcomes_do_not_count() -> None:
     error = np.array([[1.0, 1.0, 1.0, 1.0], [3.0, 3.0, 3.0, np.nan], [5.0, 5.0, np.nan, np.nan]])
     scores = made("a", error, np.full((3, 4), 0.5), np.zeros((3, 4)))
@@ -156,7 +206,7 @@ def test_optimal_is_the_simplest_of_those_that_none_beats() -> None:
 
 def test_bands_hold_their_curve() -> None:
     scores = example(tracks=80)
-    band = roc_band(scores, 3, np.array([0.0, 0.1, 0.15, 0.5, 1.0]), 500)
+    band = roc_band([scores], 3, np.array([0.0, 0.1, 0.15, 0.5, 1.0]), 500)
     assert band.tpr[2] == in_roi_sensitivity(scores)[3].value
     assert band.tpr[-1] == band.low[-1] == band.high[-1] == 1.0
     assert (band.low <= band.tpr).all()

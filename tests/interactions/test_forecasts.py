@@ -14,6 +14,7 @@ from sidestep.errors import BadInput
 from sidestep.interactions import make_samples
 from sidestep.interactions.features import moments_of, scenes_of
 from sidestep.interactions.forecasts import forecast_samples, read_forecast, write_forecast
+from sidestep.interactions.store import read_interactions, write_interactions
 from sidestep.prediction.constant_velocity import ConstantVelocity
 from sidestep.prediction.kalman import Kalman
 from sidestep.types.forecast import MixtureForecast, SampleForecast
@@ -117,6 +118,14 @@ def put(values: Any, row: int, value: Any) -> Any:
         (change_dataset("frame", lambda v: put(v, 0, 9999)), r"no forecast for clip walk-0, track 0, frame 10 \(1 of"),
         (change_dataset("frame", lambda v: put(v, 0, v[1])), "clip walk-0, track 0, frame 20 is there more than once"),
         (change_dataset("horizons_s", lambda v: v / 2), "expected .1.0, 2.0, 3.0, 4.0. s"),
+        (change_dataset("frame", lambda v: v + np.where(v == v[3], 0.5, 0.0)), "frame: row 3 is 40.5; it must be"),
+        (change_dataset("frame", lambda v: np.where(v == v[3], np.nan, v)), "frame: row 3 is nan; it must be"),
+        (change_dataset("frame", lambda v: v[:, None]), "frame: not one column; it must be"),
+        (change_dataset("frame", lambda v: [f"frame {each}" for each in v]), "frame holds no numbers"),
+        (change_dataset("paths", lambda v: v.astype("S8")), "paths holds no numbers"),
+        (lambda file: file.attrs.update({"version": 1}), "version 1 of forecast files; expected 2; version 1 did not"),
+        (lambda file: file.attrs.update({"version": "two"}), "version two of forecast files; expected 2"),
+        (lambda file: file.attrs.__delitem__("data"), r"`data` must be the digest .* \(`sidestep predict info`"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, change: Any, message: str) -> None:
@@ -126,6 +135,79 @@ def test_bad_files_are_refused(tmp_path: Path, change: Any, message: str) -> Non
         change(file)
     with pytest.raises(BadInput, match=message):
         read_forecast(tmp_path / "f.h5", samples)
+
+
+def test_forecasts_of_another_data_set_are_refused(tmp_path: Path) -> None:
+    """As many tracks of the same length, so that every row is found."""
+    data = walkers(2)
+    samples = make_samples(data, every=10)
+    write_forecast(tmp_path / "f.h5", samples, forecast_samples(ConstantVelocity(), samples))
+    moved = replace(data, position=data.position + 0.01)
+    with pytest.raises(BadInput, match="forecasts of another data set"):
+        read_forecast(tmp_path / "f.h5", make_samples(moved, every=10))
+
+
+def test_the_digest_is_of_what_forecasts_are_about(tmp_path: Path) -> None:
+    data = walkers(3)
+    write_interactions(data, tmp_path / "data.h5")
+    assert read_interactions(tmp_path / "data.h5").digest == data.digest == data.of_split("train").digest
+    annotated = replace(data, body=np.ones_like(data.body), crossing=~data.crossing)
+    assert annotated.digest == data.digest
+    for changes in (
+        {"ego_speed": data.ego_speed * 2},
+        {"step_s": 0.2},
+        {"clips": tuple(replace(each, length=9.0) for each in data.clips)},
+    ):
+        assert replace(data, **changes).digest != data.digest
+
+
+def far_from_the_origin(count: int) -> Interactions:
+    data = walkers(count)
+    data = replace(data, grounds=(), clips=tuple(replace(each, ground=-1) for each in data.clips))
+    return replace(data, position=data.position + np.array([30.0, 20.0]))
+
+
+def test_forecasts_in_the_local_frame_are_refused(tmp_path: Path) -> None:
+    samples = make_samples(far_from_the_origin(4), every=10)
+    there = forecast_samples(ConstantVelocity(), samples)
+    local = SampleForecast(samples.horizons_s, there.paths - samples.past[:, -1][:, None, None])
+    write_forecast(tmp_path / "f.h5", samples, local)
+    with pytest.raises(
+        BadInput, match=r"f\.h5: half of the forecasts for 1 s are .* seem to count from the pedestrian"
+    ):
+        read_forecast(tmp_path / "f.h5", samples)
+
+    class Local(Asked):
+        def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
+            paths = super().predict(history, horizons_s, scene, ego).paths - history.position[-1][:, None, None]
+            return SampleForecast(horizons_s, paths)
+
+    with pytest.raises(BadInput, match="predictor Local: half of the forecasts"):
+        forecast_samples(Local(), samples)
+    assert len(forecast_samples(Asked(), samples)) == len(samples)
+
+
+def test_what_is_no_forecast_is_named(tmp_path: Path) -> None:
+    class ReturnsArray(Asked):
+        def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
+            return super().predict(history, horizons_s, scene, ego).paths
+
+    class ReturnsArrays(ConstantVelocity):
+        def predict_moments(self, moments: Any) -> Any:
+            return super().predict_moments(moments).paths
+
+    class OneHorizon(Asked):
+        def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
+            return super().predict(history, horizons_s[:1], scene, ego)
+
+    samples = make_samples(walkers(1), every=10)
+    for predictor, told in (
+        (ReturnsArray(), "predictor ReturnsArray returned ndarray; return a SampleForecast or a MixtureForecast"),
+        (ReturnsArrays(), "predictor ReturnsArrays returned ndarray"),
+        (OneHorizon(), r"OneHorizon forecast 1 people at \[1.0\] s; asked for 1 people at \[1.0, 2.0, 3.0, 4.0\] s"),
+    ):
+        with pytest.raises(BadInput, match=told):
+            forecast_samples(predictor, samples)
 
 
 def test_what_is_no_file_of_ours_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sidestep.interactions.assemble import assemble, join
 from sidestep.interactions.from_records import tracks_of_record
 from sidestep.interactions.gaps import choose_scenes, find_encounters, make_scene, summarise, time_gap
-from sidestep.interactions.recorded import load_vci_dut
+from sidestep.interactions.vci import load_vci_dut
 from sidestep.types.interactions import Interactions
 from tests.interactions.made import one_track
 from tests.interactions.test_corridor import project_slowly

@@ -15,8 +15,9 @@ from scipy.stats import spearmanr
 
 from sidestep.errors import BadInput
 from sidestep.interactions.bootstrap import HEADLINES, Bootstrap, Metric
-from sidestep.interactions.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive, thresholds_of
-from sidestep.interactions.loop_summary import correlate, loop_document, spearman, summarise_drives
+from sidestep.interactions.loop import DRIVER, HUMAN, Drive, LoopPredictor, drive_all, measure_drive
+from sidestep.interactions.loop_summary import correlate, loop_document, rho_interval, spearman, summarise_drives
+from sidestep.interactions.working_points import WorkingPoint, thresholds_of
 from sidestep.policies.driving.anticipatory import AnticipatoryDriver
 from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
 from sidestep.report.table_writer import markdown
@@ -82,34 +83,67 @@ def some_metrics(names: tuple[str, ...], irs: list[float]) -> Bootstrap:
     return Bootstrap(names, np.array([1.0, 2.0, 3.0, 4.0]), 2, metrics)
 
 
+FOUR = ("worst", "worse", "middling", "better")
+
+
 def some_drives() -> list[Drive]:
     """The better predictor needs less time, and stops for nothing less often."""
     return [
         drive(name, scenario, duration_s=30.0 - k, needless_s=3.0 - k)
-        for k, name in enumerate(("worse", "middling", "better", HUMAN))
+        for k, name in enumerate((*FOUR, HUMAN))
         for scenario in ("x", "y", "z")
     ]
 
 
 def test_plus_one_means_the_better_the_metric_the_better_the_driving() -> None:
     outcomes = summarise_drives(some_drives(), resamples=30)
-    found = correlate(some_metrics(("worse", "middling", "better"), [0.5, 0.6, 0.7]), outcomes)
+    found = correlate(some_metrics(FOUR, [0.4, 0.5, 0.6, 0.7]), outcomes)
     rho = {(each.metric, each.horizon_s, each.outcome): each for each in found}
     assert len(found) == 3 * 4 * 7
     assert rho["irs", 3.0, "delay"].rho == pytest.approx(1.0)
     assert rho["nll", 3.0, "needless_braking"].rho == pytest.approx(1.0)
     assert rho["ade", 3.0, "delay"].rho == pytest.approx(-1.0)  # the worst has the smallest error here
-    assert (rho["irs", 1.0, "delay"].low, rho["irs", 1.0, "delay"].high) == pytest.approx((1.0, 1.0))
+    # ρ = 1 counts as 0.9, half a step of four ranks below 1: artanh 0.9 = 1.472, ± 1.645 √(1.5 / 1) = 2.015
+    assert (rho["irs", 1.0, "delay"].low, rho["irs", 1.0, "delay"].high) == pytest.approx((-0.495, 1.0), abs=0.001)
     assert np.isnan(rho["irs", 3.0, "collisions"].rho)  # nobody collided: there is nothing to rank
-    with pytest.raises(BadInput, match="three predictors"):
-        correlate(some_metrics(("worse", "better"), [0.5, 0.7]), outcomes)
+    assert correlate(some_metrics(FOUR[1:], [0.5, 0.6, 0.7]), outcomes) == []
+
+
+def test_an_interval_of_a_rank_correlation() -> None:
+    """ρ = 0.92 over eleven predictors: artanh 0.92 = 1.589, and √((1 + 0.4232) / 8) = 0.4218 without noise; 1.645 of
+    these are 0.694. With a standard deviation of 0.3 of the resampled z: √(0.4218² + 0.3²) = 0.5176, 0.851."""
+    assert rho_interval(0.92, np.full(100, 0.8), 11, 0.9) == pytest.approx((0.714, 0.979), abs=0.001)
+    drawn = np.tanh(np.array([0.7, 1.3]))
+    assert rho_interval(0.92, drawn, 11, 0.9) == pytest.approx((0.628, 0.985), abs=0.001)
+    assert all(np.isnan(rho_interval(float("nan"), drawn, 11, 0.9)))
+
+
+@given(st.floats(-1.0, 1.0), st.lists(st.floats(-1.0, 1.0) | st.just(float("nan")), max_size=9), st.integers(4, 20))
+def test_it_never_excludes_its_own_value(rho: float, drawn: list[float], predictors: int) -> None:
+    """Resampled values may all lie on one side of ρ, since noise disorders ranks."""
+    low, high = rho_interval(rho, np.array(drawn), predictors, 0.9)
+    assert -1.0 <= low <= rho <= high <= 1.0
+    assert low < high
+
+
+def test_two_predictors_have_tables_but_no_correlations() -> None:
+    drives = [each for each in some_drives() if each.driver in ("worse", "better", HUMAN)]
+    metrics, outcomes = some_metrics(("worse", "better"), [0.5, 0.7]), summarise_drives(drives, resamples=30)
+    document = loop_document(metrics, outcomes, correlate(metrics, outcomes), {})
+    assert document["correlations"] == []
+    assert "they need 4 predictors or more, and there are 2" in document["cautions"][0]
+    assert "| better |" in markdown(loop_table(document))
+    assert len(draw_loop(document).axes) == 3 * 6
 
 
 def test_tables_and_picture() -> None:
     outcomes = summarise_drives(some_drives(), resamples=30)
-    metrics = some_metrics(("worse", "middling", "better"), [0.5, 0.6, 0.7])
-    document = loop_document(metrics, outcomes, correlate(metrics, outcomes), {"worse": [0.1, 0.2, 0.3, 0.4]})
+    metrics = some_metrics(FOUR, [0.4, 0.5, 0.6, 0.7])
+    points = {"worse": [WorkingPoint(1.0, 0.1, 0.05, 0.3, 11, 4000)]}
+    document = loop_document(metrics, outcomes, correlate(metrics, outcomes), points)
     json.dumps(document)
+    assert document["drivers"][1]["working_points"][0]["high"] == 0.3
+    assert "1 thresholds rest on fewer than 30 false alarms (the fewest: 11)" in " ".join(document["cautions"])
     text = markdown(loop_table(document))
     assert "| better | 3 | 3 | 70.00 | 0.30 | 0.70 |" in text
     assert "+1.00" in markdown(correlation_table(document))

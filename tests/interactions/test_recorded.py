@@ -9,7 +9,9 @@ import pytest
 
 from sidestep.errors import BadInput
 from sidestep.interactions.attributes import add_attributes
-from sidestep.interactions.recorded import load_ind, load_vci_dut
+from sidestep.interactions.gaps import find_encounters
+from sidestep.interactions.recorded import load_ind
+from sidestep.interactions.vci import VCI_CITR, load_vci, load_vci_dut, recognise, vci_source
 from sidestep.types.interactions import Interactions
 from tests.needs import skip_without_data
 
@@ -90,6 +92,74 @@ def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIDESTEP_DATA", str(tmp_path))
     with pytest.raises(BadInput, match="set SIDESTEP_DATA to a folder that holds vci_dut"):
         load_vci_dut()
+
+
+def write_golf_cart(folder: Path, fps: float = 29.97, name: str = "front_interaction_01") -> None:
+    """As VCI-CITR: a golf cart drives along x at 4 m/s from time 0, tracked 1.0 m behind its front bumper; a
+    pedestrian walks up at 1 m/s at x = 40 from y = -6.04."""
+    frames = range(round(9 * fps))
+    lines = [f"1,{k},veh,{4.0 * k / fps:.6f},0.0,0.0,4.0" for k in frames]
+    text = "\n".join(["id,frame,label,x_est,y_est,psi_est,vel_est", *lines])
+    (folder / f"{name}_traj_veh_filtered.csv").write_text(text)
+    lines = [f"5,{k},ped,40.0,{-6.04 + k / fps:.6f},0.0,1.0" for k in frames]
+    text = "\n".join(["id,frame,label,x_est,y_est,vx_est,vy_est", *lines])
+    (folder / f"{name}_traj_ped_filtered.csv").write_text(text)
+
+
+def test_the_golf_cart_of_vci_citr(tmp_path: Path) -> None:
+    """In the corridor until 7.5 s, when the bumper is at 30 + 1.0 m and the pedestrian 9 m ahead of it: 2.25 s. The
+    middle of the body of 2.2 m is 0.1 m behind the tracked point."""
+    write_golf_cart(tmp_path)
+    data = load_vci(VCI_CITR, tmp_path)
+    clip = data.clips[0]
+    assert (clip.name, clip.length, clip.width) == ("vci_citr/front_interaction_01/1", 2.2, 1.2)
+    assert data.ego[:3, 0] == pytest.approx([-0.1, 0.3, 0.7], abs=1e-5)
+    [encounter] = find_encounters(data)
+    assert encounter.gap_s == pytest.approx(2.25, abs=1e-4)
+
+
+def test_the_wrong_rate_is_refused(tmp_path: Path) -> None:
+    write_golf_cart(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        load_vci_dut(tmp_path)
+    told = str(caught.value)
+    assert told.startswith(str(tmp_path / "front_interaction_01_traj_ped_filtered.csv"))
+    assert "0.80 times as far" in told  # 23.98 / 29.97
+    assert "29.97 frames per second would fit; read it as vci_citr, or with --fps 29.97" in told
+    (tmp_path / "odd").mkdir()
+    write_golf_cart(tmp_path / "odd", fps=50.0)
+    with pytest.raises(BadInput, match=r"0.60 times .* 50.00 frames per second would fit; read it with --fps 50.00"):
+        load_vci(VCI_CITR, tmp_path / "odd")
+
+
+def test_any_recording_of_this_layout(tmp_path: Path) -> None:
+    write_golf_cart(tmp_path, fps=50.0)
+    data = load_vci(vci_source("vci", fps=50.0, length_m=4.0, front_m=3.0), tmp_path)
+    assert find_encounters(data)[0].gap_s == pytest.approx((40 - 30 - 3) / 4, abs=1e-4)
+    middle = load_vci(vci_source("vci", fps=50.0, length_m=4.0), tmp_path)
+    assert find_encounters(middle)[0].gap_s == pytest.approx((40 - 30 - 2) / 4, abs=1e-4)
+    assert vci_source("vci_dut", front_m=0.9).front_m == 0.9
+    for given, told in (
+        ({}, "give --fps"),
+        ({"fps": 25.0}, "give --vehicle-length"),
+        ({"fps": 0.0, "length_m": 4.0}, "fps is 0"),
+        ({"fps": 25.0, "length_m": 4.0, "front_m": 5.0}, "between 0 and the length"),
+    ):
+        with pytest.raises(BadInput, match=told):
+            vci_source("vci", **given)
+
+
+def test_recordings_are_recognised_by_their_velocities(tmp_path: Path) -> None:
+    for fps, expected in ((29.97, "vci_citr"), (23.98, "vci_dut")):
+        write_golf_cart(tmp_path, fps)
+        assert recognise(tmp_path).name == expected
+    write_golf_cart(tmp_path, 50.0)
+    with pytest.raises(BadInput, match=r"50\.00 frames per second, which is neither"):
+        recognise(tmp_path)
+    path = tmp_path / "front_interaction_01_traj_ped_filtered.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:30]))
+    with pytest.raises(BadInput, match="nobody walks long enough"):
+        recognise(tmp_path)
 
 
 def write_ind(folder: Path) -> None:

@@ -3,7 +3,8 @@
 SocNavBench's replay files have 4 rows × N columns, one column per person and video frame: frame, person, y, x
 (m); the file does not say how many frames there are per second. VCI-DUT's ``*_traj_ped_filtered.csv`` has the
 columns ``id,frame,label,x_est,y_est,vx_est,vy_est`` (m, m/s) at 23.98 frames per second: people beside vehicles
-in shared space, filtered tracks (Yang et al. 2019). Its files of vehicles are not people and are refused.
+in shared space, filtered tracks (Yang et al. 2019). Its files of vehicles are not people and are refused. VCI-CITR of
+the same authors has the same columns at 29.97 frames per second; the velocities in a file tell which it is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.datasets.annotations import (
     data_lines,
     explain_line,
@@ -25,7 +27,7 @@ from sidestep.datasets.annotations import (
 )
 from sidestep.datasets.sources import read_bytes
 from sidestep.errors import BadInput
-from sidestep.types.base import FloatArray
+from sidestep.types.base import FloatArray, IntArray
 from sidestep.types.tracks import Tracks
 
 SOCNAVBENCH_ROWS = ("frame", "person", "y", "x")
@@ -94,9 +96,47 @@ SOCNAVBENCH = SocNavBenchLoader()
 
 
 VCI_DUT_HEADER = "id,frame,label,x_est,y_est,vx_est,vy_est"
-VCI_DUT_FPS = 23.98
+VCI_DUT_FPS, VCI_CITR_FPS = 23.98, 29.97
 VCI_DUT_SOURCE = "VCI-DUT, Yang, Li, Redmill, Özgüner 2019, arXiv 1902.00487"
 VCI_DUT_LICENCE = "no licence stated; cite arXiv 1902.00487"
+CLOCK_TOLERANCE = 0.06
+"""By how much displacements and velocities may differ in their median; in files of VCI-DUT it is up to 1.4 %."""
+CLOCK_STEPS = 50
+"""Steps of walking people that such a median needs."""
+WALKS_MPS = 0.5
+
+
+def check_clock(
+    path: Path, person: IntArray, frame: IntArray, position: FloatArray, velocity: FloatArray, fps: float, remedy: str
+) -> None:
+    """``BadInput`` if displacements at ``fps`` contradict the velocities of the same file; it names the ratio, the rate
+    that would fit and ``remedy`` (``{fps}`` in it is that rate). Files with few steps of people who walk pass.
+
+    ``person``, ``frame (K,)``, ``position``, ``velocity (K, 2)``: rows in any order."""
+    ratio = clock_ratio(person, frame, position, velocity, fps)
+    if ratio is not None and abs(ratio - 1.0) > CLOCK_TOLERANCE:
+        fitting = fps / ratio
+        known = [each for each in (VCI_DUT_FPS, VCI_CITR_FPS) if abs(each / fitting - 1.0) <= CLOCK_TOLERANCE]
+        shown = f"{known[0]:g}" if known else f"{fitting:.2f}"
+        raise BadInput(
+            f"{path}: at {fps:g} frames per second people move {ratio:.2f} times as far as their velocities in the "
+            f"file say; {fitting:.2f} frames per second would fit; {remedy.format(fps=shown)}"
+        )
+
+
+def clock_ratio(
+    person: IntArray, frame: IntArray, position: FloatArray, velocity: FloatArray, fps: float
+) -> float | None:
+    """Median of displacement · ``fps`` over velocity among steps of people who walk; None: too few of them."""
+    order = np.lexsort((frame, person))
+    step = np.diff(frame[order])
+    same = (np.diff(person[order]) == 0) & (step > 0)
+    moved = np.diff(position[order], axis=0)[same]
+    speed = exact.norm((velocity[order][1:] + velocity[order][:-1])[same]) / 2.0
+    walks = speed > WALKS_MPS
+    if int(walks.sum()) < CLOCK_STEPS:
+        return None
+    return float(np.median(exact.norm(moved[walks]) * fps / step[same][walks] / speed[walks]))
 
 
 @dataclass(frozen=True)
@@ -122,6 +162,10 @@ class VciDutLoader:
             )
         lines = [line.replace(",ped,", ",0,").replace(",", " ") for line in lines[1:]]
         table = number_table(path, lines, line_numbers[1:], 7, VCI_DUT_HEADER.replace(",", " "))
+        if rate_hz is None and np.isfinite(table).all():
+            who, frame = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+            remedy = "give the rate of the recording with --rate-hz {fps}"
+            check_clock(path, who, frame, table[:, 3:5], table[:, 5:7], VCI_DUT_FPS, remedy)
         return tracks_from_frames(
             path,
             table[:, 1],

@@ -12,12 +12,14 @@ from sidestep.interactions.features import SceneMoment, moments_of, scenes_of
 from sidestep.interactions.samples import Samples
 from sidestep.interfaces import MomentPredictor, Predictor
 from sidestep.types.base import FloatArray
-from sidestep.types.forecast import Ego, Forecast, MixtureForecast, SampleForecast, TrackHistory
+from sidestep.types.forecast import Ego, Forecast, MixtureForecast, SampleForecast, TrackHistory, as_forecast
 from sidestep.types.observation import RobotState
 from sidestep.writing import atomic
 
 FORMAT = "sidestep-forecast"
-VERSION = 1
+VERSION = 2
+FAR_M = 6.0
+"""Farther from where people are than they get in a second."""
 
 
 def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
@@ -28,7 +30,7 @@ def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
     """
     if isinstance(predictor, MomentPredictor):
         moments = moments_of(samples, "map" in predictor.needs, predictor.looks_at_others)
-        return _checked(predictor.predict_moments(moments), samples, predictor)
+        return _checked(as_forecast(predictor.predict_moments(moments), _name(predictor)), samples, predictor)
     scenes, scene = scenes_of(samples)
     order = np.argsort(scene, kind="stable")
     edges = np.searchsorted(scene[order], np.arange(len(scenes) + 1))
@@ -51,6 +53,7 @@ def write_forecast(path: Path, samples: Samples, forecast: Forecast) -> None:
         is_mixture = isinstance(forecast, MixtureForecast)
         file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
         file.attrs["kind"] = "mixture" if is_mixture else "samples"
+        file.attrs["data"] = samples.data.digest
         columns: dict[str, Any] = {"frame": samples.frame, "horizons_s": forecast.horizons_s}
         columns |= {"paths": forecast.paths, "weights": forecast.weights}
         if isinstance(forecast, MixtureForecast):
@@ -63,9 +66,9 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     """The forecast of ``samples`` in a file. Rows may be in any order and there may be rows of other samples.
 
     ``BadInput``, with the clip, track and frame, for a sample without a row, a number that is not finite, a covariance
-    that is not positive definite, or weights that do not sum to 1.
+    that is not positive definite, or weights that do not sum to 1; and for forecasts of another data set.
     """
-    kind, columns = _read_columns(path)
+    kind, columns = _read_columns(path, samples.data.digest)
     frames = columns["frame"]
     if len(np.unique(frames)) != len(frames):
         values, counts = np.unique(frames, return_counts=True)
@@ -82,17 +85,21 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     if len(horizons_s) != len(samples.horizons_s) or not np.allclose(horizons_s, samples.horizons_s, atol=1e-6):
         raise BadInput(f"{path}: horizons {horizons_s.tolist()} s; expected {samples.horizons_s.tolist()} s")
     if kind == "samples":
-        return SampleForecast(samples.horizons_s, chosen["paths"], chosen["weights"])
-    return MixtureForecast(samples.horizons_s, chosen["paths"], chosen["covariances"], chosen["weights"])
+        forecast: Forecast = SampleForecast(samples.horizons_s, chosen["paths"], chosen["weights"])
+    else:
+        forecast = MixtureForecast(samples.horizons_s, chosen["paths"], chosen["covariances"], chosen["weights"])
+    _check_frame(forecast, samples, str(path))
+    return forecast
 
 
-def _read_columns(path: Path) -> tuple[str, dict[str, FloatArray]]:
+def _read_columns(path: Path, digest: str) -> tuple[str, dict[str, FloatArray]]:
     import h5py
 
     try:
         with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != FORMAT or int(file.attrs.get("version", 0)) != VERSION:
-                raise BadInput(f"{path}: not a forecast file; its attribute `format` must be {FORMAT!r}, version 1")
+            if file.attrs.get("format") != FORMAT:
+                raise BadInput(f"{path}: not a forecast file; its attribute `format` must be {FORMAT!r}")
+            _check_data(path, file.attrs, digest)
             kind = str(file.attrs.get("kind"))
             if kind not in ("samples", "mixture"):
                 raise BadInput(f"{path}: kind is {kind!r}; it must be 'samples' or 'mixture'")
@@ -100,7 +107,7 @@ def _read_columns(path: Path) -> tuple[str, dict[str, FloatArray]]:
             absent = [name for name in names if name not in file]
             if absent:
                 raise BadInput(f"{path}: the dataset {absent[0]!r} is missing")
-            columns = {name: np.asarray(file[name][()], np.float64) for name in names}
+            columns = {name: _numbers(path, name, file[name]) for name in names}
     except OSError as error:
         raise BadInput(f"{path}: cannot be read as HDF5: {error}") from None
     rows, horizons = len(columns["frame"]), len(np.atleast_1d(columns["horizons_s"]))
@@ -110,7 +117,52 @@ def _read_columns(path: Path) -> tuple[str, dict[str, FloatArray]]:
     for name, shape in (("weights", paths[:2]), ("covariances", (*paths, 2))):
         if name in columns and columns[name].shape != shape:
             raise BadInput(f"{path}: {name} has shape {columns[name].shape}; expected {shape}")
-    return kind, {**columns, "frame": columns["frame"].astype(np.int64)}
+    frames = columns["frame"]
+    whole = np.isfinite(frames) & (frames == np.rint(frames))
+    if frames.ndim != 1 or not whole.all():
+        wrong = f"row {int(np.argmin(whole))} is {frames[np.argmin(whole)]}" if frames.ndim == 1 else "not one column"
+        raise BadInput(f"{path}: frame: {wrong}; it must be the number of a frame of the data set, a whole number")
+    return kind, {**columns, "frame": frames.astype(np.int64)}
+
+
+def _check_data(path: Path, attributes: Any, digest: str) -> None:
+    """``BadInput`` unless a file is of this version and its forecasts are of the data set with ``digest``."""
+    version, made_for = attributes.get("version"), attributes.get("data")
+    made_for = made_for.decode("ascii", "replace") if isinstance(made_for, bytes) else made_for
+    told = f"the attribute `data` must be the digest of the data set, {digest} (`sidestep predict info` shows it)"
+    if not isinstance(version, int | np.integer) or int(version) != VERSION:
+        older = "; version 1 did not say of which data set its forecasts are: write it again" if version == 1 else ""
+        raise BadInput(f"{path}: version {str(version)[:40]} of forecast files; expected {VERSION}{older}; {told}")
+    if not isinstance(made_for, str):
+        raise BadInput(f"{path}: {told}")
+    if made_for != digest:
+        raise BadInput(
+            f"{path}: forecasts of another data set (digest {made_for[:16]}…, this one has {digest[:16]}…); make them "
+            "from this data set, or evaluate them on the one that they are of"
+        )
+
+
+def _numbers(path: Path, name: str, item: Any) -> FloatArray:
+    """The numbers of a dataset."""
+    kind = getattr(getattr(item, "dtype", None), "kind", "")
+    if kind not in "iuf" or not kind:
+        raise BadInput(f"{path}: {name} holds no numbers (its type is {getattr(item, 'dtype', 'a group')})")
+    return np.asarray(item[()], np.float64)
+
+
+def _check_frame(forecast: Forecast, samples: Samples, where: str) -> None:
+    """``BadInput`` where forecasts seem to count from each pedestrian's position instead of being in the world frame:
+    half of them are farther away than anybody gets in the time, and the same positions counted from there are not."""
+    if not len(samples):
+        return
+    now, mean, far = samples.past[:, -1], forecast.mean()[:, 0], FAR_M * float(forecast.horizons_s[0])
+    as_world, as_local = (float(np.median(np.hypot(*each.T))) for each in (mean - now, mean))
+    if as_world > far and as_local < min(far, as_world / 3.0):
+        raise BadInput(
+            f"{where}: half of the forecasts for {forecast.horizons_s[0]:g} s are {as_world:.0f} m and more from where "
+            f"the pedestrian is, but only {as_local:.1f} m from the origin: they seem to count from the pedestrian; "
+            "give positions in the world frame, with the pedestrian's last position added"
+        )
 
 
 def _check_rows(path: Path, samples: Samples, columns: dict[str, FloatArray]) -> None:
@@ -149,13 +201,18 @@ def _forecast_scene(predictor: Predictor, samples: Samples, scene: SceneMoment) 
     )  # fmt: skip
     ego = _ego(samples, scene, len(rows)) if "ego" in predictor.needs else None
     try:
-        forecast = predictor.predict(history, samples.horizons_s, None, ego)
+        found = predictor.predict(history, samples.horizons_s, None, ego)
     except Exception as error:
         place = data.place_of(int(scene.frames[0]))
         raise BadInput(f"{place}: predictor {_name(predictor)} failed: {describe_error(error)}") from error
-    if len(forecast) != len(history):
+    forecast = as_forecast(found, _name(predictor))
+    same = forecast.horizons_s.shape == samples.horizons_s.shape
+    if len(forecast) != len(history) or not same or not np.allclose(forecast.horizons_s, samples.horizons_s):
         place = data.place_of(int(scene.frames[0]))
-        raise BadInput(f"{place}: {_name(predictor)} forecast {len(forecast)} people; asked for {len(history)}")
+        raise BadInput(
+            f"{place}: {_name(predictor)} forecast {len(forecast)} people at {forecast.horizons_s.tolist()} s; "
+            f"asked for {len(history)} people at {samples.horizons_s.tolist()} s"
+        )
     return forecast
 
 
@@ -205,11 +262,13 @@ def _join(parts: list[Forecast], horizons_s: FloatArray) -> Forecast:
 
 def _checked(forecast: Forecast, samples: Samples, predictor: Predictor) -> Forecast:
     _check_count(forecast, samples, f"predictor {_name(predictor)}")
+    _check_frame(forecast, samples, f"predictor {_name(predictor)}")
     return forecast
 
 
 def _check_count(forecast: Forecast, samples: Samples, where: str) -> None:
-    if len(forecast) != len(samples) or not np.allclose(forecast.horizons_s, samples.horizons_s):
+    same = forecast.horizons_s.shape == samples.horizons_s.shape
+    if len(forecast) != len(samples) or not same or not np.allclose(forecast.horizons_s, samples.horizons_s):
         raise BadInput(
             f"{where}: forecast of {len(forecast)} people at {forecast.horizons_s.tolist()} s; expected one of the "
             f"{len(samples)} samples at {samples.horizons_s.tolist()} s"

@@ -7,8 +7,8 @@ driver as well; an empty drive of each scenario tells how long it takes without 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ from sidestep.interactions.corridor import CORRIDOR_M, project
 from sidestep.interactions.forecasts import forecast_samples
 from sidestep.interactions.from_records import body_of, interactions_of, path_of
 from sidestep.interactions.gaps import find_encounters
-from sidestep.interactions.roc import irs_fpr, rank
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.scores import Scores, score_forecast
+from sidestep.interactions.working_points import driver_scores
 from sidestep.metrics.score import score
+from sidestep.prediction import check_predictor
 from sidestep.records import load_record
 from sidestep.runs.folder import episode_path
-from sidestep.runs.plan import make_plan
+from sidestep.runs.plan import Plan, make_plan
 from sidestep.runs.runner import run_benchmark
 from sidestep.suites.files import choose_options, load_suite
 from sidestep.types.base import BoolArray, FloatArray
@@ -62,31 +63,49 @@ class LoopPredictor:
     def _made_from(self) -> tuple[str, dict[str, Any]]:
         return ("cvae", {"file": self.reference}) if self.reference.endswith(".onnx") else (self.reference, {})
 
-    def settings(self, thresholds: FloatArray) -> dict[str, Any]:
+    def settings(self, thresholds: Iterable[float]) -> dict[str, Any]:
         """Of the policy ``anticipatory``."""
         name, own = self._made_from()
         file = {"predictor_file": own["file"]} if own else {}
         return {"predictor": name, "thresholds": [float(each) for each in thresholds], **file}
 
 
-def score_predictors(data: Interactions, predictors: Sequence[LoopPredictor], split: str, every: int) -> list[Scores]:
-    """Scores of all predictors at every ``every``-th frame of a split."""
-    samples = make_samples(data.of_split(split), every)
-    return [
-        score_forecast(samples, forecast_samples(each.make(), samples), name=each.label) for each in predictors
-    ]  # fmt: skip
+def check_predictors(predictors: Sequence[LoopPredictor]) -> None:
+    """``BadInput`` unless labels differ and every predictor can be made and keeps its contract."""
+    labels = [each.label for each in predictors]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise BadInput(f"two predictors have the label {label!r}; give them others: LABEL=PREDICTOR")
+        if label in (HUMAN, EMPTY):
+            raise BadInput(f"the label {label!r} is that of another driver of the loop; give another: LABEL=PREDICTOR")
+    for each in predictors:
+        if each.reference.endswith(".h5"):
+            raise BadInput(f"{each.reference}: a file of forecasts cannot drive; name a predictor or a network (.onnx)")
+        check_predictor(each.make())
 
 
-def thresholds_of(scores: Scores, alarms: float = 1.0) -> FloatArray:
-    """(H,) probabilities above which there are ``alarms`` times as many false alarms as the sensitivity allows."""
-    found = []
-    for h, rate in enumerate(irs_fpr(scores.horizons_s).tolist()):
-        each = rank(scores, h).at(alarms * rate)
-        if each.reason:
-            where = f"{scores.name}: no threshold for {scores.horizons_s[h]:g} s"
-            raise BadInput(f"{where}: {each.reason}; give more validation tracks")
-        found.append(each.threshold)
-    return np.array(found)
+def scored_splits(
+    data: Interactions, predictors: Sequence[LoopPredictor], every: int
+) -> tuple[list[Scores], list[Scores]]:
+    """Scores of all predictors at every ``every``-th frame: on the validation split with the zone of the driver, on the
+    test split with that of the metrics."""
+    checks, tests = [], []
+    for split in ("validation", "test"):
+        tracks = data.of_split(split)
+        if len(tracks) < 2:
+            raise BadInput(
+                f"the split {split!r} has {len(tracks)} tracks: thresholds come from the validation split and metrics "
+                "from the test split; `sidestep predict info` counts the tracks of each"
+            )
+        samples = make_samples(tracks, every)
+        for each in predictors:
+            forecast = forecast_samples(each.make(), samples)
+            scores = score_forecast(samples, forecast, name=each.label)
+            if split == "test":
+                tests.append(replace(scores, is_network=each.reference.endswith(".onnx")))
+            else:
+                checks.append(driver_scores(samples, forecast, scores))
+    return checks, tests
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +140,18 @@ class Drive:
         return self.outcome == Outcome.PEDESTRIAN_COLLISION
 
 
+def plan_drives(
+    suite: str, options: dict[str, Any], drivers: dict[str, dict[str, Any]], repeats: int, limit: int | None = None
+) -> tuple[Plan, Plan]:
+    """The drives with people and those without. ``BadInput`` for what cannot be driven."""
+    chosen = choose_options(load_suite(suite), options)
+    labelled = [f"{WITH}{label}={DRIVER}" for label in drivers]
+    given = {WITH + label: settings for label, settings in drivers.items()}
+    plan = make_plan(chosen, [*labelled, HUMAN], settings=given, repeats=repeats, limit=limit)
+    alone = choose_options(load_suite(suite), {**options, "people": "none"})
+    return plan, make_plan(alone, [f"{EMPTY}={DRIVER}"], limit=limit)
+
+
 def drive_all(
     suite: str,
     options: dict[str, Any],
@@ -134,18 +165,13 @@ def drive_all(
     """Drive the scenarios of a suite with every driver (label → settings of ``anticipatory``), the human-like driver
     and, once, without people; and measure all episodes. Runs are kept below ``out`` and resumed from there. ``limit``:
     number of scenarios, the first ones."""
-    chosen = choose_options(load_suite(suite), options)
-    labelled = [f"{WITH}{label}={DRIVER}" for label in drivers]
-    given = {WITH + label: settings for label, settings in drivers.items()}
-    plan = make_plan(chosen, [*labelled, HUMAN], settings=given, repeats=repeats, limit=limit)
+    plan, empty = plan_drives(suite, options, drivers, repeats, limit)
     folder, nobody = out / suite, out / f"{suite}-empty"
 
     def told(text: str) -> Callable[..., None]:
         return lambda done, of, task, _: progress(done, of, f"{text} {task.label}")
 
     run_benchmark(plan, folder, workers, told(suite))
-    alone = choose_options(load_suite(suite), {**options, "people": "none"})
-    empty = make_plan(alone, [f"{EMPTY}={DRIVER}"], limit=limit)
     run_benchmark(empty, nobody, workers, told(f"{suite}, no people"))
     found = []
     total, done = len(plan.scenarios) * len(plan.policies) * len(plan.seeds), 0

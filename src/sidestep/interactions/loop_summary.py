@@ -6,8 +6,9 @@ metrics from resampling tracks. A rank correlation of 1 says that the metric ord
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from sidestep.errors import BadInput
 from sidestep.interactions.bootstrap import HEADLINES, HIGHER_IS_BETTER, Bootstrap
 from sidestep.interactions.gaps import BIN_S, LONGEST_S
 from sidestep.interactions.loop import HUMAN, SHORT_GAP_S, Drive
+from sidestep.interactions.working_points import FEW_ALARMS, WorkingPoint
+from sidestep.metrics.statistics import normal_quantile
 from sidestep.types.base import FloatArray
 
 OUTCOMES: dict[str, str] = {
@@ -30,6 +33,8 @@ OUTCOMES: dict[str, str] = {
 """What is measured, each the lower the better."""
 RESAMPLES = 2000
 CONFIDENCE = 0.9
+FEWEST = 4
+"""Predictors that a rank correlation needs; with three its interval would be all there is."""
 BINS = round(LONGEST_S / BIN_S) + 1
 
 
@@ -46,7 +51,9 @@ class Outcomes:
     def interval(self, outcome: str, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
         """(D,) lower and upper limits."""
         tail = (1.0 - confidence) / 2
-        low, high = np.nanquantile(self.drawn[outcome], [tail, 1.0 - tail], axis=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a driver without encounters has no gaps: NaN
+            low, high = np.nanquantile(self.drawn[outcome], [tail, 1.0 - tail], axis=1)
         return low, high
 
 
@@ -142,15 +149,14 @@ class Correlation:
 
 
 def correlate(metrics: Bootstrap, outcomes: Outcomes, confidence: float = CONFIDENCE) -> list[Correlation]:
-    """Spearman's ρ of every metric at every horizon with every outcome, over the predictors that have both. In each
-    resample both tracks and scenarios are drawn anew."""
+    """Spearman's ρ of every metric at every horizon with every outcome, over the predictors that have both. None for
+    fewer than ``FEWEST`` predictors."""
     shared = [name for name in metrics.models if name in outcomes.drivers]
-    if len(shared) < 3:
-        raise BadInput(f"a rank correlation needs three predictors or more, not {len(shared)}")
+    if len(shared) < FEWEST:
+        return []
     rows = [metrics.models.index(name) for name in shared]
     columns = [outcomes.drivers.index(name) for name in shared]
     found = []
-    tail = (1.0 - confidence) / 2
     for name in HEADLINES:
         metric, sign = metrics.metrics[name], -1.0 if HIGHER_IS_BETTER[name] else 1.0
         for h, horizon in enumerate(metrics.horizons_s.tolist()):
@@ -160,10 +166,26 @@ def correlate(metrics: Bootstrap, outcomes: Outcomes, confidence: float = CONFID
                 one = np.concatenate([metric.value[rows, h, None], metric.drawn[rows, h, :count]], axis=1)
                 other = np.concatenate([value[columns, None], drawn[:, :count]], axis=1)
                 rho = spearman(sign * one, other)
-                spread = rho[1:][np.isfinite(rho[1:])]
-                low, high = np.quantile(spread, [tail, 1.0 - tail]) if len(spread) else (np.nan, np.nan)
-                found.append(Correlation(name, horizon, outcome, float(rho[0]), float(low), float(high)))
+                low, high = rho_interval(float(rho[0]), rho[1:], len(shared), confidence)
+                found.append(Correlation(name, horizon, outcome, float(rho[0]), low, high))
     return found
+
+
+def rho_interval(rho: float, drawn: FloatArray, predictors: int, confidence: float) -> tuple[float, float]:
+    """Limits of a rank correlation over few predictors, around its value on Fisher's scale z = artanh ρ.
+
+    The variance of z is (1 + ρ²/2) / (n - 3) for other predictors of the same kind (Bonett, Wright, Psychometrika 65,
+    2000) plus that of ``drawn (B,)`` for other clips and scenarios. Quantiles of ``drawn`` themselves would not do:
+    noise in either variable disorders ranks, so that all resampled values may lie nearer to 0 than ρ. |ρ| = 1 is taken
+    as half a step of ranks below 1."""
+    if not np.isfinite(rho):
+        return float("nan"), float("nan")
+    most = 1.0 - 6.0 / (predictors * (predictors**2 - 1.0))
+    z = float(np.arctanh(np.clip(rho, -most, most)))
+    spread = np.arctanh(np.clip(drawn[np.isfinite(drawn)], -most, most))
+    variance = (1.0 + rho * rho / 2.0) / (predictors - 3.0) + (float(spread.var()) if len(spread) else 0.0)
+    half = normal_quantile(confidence) * float(np.sqrt(variance))
+    return min(float(np.tanh(z - half)), rho), max(float(np.tanh(z + half)), rho)
 
 
 def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -179,7 +201,10 @@ def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def loop_document(
-    metrics: Bootstrap, outcomes: Outcomes, correlations: Sequence[Correlation], thresholds: Mapping[str, Any]
+    metrics: Bootstrap,
+    outcomes: Outcomes,
+    correlations: Sequence[Correlation],
+    points: Mapping[str, Sequence[WorkingPoint]],
 ) -> dict[str, Any]:
     """Everything, for JSON."""
     drivers = []
@@ -191,7 +216,9 @@ def loop_document(
         if name in metrics.models:
             row = metrics.models.index(name)
             entry |= {each: metrics.metrics[each].value[row].tolist() for each in HEADLINES}
-            entry["thresholds"] = list(thresholds.get(name, ()))
+        if name in points:
+            entry["thresholds"] = [each.threshold for each in points[name]]
+            entry["working_points"] = [asdict(each) for each in points[name]]
         drivers.append(entry)
     return {
         "horizons_s": metrics.horizons_s.tolist(),
@@ -199,4 +226,29 @@ def loop_document(
         "confidence": CONFIDENCE,
         "drivers": drivers,
         "correlations": [vars(each) for each in correlations],
+        "resampled": metrics.described(),
+        "cautions": _cautions(metrics, outcomes, correlations, points),
     }
+
+
+def _cautions(
+    metrics: Bootstrap,
+    outcomes: Outcomes,
+    correlations: Sequence[Correlation],
+    points: Mapping[str, Sequence[WorkingPoint]],
+) -> list[str]:
+    """What the figures do not carry."""
+    found = []
+    if not correlations:
+        found.append(
+            f"No rank correlations: they need {FEWEST} predictors or more, and there are {len(metrics.models)}."
+        )
+    few = [each.false_alarms for some in points.values() for each in some if each.false_alarms < FEW_ALARMS]
+    if few:
+        found.append(
+            f"{len(few)} thresholds rest on fewer than {FEW_ALARMS} false alarms (the fewest: {min(few)}); their "
+            "intervals are in working_points, and --ends drives at them."
+        )
+    if metrics.one_seed:
+        found.append(f"Trained with one seed: {', '.join(metrics.one_seed)}. How much seeds differ is in no interval.")
+    return found

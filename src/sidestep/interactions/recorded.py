@@ -1,4 +1,4 @@
-"""Interactions from recordings of pedestrians and vehicles: VCI-DUT, and files in the format of inD.
+"""Interactions from recordings of pedestrians and vehicles; here those in the format of inD, ``vci`` has the others.
 
 Every vehicle that drives is one clip, with the pedestrians near it; it is resampled to 10 Hz by linear interpolation.
 Its path is what it drove, prolonged straight at both ends. Recordings have no map, and head and body are not labelled;
@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from sidestep.datasets.csv_formats import VCI_DUT_FPS
-from sidestep.datasets.sources import data_folders
 from sidestep.errors import BadInput
 from sidestep.interactions.assemble import STEP_S, ClipFrames, ClipTracks, assemble, cut_tracks
 from sidestep.interactions.corridor import extend
@@ -29,8 +27,6 @@ LONGEST_S = 7200.0
 """Of one vehicle; recordings are cut into parts of less than an hour."""
 DRIVES_M = 5.0
 """A vehicle that moves less in all has no clip."""
-VCI_DUT_LENGTH_M, VCI_DUT_WIDTH_M = 4.5, 1.8
-"""Of all vehicles of VCI-DUT, assumed, as is that the middle was tracked: the files do not tell."""
 HOP_M = 0.5
 """Between two points of a path: less is noise of a vehicle that stands."""
 
@@ -46,41 +42,6 @@ class Mover:
     speed: FloatArray  # (K,) m/s
     length: float = 0.0
     width: float = 0.0
-
-
-def load_vci_dut(folder: Path | None = None) -> Interactions:
-    """All vehicles of VCI-DUT (Yang et al. 2019) in the ``*_traj_veh_filtered.csv`` below ``folder`` and the files of
-    pedestrians beside them. Without a folder: ``vci_dut`` below a folder of ``SIDESTEP_DATA``."""
-    if folder is None:
-        folder = next((each / "vci_dut" for each in data_folders() if (each / "vci_dut").is_dir()), None)
-        if folder is None:
-            raise BadInput("VCI-DUT is not installed; set SIDESTEP_DATA to a folder that holds vci_dut")
-    files = sorted(folder.rglob("*_traj_veh_filtered.csv"))
-    if not files:
-        raise BadInput(f"{folder}: no *_traj_veh_filtered.csv in it")
-    return assemble(clip for file in files for clip in _vci_dut_clips(file))
-
-
-_VCI_DUT: dict[str, Kind] = {"id": "whole", "frame": "whole", "x_est": "number", "y_est": "number"}
-
-
-def _vci_dut_clips(vehicles: Path) -> Iterator[ClipTracks]:
-    stem = vehicles.name.removesuffix("_traj_veh_filtered.csv")
-    walkers = vehicles.with_name(f"{stem}_traj_ped_filtered.csv")
-    driving = read_columns(vehicles, _VCI_DUT | {"psi_est": "number", "vel_est": "number"})
-    walking = read_columns(walkers, _VCI_DUT)
-    cars = [
-        Mover(
-            number, rows["frame"] / VCI_DUT_FPS, _points(rows, "x_est", "y_est"), np.unwrap(rows["psi_est"]),
-            rows["vel_est"], VCI_DUT_LENGTH_M, VCI_DUT_WIDTH_M,
-        )
-        for number, rows in _each(driving, "id")
-    ]  # fmt: skip
-    people = [
-        _walker(number, rows["frame"] / VCI_DUT_FPS, _points(rows, "x_est", "y_est"))
-        for number, rows in _each(walking, "id")
-    ]
-    return clips_of(f"vci_dut/{stem}", cars, people, "shared")
 
 
 _TRACKS: dict[str, Kind] = {
@@ -108,13 +69,13 @@ def _ind_clips(tracks: Path, place: str) -> Iterator[ClipTracks]:
     meta = read_columns(tracks.with_name(f"{stem}tracksMeta.csv"), _META)
     about = {int(number): row for row, number in enumerate(meta["trackId"])}
     cars, people = [], []
-    for number, rows in _each(read_columns(tracks, _TRACKS), "trackId"):
+    for number, rows in rows_by(read_columns(tracks, _TRACKS), "trackId"):
         if number not in about:
             raise BadInput(f"{tracks}:{rows.line[0]}: track {number} is not in {meta.path.name}")
         row = about[number]
-        kind, time, position = str(meta["class"][row]), rows["frame"] / rate, _points(rows, "xCenter", "yCenter")
+        kind, time, position = str(meta["class"][row]), rows["frame"] / rate, points_of(rows, "xCenter", "yCenter")
         if kind == "pedestrian":
-            people.append(_walker(number, time, position))
+            people.append(walker_of(number, time, position))
         elif kind in VEHICLES:
             heading = np.unwrap(np.deg2rad(rows["heading"]))
             speed = rows["xVelocity"] * np.cos(heading) + rows["yVelocity"] * np.sin(heading)
@@ -125,15 +86,17 @@ def _ind_clips(tracks: Path, place: str) -> Iterator[ClipTracks]:
     return clips_of(f"ind/{stem.rstrip('_') or 'recording'}", cars, people, place)
 
 
-def _walker(number: int, time: FloatArray, position: FloatArray) -> Mover:
+def walker_of(number: int, time: FloatArray, position: FloatArray) -> Mover:
+    """A pedestrian, whose heading and speed do not matter."""
     return Mover(number, time, position, np.zeros(len(time)), np.zeros(len(time)))
 
 
-def _points(rows: Columns, x: str, y: str) -> FloatArray:
+def points_of(rows: Columns, x: str, y: str) -> FloatArray:
+    """(K, 2) two columns."""
     return np.stack([rows[x], rows[y]], axis=1)
 
 
-def _each(table: Columns, key: str) -> Iterator[tuple[int, Columns]]:
+def rows_by(table: Columns, key: str) -> Iterator[tuple[int, Columns]]:
     """The rows of each number, in the order of their frames."""
     order = np.lexsort((table["frame"], table[key]))
     table = table.choose(order)

@@ -46,19 +46,19 @@ class Sensitivity:
 
 
 class Ranking:
-    """Moments of one horizon in order of their probability, for rates under any weights of the tracks.
+    """Moments of one horizon in order of their probability, for rates under any weights of the clusters.
 
-    Tied moments form a group, and neighbouring groups a cell. Which cell reaches a false positive rate is found for all
-    weights with one matrix product, the group then within that cell. Sums of whole weights are exact in any order, so
-    that the number of threads does not matter.
+    A *cluster* is what is resampled as a whole: a clip or a track. Tied moments form a group, and neighbouring groups a
+    cell. Which cell reaches a false positive rate is found for all weights with one matrix product, the group then
+    within that cell. Sums of whole weights are exact in any order, so that the number of threads does not matter.
     """
 
-    def __init__(self, p: FloatArray, truth: BoolArray, track: IntArray, tracks: int) -> None:
-        """``p``, ``truth``, ``track (n,)``: probability, whether positive, number of the track below ``tracks``."""
+    def __init__(self, p: FloatArray, truth: BoolArray, cluster: IntArray, clusters: int) -> None:
+        """``p``, ``truth``, ``cluster (n,)``: probability, whether positive, number of the cluster."""
         rounded = np.round(p, DIGITS)
         order = np.argsort(-rounded, kind="stable")
-        self._p, self._truth, self._track = rounded[order], np.asarray(truth, bool)[order], track[order]
-        self._tracks = tracks
+        self._p, self._truth, self._cluster = rounded[order], np.asarray(truth, bool)[order], cluster[order]
+        self._clusters = clusters
         begins = np.concatenate([[True], self._p[1:] < self._p[:-1]]) if len(p) else np.zeros(0, bool)
         self._group = np.cumsum(begins) - 1
         self.groups = int(begins.sum())
@@ -69,16 +69,16 @@ class Ranking:
         self._coarse = self._tally(slice(None), self._group // self._size, self._cells)
 
     def _tally(self, rows: slice, column: IntArray, columns: int) -> tuple[FloatArray, FloatArray]:
-        """(tracks, columns) numbers of negatives and positives."""
-        place, truth = self._track[rows] * columns + column, self._truth[rows]
-        shape = (self._tracks, columns)
+        """(clusters, columns) numbers of negatives and positives."""
+        place, truth = self._cluster[rows] * columns + column, self._truth[rows]
+        shape = (self._clusters, columns)
         kind = np.float32 if len(self._p) < 100_000 else np.float64
-        negative: FloatArray = np.bincount(place[~truth], minlength=self._tracks * columns).astype(kind)
-        positive: FloatArray = np.bincount(place[truth], minlength=self._tracks * columns).astype(kind)
+        negative: FloatArray = np.bincount(place[~truth], minlength=self._clusters * columns).astype(kind)
+        positive: FloatArray = np.bincount(place[truth], minlength=self._clusters * columns).astype(kind)
         return negative.reshape(shape), positive.reshape(shape)
 
     def sensitivity(self, counts: FloatArray, fpr: FloatArray) -> FloatArray:
-        """(B, F) true positive rates at ``fpr (F,)``, with ``counts (B, tracks)``: how often each track counts. NaN
+        """(B, F) true positive rates at ``fpr (F,)``, with ``counts (B, clusters)``: how often each cluster counts. NaN
         where the weights leave no positives or no negatives."""
         found = np.full((len(counts), len(fpr)), np.nan)
         if not self.groups:
@@ -104,8 +104,8 @@ class Ranking:
         first = cell * self._size
         rows = slice(*np.searchsorted(self._group, [first, first + self._size]).tolist())
         group, truth = self._group[rows] - first, self._truth[rows]
-        if rows.stop - rows.start <= self._tracks:
-            weight = counts[:, self._track[rows]]
+        if rows.stop - rows.start <= self._clusters:
+            weight = counts[:, self._cluster[rows]]
             begins = np.flatnonzero(np.diff(group, prepend=-1))
             negative, positive = (
                 np.add.reduceat(weight * kind, begins, axis=1, dtype=np.float64) for kind in (~truth, truth)
@@ -121,16 +121,30 @@ class Ranking:
         return found
 
     def at(self, fpr: float) -> Sensitivity:
-        """The sensitivity at one false positive rate, all tracks once."""
+        """The sensitivity at one false positive rate, all clusters once."""
         reason = NO_NEGATIVES if not self.negatives else ""
         reason = NO_POSITIVES if not self.positives else reason
         if reason:
             return Sensitivity(np.nan, fpr, np.nan, self.positives, self.negatives, reason)
-        value = float(self.sensitivity(np.ones((1, self._tracks)), np.array([fpr]))[0, 0])
-        false = np.cumsum(~self._truth)
-        beyond = np.flatnonzero(false > fpr * self.negatives + _SLACK)
-        threshold = float(self._p[beyond[0]]) if len(beyond) else 0.0
+        value = float(self.sensitivity(np.ones((1, self._clusters)), np.array([fpr]))[0, 0])
+        threshold = float(self.thresholds(np.ones((1, self._clusters)), fpr)[0])
         return Sensitivity(value, fpr, threshold, self.positives, self.negatives)
+
+    def thresholds(self, counts: FloatArray, fpr: float) -> FloatArray:
+        """(B,) probabilities above which the false positive rate is at most ``fpr``, with ``counts (B, clusters)``: the
+        highest one at which calling everything positive would go beyond. NaN where the weights leave no negative."""
+        p, cluster = self._p[~self._truth], self._cluster[~self._truth]
+        found = np.full(len(counts), np.nan)
+        for row, weights in enumerate(counts):
+            false = np.cumsum(weights[cluster])
+            if len(false) and false[-1] > 0:
+                beyond = np.searchsorted(false, fpr * false[-1] + _SLACK, side="right")
+                found[row] = p[beyond] if beyond < len(p) else 0.0
+        return found
+
+    def false_alarms(self, threshold: float) -> int:
+        """Number of negatives whose probability is above ``threshold``."""
+        return int((self._p[~self._truth] > threshold).sum())
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
         """(groups + 1,) false and true positive rates for every threshold, from (0, 0) to (1, 1); NaN where a kind of
@@ -142,17 +156,21 @@ class Ranking:
             return false / np.float64(self.negatives), true / np.float64(self.positives)
 
 
-def number_tracks(scores: Scores) -> tuple[IntArray, int]:
-    """(S,) tracks numbered from 0 without gaps, and how many there are."""
-    tracks, number = np.unique(scores.track, return_inverse=True)
-    return number, len(tracks)
+def number_clusters(scores: Scores) -> tuple[IntArray, int]:
+    """(S,) what is resampled as a whole, numbered from 0 without gaps, and how many there are: clips, or tracks where
+    the scores have no clips or all are of one."""
+    for names in (scores.clip, scores.track):
+        found, number = np.unique(scores.track if names is None else names, return_inverse=True)
+        if len(found) > 1:
+            break
+    return number, len(found)
 
 
 def rank(scores: Scores, h: int) -> Ranking:
     """The relevant moments of horizon number ``h`` whose outcome is known."""
-    number, tracks = number_tracks(scores)
+    number, clusters = number_clusters(scores)
     rows = scores.relevant & scores.known[:, h]
-    return Ranking(scores.p_zone[rows, h], scores.in_zone[rows, h], number[rows], tracks)
+    return Ranking(scores.p_zone[rows, h], scores.in_zone[rows, h], number[rows], clusters)
 
 
 def in_roi_sensitivity(scores: Scores) -> list[Sensitivity]:

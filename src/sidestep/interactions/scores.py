@@ -51,6 +51,9 @@ class Scores:
     min_ade: FloatArray  # (S, H) mean distance up to the horizon of the best of k paths, m
     miss: FloatArray  # (S, H) 1 where no path of k comes within MISS_M, else 0
     collision: FloatArray  # (S, H) weight of the paths that run into the vehicle up to the horizon
+    clip: IntArray | None = None  # (S,) clip of the moment; None: each track is on its own
+    is_network: bool = False
+    """Whether it was trained, with one seed."""
 
     def __len__(self) -> int:
         return len(self.track)
@@ -107,7 +110,7 @@ def score_forecast(
     collision = np.where(samples.known, road.collision, np.nan)
     scores = Scores(
         name, samples.horizons_s, samples.track, samples.known, road.ttc_s, road.in_zone, road.p_zone,
-        found["nll"], found["ade"], found["fde"], found["min_ade"], found["miss"], collision,
+        found["nll"], found["ade"], found["fde"], found["min_ade"], found["miss"], collision, samples.clip,
     )  # fmt: skip
     _check_finite(samples, scores)
     return scores

@@ -59,7 +59,10 @@ def split_clips(
     test = _draw_tracks(np.nonzero(of_test)[0], kinds, test_tracks, rng)
     left = np.nonzero(~of_test & long_enough(data))[0]
     if not len(left):
-        raise BadInput(f"{len(data)} tracks in {len(data.clips)} clips are too few for {test_tracks} test tracks")
+        raise BadInput(
+            f"{len(data)} tracks in {len(data.clips)} clips are too few for {test_tracks} test tracks and "
+            "others to train; give fewer with --test-tracks"
+        )
     wanted = round(validation_share * len(left))
     checked = left[np.isin(data.clip[left], _draw_clips(data.clip, kinds, left, wanted, rng))]
     split = np.full(len(data), 255, np.uint8)
@@ -122,6 +125,7 @@ def describe(data: Interactions) -> dict[str, Any]:
     """Counts per split, for ``predict info``."""
     return {
         "tracks": len(data),
+        "digest": data.digest,
         "clips": len(np.unique(data.clip)),
         "maps": len(data.grounds),
         "step_s": data.step_s,

@@ -13,7 +13,7 @@ from sidestep.errors import BadInput
 from sidestep.interfaces import Predictor
 from sidestep.types import Observation, RobotState, Task
 from sidestep.types.base import FloatArray, IntArray, read_only
-from sidestep.types.forecast import Ego, Forecast, StraightForecast, TrackHistory
+from sidestep.types.forecast import Ego, Forecast, StraightForecast, TrackHistory, as_forecast
 from sidestep.types.observation import Pedestrians
 from sidestep.types.robot import Footprint
 
@@ -141,7 +141,8 @@ class CrowdPredictor:
         self, history: TrackHistory, horizons_s: FloatArray, robot: RobotState, plan: FloatArray | None
     ) -> Forecast:
         ego = self._ego(robot, plan) if "ego" in self._predictor.needs else None
-        forecast = self._predictor.predict(history, horizons_s, self._scene, ego)
+        found = self._predictor.predict(history, horizons_s, self._scene, ego)
+        forecast = as_forecast(found, type(self._predictor).__name__)
         if len(forecast) != len(history) or len(forecast.horizons_s) != len(horizons_s):
             raise BadInput(
                 f"predictor {type(self._predictor).__name__}: forecast of {len(forecast)} people at "

@@ -9,7 +9,7 @@ import numpy as np
 from sidestep import registry
 from sidestep.errors import BadInput, describe_error
 from sidestep.types.base import FloatArray
-from sidestep.types.forecast import Ego, Forecast, TrackHistory
+from sidestep.types.forecast import Ego, Forecast, TrackHistory, as_forecast
 from sidestep.types.observation import RobotState
 
 HORIZONS_S = np.array([0.4, 1.0, 2.5, 4.0])
@@ -64,9 +64,4 @@ def _ask(predictor: Any, name: str, history: TrackHistory) -> Forecast:
         forecast = predictor.predict(history, HORIZONS_S, scene=None, ego=ego)
     except Exception as error:
         raise BadInput(f"predictor {name!r} failed for {len(history)} people: {describe_error(error)}") from error
-    if not isinstance(forecast, Forecast):
-        raise BadInput(
-            f"predictor {name!r} returned {type(forecast).__name__}; return a SampleForecast or a MixtureForecast "
-            "(sidestep.types.forecast)"
-        )
-    return forecast
+    return as_forecast(forecast, repr(name))

@@ -55,6 +55,7 @@ def loop_table(document: dict[str, Any]) -> Table:
         keys=("episodes", "encounters"),
         notes=(
             f"Metrics: test split of the data. Outcomes: {100 * document['confidence']:g} % intervals over scenarios.",
+            *document["cautions"],
             *(f"{TITLES[name][0]}: {text}." for name, text in document["outcomes"].items()),
         ),
     )
@@ -84,7 +85,8 @@ def correlation_table(document: dict[str, Any]) -> Table:
         csv=FORM,
         notes=(
             "Spearman's ρ over the predictors; +1: the better the metric, the better the driving. "
-            f"Intervals ({100 * document['confidence']:g} %): tracks and scenarios drawn anew.",
+            f"Intervals ({100 * document['confidence']:g} %): other predictors of the same kind, other clips and other "
+            "scenarios.",
         ),
     )
 
@@ -123,6 +125,6 @@ def _draw_panel(panel: Any, document: dict[str, Any], metric: str, outcome: str)
         colour = colours(document["drivers"].index(driver) % 20)
         panel.errorbar(x, y["value"], spread, fmt="o", markersize=5, linewidth=1, color=colour, label=driver["driver"])
     found = {(each["metric"], each["horizon_s"], each["outcome"]): each["rho"] for each in document["correlations"]}
-    rho = found[metric, SHOWN_HORIZON_S, outcome]
-    panel.set_title(f"ρ = {rho:+.2f}" if rho == rho else "ρ: –", fontsize=8.5, color=INK)
+    rho = found.get((metric, SHOWN_HORIZON_S, outcome))
+    panel.set_title("" if rho is None else f"ρ = {rho:+.2f}" if rho == rho else "ρ: –", fontsize=8.5, color=INK)
     panel.tick_params(labelsize=7.5)

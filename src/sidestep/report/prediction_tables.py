@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import isfinite
 
 from sidestep.interactions.bootstrap import CONFIDENCE, HIGHER_IS_BETTER, PAIR_CONFIDENCE, Bootstrap, Metric
+from sidestep.metrics.statistics import FEW_CLUSTERS
 from sidestep.report.table_model import (
     ARROWS,
     HERE,
@@ -65,13 +66,28 @@ def score_table(
                 cells.append(Cell(found, FORMATS.get(metric, _PLAIN)))
         rows.append(Row(model, (), HERE, tuple(cells)))
     notes = [
-        f"Intervals: {CONFIDENCE:.0%}, bootstrap over {bootstrap.tracks} tracks (BCa). They do not tell whether two "
-        "predictors differ: see the differences."
+        f"Intervals: {CONFIDENCE:.0%}, bootstrap over {bootstrap.described()} (BCa). They do not tell whether two "
+        "predictors differ: see the differences.",
+        *_cautions(bootstrap),
     ]
     for metric in metrics:
         notes += _missing(bootstrap, bootstrap.metrics[metric])
     section = Section(name, title, tuple(mark_best(rows, columns)))
     return Table(name, title, columns, (section,), _CSV, notes=tuple(notes), people=people, head="Predictor")
+
+
+def _cautions(bootstrap: Bootstrap) -> list[str]:
+    """Where intervals say too little: few clips, networks of one training seed."""
+    few = []
+    if 0 < bootstrap.clusters < FEW_CLUSTERS:
+        few = [f"Only {bootstrap.clusters} {bootstrap.over} were resampled: intervals are too narrow."]
+    if not bootstrap.one_seed:
+        return few
+    return [
+        *few,
+        f"Trained with one seed: {', '.join(bootstrap.one_seed)}. How much seeds differ is in no interval; give "
+        "networks of several seeds under one label before calling one better.",
+    ]
 
 
 def _estimate(value: float, low: float, high: float, tracks: int) -> Estimate:
@@ -115,7 +131,9 @@ def optimal_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "opt
         "several, the one with the fewest features, then the best value."
     )
     form = csv_form("table horizon metric predictor", horizon="policy", predictor="text")
-    return Table(name, title, columns, (Section(name, title, rows),), form, notes=(note,), head="Horizon")
+    return Table(
+        name, title, columns, (Section(name, title, rows),), form, notes=(note, *_cautions(bootstrap)), head="Horizon"
+    )
 
 
 def difference_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "differences") -> Table:
@@ -127,10 +145,13 @@ def difference_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "
         for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
             title = f"{TITLES[metric]} {_horizon(seconds)}{unit}"
             sections.append(Section(f"{metric}_{seconds:g}s", title, _difference_rows(bootstrap, metric, h)))
-    note = f"Row minus column with {PAIR_CONFIDENCE:.0%} intervals of paired differences; bold: the row is better."
+    note = (
+        f"Row minus column with {PAIR_CONFIDENCE:.0%} intervals of paired differences, bootstrap over "
+        f"{bootstrap.described()}; bold: the row is better."
+    )
     form = csv_form("section predictor minus value low high better", predictor="policy", minus="metric", better="best")
     title = "Differences between predictors"
-    return Table(name, title, columns, tuple(sections), form, notes=(note,), head="Predictor")
+    return Table(name, title, columns, tuple(sections), form, notes=(note, *_cautions(bootstrap)), head="Predictor")
 
 
 def _difference_rows(bootstrap: Bootstrap, metric: str, h: int) -> tuple[Row, ...]:

@@ -264,6 +264,16 @@ class StraightForecast(MixtureForecast):
         return np.ones((len(self.position), 1))
 
 
+def as_forecast(found: Any, predictor: str) -> Forecast:
+    """What a predictor returned; ``BadInput`` unless it is a ``Forecast``."""
+    if not isinstance(found, Forecast):
+        raise BadInput(
+            f"predictor {predictor} returned {type(found).__name__}; return a SampleForecast or a MixtureForecast "
+            "(sidestep.types.forecast)"
+        )
+    return found
+
+
 def check_horizons(horizons_s: FloatArray) -> None:
     """``BadInput`` unless these are times ahead (H,) in increasing order, s."""
     if horizons_s.ndim != 1 or not len(horizons_s):

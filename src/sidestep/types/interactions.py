@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Literal
 
 import numpy as np
@@ -175,6 +176,18 @@ class Interactions:
         if split not in SPLITS:
             raise BadInput(f"split {split!r} is not one of {', '.join(SPLITS)}")
         return self.choose(self.split == SPLITS.index(split))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of what forecasts are about: the frames of everybody and of the vehicles, and the clips. Splits,
+        labels and annotations of orientations do not count."""
+        found = sha256(f"interactions {self.step_s!r}".encode())
+        for name in ("position", "ego", "ego_speed"):
+            values = np.ascontiguousarray(getattr(self, name))
+            found.update(f" {name} {values.dtype.str} {values.shape} ".encode() + values.tobytes())
+        for clip in self.clips:
+            found.update(f" {clip.name!r} {clip.length!r} {clip.width!r}".encode())
+        return found.hexdigest()
 
     def columns(self) -> dict[str, Any]:
         """All arrays by name."""

@@ -23,7 +23,9 @@ def ablate(
     epochs: Annotated[int, typer.Option(min=0, help="Number of epochs; 0: as the size has it.")] = 0,
     samples: Annotated[int, typer.Option(min=0, help="Samples per epoch; 0: as the size has it.")] = 0,
     grid: Annotated[bool, typer.Option(help="Search the paper's grid of sizes for each feature set.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds to try; the best validation IRS wins.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of training seeds of each feature set; tables show their means.")
+    ] = 1,
     every: Annotated[int, typer.Option(min=1, metavar="K", help="Take every K-th moment of a test track.")] = 1,
     resamples: Annotated[int, typer.Option(min=10, help="Number of bootstrap resamples.")] = 10_000,
     threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0: as torch chooses.")] = 0,
@@ -31,7 +33,8 @@ def ablate(
     as_json: AsJson = False,
 ) -> None:
     """Train a CVAE for every feature set and write the tables of metrics and of optimal feature sets, ROC curves and
-    pictures of examples. What is trained already is not trained again. Needs the extra ``learn``."""
+    pictures of examples. A feature set is judged by the networks of all its seeds, at the size of the best one. What is
+    trained already is not trained again. Needs the extra ``learn``."""
     from sidestep.cli.predict.train import train_networks
     from sidestep.interactions.store import read_interactions
     from sidestep.prediction.network_input import FEATURE_SETS, parse_features
@@ -41,6 +44,7 @@ def ablate(
     chosen = list(dict.fromkeys(parse_features(each) for each in features or FEATURE_SETS))
     files = {name: out / "networks" / f"{name}.onnx" for name in chosen}
     (out / "networks").mkdir(parents=True, exist_ok=True)
+    labelled: list[str] = []
     changes = {name: value for name, value in (("epochs", epochs), ("samples", samples)) if value}
     with quiet_stdout(as_json):
         interactions = read_interactions(data)
@@ -51,8 +55,9 @@ def ablate(
                 )
             nll = ", ".join(f"{value:.2f}" for value in found[0].trained.nll)
             say(f"{name}: validation NLL {nll} (1, 2, 3, 4 s)")
+            best = found[0].settings.sizes
+            labelled += [f"{name}={each.file}" for each in found if each.settings.sizes == best]
         _draw_examples(data, files, out / "examples.png")
-    labelled = [f"{name}={file}" for name, file in files.items()]
     evaluate(labelled, data, every=every, resamples=resamples, out=out, as_json=as_json)
 
 

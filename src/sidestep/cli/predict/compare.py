@@ -46,12 +46,14 @@ def compare(
     rows = difference_rows(bootstrap)
     if as_json:
         document = {"pairs": rows, "data": str(data), "split": split, "tracks": bootstrap.tracks, "n": len(scores[0])}
+        document |= {"resampled": bootstrap.described(), "seeds": list(bootstrap.seeds)}
         print_json(document)
         return
     from sidestep.report.terminal import print_rows
 
     print_rows("pairs", [{name: _shown(value) for name, value in row.items()} for row in rows])
-    say(f"{bootstrap.tracks} tracks, {len(scores[0])} moments; intervals of 90 %, bootstrap over tracks")
+    over = f"intervals of 90 %, bootstrap over {bootstrap.described()}"
+    say(f"{bootstrap.tracks} tracks, {len(scores[0])} moments; {over}")
 
 
 def difference_rows(bootstrap: Bootstrap) -> list[dict[str, Any]]:

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sidestep.cli.predict import app
+from sidestep.cli.predict.recordings import (
+    RECORDINGS,
+    Fps,
+    Front,
+    Geometry,
+    VehicleLength,
+    VehicleWidth,
+    read_recordings,
+    read_run,
+)
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -22,10 +32,18 @@ def dataset(
     from_: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="SOURCE", help="vci_dut, ind, or a run folder with records of a car. Default: generate."
+            "--from",
+            metavar="SOURCE",
+            help="vci_dut, vci_citr, vci, ind, or a run folder with records of a car. Default: generate.",
         ),
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="With --from vci_dut or ind: folder of the recordings.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="With --from vci_dut, vci_citr, vci or ind: folder of the recordings.")
+    ] = None,
+    fps: Fps = None,
+    vehicle_length: VehicleLength = None,
+    vehicle_width: VehicleWidth = None,
+    front_m: Front = None,
     place: Annotated[
         str, typer.Option(help="With --from ind: what people cross on: none, zebra, island, zebra+island or shared.")
     ] = "none",
@@ -40,17 +58,26 @@ def dataset(
     as_json: AsJson = False,
 ) -> None:
     """Write interactions of pedestrians and a vehicle: generated, recorded, or from the records of a run."""
+    from dataclasses import replace
+
+    import numpy as np
+
     from sidestep.interactions.attributes import add_attributes
     from sidestep.interactions.splits import describe
     from sidestep.interactions.store import write_interactions
+    from sidestep.types.interactions import SPLITS
 
+    geometry = Geometry(fps, vehicle_length, vehicle_width, front_m)
     with quiet_stdout(as_json):
-        if folder is not None and from_ not in ("vci_dut", "ind"):
-            raise BadInput("--folder is for --from vci_dut and --from ind")
+        if from_ not in RECORDINGS and (folder is not None or geometry.given):
+            option = "--folder" if folder is not None else geometry.given
+            raise BadInput(f"{option} is for --from {', '.join(RECORDINGS)}")
         if from_ is None:
             data = _generate(tracks, test_tracks, seed, workers)
-        elif from_ in ("vci_dut", "ind"):
-            data = _recorded(from_, folder, place)
+        elif from_ in RECORDINGS:
+            data, described = read_recordings(from_, folder, place, geometry)
+            data = replace(data, split=np.full(len(data), SPLITS.index("test"), np.uint8))
+            say(f"read as {described}")
         else:
             data = _from_run(Path(from_), test_tracks, seed)
         if attributes is not None:
@@ -71,34 +98,13 @@ def _generate(tracks: int, test_tracks: int, seed: int, workers: int) -> Interac
         return generate(default_plan(tracks=tracks, test_tracks=test_tracks, seed=seed), workers, move)
 
 
-def _recorded(name: str, folder: Path | None, place: str) -> Interactions:
-    from dataclasses import replace
-
-    import numpy as np
-
-    from sidestep.errors import UnknownName
-    from sidestep.interactions.recorded import load_ind, load_vci_dut
-    from sidestep.types.interactions import PLACES, SPLITS
-
-    if place not in PLACES:
-        raise UnknownName("place", place, PLACES)
-    if name == "ind" and folder is None:
-        raise BadInput("--from ind: give the folder of the recordings with --folder")
-    data = load_vci_dut(folder) if name == "vci_dut" or folder is None else load_ind(folder, place)
-    return replace(data, split=np.full(len(data), SPLITS.index("test"), np.uint8))
-
-
 def _from_run(folder: Path, test_tracks: int, seed: int) -> Interactions:
     from sidestep.interactions.assemble import compact
-    from sidestep.interactions.from_records import interactions_of
     from sidestep.interactions.splits import keep_labels, split_clips
-    from sidestep.records import load_record
-    from sidestep.runs.folder import EPISODES
 
-    files = sorted((folder / EPISODES).rglob("*.parquet"))
-    if not files:
-        raise BadInput(f"--from {folder}: neither vci_dut nor ind, nor a run folder with records in {EPISODES}/")
-    data = interactions_of(load_record(file) for file in files)
+    data = read_run(folder)
+    if data is None:
+        raise BadInput(f"--from {folder}: none of {', '.join(RECORDINGS)}, nor a run folder with records")
     return compact(keep_labels(split_clips(data, seed, test_tracks), seed))
 
 
@@ -139,6 +145,7 @@ def _tell(document: dict[str, Any], as_json: bool) -> None:
         )
     origins, drivers = ", ".join(document["origins"]) or "no", ", ".join(document["drivers"]) or "unknown"
     say(f"{origins} data, {document['clips']} clips, {document['maps']} maps, drivers: {drivers}")
+    say(f"digest of the data set, for files of forecasts: {document['digest']}")
     print_rows("splits", rows)
     found = {place for counts in document["splits"].values() for place in counts["places"]}
     places = [

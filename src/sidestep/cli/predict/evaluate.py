@@ -35,7 +35,8 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="[LABEL=]NAME|FILE.onnx|FILE.h5",
-            help="Name of a predictor, an exported network, or a file of forecasts; repeatable. LABEL names its row.",
+            help="Name of a predictor, an exported network, or a file of forecasts; repeatable. LABEL names its row; "
+            "networks of one label are training seeds of one kind.",
         ),
     ],
     file: Annotated[Path | None, typer.Argument(metavar="[DATA.h5]", help="Interaction data.")] = None,
@@ -47,7 +48,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for tables and ROC curves.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score predictors: In-ROI Sensitivity, NLL, ADE and more at 1 to 4 s, with bootstrap intervals over tracks."""
+    """Score predictors: In-ROI Sensitivity, NLL, ADE and more at 1 to 4 s, with bootstrap intervals over clips."""
     from rich.console import Console
 
     from sidestep.interactions.bootstrap import HEADLINES, bootstrap_scores
@@ -74,33 +75,27 @@ def evaluate(
 
 def score_predictors(data: Path, predictors: Sequence[str], split: str, every: int) -> tuple[Samples, list[Scores]]:
     """The moments of a split, and the scores of every predictor on them."""
+    from dataclasses import replace
+
+    from sidestep.cli.predict.named import all_named
     from sidestep.interactions.samples import make_samples
     from sidestep.interactions.scores import score_forecast
     from sidestep.interactions.store import read_interactions
     from sidestep.progress import progress_bar
 
-    named = [_label(each) for each in predictors]
-    if len({label for label, _ in named}) < len(named):
-        raise BadInput("two predictors have the same label; give them others: LABEL=PREDICTOR")
+    chosen = all_named(predictors)
     tracks = read_interactions(data)
     samples = make_samples(tracks if split == "all" else tracks.of_split(split), every)
     if not len(samples):
         raise BadInput(f"{data}: the split {split!r} has no tracks; choose another one with --split")
     scores = []
     with progress_bar("predictors") as move:
-        for number, (label, what) in enumerate(named):
-            move(number, len(named), label)
-            scores.append(score_forecast(samples, _forecast(what, samples), name=label))
-        move(len(named), len(named), "")
+        for number, each in enumerate(chosen):
+            move(number, len(chosen), each.label)
+            found = score_forecast(samples, _forecast(each.what, samples), name=each.label)
+            scores.append(replace(found, is_network=each.is_network))
+        move(len(chosen), len(chosen), "")
     return samples, scores
-
-
-def _label(text: str) -> tuple[str, str]:
-    """``LABEL=WHAT``, or what it is without a label: the name, or the file's name without its ending."""
-    label, separator, what = text.partition("=")
-    if separator and "/" not in label:
-        return label, what
-    return (Path(text).stem if text.endswith((".h5", ".onnx")) else text), text
 
 
 def _forecast(what: str, samples: Samples) -> Forecast:
@@ -135,10 +130,17 @@ def _write(out: Path, bootstrap: Bootstrap, scores: Sequence[Scores], table: Any
         write_tables([each], out / each.name, (".md", ".csv", ".tex"))
     fpr = np.linspace(0.0, MOST_FPR, 61)
     horizons = range(len(bootstrap.horizons_s))
-    bands = {each.name: [roc_band(each, h, fpr, seed=seed) for h in horizons] for each in scores}
+    bands = {name: [roc_band(each, h, fpr, seed=seed) for h in horizons] for name, each in _by_kind(scores).items()}
     figure = roc_plots(bands, bootstrap.horizons_s, irs_fpr(bootstrap.horizons_s))
     for form in ("png", "svg"):
         write_whole(out / f"roc.{form}", image_bytes(figure, form))
+
+
+def _by_kind(scores: Sequence[Scores]) -> dict[str, list[Scores]]:
+    kinds: dict[str, list[Scores]] = {}
+    for each in scores:
+        kinds.setdefault(each.name, []).append(each)
+    return kinds
 
 
 def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: Path) -> dict[str, Any]:
@@ -153,7 +155,8 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: 
             "value": metric.value.tolist(), "low": low.tolist(), "high": high.tolist(),
             "undefined_resamples": metric.undefined.tolist(),
         }  # fmt: skip
-    results = [_result(bootstrap, number, model, data) for number, model in enumerate(scores)]
+    kinds = _by_kind(scores)
+    results = [_result(bootstrap, number, models, data) for number, models in enumerate(kinds.values())]
     return {
         **results[0],
         "results": results,
@@ -163,14 +166,16 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: 
         "predictors": list(bootstrap.models),
         "horizons_s": bootstrap.horizons_s.tolist(),
         "metrics": metrics,
-        "irs": [[vars(each) for each in in_roi_sensitivity(model)] for model in scores],
+        "irs": [[vars(each) for each in in_roi_sensitivity(models[0])] for models in kinds.values()],
+        "resampled": bootstrap.described(),
+        "seeds": list(bootstrap.seeds),
         "better": {name: bootstrap.better(name).tolist() for name in HEADLINES},
         "optimal": {name: bootstrap.optimal(name) for name in HEADLINES},
     }
 
 
-def _result(bootstrap: Bootstrap, number: int, scores: Scores, data: Path) -> dict[str, Any]:
-    """One predictor by horizon. ``low`` and ``high`` belong to the sensitivity at the rate ``irs_rate``."""
+def _result(bootstrap: Bootstrap, number: int, networks: Sequence[Scores], data: Path) -> dict[str, Any]:
+    """One kind of predictor by horizon. ``low`` and ``high`` belong to the sensitivity at the rate ``irs_rate``."""
     from sidestep.interactions.bootstrap import HEADLINES
     from sidestep.interactions.roc import irs_fpr, rank
 
@@ -178,8 +183,9 @@ def _result(bootstrap: Bootstrap, number: int, scores: Scores, data: Path) -> di
     limits = {name: bootstrap.metrics[name].interval() for name in HEADLINES}
     horizons = {}
     for h, seconds in enumerate(bootstrap.horizons_s.tolist()):
-        ranking = rank(scores, h)
-        found: dict[str, Any] = {"irs": {f"{rate:g}": ranking.at(rate).value for rate in RATES}, "irs_rate": rates[h]}
+        rankings = [rank(each, h) for each in networks]
+        irs = {f"{rate:g}": sum(each.at(rate).value for each in rankings) / len(rankings) for rate in RATES}
+        found: dict[str, Any] = {"irs": irs, "irs_rate": rates[h]}
         for name in HEADLINES:
             low, high = (float(limit[number, h]) for limit in limits[name])
             prefix = "" if name == "irs" else f"{name}_"
@@ -187,4 +193,4 @@ def _result(bootstrap: Bootstrap, number: int, scores: Scores, data: Path) -> di
             if name != "irs":
                 found[name] = float(bootstrap.metrics[name].value[number, h])
         horizons[f"{seconds:g}"] = found
-    return {"predictor": scores.name, "data": str(data), "n": len(scores), "horizons": horizons}
+    return {"predictor": networks[0].name, "data": str(data), "n": len(networks[0]), "horizons": horizons}

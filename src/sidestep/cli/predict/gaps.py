@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sidestep.cli.predict import app
+from sidestep.cli.predict.recordings import (
+    RECORDINGS,
+    Fps,
+    Front,
+    Geometry,
+    VehicleLength,
+    VehicleWidth,
+    read_any,
+)
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
 from sidestep.errors import BadInput
 
@@ -23,16 +32,30 @@ if TYPE_CHECKING:
 @app.command("gaps")
 @verb
 def gaps(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files of interactions.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE|FOLDER…", help="Files of interactions, folders of recordings, or run folders."),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder for pictures, all encounters and the summary.")
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help=f"What folders hold: {', '.join(RECORDINGS)}. Default: recognised by the files."),
+    ] = None,
+    fps: Fps = None,
+    vehicle_length: VehicleLength = None,
+    vehicle_width: VehicleWidth = None,
+    front_m: Front = None,
     as_json: AsJson = False,
 ) -> None:
     """Minimum time gaps while people cross the driving corridor, 3 m wide, ahead of the vehicle."""
     from sidestep.interactions.gaps import find_encounters, summarise
-    from sidestep.interactions.store import read_interactions
 
+    geometry = Geometry(fps, vehicle_length, vehicle_width, front_m)
+    files = [file.resolve() if file.is_dir() else file for file in files]
+    if not any(file.is_dir() for file in files) and (source is not None or geometry.given):
+        raise BadInput(f"{geometry.given or '--source'} is for folders of recordings, and there is none")
     if len({file.stem for file in files}) < len(files):
         raise BadInput("two files have the same name; rename one, since results are told apart by it")
     documents: dict[str, Any] = {}
@@ -40,13 +63,17 @@ def gaps(
     clips: list[Clip] = []
     with quiet_stdout(as_json):
         for file in files:
-            data = read_interactions(file)
+            data, described = read_any(file, source, geometry)
+            if described:
+                say(f"{file}: read as {described}")
             encounters = find_encounters(data)
             summary = summarise(encounters)
             found += encounters
             clips += data.clips
             shares = {"source": _source(data.clips), **_quantiles(summary)}
             documents[file.stem] = {"file": str(file), "tracks": len(data), **shares, **summary.document()}
+            if described:
+                documents[file.stem]["read_as"] = described
             if out is not None:
                 _write(out, file.stem, data, encounters, summary, documents[file.stem])
     if as_json:

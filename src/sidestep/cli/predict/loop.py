@@ -10,6 +10,10 @@ import typer
 
 from sidestep.cli.predict import app
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, say, verb
+from sidestep.errors import BadInput, UnknownName
+
+UNSET = (0.5, 0.5, 0.5, 0.5)
+"""Thresholds while the drives are checked and the right ones are not known yet."""
 
 
 @app.command("loop")
@@ -31,43 +35,57 @@ def loop(
     ] = 0.1,
     split: Annotated[str, typer.Option(help="Scenarios to drive: dev, test or all.")] = "test",
     every: Annotated[int, typer.Option(min=1, help="Score every Nth frame of the tracks.")] = 2,
+    ends: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Predictor to drive at both ends of the intervals of its thresholds as well; repeatable.",
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Drive suites with the policy anticipatory and each predictor, and correlate metrics with the driving."""
+    """Drive suites with the policy anticipatory and each predictor, and correlate metrics with the driving. Everything
+    is checked before the first drive; rank correlations need four predictors or more."""
+    from sidestep.cli.predict.named import all_named
     from sidestep.interactions.bootstrap import bootstrap_scores
-    from sidestep.interactions.loop import LoopPredictor, drive_all, score_predictors, thresholds_of
+    from sidestep.interactions.loop import LoopPredictor, check_predictors, drive_all, plan_drives, scored_splits
     from sidestep.interactions.loop_summary import RESAMPLES, correlate, loop_document, summarise_drives
     from sidestep.interactions.store import read_interactions
+    from sidestep.interactions.working_points import working_points
     from sidestep.progress import progress_bar
     from sidestep.report.loop_results import correlation_table, draw_loop, loop_table
     from sidestep.report.table_writer import markdown, write_tables
-    from sidestep.runs.plan import split_label
     from sidestep.simulation.prepare import prepare_kernels
     from sidestep.writing import whole_file
 
-    chosen = [LoopPredictor(*_labelled(split_label(each))) for each in predictor]
+    chosen = [LoopPredictor(*each) for each in all_named(predictor)]
+    suites, options = list(dict.fromkeys(suite or ["street"])), {"split": split}
     with quiet_stdout(as_json):
+        check_predictors(chosen)
+        _check_ends(ends or [], [each.label for each in chosen])
+        for name in suites:
+            plan_drives(name, options, {each.label: each.settings(UNSET) for each in chosen}, repeat, limit)
         interactions = read_interactions(data)
-        say("scoring predictors on the validation and test splits")
-        checked = score_predictors(interactions, chosen, "validation", every)
-        thresholds = {each.name: thresholds_of(each, alarms) for each in checked}
-        metrics = bootstrap_scores(
-            score_predictors(interactions, chosen, "test", every), resamples=RESAMPLES
-        )  # fmt: skip
-        prepare_kernels()
-        drivers = {each.label: each.settings(thresholds[each.label]) for each in chosen}
-        drives = []
-        for name in suite or ["street"]:
-            with progress_bar("driving") as move:
-                drives += drive_all(name, {"split": split}, drivers, out, repeat, workers, move, limit)
-        outcomes = summarise_drives(drives)
-        told = {label: values.tolist() for label, values in thresholds.items()}
-        document = loop_document(metrics, outcomes, correlate(metrics, outcomes), told)
         out.mkdir(parents=True, exist_ok=True)
+        say("scoring predictors on the validation and test splits")
+        checked, tested = scored_splits(interactions, chosen, every)
+        points = {each.name: working_points(each, alarms) for each in checked}
+        metrics = bootstrap_scores(tested, resamples=RESAMPLES)
+        drivers = {each.label: each.settings([w.threshold for w in points[each.label]]) for each in chosen}
+        for each in (each for each in chosen if each.label in (ends or [])):
+            for end in ("low", "high"):
+                drivers[f"{each.label}-{end}"] = each.settings([getattr(w, end) for w in points[each.label]])
+        prepare_kernels()
+        drives = []
+        for name in suites:
+            with progress_bar("driving") as move:
+                drives += drive_all(name, options, drivers, out, repeat, workers, move, limit)
+        outcomes = summarise_drives(drives)
+        document = loop_document(metrics, outcomes, correlate(metrics, outcomes), points)
         with whole_file(out / "loop.json") as whole:
             whole.write_text(json.dumps(document, indent=1), encoding="utf-8")
-        tables = [loop_table(document), correlation_table(document)]
+        tables = [loop_table(document), *([correlation_table(document)] if document["correlations"] else [])]
         for table in tables:
             write_tables([table], out / table.name, (".csv", ".tex", ".md"))
         with whole_file(out / "loop.png") as whole:
@@ -80,6 +98,10 @@ def loop(
     say(f"wrote {out}: loop.json, tables, loop.png, and the runs")
 
 
-def _labelled(given: tuple[str, str]) -> tuple[str, str]:
-    label, reference = given
-    return (Path(reference).stem if label == reference and reference.endswith(".onnx") else label), reference
+def _check_ends(ends: list[str], labels: list[str]) -> None:
+    for label in ends:
+        if label not in labels:
+            raise UnknownName("predictor of --ends", label, labels)
+        for end in ("low", "high"):
+            if f"{label}-{end}" in labels:
+                raise BadInput(f"--ends {label}: there is a predictor {label}-{end} already; give it another label")
