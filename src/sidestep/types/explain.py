@@ -76,12 +76,13 @@ def _explain(annotation: Any, data: Any, errors: Sequence[_Error], place: str) -
         yield from _in_tagged_union(branches, tag, data, errors, place)
     elif branches:
         yield from _in_union(branches, data, errors, place)
-    elif here := [each for each in errors if not each.path]:
-        yield from (_here(kind, data, each.details, place) for each in here)
-    elif isinstance(kind, type) and issubclass(kind, BaseModel):
-        yield from _in_model(kind, data, errors, place)
+    elif below := [each for each in errors if each.path]:  # a list is also too short for what is wrong in it
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _in_model(kind, data, below, place)
+        else:
+            yield from _in_container(kind, data, below, place)
     else:
-        yield from _in_container(kind, data, errors, place)
+        yield from (_here(kind, data, each.details, place) for each in errors)
 
 
 def _in_model(model: type[BaseModel], data: Any, errors: Sequence[_Error], place: str) -> Iterator[Mistake]:
@@ -159,8 +160,9 @@ def _in_union(branches: Sequence[Any], data: Any, errors: Sequence[_Error], plac
     if whole:
         yield from (_here(Any, data, each.details, place) for each in whole)
         return
-    groups = list(_by_first(errors).values())  # one for each branch, in their order
-    pairs = list(zip(branches, groups, strict=False)) if len(groups) == len(branches) else []
+    groups = list(_by_first(errors).values())  # one for each branch in their order, or one where it is chosen before
+    groups = groups * len(branches) if len(groups) == 1 else groups
+    pairs = list(zip(branches, groups, strict=True)) if len(groups) == len(branches) else []
     likely = [(branch, found) for branch, found in pairs if _looks_like(branch, data)]
     choices = [value for branch, _ in likely for value in _choices(branch)]
     if choices and all(_choices(branch) for branch, _ in likely):
@@ -225,13 +227,17 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "multiple_of": lambda limits: f"a multiple of {limits['multiple_of']:g}",
     "int_from_float": lambda _: "a whole number",
     "int_parsing_size": lambda _: "a whole number of fewer digits",
-    "too_short": lambda limits: f"a list of at least {limits['min_length']} items",
-    "too_long": lambda limits: f"a list of at most {limits['max_length']} items",
+    "too_short": lambda limits: f"a list of at least {_items(limits['min_length'])}",
+    "too_long": lambda limits: f"a list of at most {_items(limits['max_length'])}",
     "string_too_short": lambda limits: f"a text of at least {limits['min_length']} characters",
     "string_too_long": lambda limits: f"a text of at most {limits['max_length']} characters",
     "string_pattern_mismatch": lambda limits: f"a text of the form {limits['pattern']}",
 }
 """Type of an error → what a value has to be instead, from the numbers that come with it."""
+
+
+def _items(count: int) -> str:
+    return f"{count} item{'' if count == 1 else 's'}"
 
 
 def _said(details: Details) -> str:
