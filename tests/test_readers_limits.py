@@ -211,19 +211,22 @@ def test_the_largest_scene_fits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"robots": [{"start": [1e300, 0, 0], "goal": [3, 0]}]}, "robots.0.start.0"),
+        ({"robots": [{"start": [1e300, 0, 0], "goal": [3, 0]}]}, r"robots\[0\]\.start\[0\]"),
         ({"rules": {"time_limit_s": 1e300}}, "more than 1,000,000 steps"),
         ({"rules": {"step_s": 1e-320}}, "more than 1,000,000 steps"),
-        ({"crowd": [{"people": [{"start": [0, -1e9]}]}]}, "crowd.0.people.0.start.1"),
-        ({"crowd": [{"people": [{"start": [0, 1], "speed": 1e18}]}]}, "crowd.0.people.0.speed"),
-        ({"crowd": [{"placement": FLOW, "speed": {"mean": 1e18, "high": 1e18}}]}, "crowd.0.speed.mean"),
-        ({"crowd": [{"placement": {"kind": "replay", "dataset": "eth", "speed": 1e308}}]}, "placement.replay.speed"),
-        ({"crowd": [{"placement": FLOW, "parameters": {"max_neighbours": float("nan")}}]}, "crowd.0.parameters"),
+        ({"crowd": [{"people": [{"start": [0, -1e9]}]}]}, r"crowd\[0\]\.people\[0\]\.start\[1\]"),
+        ({"crowd": [{"people": [{"start": [0, 1], "speed": 1e18}]}]}, r"crowd\[0\]\.people\[0\]\.speed"),
+        ({"crowd": [{"placement": FLOW, "speed": {"mean": 1e18, "high": 1e18}}]}, r"crowd\[0\]\.speed\.mean"),
+        (
+            {"crowd": [{"placement": {"kind": "replay", "dataset": "eth", "speed": 1e308}}]},
+            r"\.placement\.speed",
+        ),
+        ({"crowd": [{"placement": FLOW, "parameters": {"max_neighbours": float("nan")}}]}, r"crowd\[0\]\.parameters"),
         (
             {"crowd": [{"placement": FLOW | {"per_minute": 1e300}}]},
             "at most 20,000 are simulated",
         ),
-        ({"crowd": [{"placement": {"kind": "random", "count": 3, "area": [0, 0, 1e300, 1]}}]}, "area.2"),
+        ({"crowd": [{"placement": {"kind": "random", "count": 3, "area": [0, 0, 1e300, 1]}}]}, r"placement\.area\[2\]"),
     ],
 )
 def test_absurd_scenarios(change: dict[str, Any], reason: str, tmp_path: Path) -> None:

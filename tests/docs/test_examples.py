@@ -9,6 +9,8 @@ that later blocks can use it:
 * ``sh`` is a list of ``sidestep`` commands, each of which has to end with 0;
 * ``toml`` is the project file of a plug-in package of the page's Python files, whose entry points must load;
 * ``text`` is only written.
+
+A block below ``<!-- output -->`` is what the Python example before it prints.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from inspect import isabstract
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,6 +62,7 @@ WITH_EXAMPLES = {
 """Page → how many examples it has at least."""
 
 MARK = "<!-- test -->"
+OUTPUT = "<!-- output -->"
 FENCE = re.compile(r"```(\w*)\s*$")
 FILE_NAME = re.compile(r"# ([\w.-]+\.\w+)\s*$")
 CROSSING = {
@@ -88,13 +93,14 @@ def examples_of(page: Path) -> list[Example]:
     lines = page.read_text(encoding="utf-8").splitlines()
     found = []
     for number, line in enumerate(lines):
-        if line.strip() != MARK:
+        if line.strip() not in (MARK, OUTPUT):
             continue
         place = f"{page.relative_to(ROOT).as_posix()}:{number + 2}"
         opening = FENCE.match(lines[number + 1]) if number + 1 < len(lines) else None
         assert opening, f"{place}: a fenced block has to follow {MARK}"
         end = lines.index("```", number + 2)
-        found.append(Example(place, opening[1], "\n".join(lines[number + 2 : end]) + "\n"))
+        language = opening[1] if line.strip() == MARK else "output"
+        found.append(Example(place, language, "\n".join(lines[number + 2 : end]) + "\n"))
     return found
 
 
@@ -129,11 +135,15 @@ def test_the_example_of_a_policy_in_another_process(folder: Path) -> None:
 def test_examples_of(page: str, folder: Path) -> None:
     examples = examples_of(ROOT / page)
     assert len(examples) >= WITH_EXAMPLES[page], f"{page}: fewer examples than expected; is a mark missing?"
+    printed = StringIO()
     for example in examples:
         (folder / example.name).write_text(example.text, encoding="utf-8")
         match example.language:
             case "python":
-                run_python(folder / example.name, example.place)
+                with redirect_stdout(printed := StringIO()):
+                    run_python(folder / example.name, example.place)
+            case "output":
+                assert example.text == printed.getvalue(), f"{example.place}: not what the example above prints"
             case "yaml":
                 check_yaml(folder / example.name, example.place)
             case "sh":

@@ -64,6 +64,51 @@ def test_importing_again_replaces_and_gives_the_same_digests(tmp_path: Path) -> 
     assert again["policies"]["logged"]["episodes"] == 1
 
 
+def test_two_logs_of_one_place_pair_under_a_name(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    monday, friday = table(tmp_path / "monday.csv", 0.75), table(tmp_path / "friday.csv", 1.5)
+    for policy, log in (("slow", monday), ("fast", friday)):
+        imported = json.loads(
+            run("import", str(log), "--out", out, "--policy", policy, "--scenario", "hall", *COLUMNS, "--json")
+        )
+        assert [each["scenario"] for each in imported["imported"]["records"]] == ["hall"]
+        assert "compare will pair it" not in " ".join(imported["imported"]["said"])
+    [pair] = json.loads(run("compare", out, "--json"))["pairs"]
+    assert pair["episodes"] == 1
+    assert pair["metrics"]["time_to_goal"]["difference"] == pytest.approx(-1.1)
+
+
+def test_without_a_name_logs_of_different_names_do_not_pair(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    for policy, speed in (("slow", 0.75), ("fast", 1.5)):
+        run("import", str(table(tmp_path / f"{policy}.csv", speed)), "--out", out, "--policy", policy, *COLUMNS)
+    assert "no two policies have a scenario" in run("compare", out, code=2)
+
+
+def test_a_name_for_two_different_tasks_is_told(tmp_path: Path) -> None:
+    out, named = str(tmp_path / "run"), ("--scenario", "hall", "--scene", "open", "--json")
+    log = table(tmp_path / "lab.csv", 1.0)
+    run("import", str(log), "--out", out, "--policy", "a", "--goal", "2,0", *named)
+    said = json.loads(run("import", str(log), "--out", out, "--policy", "b", "--goal", "2.5,2", *named))["imported"][
+        "said"
+    ]
+    assert any("goal is 2.1 m from that of the drive before" in line for line in said)  # hypot(0.5, 2) = 2.06
+
+
+def test_where_no_goal_is_known_none_is_compared(tmp_path: Path) -> None:
+    out, named = str(tmp_path / "run"), ("--scenario", "hall", "--scene", "open", "--json")
+    for policy, speed in (("a", 0.5), ("b", 1.5)):
+        log = str(table(tmp_path / f"{policy}.csv", speed))
+        said = json.loads(run("import", log, "--out", out, "--policy", policy, *named))["imported"]["said"]
+        assert not any("compare will pair it" in line for line in said), "they end 3 m apart, which is no goal"
+
+
+def test_several_logs_under_one_name_are_numbered(tmp_path: Path) -> None:
+    logs = [str(table(tmp_path / f"{k}.csv", 1.0)) for k in range(2)]
+    done = json.loads(run("import", *logs, "--out", str(tmp_path / "run"), "--scenario", "hall", *COLUMNS, "--json"))
+    assert [each["scenario"] for each in done["imported"]["records"]] == ["hall", "hall-2"]
+
+
 def test_formats_are_listed() -> None:
     listed = json.loads(run("list", "logs", "--json"))["logs"]
     assert [each["name"] for each in listed] == ["rosbag", "trajnet", "eth_ucy", "csv", "lerobot"]
@@ -73,6 +118,7 @@ def test_formats_are_listed() -> None:
     ("arguments", "message"),
     [
         (("--goal", "1"), "expected two numbers X,Y"),
+        (("--scenario", " "), "1 to 100 printable characters"),
         (("--columns", "x"), "expected WHAT=NAME"),
         (("--scale", "0"), "must be a positive number"),
         (("--format", "bag"), "unknown format of logs 'bag'"),

@@ -109,7 +109,7 @@ def _task_of(spec: str) -> Any:
 @pytest.mark.parametrize(
     ("policy", "settings", "message"),
     [
-        ("ilqr", {"touch": -1.0}, "touch: Input should be greater than or equal to 0"),
+        ("ilqr", {"touch": -1.0}, "touch: must be at least 0"),
         ("ilqr", {"comfrt": 1.0}, "unknown key 'comfrt'; did you mean 'comfort'"),
         ("ilqr_bc", {"file": "nowhere.onnx"}, "nowhere.onnx: no such file"),
     ],

@@ -115,16 +115,16 @@ def test_a_checkpoint_is_in_plain_sight() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [
-        ("sampling", {"horizon": 0.0}, "horizon: Input should be greater than 0"),
-        ("sampling", {"wall_gap": -1.0}, "wall_gap: Input should be greater than or equal to 0"),
-        ("sampling", {"margin": math.nan}, "margin: Input should be a finite number"),
+        ("sampling", {"horizon": 0.0}, "horizon: must be greater than 0"),
+        ("sampling", {"wall_gap": -1.0}, "wall_gap: must be at least 0"),
+        ("sampling", {"margin": math.nan}, "margin: must be a finite number"),
         ("sampling", {"horizons": 3.0}, "unknown key 'horizons'; did you mean 'horizon'"),
-        ("orca", {"guide": "samplin"}, "guide: Input should be 'sampling' or 'route'"),
-        ("orca", {"horizon": -1.0}, "horizon: Input should be greater than 0"),
+        ("orca", {"guide": "samplin"}, "guide: must be sampling or route"),
+        ("orca", {"horizon": -1.0}, "horizon: must be greater than 0"),
         ("orca", {"radius_scale": 0.0}, "radius_scale"),
         ("social_force", {"relaxation_time": 0.0}, "relaxation_time"),
         ("social_force", {"near_range": 0.0}, "near_range"),
-        ("social_force", {"guide": "star"}, "guide: Input should be"),
+        ("social_force", {"guide": "star"}, "guide: must be"),
     ],
 )
 def test_bad_settings_are_refused(name: str, settings: dict[str, Any], words: str) -> None:

@@ -22,7 +22,7 @@ from sidestep.report.summary import (
     summarise_suites,
 )
 from sidestep.report.table_model import significant
-from sidestep.report.table_writer import latex, tex
+from sidestep.report.table_writer import comma_separated, html, latex, markdown, tex
 from sidestep.types.outcome import Outcome
 from sidestep.types.result import MetricResult
 
@@ -80,6 +80,68 @@ def test_the_best_is_marked_by_direction() -> None:
 def test_few_values_have_no_star() -> None:
     assert best(summarise([*many("a", 9, time=5.0), *many("b", 9)]), "time_to_goal") == []
     assert best(summarise([*many("a", 10, time=5.0), *many("b", 10)]), "time_to_goal") == ["a"]
+
+
+TOLD, SCANS = '{"pedestrians": "", "map": ""}', '{"lidar": "90 rays, 8 m"}'
+
+
+def test_exact_states_take_no_star_from_sensors_only() -> None:
+    """Knowing everybody is better in everything, and is starred among its like alone."""
+    rows = [
+        *many("told", time=1.0, observes=TOLD),
+        *many("told_less", time=2.0, observes=TOLD),
+        *many("scans", time=5.0, observes=SCANS),
+        *many("scans_worse", time=6.0, observes=SCANS),
+    ]
+    summary = summarise(rows)
+    assert best(summary, "time_to_goal") == ["told", "scans"]
+    assert "Two races" in " ".join(summary.notes)
+    table = summary.table(summary.key_columns)
+    assert table.keys == ("Observes",)
+    assert [row.keys for row in table.rows][::2] == [("people, map",), ("lidar (90 rays, 8 m)",)]
+    assert "| told | people, map |" in markdown(table)
+    assert r"scans & lidar (90 rays, 8 m) & " in latex(table)
+    assert "lidar (90 rays, 8 m)" in html(table)
+    assert comma_separated(summary.table(summary.columns)).count("people, map") == 2 * len(summary.columns)
+
+
+def test_one_with_sensors_only_is_not_starred_for_being_alone() -> None:
+    rows = [*many("told", time=1.0, observes=TOLD), *many("scans", time=5.0, observes=SCANS)]
+    assert best(summarise(rows), "time_to_goal") == []
+
+
+def test_who_sees_nothing_runs_in_both_races() -> None:
+    """A second scanner that is worse than driving blindly makes no star for the first that is worse, too."""
+    rows = [
+        *many("told", time=1.0, observes=TOLD),
+        *many("blind", time=4.0, observes='{"goal": ""}'),
+        *many("scans", time=5.0, observes=SCANS),
+        *many("dummy", time=6.0, observes=SCANS),
+    ]
+    assert best(summarise(rows), "time_to_goal") == ["told", "blind"]
+
+
+def test_success_is_measured_against_the_race() -> None:
+    """The told one always succeeds, the scanner in 6 of 12 (out of its reach): it is still the best of its race."""
+    lost = [
+        episode("scans", seed, time=None, distance=1.0, outcome="timeout", observes=SCANS) for seed in range(10, 20)
+    ]
+    worse = [
+        episode("dummy", seed, time=None, distance=0.5, outcome="timeout", observes=SCANS) for seed in range(10, 20)
+    ]
+    rows = [
+        *many("told", 20, time=1.0, distance=0.2, observes=TOLD),
+        *many("also", 20, time=1.0, distance=0.1, observes=TOLD),
+        *many("scans", 10, distance=1.0, observes=SCANS), *lost,
+        *many("dummy", 10, distance=0.5, observes=SCANS), *worse,
+    ]  # fmt: skip
+    assert best(summarise(rows), "closest_pedestrian_distance") == ["told", "scans"]
+
+
+def test_where_nothing_is_known_of_observations_all_run_in_one_race() -> None:
+    summary = summarise([*many("a", time=5.0), *many("b", time=6.0)])
+    assert best(summary, "time_to_goal") == ["a"]
+    assert summary.table(summary.key_columns).keys == ()
 
 
 def test_privileged_policies_have_no_star_and_are_on_no_front() -> None:

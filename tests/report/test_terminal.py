@@ -84,6 +84,16 @@ def test_the_best_of_ours_and_of_theirs() -> None:
     assert not any(cell.best for cell in left_out[1].cells)
 
 
+def test_rows_that_do_not_observe_the_same_are_marked_apart() -> None:
+    rows = [
+        row("told", 0.9, 1.0, observation="exact"), row("less", 0.8, 2.0, observation="exact"),
+        row("scans", 0.5, 5.0, observation="sensors"), row("worse", 0.4, 6.0, observation="sensors"),
+    ]  # fmt: skip
+    marked = mark_best(rows, COLUMNS)
+    assert [[cell.best for cell in each.cells] for each in marked] == [[True, True], [False, False]] * 2
+    assert [each.observation for each in marked] == ["exact", "exact", "sensors", "sensors"]
+
+
 def test_who_is_clearly_below_the_best_is_out_of_reach() -> None:
     found = {"best": Estimate(0.9, 0.7, 1.0), "near": Estimate(0.5, 0.3, 0.7), "far": Estimate(0.5, 0.4, 0.69)}
     assert within_reach(found) == {"best", "near"}
@@ -151,7 +161,8 @@ def test_summary_of_a_run_fits_eighty_columns(capsys: pytest.CaptureFixture[str]
     }  # fmt: skip
     policy = {
         "episodes": 4, "outcomes": {"success": 3, "pedestrian_collision": 1, "timeout": 0}, "metrics": metrics,
-        "privileged": False, "events": {"happened": 3, "missed": 1},
+        "privileged": False, "observes": ["lidar", "goal"], "observation_limits": {"lidar": "90 rays, 8 m"},
+        "observation_class": "sensors", "events": {"happened": 3, "missed": 1},
     }  # fmt: skip
     policies = {"social_force": policy, "oracle": {**policy, "privileged": True}, "none": {**policy, "metrics": {}}}
     about = {"suite": "core", "source": "generated", "dialect": "paper", "run": "runs/x", "success": "goal"}
@@ -161,6 +172,7 @@ def test_summary_of_a_run_fits_eighty_columns(capsys: pytest.CaptureFixture[str]
     for part in ("oracle (privileged)", "25 … 71", "48.7", "µs ↓", "36.1 … 82.2", "1 of 4", "Pedestrian", "% ↑"):
         assert part in text
     assert "Timeout" not in text  # nothing ended so
+    assert "social_force: lidar (90 rays, 8 m), goal" in " ".join(text.split())
 
 
 def test_comparison_marks_the_better_side(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,11 +184,37 @@ def test_comparison_marks_the_better_side(capsys: pytest.CaptureFixture[str]) ->
     pair = {
         "a": "orca", "b": "mpc", "suite": "core", "episodes": 40, "metrics": {"success": one, "spl": alike},
         "outcomes_a": {"success": 20, "timeout": 20}, "outcomes_b": {"success": 30, "timeout": 10},
+        "one_race": True,
     }  # fmt: skip
-    entries = [{"label": label, "privileged": False} for label in ("orca", "mpc")]
+    seen = {"observes": ["map"], "observation_limits": {}, "observation_class": "exact"}
+    entries = [{"label": label, "privileged": False, **seen} for label in ("orca", "mpc")]
     print_comparison({"pairs": [pair], "entries": entries, "ranking": {}, "comparisons": 2})
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     for part in ("mpc − orca over 40 common episodes of core", "★ 75", "+25", "+10 … +40", "40/10", "1 more metrics"):
         assert part in text
     assert "★ 50" not in text
+    assert "Not one race" not in text
+
+
+def test_a_comparison_of_two_races_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    metric = {
+        "unit": "0/1", "mean_a": 0.5, "mean_b": 0.75, "difference": 0.25, "low": 0.1, "high": 0.4, "p_holm": 0.01,
+        "n": 40, "clusters": 10, "where": "all", "better": None,
+    }  # fmt: skip
+    pair = {
+        "a": "scans", "b": "mpc", "suite": "core", "episodes": 40, "metrics": {"success": metric}, "one_race": False,
+        "outcomes_a": {"success": 40}, "outcomes_b": {"success": 40},
+    }  # fmt: skip
+    entries = [
+        {"label": "scans", "privileged": False, "observes": ["lidar"], "observation_limits": {"lidar": "90 rays, 8 m"},
+         "observation_class": "sensors"},
+        {"label": "mpc", "privileged": False, "observes": ["pedestrians", "map"], "observation_limits": {},
+         "observation_class": "exact"},
+    ]  # fmt: skip
+    print_comparison({"pairs": [pair], "entries": entries, "ranking": {}, "comparisons": 1})
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Not one race, so nobody is marked as better" in text
+    assert "scans has sensors only and mpc has exact states or the map" in text
+    assert "scans: lidar (90 rays, 8 m)" in text
+    assert "★ 75" not in text

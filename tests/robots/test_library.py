@@ -76,7 +76,7 @@ def test_a_robot_file(tmp_path):
     spec = load_robot(str(path))
     assert (spec.name, spec.footprint.radius) == ("cart", 0.4)
     path.write_text(yaml.safe_dump(data | {"limits": {"max_sped": 2}}))
-    with pytest.raises(BadInput, match=r"cart\.yaml: unknown key 'limits.max_sped'; did you mean 'max_speed'"):
+    with pytest.raises(BadInput, match=r"cart\.yaml: limits: unknown key 'max_sped'; did you mean 'max_speed'"):
         load_robot(str(path))
     path.write_text("[1, 2]")
     with pytest.raises(BadInput, match="expected keys such as name"):

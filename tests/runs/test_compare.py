@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import rankdata, wilcoxon
 
 from sidestep.errors import BadInput, UnknownName
 from sidestep.metrics.score import HEADLINES, EpisodeScores
 from sidestep.metrics.statistics import tango_interval, wilcoxon_p
-from sidestep.runs.compare import Entry, compare_pair, compare_runs
+from sidestep.runs.compare import Entry, _correct, compare_pair, compare_runs
 from sidestep.runs.folder import load_results
 from sidestep.runs.runner import run_benchmark
 from sidestep.runs.score import ScoredRun, read_run, score_run, summarise
@@ -80,6 +81,30 @@ def scored(policy: str, k: int, outcome: str = "success", source: str = "generat
     metrics = {name: MetricResult(value, "s") for name, value in values.items()}
     metrics["success"] = MetricResult(float(outcome == "success"), "0/1")
     return EpisodeScores("suite", f"s{k}", policy, 0, outcome, "", metrics, source=source)
+
+
+def test_more_knowledge_is_never_better_than_sensors_only() -> None:
+    """Told wins every episode against the scanner, and is not called better; against its like it is."""
+
+    def ran(name: str, outcome: str, observes: str) -> Entry:
+        return entry(name, [replace(scored(name, k, outcome), observes=observes) for k in range(20)])
+
+    told, scans = '{"pedestrians": ""}', '{"lidar": "90 rays, 8 m"}'
+    good, poor = ran("good", "success", told), ran("poor", "timeout", told)
+    scanner = ran("scans", "timeout", scans)
+    pairs = [compare_pair(poor, good, ["success"]), compare_pair(scanner, good, ["success"])]
+    _correct(pairs, set(), {"good": "exact", "poor": "exact", "scans": "sensors"})
+    assert [pair["one_race"] for pair in pairs] == [True, False]
+    assert [pair["metrics"]["success"]["better"] for pair in pairs] == ["b", None]
+    assert pairs[1]["metrics"]["success"]["p_holm"] < 0.001, "the difference is told all the same"
+
+
+def test_a_table_that_does_not_say_what_was_observed_is_completed_from_a_record(tmp_path: Path) -> None:
+    run_benchmark(fake_plan(tmp_path, "Steady", "Raises"), tmp_path / "run", run_episode=fake_episode)
+    table = pq.read_table(tmp_path / "run" / "results.parquet")
+    assert set(table["observes"].to_pylist()) == {'{"goal": ""}'}
+    pq.write_table(table.drop_columns(["observes"]), tmp_path / "run" / "results.parquet")
+    assert [entry["observes"] for entry in compare_runs([tmp_path / "run"])["entries"]] == [["goal"]] * 2
 
 
 def entry(label: str, episodes: list[EpisodeScores]) -> Entry:

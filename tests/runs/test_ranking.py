@@ -14,14 +14,15 @@ from sidestep.runs.ranking import Ranked, rank, same_episodes
 from sidestep.types.result import MetricResult
 
 
-def entry(label: str, wins: int, of: int = 16, privileged: bool = False) -> Entry:
+def entry(label: str, wins: int, of: int = 16, privileged: bool = False, observes: str = "") -> Entry:
     """Succeeds in the first ``wins`` of ``of`` scenarios."""
     episodes = {}
     for k in range(of):
         metrics = {"success": MetricResult(float(k < wins), "0/1")}
         episodes["s", f"x{k}", 0] = EpisodeScores(
-            "s", f"x{k}", label, 0, "success" if k < wins else "timeout", f"{label}{k}", metrics, privileged=privileged
-        )
+            "s", f"x{k}", label, 0, "success" if k < wins else "timeout", f"{label}{k}", metrics,
+            privileged=privileged, observes=observes,
+        )  # fmt: skip
     return Entry(label, "run", label, episodes)
 
 
@@ -62,6 +63,27 @@ def test_privileged_and_other_episodes_have_no_rank() -> None:
         {"label": "oracle", "reason": "privileged"},
         {"label": "short", "reason": "ran other episodes"},
     ]
+
+
+def test_who_has_exact_states_is_not_ranked_before_who_has_sensors_only() -> None:
+    """The policy with exact states wins all; those with scanners are ranked among themselves, with the blind one."""
+    told, scans = '{"pedestrians": "", "goal": ""}', '{"lidar": "90 rays, 8 m"}'
+    entries = [
+        entry("told", 16, observes=told),
+        entry("good", 14, observes=scans),
+        entry("poor", 4, observes=scans),
+        entry("blind", 0, observes='{"goal": ""}'),
+    ]
+    found = rank_suites(entries, pairs_of(*entries))["s"]
+    scanning, exact = sorted(found["races"], key=lambda race: -len(race["labels"]))
+    assert scanning["labels"] == ["blind", "good", "poor"]
+    assert exact["labels"] == ["blind", "told"]
+    assert [(each["label"], each["rank"]) for each in scanning["metrics"]["success"]] == [
+        ("good", 1), ("poor", 2), ("blind", 2),
+    ]  # fmt: skip
+    assert [(each["label"], each["rank"]) for each in exact["metrics"]["success"]] == [("told", 1), ("blind", 2)]
+    assert found["metrics"] == scanning["metrics"]
+    assert found["unranked"] == [{"label": "told", "reason": "does not observe the same: ranked in the other race"}]
 
 
 def test_the_largest_group_is_compared() -> None:

@@ -198,7 +198,7 @@ def test_file_gives_name_and_source(tmp_path):
         (collection(feature("Polygon", [], kind="road")), "at least 3 corners, got 0"),
         (
             collection(feature("Polygon", [SQUARE], kind="road", height=-1)),
-            r"features\[0\]: height.*greater than or equal to 0",
+            r"features\[0\]: height.*at least 0",
         ),
         (
             collection({"type": "Feature", "properties": {}, "geometry": None}),

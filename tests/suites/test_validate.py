@@ -84,33 +84,33 @@ def test_bundled_suites_have_no_problems(name: str) -> None:
 def test_positions_are_all_checked_at_once(tmp_path: Path) -> None:
     problems = found(suite(tmp_path, CROWDED))
     assert set(problems) == {
-        ("crowded", "robots.0.start"),
-        ("crowded", "robots.0.goal"),
-        ("crowded", "robots.0.route.0"),
-        ("crowded", "crowd.0.people.0.waypoints.0"),
-        ("crowded", "crowd.0.people.1.start"),
-        ("crowded", "crowd.0.people.2.start"),
-        ("touching", "crowd.0.people.0.start"),
+        ("crowded", "robots[0].start"),
+        ("crowded", "robots[0].goal"),
+        ("crowded", "robots[0].route[0]"),
+        ("crowded", "crowd[0].people[0].waypoints[0]"),
+        ("crowded", "crowd[0].people[1].start"),
+        ("crowded", "crowd[0].people[2].start"),
+        ("touching", "crowd[0].people[0].start"),
     }
-    assert problems["crowded", "crowd.0.people.1.start"].what == "overlaps crowd.0.people.0 by 0.20 m"
-    assert "overlaps robot 0 by" in problems["touching", "crowd.0.people.0.start"].what
-    assert problems["crowded", "robots.0.start"].remedy == "move it into free space"
+    assert problems["crowded", "crowd[0].people[1].start"].what == "overlaps crowd[0].people[0] by 0.20 m"
+    assert "overlaps robot 0 by" in problems["touching", "crowd[0].people[0].start"].what
+    assert problems["crowded", "robots[0].start"].remedy == "move it into free space"
 
 
 def test_mistakes_in_keys_files_and_names(tmp_path: Path) -> None:
     problems = found(suite(tmp_path, MISTAKES))
     assert "unknown key 'rulez'" in problems["typo", ""].what
     assert "did you mean 'rules'" in problems["typo", ""].remedy
-    assert ("typo", "crowd.0.placement.circle.count") in problems
+    assert ("typo", "crowd[0].placement.count") in problems
     assert "no_such_plan" in problems["nowhere", "scene"].what
-    assert "no_such_robot" in problems["alone", "robots.0.spec"].what
+    assert "no_such_robot" in problems["alone", "robots[0].spec"].what
     assert ("alone", "name") in problems
 
 
 def test_a_goal_behind_walls_and_what_only_building_finds(tmp_path: Path) -> None:
     problems = found(suite(tmp_path, WALL_ACROSS))
-    assert "no path of" in problems["walled", "robots.0.goal"].what
-    assert "teleport" in problems["unheard", "crowd.0.model"].what
+    assert "no path of" in problems["walled", "robots[0].goal"].what
+    assert "teleport" in problems["unheard", "crowd[0].model"].what
     assert "speed_of_light" in problems["unread", "world"].what
 
 
@@ -118,14 +118,14 @@ def test_a_recording_that_cannot_be_replayed_hides_nothing_else(tmp_path: Path) 
     (tmp_path / "people.csv").write_text("frame,id,x,y\n0,1,1.0,1.0\n10,1,2.0,1.0\n")
     problems = found(suite(tmp_path, REPLAYED))
     assert set(problems) == {
-        ("all", "crowd.0.placement"),
-        ("all", "crowd.1.placement"),
-        ("all", "crowd.2.people.0.start"),
-        ("all", "crowd.2.people.0.waypoints.0"),
+        ("all", "crowd[0].placement"),
+        ("all", "crowd[1].placement"),
+        ("all", "crowd[2].people[0].start"),
+        ("all", "crowd[2].people[0].waypoints[0]"),
     }
-    assert "frames per second unknown" in problems["all", "crowd.0.placement"].what
-    assert "rate_hz" in problems["all", "crowd.0.placement"].remedy
-    assert "absent.csv: no such file" in problems["all", "crowd.1.placement"].what
+    assert "frames per second unknown" in problems["all", "crowd[0].placement"].what
+    assert "rate_hz" in problems["all", "crowd[0].placement"].remedy
+    assert "absent.csv: no such file" in problems["all", "crowd[1].placement"].what
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -135,11 +135,11 @@ def test_the_command(tmp_path: Path) -> None:
     bad = suite(tmp_path, "  - {name: a, crowd: [{people: [{start: [5, 3]}]}]}")
     result = CliRunner().invoke(app, ["validate", str(bad)])
     assert result.exit_code == 2
-    assert "a: crowd.0.people.0.start: (5, 3) is in a wall" in result.stdout
+    assert "a: crowd[0].people[0].start: (5, 3) is in a wall" in result.stdout
     document = json.loads(CliRunner().invoke(app, ["validate", str(bad), "--json"]).stdout)
     assert document["problems"][0].keys() == {"scenario", "where", "what", "remedy"}
     (tmp_path / "broken.yaml").write_text("scenarios: [")
     folder = CliRunner().invoke(app, ["validate", str(tmp_path)])
     assert folder.exit_code == 2
     assert "broken.yaml" in folder.stdout
-    assert "crowd.0.people.0.start" in folder.stdout, "a broken file does not hide the others"
+    assert "crowd[0].people[0].start" in folder.stdout, "a broken file does not hide the others"

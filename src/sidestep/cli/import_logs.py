@@ -13,6 +13,7 @@ from sidestep.errors import BadInput
 if TYPE_CHECKING:
     from sidestep.logs.record import BuildOptions
 
+LONGEST_NAME = 100
 MAP_FILES = (".yaml", ".yml")
 
 
@@ -21,6 +22,12 @@ def import_(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs: files, or folders of ROS 2 bags.")],
     out: Annotated[Path, typer.Option(help="Run folder to write.")],
     policy: Annotated[str, typer.Option(help="Name of what drove the robot, for tables.")] = "logged",
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Name of the scenario; drives with the same name are paired. Default: the file's."
+        ),
+    ] = None,
     format_name: Annotated[
         str | None, typer.Option("--format", help="Format; see `sidestep list logs`. Default: detected.")
     ] = None,
@@ -75,7 +82,9 @@ def import_(
     from sidestep.runs.score import read_run, summarise
 
     with quiet_stdout(as_json):
-        build = _build_options(policy, radius, person_radius, spec, step, max_gap, goal, goal_radius, scene, scale)
+        build = _build_options(
+            policy, scenario, radius, person_radius, spec, step, max_gap, goal, goal_radius, scene, scale
+        )  # fmt: skip
         read = ReadOptions(
             topics=_pairs("--map", map_), columns=_pairs("--columns", columns), robot=robot, rate_hz=rate_hz,
             time_unit=time_unit,
@@ -94,8 +103,8 @@ def import_(
 
 
 def _build_options(
-    policy: str, radius: float, person_radius: float, spec: str | None, step: float | None, max_gap: float | None,
-    goal: str | None, goal_radius: float, scene: str | None, scale: float,
+    policy: str, scenario: str | None, radius: float, person_radius: float, spec: str | None, step: float | None,
+    max_gap: float | None, goal: str | None, goal_radius: float, scene: str | None, scale: float,
 ) -> BuildOptions:  # fmt: skip
     from sidestep.logs.record import BuildOptions
     from sidestep.robots import load_robot
@@ -109,6 +118,7 @@ def _build_options(
     walls = None if scene is None else SceneSpec() if scene == "open" else resolve_scene(scene)
     return BuildOptions(
         policy=policy,
+        scenario=_scenario_name(scenario),
         radius_m=radius,
         person_radius_m=person_radius,
         spec=None if spec is None else load_robot(spec),
@@ -119,6 +129,12 @@ def _build_options(
         scene=walls,
         scale=scale,
     )
+
+
+def _scenario_name(name: str | None) -> str | None:
+    if name is not None and (not name.strip() or len(name) > LONGEST_NAME or not name.isprintable()):
+        raise BadInput(f"--scenario {name[:40]!r}: a name has 1 to {LONGEST_NAME} printable characters")
+    return name
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:

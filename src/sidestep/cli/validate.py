@@ -22,8 +22,8 @@ def validate(
         found = validate_suite(suite, move)
     if as_json:
         print_json(found.as_dict())
-    for problem in () if as_json else found.problems:
-        typer.echo(str(problem))
+    for line in () if as_json else found.lines():
+        typer.echo(line)
     count = len(found.problems)
     say(f"{found.scenarios} scenarios, {count or 'no'} problem{'' if count == 1 else 's'}")
     if count:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sidestep import registry
+from sidestep import exact, registry
 from sidestep.errors import BadInput, describe_error
 from sidestep.logs.drive import Drive, LogReader, ReadOptions
 from sidestep.logs.record import SUITE, BuildOptions, LogFile, make_records
 from sidestep.metrics.score import EpisodeScores, score_episode
+from sidestep.metrics.unknown import NOTE
 from sidestep.reading import is_file, is_folder
 from sidestep.records import save_record
 from sidestep.runs.folder import (
@@ -36,6 +37,8 @@ from sidestep.types.scenario import Scenario
 BLOCK_BYTES = 1 << 20
 REFERENCE = "log:"
 """Opens what a policy of a log is made from in the plan: nothing that could be run again."""
+SAME_PLACE_M = 1.0
+"""Starts and goals of two drives of one task are nearer to each other than this."""
 Tell = Callable[[str], None]
 
 
@@ -171,6 +174,7 @@ def import_logs(
             path = episode_path(out, build.policy, record.scenario.name, record.seed)
             save_record(record, path)
             found.append((path, record))
+            _tell_other_task(record.scenario, before, build.policy, note)
             scores.append(pack(score_episode(record)))
         plan = _plan(build.policy, [record for _, record in found], before)
         RunFile(plan, commit=source_commit(), machine=describe_machine(), complete=True).save(out)
@@ -187,6 +191,27 @@ def _earlier(out: Path, policy: str) -> tuple[Plan | None, list[EpisodeScores]]:
         raise BadInput(f"{out}: holds a run of the suite {plan.suite!r}, not imported logs; choose another --out")
     scores = load_results(out / RESULTS_FILE)[0] if (out / RESULTS_FILE).is_file() else []
     return plan, [each for each in scores if each.policy != policy]
+
+
+def _unknown_in(scenario: Scenario) -> set[str]:
+    return set(scenario.notes[NOTE]["unknown"])
+
+
+def _tell_other_task(scenario: Scenario, before: Plan | None, policy: str, tell: Tell) -> None:
+    """Where another policy drove a scenario of the same name from elsewhere or to elsewhere: they will be paired."""
+    if before is None or all(each.name == policy for each in before.policies):
+        return
+    for other in before.scenarios:
+        ends = {"start": (other.ego.start, scenario.ego.start), "goal": (other.ego.goal, scenario.ego.goal)}
+        for what, (one, two) in ends.items() if other.name == scenario.name else ():
+            if what in _unknown_in(other) | _unknown_in(scenario):
+                continue
+            apart = float(exact.hypot(one[0] - two[0], one[1] - two[1]))
+            if apart > SAME_PLACE_M:
+                tell(
+                    f"scenario {scenario.name!r}: its {what} is {apart:.1f} m from that of the drive before, with "
+                    "which compare will pair it; name it otherwise (--scenario) unless the task is the same"
+                )
 
 
 def _plan(policy: str, records: Sequence[EpisodeRecord], before: Plan | None) -> Plan:

@@ -46,6 +46,8 @@ class BuildOptions:
     """What the records of a log take from the person who imports it."""
 
     policy: str
+    scenario: str | None = None
+    """Name of the scenarios in place of the log's: logs of one task then pair in comparisons."""
     radius_m: float = RADIUS_M
     person_radius_m: float = PERSON_RADIUS_M
     spec: RobotSpec | None = None
@@ -67,12 +69,13 @@ class LogFile(NamedTuple):
 
 
 def make_records(log: LogFile, stem: str, drive: Drive, options: BuildOptions) -> Iterator[EpisodeRecord]:
-    """One record per piece of the drive between gaps of the robot's track. ``stem`` opens the scenarios' names."""
+    """One record per piece of the drive between gaps of the robot's track. ``stem`` opens the scenarios' names unless
+    ``options`` name them."""
     drive = _windowed(scaled(drive, options.scale))
     goal = options.goal if options.goal is not None else drive.goal
     scene = options.scene if options.scene is not None else drive.scene
     drive = replace(drive, goal=goal, scene=scene)
-    name = f"{stem}-{drive.name}" if drive.name else stem
+    name = options.scenario or (f"{stem}-{drive.name}" if drive.name else stem)
     robot = drive.robot
     if len(robot.time) < 2:
         raise BadInput(f"{log.name}: the robot has {len(robot.time)} positions; a drive needs at least two")

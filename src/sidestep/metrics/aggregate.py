@@ -16,6 +16,7 @@ from math import inf
 import numpy as np
 
 from sidestep.interfaces import Direction
+from sidestep.metrics.observed import Observed, parse_observed
 from sidestep.metrics.rates import DISTANCE, RATES, pooled_rate
 from sidestep.metrics.score import EpisodeScores, by_policy
 from sidestep.metrics.series import INDICATOR_UNIT
@@ -62,6 +63,8 @@ class PolicySummary:
     metrics: dict[str, Summary]
     privileged: bool = False
     """Whether it sees what the others do not; then it is ranked with nobody."""
+    observed: Observed | None = None
+    """What it was given; None: not known."""
     events: dict[str, int] | None = None
     """Episodes that stage an event, by whether it ``happened`` or was ``missed``; None where none stages one."""
 
@@ -99,7 +102,8 @@ def _summarise_policy(rows: list[EpisodeScores], directions: Mapping[str, Direct
         else:
             metrics[name] = _summarise(columns[name].values, limits[name], units[name], direction)
     privileged = any(row.privileged for row in rows)
-    return PolicySummary(len(rows), outcomes, metrics, privileged, events if any(events.values()) else None)
+    observed = parse_observed(row.observes for row in rows)
+    return PolicySummary(len(rows), outcomes, metrics, privileged, observed, events if any(events.values()) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sidestep import registry
 from sidestep.errors import UnknownName
 from sidestep.interfaces import Direction, Metric
 from sidestep.metrics.interactions import event_state
+from sidestep.metrics.observed import observed_in
 from sidestep.metrics.sources import DEFAULT_DIALECT, DIALECTS
 from sidestep.metrics.unknown import why_unknown
 from sidestep.types.record import EpisodeRecord
@@ -40,6 +41,8 @@ class EpisodeScores:
     error: str = ""
     privileged: bool = False
     """As the record says of the policy: it is never ranked with the others."""
+    observes: str = ""
+    """What the policy was given (``sidestep.metrics.observed``); empty: not known."""
     source: str = "generated"
     """Whether the people were recorded, generated or mixed."""
     cluster: str = ""
@@ -65,6 +68,7 @@ def score_episode(
         error=record.error,
         traceback=record.traceback,
         privileged=record.policy.privileged,
+        observes=observed_in(record),
         source=record.source,
         cluster=cluster_of(record.scenario),
         event=event_state(record),

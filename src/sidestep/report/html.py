@@ -18,6 +18,7 @@ from urllib.parse import quote
 from sidestep import registry
 from sidestep.drawing import palette
 from sidestep.errors import BadInput, SidestepError
+from sidestep.metrics.observed import races
 from sidestep.metrics.score import common_source
 from sidestep.metrics.sources import REFERENCES, SIDESTEP
 from sidestep.report.papers import SectionContent, make_sections
@@ -154,10 +155,12 @@ def _tradeoff(summary: Summary, colours: dict[str, str], name: str) -> dict[str,
         return None
     up = contact_free(summary)
     compared = comparable(summary.episodes)
-    front = pareto_front(across, up, compared) if len(compared) > 1 else []
+    fronts = [pareto_front(across, up, compared & race) for race in races(summary.classes) if len(compared & race) > 1]
+    front = list(dict.fromkeys(policy for each in fronts for policy in each))
     caption = "Over all episodes, so that a policy gains nothing by failing early; with 95 % intervals. "
     if front:
-        caption += f"Not beaten in both by any other policy: {', '.join(front)}."
+        whom = "of the same race" if len(races(summary.classes)) > 1 else "policy"
+        caption += f"Not beaten in both by any other {whom}: {', '.join(front)}."
     if summary.privileged:
         caption += f" Shown, but not compared: {', '.join(sorted(summary.privileged))} (privileged)."
     return {"svg": tradeoff_plot(summary.policies, colours, across, up, front, name), "caption": caption}

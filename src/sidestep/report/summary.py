@@ -10,6 +10,14 @@ from sidestep import registry
 from sidestep.interfaces import Metric
 from sidestep.metrics.aggregate import ResultTable, aggregate
 from sidestep.metrics.aggregate import Summary as MetricSummary
+from sidestep.metrics.observed import (
+    ObservationClass,
+    Observed,
+    describe_observed,
+    observation_class,
+    race_note,
+    races,
+)
 from sidestep.metrics.rates import RATES
 from sidestep.metrics.score import HEADLINES, EpisodeScores, directions
 from sidestep.metrics.series import INDICATOR_UNIT
@@ -59,9 +67,10 @@ SUCCESS_MEANS = {
     "goal or stop": "Success is to reach the goal, and in scenarios in which a person asks for it to stop there: these "
     "have no path, time to goal and SPL.",
 }
+OBSERVES = "Observes"
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": ""}
 SUMMARY_CSV = csv_form(
-    "suite policy metric unit direction episodes n mean low high bound privileged",
+    "suite policy metric unit direction episodes n mean low high bound privileged observes",
     episodes="of", mean="value", privileged="privileged_number",
 )  # fmt: skip
 
@@ -100,8 +109,15 @@ class Summary:
     """Policies that see what the others do not: they are ranked with nobody."""
     events: dict[str, dict[str, int]] = field(default_factory=dict)
     """Policy → episodes whose staged event ``happened`` or was ``missed``; only those that stage one."""
+    observed: Mapping[str, Observed | None] = field(default_factory=dict)
+    """Policy → what it was given."""
     success: str = ""
     """What success is: ``goal``, ``stop``, ``exit``, ``goal or stop``; empty where nothing says so."""
+
+    @property
+    def classes(self) -> dict[str, ObservationClass]:
+        """Policy → with whom it can be compared. Privileged policies are compared with nobody."""
+        return {name: observation_class(found) for name, found in self.observed.items() if name not in self.privileged}
 
     def column(self, name: str) -> MetricColumn | None:
         """The column of a metric, if any policy has a value in it."""
@@ -128,7 +144,9 @@ class Summary:
         self, columns: Sequence[MetricColumn], colours: Mapping[str, str] | None = None, people: str = ""
     ) -> Table:
         """Policies × ``columns``; ``people``: recorded, generated or mixed, for the notes."""
-        rows = metric_rows(columns, self.policies, self.privileged, colours)
+        known = any(found is not None for found in self.observed.values())
+        observed = {policy: describe_observed(found) for policy, found in self.observed.items()}
+        rows = metric_rows(columns, self.policies, self.privileged, colours, observed if known else None)
         about = f"People: {people}. " if people else ""
         return Table(
             name="summary",
@@ -136,6 +154,7 @@ class Summary:
             columns=tuple(columns),
             sections=(Section("", "", rows),),
             csv=SUMMARY_CSV,
+            keys=(OBSERVES,) if known else (),
             notes=(f"{about}Mean [95 % interval] over the episodes that have a value.", *self.notes),
             facts={"suite": self.suite},
         )
@@ -156,6 +175,7 @@ class Summary:
                 f"Privileged, because they see what the others do not: {', '.join(sorted(self.privileged))}. They have "
                 "no star, and no part in fronts and averages."
             )
+        notes += [note] if (note := race_note(self.classes)) else []
         left_out = [policy for policy in self.policies if policy not in comparable(self.episodes) | self.privileged]
         if left_out:
             notes.append(f"Not compared, because they ran other episodes or other people: {', '.join(left_out)}.")
@@ -175,11 +195,13 @@ def metric_rows(
     policies: Iterable[str],
     privileged: Collection[str],
     colours: Mapping[str, str] | None = None,
+    observed: Mapping[str, str] | None = None,
 ) -> tuple[Row, ...]:
-    """A row per policy."""
+    """A row per policy; with ``observed`` also what it was given."""
     return tuple(
         Row(
-            policy, (), HERE, tuple(column.cells[policy] for column in columns), policy in privileged,
+            policy, () if observed is None else (observed.get(policy, ""),), HERE,
+            tuple(column.cells[policy] for column in columns), policy in privileged,
             colour=(colours or {}).get(policy, ""),
         )
         for policy in policies
@@ -228,13 +250,18 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     units = {name: result.unit for episode in episodes for name, result in episode.metrics.items()}
     table = aggregate(episodes, directions=directions())
     reasons = _reasons(episodes)
-    candidates = contenders(table) & comparable(episodes) if len(suites) == 1 else set()
+    alike = comparable(episodes) if len(suites) == 1 else set()
+    classes = {policy: observation_class(entry.observed) for policy, entry in table.policies.items()}
+    inside = races({policy: kind for policy, kind in classes.items() if not table.policies[policy].privileged})
     columns = []
     for name in _ordered(units):
         column = _column(name, units[name], table, reasons)
-        # metres driven in circles are no progress: of rates per metre only policies that arrive compete
-        able = candidates & contenders(table, "route_completion") if name in RATES else candidates
-        columns.append(_mark_best(column, able))
+        for race in inside:
+            able = alike & race & contenders(table, among=race)
+            # metres driven in circles are no progress: of rates per metre only policies that arrive compete
+            able &= contenders(table, "route_completion", race) if name in RATES else able
+            column = _mark_best(column, able)
+        columns.append(column)
     return Summary(
         suite=" + ".join(suites),
         policies=tuple(dict.fromkeys(episode.policy for episode in episodes)),
@@ -242,6 +269,7 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
         episodes=tuple(episodes),
         columns=tuple(columns),
         privileged=frozenset(policy for policy, entry in table.policies.items() if entry.privileged),
+        observed={policy: entry.observed for policy, entry in table.policies.items()},
         events={policy: entry.events for policy, entry in table.policies.items() if entry.events},
         success=success_means(episodes),
     )
@@ -295,14 +323,17 @@ def _estimate(found: MetricSummary | None, of: int, reason: str = "") -> Estimat
 def _mark_best(column: MetricColumn, candidates: Collection[str]) -> MetricColumn:
     rows = [Row(policy, (), HERE, (cell,)) for policy, cell in column.cells.items()]
     marked = mark_best(rows, [column], lambda row, *_: row.policy in candidates)
-    return replace(column, cells={row.policy: row.cells[0] for row in marked})
+    best = {row.policy: row.cells[0].best for row in marked}
+    cells = {name: replace(cell, best=cell.best or best[name]) for name, cell in column.cells.items()}
+    return replace(column, cells=cells)
 
 
-def contenders(table: ResultTable, by: str = "success") -> set[str]:
+def contenders(table: ResultTable, by: str = "success", among: Collection[str] | None = None) -> set[str]:
     """Policies whose success rate is not clearly below the best one's (their intervals meet): a robot that stands still
     is nobody's model of a smooth ride. Everybody where success was not scored or has no interval. Privileged policies
-    are the limit, not contenders. ``by``: another metric of which more is better."""
-    fair = {policy: entry for policy, entry in table.policies.items() if not entry.privileged}
+    are the limit, not contenders. ``by``: another metric of which more is better; ``among``: only these."""
+    names = [policy for policy in table.policies if among is None or policy in among]
+    fair = {policy: table.policies[policy] for policy in names if not table.policies[policy].privileged}
     return within_reach({policy: _estimate(entry.metrics.get(by), 0) for policy, entry in fair.items()})
 
 

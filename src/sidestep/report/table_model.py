@@ -11,6 +11,7 @@ from math import floor, log10
 import numpy as np
 
 from sidestep.interfaces import Direction
+from sidestep.metrics.observed import ObservationClass, races
 from sidestep.metrics.rates import pooled_rate
 from sidestep.metrics.statistics import bootstrap_means, number_clusters, proportion, resampled_sums
 from sidestep.types.base import FloatArray, IntArray
@@ -213,6 +214,8 @@ class Row:
     """Sees what the others do not: no part in averages, and never the best."""
     symbol: str = ""
     colour: str = ""
+    observation: ObservationClass = "unknown"
+    """With whom it can be compared; unknown: with everybody."""
 
     @property
     def title(self) -> str:
@@ -313,7 +316,10 @@ def mark_best(
 ) -> list[Row]:
     """The best of each column in each group of rows (``among``), and all that are printed alike; nobody where all are
     alike. Privileged policies, bounds, and numbers of ours over fewer than ``LEAST_FOR_A_STAR`` episodes do not
-    compete, nor what ``competes`` leaves out."""
+    compete, nor what ``competes`` leaves out. Policies that do not observe the same are in races of their own."""
+    inside = races({row.policy: row.observation for row in rows if not row.privileged})
+    if len(inside) > 1:
+        return _best_of_races(rows, columns, competes, among, inside)
     marked = [list(row.cells) for row in rows]
     for index, column in enumerate(columns):
         for group in dict.fromkeys(map(among, rows)) if column.better != "none" else ():
@@ -329,6 +335,24 @@ def mark_best(
             for k, cell in known.items():
                 marked[k][index] = replace(cell, best=cell.text == winner.text)
     return [replace(row, cells=tuple(cells)) for row, cells in zip(rows, marked, strict=True)]
+
+
+def _best_of_races(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    competes: Callable[[Row, Column, Cell], bool],
+    among: Callable[[Row], str],
+    inside: Sequence[frozenset[str]],
+) -> list[Row]:
+    """Each cell is the best that is so in any race. Who sees nothing is in all of them and changes none alone."""
+    marked = list(rows)
+    for race in inside:
+        runners = [k for k, row in enumerate(rows) if row.policy in race]
+        same = [replace(rows[k], observation="unknown") for k in runners]
+        for k, row in zip(runners, mark_best(same, columns, competes, among), strict=True):
+            pairs = zip(marked[k].cells, row.cells, strict=True)
+            marked[k] = replace(marked[k], cells=tuple(replace(old, best=old.best or new.best) for old, new in pairs))
+    return marked
 
 
 def _counts(row: Row, cell: Cell) -> bool:

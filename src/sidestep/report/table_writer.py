@@ -154,6 +154,7 @@ def _csv_line(table: Table, section: Section, row: Row, column: Column, cell: Ce
     found = cell.estimate
     numbers = {"value": found.value, "sd": found.sd, "low": found.low, "high": found.high}
     return {
+        "observes": "",
         **table.facts,
         **{heading.lower(): key for heading, key in zip(table.keys, row.keys, strict=True)},
         **{name: "" if number is None else number for name, number in numbers.items()},

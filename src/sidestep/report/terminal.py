@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as TerminalTable
 from rich.text import Text
 
+from sidestep.metrics.observed import CLASS_WORDS, describe_observed
 from sidestep.report.summary import (
     SUCCESS_MEANS,
     SUMMARY_CSV,
@@ -44,6 +45,7 @@ def _print_suite(summary: dict[str, Any], console: Console) -> None:
     print_table(Table("summary", "", columns, (Section("", "", rows),), SUMMARY_CSV), console)
     notes = [f"Run {summary['run']}. Mean and 95 % interval over the episodes that have a value."]
     notes += [SUCCESS_MEANS[summary["success"]]] if summary["success"] in SUCCESS_MEANS else []
+    notes += ["Observes: " + "; ".join(f"{name}: {_observes(entry)}" for name, entry in policies.items()) + "."]
     notes += ["Privileged policies see what the others do not and are compared with nobody."] if privileged else []
     console.print("\n".join(notes), style="dim", markup=False)
 
@@ -127,11 +129,16 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
         rest = len(pair["metrics"]) - len(different)
         notes = [f"{rest} more metrics do not differ or have no common value."] if rest else []
         notes += [_failures(pair)]
+        if not pair["one_race"]:
+            notes.append(f"Not one race, so nobody is marked as better: {_who_observes(document, pair)}.")
         if told := [pair[side] for side in ("a", "b") if pair[side] in privileged]:
             notes.append(f"Privileged, because they see what the others do not: {', '.join(told)}.")
         console.print("\n".join(notes) + "\n", markup=False)
+    observed = [f"{entry['label']}: {_observes(entry)}" for entry in document["entries"]]
+    console.print("Observes\n" + "\n".join(observed) + "\n", markup=False)
     for suite, found in document["ranking"].items():
-        _print_ranking(suite, found, console)
+        for race in found["races"] or [found]:
+            _print_ranking(suite, race, console)
     console.print(
         f"Difference with its 95 % interval. p: corrected by Holm for {document['comparisons']} comparisons. ★ better: "
         "p < 0.05 and an interval without 0. n/c: n pairs in c clusters that share a scenario, town or crowd window. "
@@ -139,6 +146,17 @@ def print_comparison(document: dict[str, Any], console: Console | None = None) -
         "fewer pairs.",
         style="dim",
     )
+
+
+def _observes(entry: dict[str, Any]) -> str:
+    if entry["observes"] is None:
+        return describe_observed(None)
+    return describe_observed({name: entry["observation_limits"].get(name, "") for name in entry["observes"]})
+
+
+def _who_observes(document: dict[str, Any], pair: dict[str, Any]) -> str:
+    classes = {entry["label"]: CLASS_WORDS[entry["observation_class"]] for entry in document["entries"]}
+    return " and ".join(f"{pair[side]} has {classes[pair[side]]}" for side in ("a", "b"))
 
 
 def _print_ranking(suite: str, found: dict[str, Any], console: Console) -> None:
@@ -149,7 +167,8 @@ def _print_ranking(suite: str, found: dict[str, Any], console: Console) -> None:
             places = [f"{each['rank']} {each['label']}" for each in ranking]
             lines.append(f"{metric_column(name, '', {}).title}: {', '.join(places)}")
     if lines:
-        console.print(f"Ranks in {suite}; policies that the episodes cannot tell apart share one\n", style="bold")
+        where = f"{suite} among {', '.join(found['labels'])}" if "labels" in found else suite
+        console.print(f"Ranks in {where}; policies that the episodes cannot tell apart share one\n", style="bold")
         console.print("\n".join(lines) + "\n", markup=False)
 
 

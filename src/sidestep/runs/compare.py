@@ -13,7 +13,7 @@ not independent; p is corrected by Holm for the number of metrics and pairs that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.metrics.observed import (
+    ObservationClass,
+    Observed,
+    in_one_race,
+    observation_class,
+    observes_json,
+    parse_observed,
+    races,
+)
 from sidestep.metrics.rates import DISTANCE, RATES, compare_rates
 from sidestep.metrics.score import HEADLINES, EpisodeScores, by_policy, common_source, directions
 from sidestep.metrics.series import INDICATOR_UNIT
@@ -48,6 +57,8 @@ WHERE_BOTH_SUCCEED = frozenset(
 )  # fmt: skip
 """Paths, times and effort: of an episode that failed they say nothing that could be better or worse."""
 
+OTHER_RACE = "does not observe the same: ranked in the other race"
+
 Key = tuple[str, str, int]
 """Suite, scenario, seed."""
 Pair = tuple[EpisodeScores, EpisodeScores]
@@ -72,6 +83,11 @@ class Entry:
         """Whether its policy sees what others do not."""
         return any(episode.privileged for episode in self.episodes.values())
 
+    @property
+    def observed(self) -> Observed | None:
+        """What its policy was given; None: not known."""
+        return parse_observed(episode.observes for episode in self.episodes.values())
+
 
 def compare_runs(
     folders: Sequence[Path], metrics: Sequence[str] | None = HEADLINES, baseline: str | None = None
@@ -91,7 +107,8 @@ def compare_runs(
     pairs = [compare_pair(*part, metrics) for pair in _chosen(entries, baseline) for part in _by_suite(*pair)]
     if not pairs:
         raise BadInput("no two policies have a scenario and seed in common; run them on the same suite and seeds")
-    _correct(pairs, {entry.label for entry in entries if entry.privileged})
+    classes = {entry.label: observation_class(entry.observed) for entry in entries}
+    _correct(pairs, {entry.label for entry in entries if entry.privileged}, classes)
     return {
         "runs": [str(folder) for folder in folders],
         "dialect": dialects.pop(),
@@ -102,6 +119,7 @@ def compare_runs(
                 "policy": entry.policy,
                 "episodes": len(entry.episodes),
                 "privileged": entry.privileged,
+                **observes_json(entry.observed),
                 "source": entry.source,
             }
             for entry in entries
@@ -114,7 +132,8 @@ def compare_runs(
 
 def rank_suites(entries: Sequence[Entry], pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Suite → a ranking per metric of the entries that ran the same episodes, and why the others have no rank.
-    Privileged policies have none. ``pairs`` are all pairs."""
+    Privileged policies have none. Where some have exact states and others sensors only, ``races`` has a ranking of
+    each, and ``metrics`` that of the larger. ``pairs`` are all pairs."""
     found = {}
     for suite in dict.fromkeys(pair["suite"] for pair in pairs):
         ran = {
@@ -124,17 +143,28 @@ def rank_suites(entries: Sequence[Entry], pairs: Sequence[dict[str, Any]]) -> di
         }
         privileged = {entry.label for entry in entries if entry.privileged}
         ranked = same_episodes({label: keys for label, keys in ran.items() if label not in privileged})
-        inside = [each for each in pairs if each["suite"] == suite and {each["a"], each["b"]} <= ranked]
-        metrics = dict.fromkeys(name for pair in inside for name in pair["metrics"])
+        classes = {entry.label: observation_class(entry.observed) for entry in entries if entry.label in ranked}
+        inside = [each for each in pairs if each["suite"] == suite]
+        split = [(race, _rank_race(inside, race)) for race in races(classes)]
+        first = max(split, key=lambda each: len(each[0]))
         found[suite] = {
-            "metrics": {name: as_json(ranking) for name in metrics if (ranking := rank(inside, name))},
+            "metrics": first[1],
             "unranked": [
                 {"label": label, "reason": "privileged" if label in privileged else "ran other episodes"}
                 for label in ran
                 if label not in ranked
-            ],
+            ]
+            + [{"label": label, "reason": OTHER_RACE} for label in ran if label in ranked - first[0]],
+            "races": [{"labels": sorted(race), "metrics": ranks} for race, ranks in split if len(split) > 1],
         }
     return found
+
+
+def _rank_race(pairs: Sequence[dict[str, Any]], race: Collection[str]) -> dict[str, Any]:
+    """Metric → the ranking of the policies of one race."""
+    inside = [each for each in pairs if {each["a"], each["b"]} <= set(race)]
+    metrics = dict.fromkeys(name for pair in inside for name in pair["metrics"])
+    return {name: as_json(ranking) for name in metrics if (ranking := rank(inside, name))}
 
 
 def _chosen(entries: Sequence[Entry], baseline: str | None) -> list[tuple[Entry, Entry]]:
@@ -296,11 +326,13 @@ def _judge(
     return float(lows[0]), float(highs[0]), wilcoxon_p(difference, clusters)
 
 
-def _correct(pairs: list[dict[str, Any]], privileged: set[str]) -> None:
+def _correct(pairs: list[dict[str, Any]], privileged: set[str], classes: Mapping[str, ObservationClass]) -> None:
     """Holm's correction over everything that is shown, and which side is better after it: none where one of them is
-    privileged, since the two did not have the same task."""
+    privileged, or one has exact states and the other sensors only, since the two did not have the same task."""
+    for pair in pairs:
+        pair["one_race"] = in_one_race(classes[pair["a"]], classes[pair["b"]])
     found = [(pair, entry) for pair in pairs for entry in pair["metrics"].values()]
     for (pair, entry), p in zip(found, holm([entry["p"] for _, entry in found]), strict=True):
         entry["p_holm"] = p
-        if not {pair["a"], pair["b"]} & privileged:
+        if pair["one_race"] and not {pair["a"], pair["b"]} & privileged:
             entry["better"] = better_side(p, entry["low"], entry["high"], entry["direction"])

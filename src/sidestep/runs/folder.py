@@ -279,7 +279,7 @@ EPISODE_COLUMNS: dict[str, pa.DataType] = {
     "seed": pa.int64(),
     **dict.fromkeys(("outcome", "digest"), pa.string()),
     "privileged": pa.bool_(),
-    **dict.fromkeys(("source", "cluster", "event", "error", "traceback"), pa.string()),
+    **dict.fromkeys(("observes", "source", "cluster", "event", "error", "traceback"), pa.string()),
 }
 """Columns that are fields of ``EpisodeScores``."""
 SCHEMA = pa.schema(
@@ -295,7 +295,8 @@ SCHEMA = pa.schema(
 )
 """``run`` is the name of the run folder when the table was written, to tell apart the rows of several tables."""
 LATER_COLUMNS = {
-    "run": "", "privileged": False, "source": "generated", "cluster": "", "event": "", "error": "", "traceback": "",
+    "run": "", "privileged": False, "observes": "", "source": "generated", "cluster": "", "event": "", "error": "",
+    "traceback": "",
 }  # fmt: skip
 """Columns that tables of older versions lack, and what stands for them."""
 EPISODES_AT_ONCE = 200
@@ -363,7 +364,12 @@ def pack(scores: EpisodeScores) -> EpisodeScores:
     """The same scores in little memory."""
     if isinstance(scores.metrics, PackedMetrics):
         return scores
-    return replace(scores, metrics=PackedMetrics(scores.metrics), traceback=intern(scores.traceback))
+    return replace(
+        scores,
+        metrics=PackedMetrics(scores.metrics),
+        traceback=intern(scores.traceback),
+        observes=intern(scores.observes),
+    )
 
 
 def save_results(episodes: Iterable[EpisodeScores], path: Path, dialect: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sidestep.errors import BadInput, RecordError
 from sidestep.metrics.aggregate import aggregate
+from sidestep.metrics.observed import observed_in, observes_json
 from sidestep.metrics.outcome import EXIT_TASK, STOP_TASK
 from sidestep.metrics.score import EpisodeScores, cluster_of, common_source, directions, score_episode
 from sidestep.records import load_record
@@ -127,7 +128,20 @@ def read_run(folder: Path) -> ScoredRun:
     known = {scenario.name: scenario for scenario in plan.scenarios}
     episodes = [each if each.cluster else _with_missing_columns(each, known.get(each.scenario)) for each in episodes]
     source = common_source(scenario.source for scenario in plan.scenarios)
-    return ScoredRun(folder, plan.suite, source, dialect, tuple(episodes))
+    return ScoredRun(folder, plan.suite, source, dialect, tuple(_with_observed(folder, episodes)))
+
+
+def _with_observed(folder: Path, episodes: list[EpisodeScores]) -> list[EpisodeScores]:
+    """The episodes of an older table, which did not say what a policy observed: a record of each policy does."""
+    found: dict[str, str] = {}
+    for each in episodes:
+        if not each.observes and each.policy not in found:
+            path = episode_path(folder, each.policy, each.scenario, each.seed)
+            try:
+                found[each.policy] = observed_in(load_record(path)) if path.is_file() else ""
+            except RecordError:
+                found[each.policy] = ""
+    return [each if each.observes else replace(each, observes=found[each.policy]) for each in episodes]
 
 
 def _with_missing_columns(episode: EpisodeScores, scenario: Scenario | None) -> EpisodeScores:
@@ -193,6 +207,7 @@ def summarise_policies(episodes: Sequence[EpisodeScores]) -> dict[str, Any]:
             "outcomes": found.outcomes,
             "metrics": metrics,
             "privileged": found.privileged,
+            **observes_json(found.observed),
             "events": found.events,
         }
     return policies
@@ -216,6 +231,7 @@ def summarise_run(result: RunResult) -> dict[str, Any]:
         "outcomes": {outcome.value: 0 for outcome in Outcome},
         "metrics": {},
         "privileged": False,
+        **observes_json(None),
         "events": None,
     }
     document["policies"] = {

@@ -196,7 +196,7 @@ def scenario_documents(path: Path, unreadable: list[tuple[Path, str]]) -> Iterat
         suite = path.resolve().stem if path.is_file() else path.resolve().name
         for number, document in enumerate(documents, start=1):
             try:
-                for place, data, _ in _items(file, suite, number, document):
+                for place, data, _ in _items(file, suite, number, document, unreadable):
                     yield file, str(data.get("name", place)), data
             except BadInput as error:
                 unreadable.append((file, str(error)))
@@ -209,8 +209,11 @@ def _scenarios_in(file: Path, suite: str) -> Iterator[tuple[Scenario, str]]:
             yield Scenario.parse(data, place), summary
 
 
-def _items(file: Path, suite: str, number: int, document: Any) -> Iterator[tuple[str, dict[Any, Any], str]]:
-    """The scenarios of one document as plain data, defaults merged: where each stands, the data, the list's summary."""
+def _items(
+    file: Path, suite: str, number: int, document: Any, unreadable: list[tuple[Path, str]] | None = None
+) -> Iterator[tuple[str, dict[Any, Any], str]]:
+    """The scenarios of one document as plain data, defaults merged: where each stands, the data, the list's summary.
+    What is no scenario goes into ``unreadable``, if there is one."""
     if not isinstance(document, dict):
         raise BadInput(f"{file}: document {number} must be a mapping, a scenario or a list under 'scenarios'")
     if PROTOCOL_KEY in document:
@@ -225,7 +228,11 @@ def _items(file: Path, suite: str, number: int, document: Any) -> Iterator[tuple
     defaults = merge({"suite": document.get("suite", suite)}, document.get("defaults") or {})
     for index, item in enumerate(document["scenarios"], start=1):
         if not isinstance(item, dict):
-            raise BadInput(f"{file}: scenarios.{index}: must be a mapping, got {item!r:.80}")
+            why = f"{file}: scenarios[{index - 1}]: must be a mapping, got {item!r:.80}"
+            if unreadable is None:
+                raise BadInput(why)
+            unreadable.append((file, why))
+            continue
         yield _place(file, item, index), merge(defaults, item), str(document.get("summary", ""))
 
 

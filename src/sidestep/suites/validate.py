@@ -30,7 +30,7 @@ from sidestep.scenes.load import resolve_scene
 from sidestep.simulation.build import WorldBuilder
 from sidestep.simulation.replay import load_replay
 from sidestep.suites.files import base_of, load_suite, scenario_documents
-from sidestep.types.base import explain_error
+from sidestep.types.explain import Mistake, explain_error
 from sidestep.types.robot import RobotSpec
 from sidestep.types.scenario import ReplayPlacement, Scenario
 from sidestep.types.scene import CompiledScene
@@ -38,6 +38,8 @@ from sidestep.types.scene import CompiledScene
 Progress = Callable[[int, int, str], None]
 """Scenarios checked, scenarios in all, and the name of the last."""
 
+MOST_NAMES = 4
+"""Scenarios that are named where many have the same problem."""
 IN_WALL = "move it into free space"
 
 
@@ -50,9 +52,10 @@ class Problem:
     what: str
     remedy: str = ""
 
-    def __str__(self) -> str:
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{self.scenario}: {self.where}: {self.what}{remedy}".removeprefix(": ")
+    @property
+    def mistake(self) -> Mistake:
+        """Without the scenario."""
+        return Mistake(self.where, self.what, self.remedy)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,15 @@ class Validation:
     file: str
     scenarios: int
     problems: tuple[Problem, ...]
+
+    def lines(self) -> Iterator[str]:
+        """For people: each mistake once, with the scenarios that have it, which may share it by their defaults."""
+        together: dict[Mistake, list[str]] = {}
+        for problem in self.problems:
+            together.setdefault(problem.mistake, []).append(problem.scenario)
+        for mistake, scenarios in together.items():
+            more = f" and {len(scenarios) - MOST_NAMES} more" if len(scenarios) > MOST_NAMES else ""
+            yield f"{', '.join(scenarios[:MOST_NAMES])}{more}: {mistake}"
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON document of ``sidestep validate``."""
@@ -99,7 +111,7 @@ def _read(path: Path, problems: list[Problem]) -> Iterator[tuple[Scenario, Path 
         try:
             scenario = Scenario.model_validate(document)
         except ValidationError as error:
-            problems += [Problem(name, *each) for each in explain_error(Scenario, error)]
+            problems += [Problem(name, *each) for each in explain_error(Scenario, error, document)]
             continue
         if scenario.name in seen:
             problems.append(Problem(name, "name", f"also used in {seen[scenario.name]}", "give every scenario its own"))
@@ -120,17 +132,15 @@ def check_scenario(scenario: Scenario, base: Path | None = None) -> list[Problem
         try:
             WorldBuilder(scenario, base).build(0)
         except SidestepError as error:
-            problems.append(Problem(scenario.name, *_told(error, scenario, "world")))
+            problems += [Problem(scenario.name, *each) for each in _told(error, scenario, "world")]
     return problems
 
 
-Mistake = tuple[str, str, str]
-"""Where, what, remedy."""
-
-
-def _told(error: Exception, scenario: Scenario, where: str) -> Mistake:
-    what, _, remedy = str(error).removeprefix(f"scenario {scenario.name!r}: ").rpartition("; ")
-    return where, what or remedy, remedy if what else ""
+def _told(error: Exception, scenario: Scenario, where: str) -> Iterator[Mistake]:
+    """What an error says, one mistake for each of its lines."""
+    for line in str(error).splitlines():
+        what, _, remedy = line.removeprefix(f"scenario {scenario.name!r}: ").rpartition("; ")
+        yield Mistake(where, what or remedy, remedy if what else "")
 
 
 def _mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
@@ -138,21 +148,21 @@ def _mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
     try:
         scene = compile_scene(resolve_scene(scenario.scene, base), f"scenario {scenario.name!r}")
     except SidestepError as error:
-        yield _told(error, scenario, "scene")
+        yield from _told(error, scenario, "scene")
         return
     robots: list[tuple[float, float, float]] = []
     for index, placement in enumerate(scenario.robots):
-        where = f"robots.{index}"
+        where = f"robots[{index}]"
         try:
             spec = load_robot(placement.spec, None if placement.dynamics == "policy" else placement.dynamics, base)
         except SidestepError as error:
-            yield _told(error, scenario, f"{where}.spec")
+            yield from _told(error, scenario, f"{where}.spec")
             continue
         robots.append((*placement.start[:2], spec.footprint.enclosing_radius))
         yield from _robot_mistakes(scenario, index, spec, scene)
     for (a, one), (b, other) in combinations(enumerate(robots), 2):
         if _overlap(one, other) > 0:
-            yield f"robots.{b}.start", f"overlaps robot {a}", "move one of them"
+            yield Mistake(f"robots[{b}].start", f"overlaps robot {a}", "move one of them")
     yield from _people_mistakes(scenario, scene, robots)
 
 
@@ -163,32 +173,33 @@ def _crowd_mistakes(scenario: Scenario, base: Path | None) -> Iterator[Mistake]:
         try:
             model_code(part, name)
         except SidestepError as error:
-            yield _told(error, scenario, f"crowd.{index}.model")
+            yield from _told(error, scenario, f"crowd[{index}].model")
         if isinstance(part.placement, ReplayPlacement):
             try:
                 load_replay(part.placement, scenario.rules, name, base)
             except SidestepError as error:
-                yield _told(error, scenario, f"crowd.{index}.placement")
+                yield from _told(error, scenario, f"crowd[{index}].placement")
 
 
 def _robot_mistakes(scenario: Scenario, index: int, spec: RobotSpec, scene: CompiledScene) -> Iterator[Mistake]:
-    placement, where = scenario.robots[index], f"robots.{index}"
+    placement, where = scenario.robots[index], f"robots[{index}]"
     inner = spec.footprint.radius or min(exact.hypot(x, y) for x, y in spec.footprint.polygon or ())
     start, goal = placement.start[:2], placement.goal
     free = [_is_free(scene, start, inner), _is_free(scene, goal, 0.0)]
     if not free[0]:
-        yield f"{where}.start", f"{_point(start)} is in a wall for robot {spec.name!r} ({inner:.2f} m)", IN_WALL
+        what = f"{_point(start)} is in a wall for robot {spec.name!r} ({inner:.2f} m)"
+        yield Mistake(f"{where}.start", what, IN_WALL)
     if not free[1]:
-        yield f"{where}.goal", f"{_point(goal)} is in a wall", IN_WALL
+        yield Mistake(f"{where}.goal", f"{_point(goal)} is in a wall", IN_WALL)
     for k, point in enumerate(placement.route):
         if not _is_free(scene, point, 0.0):
-            yield f"{where}.route.{k}", f"{_point(point)} is in a wall", IN_WALL
+            yield Mistake(f"{where}.route[{k}]", f"{_point(point)} is in a wall", IN_WALL)
     if all(free) and len(scene.wall_points):
         try:
             shortest_path(scene, start, goal, inner)
         except BadInput:
             what = f"no path of {2 * inner:g} m width leads from the start to {_point(goal)}"
-            yield f"{where}.goal", what, "widen a passage or move an end"
+            yield Mistake(f"{where}.goal", what, "widen a passage or move an end")
 
 
 def _people_mistakes(
@@ -198,23 +209,25 @@ def _people_mistakes(
     here: list[tuple[str, tuple[float, float, float]]] = []
     for p, part in enumerate(scenario.crowd):
         for k, person in enumerate(part.people):
-            where = f"crowd.{p}.people.{k}"
+            where = f"crowd[{p}].people[{k}]"
             radius = part.radius if person.radius is None else person.radius
             if not _is_free(scene, person.start, radius):
-                yield f"{where}.start", f"{_point(person.start)} is in a wall for a radius of {radius:g} m", IN_WALL
+                what = f"{_point(person.start)} is in a wall for a radius of {radius:g} m"
+                yield Mistake(f"{where}.start", what, IN_WALL)
             for n, point in enumerate(person.waypoints):
                 if not _is_free(scene, point, 0.0):
-                    yield f"{where}.waypoints.{n}", f"{_point(point)} is in a wall", IN_WALL
+                    yield Mistake(f"{where}.waypoints[{n}]", f"{_point(point)} is in a wall", IN_WALL)
             if person.enter_s == 0.0:
                 here.append((where, (*person.start, radius)))
     for where, disc in here:
         for index, robot in enumerate(robots):
             if _overlap(disc, robot) > 0:
                 what = f"overlaps robot {index} by {_overlap(disc, robot):.2f} m"
-                yield f"{where}.start", what, "move one of them"
+                yield Mistake(f"{where}.start", what, "move one of them")
     for (where, disc), (other, second) in combinations(here, 2):
         if _overlap(disc, second) > 0:
-            yield f"{other}.start", f"overlaps {where} by {_overlap(disc, second):.2f} m", "move one of them"
+            what = f"overlaps {where} by {_overlap(disc, second):.2f} m"
+            yield Mistake(f"{other}.start", what, "move one of them")
 
 
 def _is_free(scene: CompiledScene, point: tuple[float, float], radius: float) -> bool:

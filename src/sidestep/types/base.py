@@ -1,16 +1,15 @@
-"""The base of every settings model, and how its validation errors are told to a person."""
+"""The base of every settings model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from sidestep.errors import BadInput, did_you_mean
+from sidestep.errors import BadInput
+from sidestep.types.explain import explain_error
 
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
@@ -47,58 +46,10 @@ class Model(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            found = islice(explain_error(cls, error), MOST_PROBLEMS)
-            lines = [": ".join(part for part in (where, place, what) if part) + remedy for place, what, remedy in found]
-            more = error.error_count() - len(lines)
-            raise BadInput("\n".join(lines + ([f"{where}: and {more} more"] if more > 0 else []))) from None
-
-
-def explain_error(model: type[BaseModel], error: ValidationError) -> Iterator[tuple[str, str, str]]:
-    """Every mistake as where it is (``crowd.0.model``), what is wrong, and the remedy where one is known."""
-    for item in error.errors():
-        place = _cut(".".join(str(part) for part in item["loc"]), 120)
-        if item["type"] == "extra_forbidden":
-            key = str(item["loc"][-1])[:80]
-            yield "", f"unknown key {place!r}", did_you_mean(key, _known_keys(model, item["loc"][:-1]))
-        else:
-            message = _cut(item["msg"].removeprefix("Value error, "), 400)
-            yield place, f"{message} (got {_short(item.get('input'))})", ""
-
-
-def _short(value: Any) -> str:
-    return _cut(repr(value), 80)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _known_keys(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
-    """Field names of the model that lies at ``location`` inside ``model``; every nested name when unclear."""
-    candidates: list[type[BaseModel]] = [model]
-    for part in location:
-        following: list[type[BaseModel]] = []
-        for candidate in candidates:
-            field = candidate.model_fields.get(str(part))
-            if field is not None:
-                following += _models_in(field.annotation)
-            elif part == _kind_of(candidate):  # one of a union, told apart by ``kind``
-                following = [candidate]
-                break
-        candidates = following or candidates
-    return sorted({name for candidate in candidates for name in candidate.model_fields})
-
-
-def _kind_of(model: type[BaseModel]) -> Any:
-    """The fixed ``kind`` of a model that has one."""
-    field = model.model_fields.get("kind")
-    return None if field is None else field.default
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for inner in getattr(annotation, "__args__", ()) for found in _models_in(inner)]
+            found = explain_error(cls, error, data)
+            more = [f"and {len(found) - MOST_PROBLEMS} more"] if len(found) > MOST_PROBLEMS else []
+            lines = [*map(str, found[:MOST_PROBLEMS]), *more]
+            raise BadInput("\n".join(f"{where}: {line}" if where else line for line in lines)) from None
 
 
 def frozen_array(values: Any, dtype: Any, shape: tuple[int | None, ...], name: str) -> npt.NDArray[Any]:

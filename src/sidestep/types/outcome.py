@@ -131,8 +131,8 @@ class Rules(Model):
                 f"time_limit_s is more than {MOST_STEPS:,} steps of step_s; shorten it or take longer steps"
             )
         if set(self.precedence) != set(Outcome):
-            missing = sorted(set(Outcome) - set(self.precedence))
-            raise ValueError(f"precedence must list every outcome once; missing {missing}")
+            missing = ", ".join(sorted(outcome.value for outcome in set(Outcome) - set(self.precedence)))
+            raise ValueError(f"precedence must list every outcome once; add {missing}")
         if len(self.precedence) != len(Outcome):
             raise ValueError("precedence lists an outcome twice")
         if (self.success == "exit") != (self.exit is not None):

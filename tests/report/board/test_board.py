@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.records import load_record, save_record
 from sidestep.report.board.entries import coverage, split_of
 from sidestep.report.board.held_out import draw_seeds, read_commitment, read_secret
 from sidestep.report.board.site import Board
 from sidestep.runs.pack import write_pack
 from sidestep.runs.plan import Plan
+from sidestep.runs.score import score_run
 from sidestep.runs.signatures import make_key
 from sidestep.suites.files import load_suite
 from sidestep.types import Outcome
@@ -75,7 +77,6 @@ def test_other_scenarios_of_the_same_names_are_other_scenarios(tmp_path: Path, b
 
 def test_another_dialect_is_another_table(tmp_path: Path, build: Build) -> None:
     from sidestep.runs.folder import load_results, save_results
-    from sidestep.runs.score import score_run
 
     first = make_pack(folder(tmp_path, "a"))
     run = tmp_path / "a" / "run"
@@ -247,3 +248,25 @@ def test_splits() -> None:
     assert split_of(plan(dev)) == "dev"
     assert split_of(plan(dev, test)) == "dev + test"
     assert split_of(plan(example_scenario())) == ""
+
+
+def test_who_has_exact_states_is_not_ranked_with_who_has_sensors_only(tmp_path: Path, build: Build) -> None:
+    """The packs ran the same; one policy was told where everybody is, the other has a scanner and loses everything."""
+
+    def observing(name: str, policy: str, *needs: str) -> Path:
+        run = make_run(folder(tmp_path, name), policy, scenarios=8, seeds=(0,))
+        for path in sorted((run / "episodes").rglob("*.parquet")):
+            record = load_record(path)
+            changed = replace(record, policy=replace(record.policy, needs=needs))
+            save_record(changed, path)
+        score_run(run)
+        write_pack(run, tmp_path / f"{name}.pack")
+        return tmp_path / f"{name}.pack"
+
+    board = build(observing("a", "Steady", "pedestrians"), observing("b", "Raises", "lidar"))
+    assert ranks(board) == [[("steady", 1)], [("raises", 1)]]
+    exact, sensors = board.groups["test"]
+    assert (exact.facts["Race"], sensors.facts["Race"]) == ("exact states or the map", "sensors only")
+    assert exact.id != sensors.id
+    [first, second] = json.loads((tmp_path / "site" / "board.json").read_text())["suites"]["test"]
+    assert [first["entries"][0]["observes"], second["entries"][0]["observes"]] == [["pedestrians"], ["lidar"]]

@@ -14,6 +14,7 @@ from typing import Any
 
 from sidestep import registry
 from sidestep.errors import SidestepError
+from sidestep.metrics.observed import ObservationClass, Observed, observation_class, parse_observed
 from sidestep.metrics.score import EpisodeScores, by_policy, common_source
 from sidestep.report.board.held_out import HeldOut
 from sidestep.runs.audit import Problem
@@ -106,6 +107,16 @@ class BoardEntry:
     def privileged(self) -> bool:
         """Whether its policy sees what others do not."""
         return any(episode.privileged for episode in self.episodes)
+
+    @property
+    def observed(self) -> Observed | None:
+        """What its policy was given; None: not known."""
+        return parse_observed(episode.observes for episode in self.episodes)
+
+    @property
+    def observation_class(self) -> ObservationClass:
+        """With whom it can be compared."""
+        return observation_class(self.observed)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from sidestep.metrics.observed import CLASS_WORDS, INFORMED, ObservationClass, observes_json
 from sidestep.report.board.entries import OPEN, BoardEntry, coverage, split_of, verified_json
 from sidestep.report.summary import Summary, summarise
 from sidestep.runs.compare import Entry, compare_pair
@@ -28,6 +29,8 @@ class Group:
     summary: Summary
     scenarios: str
     """How much of the bundled suite it is."""
+    race: ObservationClass | None = None
+    """What its entries observe, where others that ran the same observe something else."""
 
     @property
     def facts(self) -> dict[str, str]:
@@ -42,6 +45,7 @@ class Group:
             "Split": split_of(plan),
             "Mode": plan.mode if plan.latency_s is None else f"{plan.mode} {plan.latency_s:g} s",
             "Dialect": first.dialect,
+            "Race": "" if self.race is None else CLASS_WORDS[self.race],
             "Simulator": plan.simulator,
         }
         return {name: value for name, value in facts.items() if value}
@@ -89,6 +93,7 @@ def entry_json(entry: BoardEntry) -> dict[str, Any]:
         "sha256": entry.sha256,
         "signature": entry.signature,
         "privileged": entry.privileged,
+        **observes_json(entry.observed),
         "people": entry.people,
         "split": split_of(entry.plan),
         "episodes": len(entry.episodes),
@@ -105,18 +110,35 @@ def make_groups(entries: Sequence[BoardEntry], rank_by: str) -> list[Group]:
     for entry in entries:
         if not entry.reasons:
             found.setdefault((entry.track, entry.group), []).append(entry)
-    groups = [_group(track, name, inside, rank_by) for (track, name), inside in found.items()]
+    groups = [
+        _group(track, f"{name}-{race}" if race else name, inside, rank_by, race)
+        for (track, name), together in found.items()
+        for race, inside in _races(together)
+    ]
     return sorted(
         groups, key=lambda group: (group.track != OPEN, -len(group.entries), -len(group.summary.episodes), group.id)
     )
 
 
-def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str) -> Group:
+def _races(entries: list[BoardEntry]) -> list[tuple[ObservationClass | None, list[BoardEntry]]]:
+    """The entries by what they observe, where some have exact states and others sensors only; each is in one group, so
+    those who observe nothing, and privileged ones, stand with the exact ones. Else one group, with None."""
+    classes = [entry.observation_class for entry in entries]
+    if not set(INFORMED) <= {kind for kind, entry in zip(classes, entries, strict=True) if not entry.privileged}:
+        return [(None, entries)]
+    found: dict[ObservationClass | None, list[BoardEntry]] = {"exact": [], "sensors": []}
+    for kind, entry in zip(classes, entries, strict=True):
+        found["sensors" if kind == "sensors" and not entry.privileged else "exact"].append(entry)
+    return list(found.items())
+
+
+def _group(track: str, name: str, entries: list[BoardEntry], rank_by: str, race: ObservationClass | None) -> Group:
     ranks = _ranks([entry for entry in entries if not entry.privileged], rank_by)
     order = {label: place for place, label in enumerate(ranks)}
     entries = sorted(entries, key=lambda entry: order.get(entry.label, len(order)))
     episodes = [replace(episode, policy=entry.label) for entry in entries for episode in entry.episodes]
-    return Group(name, track, tuple(entries), ranks, rank_by, summarise(episodes), coverage(entries[0].plan))
+    covered = coverage(entries[0].plan)
+    return Group(name, track, tuple(entries), ranks, rank_by, summarise(episodes), covered, race)
 
 
 def _ranks(entries: Sequence[BoardEntry], rank_by: str) -> dict[str, Ranked]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sidestep.metrics import intersectnav_code
+from sidestep.metrics.observed import ObservationClass, classes_of
 from sidestep.metrics.score import score
 from sidestep.metrics.sources import DEFAULT_DIALECT
 from sidestep.report.selection import LabelledEpisode, load_episodes
@@ -72,6 +73,11 @@ class IntersectionRun:
         """Policies in the order of the report, privileged ones last."""
         names = dict.fromkeys(each.label for each in self.episodes)
         return tuple(sorted(names, key=lambda label: label in self.privileged))
+
+    @cached_property
+    def classes(self) -> dict[str, ObservationClass]:
+        """Label → with whom the policy can be compared."""
+        return classes_of((each.label, each.item.scores.observes) for each in self.episodes)
 
     @cached_property
     def privileged(self) -> frozenset[str]:

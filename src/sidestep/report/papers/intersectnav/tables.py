@@ -185,7 +185,8 @@ def _table(
                 if own := run.choose(traffic, label, task, place):
                     found = zip(columns, estimates(own), strict=True)
                     cells = tuple(Cell(estimate, column.format) for column, estimate in found)
-                    rows.append(Row(label, (part,), HERE, cells, label in run.privileged))
+                    secret, kind = label in run.privileged, run.classes[label]
+                    rows.append(Row(label, (part,), HERE, cells, secret, observation=kind))
 
         def competes(row: Row, column: Column, cell: Cell, traffic: str = traffic) -> bool:
             return column.name == "success" if arriving is None else row.policy in arriving[traffic, row.keys[0]]

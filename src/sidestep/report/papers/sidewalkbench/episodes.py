@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
+from sidestep.metrics.observed import ObservationClass, classes_of
 from sidestep.metrics.score import score
 from sidestep.metrics.series import driven_m
 from sidestep.metrics.sidewalk import COLLISIONS, FREEZES, LANES, count_failures
@@ -153,6 +154,11 @@ class SidewalkRun:
             and kind in (None, each.kind)
             and setting in (None, each.setting)
         ]
+
+    @cached_property
+    def classes(self) -> dict[str, ObservationClass]:
+        """Label → with whom the policy can be compared."""
+        return classes_of((each.label, each.item.scores.observes) for each in self.episodes)
 
     @cached_property
     def privileged(self) -> frozenset[str]:

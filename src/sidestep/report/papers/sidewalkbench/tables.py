@@ -281,7 +281,8 @@ def _judged_rows(run: SidewalkRun, columns: Sequence[Column], estimator: Estimat
 
 def _row(run: SidewalkRun, label: str, columns: Sequence[Column], estimates: Sequence[Estimate]) -> Row:
     cells = tuple(Cell(found, column.format) for column, found in zip(columns, estimates, strict=True))
-    return Row(label, (run.sees.get(label, NONE),), HERE, cells, label in run.privileged)
+    secret, kind = label in run.privileged, run.classes[label]
+    return Row(label, (run.sees.get(label, NONE),), HERE, cells, secret, observation=kind)
 
 
 def _counted(run: SidewalkRun, suite: str) -> str:

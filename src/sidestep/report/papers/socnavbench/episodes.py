@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sidestep.metrics import socnavbench_code
+from sidestep.metrics.observed import ObservationClass, classes_of, observed_in
 from sidestep.metrics.score import common_source, score
 from sidestep.metrics.series import (
     MAX_DISTANCE_M,
@@ -81,6 +82,7 @@ class SocnavEpisode:
     label: str
     policy: str
     privileged: bool
+    observes: str
     scenario: str
     seed: int
     source: str
@@ -117,6 +119,11 @@ class SocnavRun:
 
     episodes: tuple[SocnavEpisode, ...]
     missing: int = 0
+
+    @cached_property
+    def classes(self) -> dict[str, ObservationClass]:
+        """Label → with whom the policy can be compared."""
+        return classes_of((each.label, each.observes) for each in self.episodes)
 
     @cached_property
     def by_label(self) -> dict[str, list[SocnavEpisode]]:
@@ -176,6 +183,7 @@ def read_episode(label: str, record: EpisodeRecord) -> SocnavEpisode:
         label=label,
         policy=record.policy.name,
         privileged=record.policy.privileged,
+        observes=observed_in(record),
         scenario=record.scenario.name,
         seed=record.seed,
         source=record.source,

@@ -84,11 +84,12 @@ def _paper_table(run: SocnavRun, name: str, title: str, columns: tuple[Column, .
     for label, episodes in run.by_label.items():
         for dialect in DIALECTS:
             cells = tuple(_cell(run, label, column, dialect) for column in columns)
-            rows.append(Row(label, (dialect,), HERE, cells, episodes[0].privileged))
+            kind = run.classes[label]
+            rows.append(Row(label, (dialect,), HERE, cells, episodes[0].privileged, observation=kind))
         algorithm = published().algorithms.get(episodes[0].policy)
         if algorithm is not None:
             cells = tuple(_published(algorithm, column) for column in columns)
-            rows.append(Row(label, (PUBLISHED,), PUBLISHED, cells, episodes[0].privileged))
+            rows.append(Row(label, (PUBLISHED,), PUBLISHED, cells, episodes[0].privileged, observation=kind))
     return _table(run, name, title, columns, rows, _notes(run, columns))
 
 
