@@ -45,7 +45,8 @@ def test_differences_and_averages_of_both_forms_are_on_the_page(tmp_path: Path) 
     assert document["other_form"]["pairs"][0]["difference"] == pytest.approx(2.5 - 5)
     text = (tmp_path / "report.html").read_text()
     assert "With q17 the other way round (protocol-corrected): good − bad: 2.50" in text
-    assert "SAVG, protocol-corrected" in text
+    assert "narrow_doorway: SAVG" in text
+    assert '<td class="number">4.00</td><td class="number"><b>5.00</b></td>' in text
     assert "Published averages" in text
     analyse(doorway(PERFECT, [3, 3, 3, 1]), tmp_path, CORRECTED)
     assert "Published averages" in (tmp_path / "report.html").read_text()
