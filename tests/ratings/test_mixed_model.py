@@ -142,7 +142,7 @@ def errors(shape: Shape, studies: int, seed: int = 7) -> Errors:
 
 @pytest.mark.parametrize("shape", [Shape(12), Shape(15, 3, liking=0.8)], ids=lambda shape: shape.name)
 def test_equal_policies_seldom_differ(shape: Shape) -> None:
-    """A model without random slopes finds a difference in a quarter to 40 % of these studies."""
+    """A model without random slopes finds a difference in a quarter to a third of these studies."""
     assert max(errors(shape, 300)) <= 0.085
 
 

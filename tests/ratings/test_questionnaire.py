@@ -38,6 +38,38 @@ def test_every_item_and_label_of_the_protocol_is_in_german() -> None:
     assert PROTOCOL.say(PROTOCOL.items[0].text, "xx") == "The robot moved to avoid me."
 
 
+def test_the_corrected_protocol_differs_in_item_17_only() -> None:
+    corrected = load_questionnaire("protocol-corrected")
+    assert corrected.name in questionnaire_names()
+    assert [item.number for item in corrected.items if item.reverse] == [2, 4, 14, 20, 21]
+    same = [item.id for item, own in zip(corrected.items, PROTOCOL.items, strict=True) if item == own]
+    assert same == [item.id for item in PROTOCOL.items if item.id != "q17"]
+    assert corrected.languages == PROTOCOL.languages
+    assert corrected.source == PROTOCOL.source
+    assert PROTOCOL.in_other_form() is not None
+    assert PROTOCOL.in_other_form().items == corrected.items  # type: ignore[union-attr]
+    assert corrected.in_other_form().items == PROTOCOL.items  # type: ignore[union-attr]
+    assert [each.is_disputed("q17") for each in (PROTOCOL, corrected)] == [True, True]
+    item = PROTOCOL.item("q17")
+    assert (PROTOCOL.follows_wording(item), corrected.follows_wording(corrected.item("q17"))) == (False, True)
+    assert type(PROTOCOL).model_validate(corrected.model_dump(mode="json")) == corrected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: x\nbased_on: protocl\ntitle: X\nreverse: {q17: false}\n", "did you mean 'protocol'"),
+        ("name: x\nbased_on: protocol\ntitle: X\nreverse: {q18: false}\n", "item q18 is not reversed in protocol, too"),
+        ("name: x\nbased_on: protocol\ntitle: X\nreverse: {q99: false}\n", "unknown item 'q99'"),
+        ("name: x\nbased_on: protocol\ntitle: X\nreverse: {}\n", "reverse"),
+    ],
+)
+def test_mistakes_in_another_form_are_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(BadInput, match=message):
+        load_questionnaire(tmp_path / "x.yaml")
+
+
 @pytest.mark.parametrize(("name", "items"), [("godspeed", 24), ("rosas", 18), ("nasa_tlx", 6), ("usability", 6)])
 def test_other_instruments_load_with_their_source(name: str, items: int) -> None:
     found = load_questionnaire(name)

@@ -122,6 +122,48 @@ def test_origins_are_never_mixed() -> None:
         make_ratings([]).one_origin()
 
 
+NOTES = {
+    "order": 3, "response_s": -1.5, "comment": "=2+2, said \"she\";\nand more", "device": None, "about_age": "18-39",
+    "first_view_s": 12.25, "flag": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_other_columns_pass_through_as_text(tmp_path: Path, form: str) -> None:
+    """A text that begins like a formula gets an apostrophe in a CSV file, a number does not."""
+    ratings = table(answers([1, 2, 3, 0, 5], **NOTES), answers([5] * 5, run=2))
+    assert ratings.noted("order") == ["3"] * 5 + [""] * 5
+    assert ratings.noted("nothing") == [""] * 10
+    path = tmp_path / f"ratings.{form}"
+    write_ratings(ratings, path)
+    again = read_ratings(path, PROTOCOL)
+    assert list(again.extra) == list(NOTES)
+    expected = {name: "" if value is None else str(value) for name, value in NOTES.items()}
+    if form == "csv":
+        expected["comment"] = "'" + expected["comment"]
+        assert "\"'=2+2" in path.read_text()
+        assert ",-1.5," in path.read_text()
+    assert {name: again.noted(name)[0] for name in NOTES} == expected
+    assert again.where(run=2).noted("comment") == [""] * 5
+    assert again.rows()[0]["comment"] == expected["comment"]
+
+
+def test_other_columns_of_a_wide_sheet(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("participant,policy,scenario,order,comment,q1,q2,q3,q4,q5\nA,orca,frontal,1,fine,1,2,3,4,5\n")
+    assert read_ratings(path, PROTOCOL).noted("comment") == ["fine"] * 5
+    path.write_text("participant,policy,scenario,q1,q2,q3,q4,q05\nA,orca,frontal,1,2,3,4,5\n")
+    with pytest.raises(BadInput, match="unknown item 'q05'"):
+        read_ratings(path, PROTOCOL, complete=False)
+
+
+def test_notes_without_end_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="row 1: comment has more than 20,000 characters"):
+        table(answers([1] * 5, comment="x" * 20_001))
+    with pytest.raises(BadInput, match="more than 300 columns"):
+        table(answers([1] * 5, **{f"note{k}": "x" for k in range(301)}))
+
+
 def test_joining_the_same_run_twice_is_refused() -> None:
     part = table(answers([1] * 5))
     with pytest.raises(BadInput, match="a second time"):

@@ -271,6 +271,7 @@ def _print_averages(document: dict[str, Any]) -> None:
         for part in ("scenarios", "policies", "sets")
         for name, each in document[part].items()
     ]
+    typer.echo(document["headline"]["sentence"])
     print_rows("averages", rows)
     for key, text in RELIABILITY.items():
         typer.echo(f"{text}: {shown(document['reliability'][key])}")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,23 +46,64 @@ def analyse(
     ``flag`` are left out. ``participation`` says how the study went, where more is known than the ratings say;
     ``tables`` False: the ratings themselves are not written.
     """
+    checked = _checked(ratings, questionnaire)
+    if records is not None:
+        metrics = {**score_records(Path(records)), **(metrics or {})}
+    summaries = summary_tables(checked.ratings, checked.questionnaire)
+    document = _document(checked, summaries, metrics, participation)
+    if out is not None:
+        _write(Path(out), checked.questionnaire, summaries, document)
+        if tables:
+            for kind in ("csv", "parquet"):
+                write_ratings(checked.everything, Path(out) / f"ratings.{kind}")
+    return document
+
+
+def report_page(
+    ratings: Ratings, questionnaire: Questionnaire | str = "protocol", participation: Participation | None = None
+) -> str:
+    """The report as an HTML page, without metrics; nothing is written."""
+    from sidestep.ratings.page import likert_figures, render_page
+
+    checked = _checked(ratings, questionnaire)
+    summaries = summary_tables(checked.ratings, checked.questionnaire)
+    document = _document(checked, summaries, None, participation)
+    return render_page(document, summaries, likert_figures(summaries, checked.questionnaire), checked.questionnaire)
+
+
+class _Checked(NamedTuple):
+    everything: Ratings
+    ratings: Ratings
+    """Those that count."""
+    questionnaire: Questionnaire
+
+
+def _checked(ratings: Ratings, questionnaire: Questionnaire | str) -> _Checked:
     known = load_questionnaire(questionnaire) if isinstance(questionnaire, str) else questionnaire
-    origin = ratings.one_origin()
+    ratings.one_origin()
     studies = ratings.names("study")
     if len(studies) > 1:
         raise BadInput(f"ratings of several studies ({', '.join(map(str, studies[:5]))}); analyse one at a time")
     everything = make_ratings(ratings.rows(), known, "ratings", complete=False)
-    ratings = without_flagged(everything)
-    if not len(ratings):
+    counting = without_flagged(everything)
+    if not len(counting):
         raise BadInput("all runs are flagged: their outcomes do not count, and there is nothing to analyse")
-    if records is not None:
-        metrics = {**score_records(Path(records)), **(metrics or {})}
-    summaries = summary_tables(ratings, known)
+    return _Checked(everything, counting, known)
+
+
+def _document(
+    checked: _Checked,
+    summaries: dict[str, list[SummaryCell]],
+    metrics: Mapping[str, Metrics] | None,
+    participation: Participation | None,
+) -> dict[str, Any]:
+    everything, ratings, known = checked
     comparison = comparison_document(ratings, known)
-    document = {
+    origin = ratings.one_origin()
+    return {
         "format": FORMAT,
         "sidestep": __version__,
-        "study": studies[0],
+        "study": ratings.names("study")[0],
         "origin": origin,
         "questionnaire": known.name,
         "headline": headline(comparison["all"], known.scale.levels, origin),
@@ -78,12 +119,6 @@ def analyse(
         "order": order_document(ratings, known),
         "metrics": metrics_document(ratings, known, metrics),
     }
-    if out is not None:
-        _write(Path(out), ratings, known, summaries, document)
-        if tables:
-            for kind in ("csv", "parquet"):
-                write_ratings(everything, Path(out) / f"ratings.{kind}")
-    return document
 
 
 def other_form_document(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, Any] | None:
@@ -134,7 +169,6 @@ def _counts(ratings: Ratings, questionnaire: Questionnaire) -> dict[str, int]:
 
 def _write(
     folder: Path,
-    ratings: Ratings,
     questionnaire: Questionnaire,
     tables: dict[str, list[SummaryCell]],
     document: dict[str, Any],

@@ -115,13 +115,13 @@ def _beside(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _both_forms(document: Mapping[str, Any]) -> list[tuple[float | None, Mapping[str, Any]]]:
-    """SAVG of a scenario and policy, and its cell in the other form."""
-    other = document["other_form"]
-    if other is None:
-        return []
+def _both_forms(document: Mapping[str, Any]) -> dict[str, list[tuple[float | None, Mapping[str, Any]]]]:
+    """Scenario → SAVG of every policy, and its cell in the other form."""
+    found: dict[str, list[tuple[float | None, Mapping[str, Any]]]] = {}
     here = {(each["scenario"], each["policy"]): each["savg"] for each in document["tables"]["policies"]}
-    return [(here[cell["scenario"], cell["policy"]], cell) for cell in other["cells"]]
+    for cell in document["other_form"]["cells"] if document["other_form"] else ():
+        found.setdefault(cell["scenario"], []).append((here[cell["scenario"], cell["policy"]], cell))
+    return found
 
 
 def _facts(document: Mapping[str, Any]) -> list[tuple[str, Any]]:

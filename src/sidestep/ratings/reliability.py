@@ -19,6 +19,8 @@ from sidestep.types.base import FloatArray
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
+LEAST_UNITS = 10
+"""For an interval of Krippendorff's alpha: few units cannot be resampled."""
 SAME = 1e-9
 """Means that differ by less are equal."""
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -201,7 +203,7 @@ def krippendorff_alpha(
     alpha = 1 - D_o / D_e, observed over expected disagreement. Items are kept apart: ratings of an item are expected to
     disagree as those of this item do in any two units, so that raters do not agree by telling items from each other.
     Both disagreements are summed over items, ordinal ones in shares of the ratings of the item. The interval holds the
-    middle of the values over resampled units, with all their items.
+    middle of the values over resampled units, with all their items; fewer than ten units have none.
     """
     apart = ratings if ratings.ndim == 3 else ratings[:, :, None]
     name = f"Krippendorff's alpha ({level})"
@@ -255,7 +257,7 @@ def _resampled_alpha(
     counts: FloatArray, values: FloatArray, level: Level, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
     units = len(counts)
-    if units < 3 or not resamples:
+    if units < LEAST_UNITS or not resamples:
         return None, None
     rng = np.random.default_rng([seed, units])
     found = []

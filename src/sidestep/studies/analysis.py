@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sidestep.ratings.analysis import analyse
+from sidestep.ratings.analysis import analyse, report_page
 from sidestep.ratings.participation import Participation, Person, PlannedRun
 from sidestep.studies.access import Refused
 from sidestep.studies.export import everything_of, export_study, ratings_of
@@ -15,29 +15,23 @@ from sidestep.studies.store import Store
 
 
 def analyse_study(store: Store, name: str, folder: Path | None = None) -> dict[str, Any]:
-    """The statistics of a study as plain data; with ``folder``, its report, tables and exported data are written."""
+    """The statistics of a study as plain data; with ``folder``, its report, tables and exported data are written. The
+    ratings themselves are those of the export, which have more columns."""
     _check_rated(store, name)
     with TemporaryDirectory() as temporary:
         data = Path(temporary) if folder is None else folder
         episodes = export_study(store, name, data)["episodes"]
-        records = data / "episodes" if episodes else None
-        return _analyse(store, name, folder, records)
+        return analyse(
+            ratings_of(store, name), folder, store.study(name).questionnaire,
+            records=data / "episodes" if episodes else None,
+            participation=participation_of_study(store, name), tables=False,
+        )  # fmt: skip
 
 
 def report_of(store: Store, name: str) -> str:
     """The report as an HTML page, without metrics of records, which take long to score."""
     _check_rated(store, name)
-    with TemporaryDirectory() as folder:
-        _analyse(store, name, Path(folder), None)
-        return (Path(folder) / "report.html").read_text()
-
-
-def _analyse(store: Store, name: str, folder: Path | None, records: Path | None) -> dict[str, Any]:
-    """The ratings themselves are those of the export, which have more columns."""
-    return analyse(
-        ratings_of(store, name), folder, store.study(name).questionnaire, records=records,
-        participation=participation_of_study(store, name), tables=False,
-    )  # fmt: skip
+    return report_page(ratings_of(store, name), store.study(name).questionnaire, participation_of_study(store, name))
 
 
 def participation_of_study(store: Store, name: str) -> Participation:
