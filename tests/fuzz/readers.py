@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -328,9 +329,12 @@ def _read_request(read: Any, content: bytes, kind: str) -> Any:
 
 
 def answer(content: bytes) -> None:
-    """An answer that a participant's page sends."""
-    from sidestep.studies.site import answer_document
+    """What a participant's page sends: an answer, and a piece of a film that was played."""
+    from sidestep.errors import BadInput
+    from sidestep.studies.site import answer_document, played_document
 
+    with suppress(BadInput):
+        _read_request(played_document, content, "application/json")
     _read_request(answer_document, content, "application/json")
 
 

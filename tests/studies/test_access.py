@@ -69,9 +69,7 @@ def test_a_short_password_of_before_still_opens_its_study(store: Store) -> None:
 
 def client_of(store: Store, host: str = "study.example.org", origin: str = URL, **options: object) -> TestClient:
     site = Site(store, url=URL, **options)  # type: ignore[arg-type]
-    return TestClient(
-        make_app(site), base_url=f"https://{host}", headers={"origin": origin}, client=("10.0.0.1", 5000)
-    )
+    return TestClient(make_app(site), base_url=f"https://{host}", headers={"origin": origin}, client=("10.0.0.1", 5000))
 
 
 def enter(client: TestClient, password: str = PASSWORD) -> str:
@@ -84,7 +82,7 @@ def test_logging_out_ends_the_session(store: Store) -> None:
     """A cookie that somebody has kept opens nothing afterwards."""
     with client_of(store) as client:
         csrf = enter(client)
-        (cookie,) = [each for each in client.cookies.jar]
+        (cookie,) = list(client.cookies.jar)
         assert (cookie.name, cookie.path, cookie.secure) == ("__Host-sidestep-study-corridor", "/", True)
         kept = {"cookie": f"{cookie.name}={cookie.value}"}
         assert client.get("/study/corridor/", headers=kept).status_code == 200
@@ -131,9 +129,7 @@ def tries(client: TestClient, *clients: str) -> list[int]:
     return last
 
 
-def test_clients_behind_a_trusted_proxy_have_limits_of_their_own(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clients_behind_a_trusted_proxy_have_limits_of_their_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidestep.studies.administration.NO_STUDY_PASSWORD", hash_password(PASSWORD))
     with client_of(store, proxies=["10.0.0.0/8"]) as client:
         assert tries(client, "198.51.100.1") == [429]

@@ -98,9 +98,7 @@ async def _answer(server: Server, token: str, item: str) -> None:
     async with httpx.AsyncClient() as client:
         await server.wait(client)
         answer = {"position": 0, "item": item, "rating": 4, "key": "one-key-of-a-page"}
-        reply = await client.post(
-            f"{server.address}/p/{token}/answer", json=answer, headers={"origin": server.address}
-        )
+        reply = await client.post(f"{server.address}/p/{token}/answer", json=answer, headers={"origin": server.address})
         assert reply.json() == {"stored": True}
 
 

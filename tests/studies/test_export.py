@@ -102,9 +102,7 @@ def test_places_that_no_table_takes_are_refused_at_creation(tmp_path: Path, scen
     assert store.studies() == []
 
 
-def test_a_place_of_an_older_study_does_not_block_its_export(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_of_an_older_study_does_not_block_its_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidestep.studies.store._check_table_names", lambda _: None)  # as it was
     scenario = {"name": "frontal-k1", "location": "-1 floor", "instruction": "Walk."}
     store = new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(scenarios=[scenario]))
@@ -161,17 +159,19 @@ def test_the_page_says_where_data_may_still_be(store: Store) -> None:
     assert "delete by hand: study.json, downloaded at" in done
 
 
-def test_logs_hold_nothing_of_participants(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_logs_hold_nothing_of_participants(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    store = new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(asks=[{"id": "age", "label": "Age", "longest": 5}]))
+    store = new_store(
+        f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(asks=[{"id": "age", "label": "Age", "longest": 5}])
+    )
     (token,) = store.add_participants("corridor")
     with client_of(store) as client:
         client.post(f"/p/{token}/consent", data={"agree": "yes", "age": "words that are too long"})
         client.post(f"/p/{token}/consent", data={"agree": "yes", "age": "18"})
         client.post(f"/p/{token}/experienced", data={"position": 0})
-        client.post(f"/p/{token}/answer", json={"position": 0, "item": "my words", "rating": 4, "key": "a-good-key-here"})
+        client.post(
+            f"/p/{token}/answer", json={"position": 0, "item": "my words", "rating": 4, "key": "a-good-key-here"}
+        )
         client.post(f"/p/{token}/rate", data={"position": "0", "comment": "other words"})
     told = "\n".join(each.getMessage() for each in caplog.records if each.name != "httpx")  # which is the client
     assert told.count("refused") == 3

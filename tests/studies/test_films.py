@@ -24,8 +24,7 @@ SECONDS = 2.0
 @pytest.fixture
 def films(tmp_path: Path) -> Store:
     write_films(tmp_path, SECONDS)
-    store = new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(mode="film"), str(tmp_path))
-    return store
+    return new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study_of(mode="film"), str(tmp_path))
 
 
 @pytest.fixture
@@ -86,8 +85,11 @@ def test_no_film_is_faster_than_time(client: TestClient, token: str, monkeypatch
 
 @pytest.mark.parametrize(
     "document",
-    [{}, [], {"position": 0, "start": 0, "end": "2"}, {"position": 0, "start": 1, "end": 0}, {"position": 0, "start": -1, "end": 2},
-     {"position": True, "start": 0, "end": 2}, {"position": 0, "start": 0, "end": float("inf")}],
+    [
+        {}, [], {"position": 0, "start": 0, "end": "2"}, {"position": 0, "start": 1, "end": 0},
+        {"position": 0, "start": -1, "end": 2}, {"position": True, "start": 0, "end": 2},
+        {"position": 0, "start": 0, "end": float("inf")},
+    ],
 )  # fmt: skip
 def test_pieces_that_are_none(client: TestClient, token: str, document: Any) -> None:
     import json
@@ -123,6 +125,7 @@ def test_a_blind_film_of_a_record_shows_neither_policy_nor_outcome(tmp_path: Pat
 
     pytest.importorskip("av", reason="pip install 'sidestep[video]'")
     import av
+
     from sidestep.report.cameras import draw_film
     from sidestep.simulation.live import LiveEpisode
     from sidestep.suites.files import load_suite

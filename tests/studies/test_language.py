@@ -23,10 +23,13 @@ PARTICIPANTS = ("base", "consent", "done", "meet_film", "meet_robot", "meet_walk
 
 @pytest.fixture
 def german(tmp_path: Path) -> Store:
-    scenarios = [{"name": "frontal-f1", "instruction": "Gehen Sie ans andere Ende.", "expected": "Er lässt Sie vorbei."}]
+    scenarios = [
+        {"name": "frontal-f1", "instruction": "Gehen Sie ans andere Ende.", "expected": "Er lässt Sie vorbei."}
+    ]
+    asks = [{"id": "alter", "label": "Ihr Alter", "required": True}, {"id": "b", "label": "Beruf"}]
     study = study_of(
-        language="de", title="Roboter im Gang", consent="Ich nehme freiwillig teil.", scenarios=scenarios, comments=True,
-        policies=["polite"], asks=[{"id": "alter", "label": "Ihr Alter", "required": True}, {"id": "b", "label": "Beruf"}],
+        language="de", title="Roboter im Gang", consent="Ich nehme freiwillig teil.", scenarios=scenarios,
+        comments=True, policies=["polite"], asks=asks,
     )  # fmt: skip
     return new_store(f"sqlite:///{tmp_path / 'x.sqlite'}", study)
 
@@ -50,7 +53,9 @@ def test_every_page_of_a_german_study_is_german(german: Store) -> None:
         pages.append(client.post(f"{home}experienced", data={"position": 0}).text)
         pages.append(client.post(f"{home}rate", data={"position": "0"}).text)
         pages.append(client.post(f"{home}rate", data={"position": "0", "comment": "x" * 3000}).text)
-        pages.append(client.post(f"{home}answer", json={"position": 0, "item": "q", "rating": 1, "key": "12345678"}).text)
+        pages.append(
+            client.post(f"{home}answer", json={"position": 0, "item": "q", "rating": 1, "key": "12345678"}).text
+        )
         pages.append(client.post(f"{home}rate", data=answers_on(pages[4]) | {"position": "0"}).text)
         pages.append(client.get(f"{home}nothing").text)
         german.close("corridor")
@@ -71,7 +76,7 @@ def test_the_catalogue_has_every_text() -> None:
     for name in PARTICIPANTS:
         source = (FOLDER / f"templates/{name}.html").read_text("utf-8")
         wanted |= {text.replace("\\'", "'") for text in re.findall(r'_\(\s*"((?:[^"\\]|\\.)*)"', source)}
-        wanted |= {text for text in re.findall(r"_\(\s*'((?:[^'\\]|\\.)*)'", source)}
+        wanted |= set(re.findall(r"_\(\s*'((?:[^'\\]|\\.)*)'", source))
     assert len(wanted) > 40
     assert wanted - set(catalogue("de")) == set()
     for text, german in catalogue("de").items():

@@ -87,7 +87,9 @@ def take_part(address: str, token: str) -> None:
         assert guesses[0] == 404
         assert guesses[-1] == 429
         assert other.get("/p/guess/").status_code == 404
-        foreign = other.post(f"/p/{token}/experienced", data={"position": 0}, headers={"origin": "https://evil.example"})
+        foreign = other.post(
+            f"/p/{token}/experienced", data={"position": 0}, headers={"origin": "https://evil.example"}
+        )
         assert foreign.status_code == 403
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

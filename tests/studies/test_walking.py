@@ -193,6 +193,11 @@ def test_a_page_that_floods_is_closed_and_its_walk_goes_on(client: TestClient, t
         with pytest.raises(WebSocketDisconnect) as closed:
             page.until("kept")
         assert closed.value.code == POLICY_VIOLATION
+    with walker(client, token) as page:  # at once, another page may not speak either
+        for number in range(MOST_AT_ONCE):
+            page.say(type="controls", number=number, seen=0, forward=0, sideways=0, turn=0, wave=False)
+        assert "too many messages" in page.until("error")["message"]
+    sleep(0.5)
     with walker(client, token) as page:
         assert page.until("state")["state"]["time"] >= 0.3
 

@@ -40,8 +40,10 @@ def make_participant_routes(site: Site) -> APIRouter:
     @router.post("/experienced")
     def experienced(token: str, fields: Form) -> Response:
         position, stage = whole(fields.get("position", ""), "position"), store.stage(token)
-        here = stage.trial is not None and stage.trial.position == position and stage.info.study.mode == "film"
-        store.experience(token, position, film_of(stage).duration_s if here else 0.0)
+        if stage.info.study.mode != "film":
+            store.experience(token, position)
+        elif stage.trial is not None and stage.trial.position == position:
+            store.experience(token, position, film_of(stage).duration_s)
         return home(token)
 
     @router.post("/played")

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, delete, func, select
@@ -177,7 +178,7 @@ class Store:
                 person.details = _checked_details(_info(person.study).study, details)
                 person.consented = now()
 
-    def experience(self, token: str, position: int, film_s: float = 0.0) -> None:
+    def experience(self, token: str, position: int, film_s: float = inf) -> None:
         """The encounter of a trial is over; it can be rated. A walk is over by its record (``keep_walk``), a film of
         ``film_s`` seconds when it was played (``play``)."""
         with self.writing() as session:

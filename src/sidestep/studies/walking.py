@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil
@@ -167,15 +168,16 @@ class Walks:
         self._site, self.workers = site, Workers(processes)
         self._walks: dict[str, Walk] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._messages = RateLimit(MOST_AT_ONCE, MOST_PER_S)
         self._connections = RateLimit(20, 0.5)
-        """Of every participant: a page that was closed for its messages cannot go on at once."""
+        """Of every participant: opening the page again gives no more messages, and not again and again."""
 
     async def visit(self, page: WebSocket, token: str) -> None:
         """Let a page walk until it leaves, the walk is over, or another page takes its place."""
         language = await asyncio.to_thread(self._site.language, page)
-        link = _Link(page, say_in(language))
+        link = _Link(page, say_in(language), lambda: self._messages.allows(token))
         try:
-            self._connections.check(token, "answers")
+            self._connections.check(token, "requests")
             stage = await asyncio.to_thread(self._site.store.stage, token)
             if not self._is_to_walk(stage):
                 await link.send('{"type":"kept"}')
@@ -332,11 +334,11 @@ def _state_text(walk: Walk, follows: int) -> str:
 class _Link:
     """A connected page and the newest that it said."""
 
-    def __init__(self, page: WebSocket, say: Say) -> None:
-        self._say = say
+    def __init__(self, page: WebSocket, say: Say, may_speak: Callable[[], bool]) -> None:
+        """``may_speak`` is asked for every message: whether the page has not sent too many."""
+        self._say, self._may_speak = say, may_speak
         self.page, self.controls, self.going = page, STANDING, False
         self.news, self.replaced, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._messages = RateLimit(MOST_AT_ONCE, MOST_PER_S)
 
     async def listen(self) -> None:
         """Take messages until the page leaves."""
@@ -345,7 +347,7 @@ class _Link:
             received = await self.page.receive()
             if received["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(received.get("code", 1000))
-            if not self._messages.allows(""):
+            if not self._may_speak():
                 log.warning("closed a walk whose page has sent too many messages")
                 await self.send(json.dumps({"type": "error", "message": self._say(TOO_MANY)}))
                 break
