@@ -280,6 +280,11 @@ def test_predict_ablate_writes_networks_tables_and_pictures(tmp_path: Path, monk
     before = {path: path.read_bytes() for path in trained}
     assert CliRunner().invoke(app, arguments).exit_code == 0
     assert before == {path: path.read_bytes() for path in before}  # nothing is trained again
+    assert "Trained with one seed: motion, motion+map" in (out / "scores.md").read_text()
+    again = CliRunner().invoke(app, [*arguments, "--seeds", "2"])
+    assert again.exit_code == 0, again.output
+    assert "2 training seeds of motion and 2 training seeds of motion+map" in (out / "scores.md").read_text()
+    assert before == {path: path.read_bytes() for path in before}
 
 
 def test_a_scene_is_seen_as_its_map_is(file: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput, describe_error
 from sidestep.interactions.features import SceneMoment, moments_of, scenes_of
 from sidestep.interactions.samples import Samples
@@ -156,7 +157,7 @@ def _check_frame(forecast: Forecast, samples: Samples, where: str) -> None:
     if not len(samples):
         return
     now, mean, far = samples.past[:, -1], forecast.mean()[:, 0], FAR_M * float(forecast.horizons_s[0])
-    as_world, as_local = (float(np.median(np.hypot(*each.T))) for each in (mean - now, mean))
+    as_world, as_local = (float(np.median(exact.norm(each))) for each in (mean - now, mean))
     if as_world > far and as_local < min(far, as_world / 3.0):
         raise BadInput(
             f"{where}: half of the forecasts for {forecast.horizons_s[0]:g} s are {as_world:.0f} m and more from where "

@@ -1,8 +1,7 @@
 """Training, validation and test: whole clips, drawn so that every kind of track has its share in each split.
 
 The paper splits by track. Tracks of one clip see the same vehicle at the same time, so here a clip is in one split
-only, and test tracks come from four times as many clips as would do: a bootstrap over tracks takes them for
-independent.
+only, and test tracks come from four times as many clips as would do, since intervals come from resampling clips.
 """
 
 from __future__ import annotations

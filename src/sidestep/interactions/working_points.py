@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sidestep import exact
 from sidestep.errors import BadInput
 from sidestep.interactions.bootstrap import resampled_counts
 from sidestep.interactions.forecasts import choose_forecast
@@ -103,8 +104,8 @@ def on_crossing(ground: GroundMap, path: DrivingPath, points: FloatArray, along:
     found: BoolArray = kind == ZEBRA
     island = kind == ISLAND
     if island.any():
-        heading = path.heading(along[island])
-        across = ISLAND_M * np.stack([-np.sin(heading), np.cos(heading)], axis=-1)
+        sine, cosine = exact.sincos(path.heading(along[island]))
+        across = ISLAND_M * np.stack([-sine, cosine], axis=-1)
         found[island] = np.any([ground.at(points[island] + side * across) == ZEBRA for side in (-1.0, 1.0)], axis=0)
     return found
 
