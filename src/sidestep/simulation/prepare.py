@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from filelock import FileLock
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS, separate_bodies
 from sidestep.kernels.jit import CACHE_FOLDER, compile_for, is_compiled, is_kept, keep_part
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
+from sidestep.kernels.orca import make_orca_scratch, orca_world
 from sidestep.kernels.people import move_people
 from sidestep.kernels.reactive_replay import react_people
 from sidestep.kernels.referee import begin_judging, judge_world, judge_worlds
@@ -48,9 +47,13 @@ def needs_compiling() -> bool:
 
 def compile_kernels(progress: CompileProgress, entries: bool = True) -> None:
     """Translate the parts of a world step; with ``entries``, compile what episodes call as well."""
-    shared = CACHE_FOLDER is not None and (os.cpu_count() or 1) > 1
+    if CACHE_FOLDER is None:  # nothing can be shared: all is compiled when it is called
+        progress("without a cache folder, again in every process", 0.0)
+        return
     code = f"from {__name__} import compile_beside as compile; compile({entries})"
-    beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if shared else None
+    beside = (
+        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if (os.cpu_count() or 1) > 1 else None
+    )
     parts = world_parts()
     take_parts(parts, progress)
     for name, _, kernel, arguments in parts:  # those that the other process took
@@ -63,9 +66,10 @@ def compile_kernels(progress: CompileProgress, entries: bool = True) -> None:
         keep_part(step_world, 0, example_world(), walls, replay, scratch.before, scratch.orca, scratch.force)
         progress("machine code of the world step", MACHINE_CODE_AT)
         compile_for(step_worlds, 0, 0, batch, scratch)
-        if beside is not None:
-            beside.wait()
-        compile_for(judge_worlds, batch, 0)
+    if beside is not None:
+        beside.wait()
+    if entries:
+        compile_for(judge_worlds, example_batch(), 0)
 
 
 def compile_beside(entries: bool) -> None:
@@ -94,8 +98,8 @@ def take_parts(parts: list[Part], progress: CompileProgress) -> None:
 
 
 def _claim(name: str) -> FileLock:
-    folder = CACHE_FOLDER or Path(os.devnull).parent
-    return FileLock(folder / f"{name.replace(' ', '-')}.lock")
+    assert CACHE_FOLDER is not None
+    return FileLock(CACHE_FOLDER / f"{name.replace(' ', '-')}.lock")
 
 
 def world_parts() -> list[Part]:
