@@ -56,7 +56,7 @@ def resolve_call_once(self: Any, context: Any, arguments: Any, keywords: Any) ->
 
 
 class PlainMessages:
-    """Marks nothing in messages. numba words thousands of them that nobody reads while it looks for a rule that fits."""
+    """Marks nothing in messages. numba words thousands that nobody reads while it looks for a rule that fits."""
 
     def __getattr__(self, name: str) -> Any:
         return str

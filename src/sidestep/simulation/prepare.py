@@ -62,7 +62,7 @@ def compile_kernels(progress: CompileProgress, entries: bool = True) -> None:
     if entries:
         progress("the world step", WORLD_STEP_AT)
         batch, scratch = example_batch(), example_scratch()
-        walls, replay = exampleexample_walls(), batch.bank.replays[0]
+        walls, replay = example_walls(), batch.bank.replays[0]
         keep_part(step_world, 0, example_world(), walls, replay, scratch.before, scratch.orca, scratch.force)
         progress("machine code of the world step", MACHINE_CODE_AT)
         compile_for(step_worlds, 0, 0, batch, scratch)
