@@ -63,7 +63,7 @@ def render(
     with quiet_stdout(as_json):
         wanted, base = _find(suite, scenario)
         settings = sized(wanted.sensors.camera, size or "640x480", weather=weather, time_of_day=light)
-        with compile_beside():
+        with compile_beside("sidestep.report.first_picture"):
             record = _run_until(wanted, base, policy, seed, time)
         draw_still(
             record,

@@ -156,7 +156,8 @@ def inlined(function: Kernel) -> Kernel:
     options: dict[str, Any] = {**OPTIONS, "_nrt": False, "forceinline": True}
     entry: Any = njit(pipeline_class=EntryPipeline, **options)(function)
     Deferred(entry)
-    return entry
+    compiled: Kernel = entry
+    return compiled
 
 
 def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:

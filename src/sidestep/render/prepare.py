@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-import numpy as np
-
 from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
 from sidestep.progress import compile_progress
 
@@ -35,12 +33,13 @@ def announce_compiling() -> None:
 
 
 @contextmanager
-def compile_beside() -> Iterator[None]:
-    """Compile the renderer in another process while the block runs, and wait for it at the end."""
+def compile_beside(module: str) -> Iterator[None]:
+    """Compile the renderer in another process while the block runs, and wait for it at the end. ``module`` has the
+    function ``compile_renderer`` that does so."""
     if CACHE_FOLDER is None or not needs_compiling():
         yield
         return
-    code = f"from {__name__} import compile_renderer as compile; compile()"
+    code = f"from {module} import compile_renderer as compile; compile()"
     environment = {**os.environ, BESIDE: "1"}
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, env=environment)
     try:
@@ -51,18 +50,3 @@ def compile_beside() -> Iterator[None]:
             process.wait()
     finally:
         process.terminate()
-
-
-def compile_renderer() -> None:
-    """Draw a small picture of a person on a street, with all that a camera sees."""
-    from sidestep.render.camera_model import CameraModel, CameraPose
-    from sidestep.render.people.pose import PeopleState
-    from sidestep.render.renderer import make_renderer
-    from sidestep.render.world_view import WorldView
-    from sidestep.scenes.plans import load_plan
-
-    view = WorldView(load_plan("crosswalk_street"), (), "compiling", np.arange(1))
-    place, zero = np.array([[3.0, 5.0]]), np.zeros(1)
-    state = PeopleState(place, zero, zero + 1.0, zero, view.looks.model, view.looks.scale)
-    renderer = make_renderer("cpu", view.scene, CameraModel(64, 48, 1.4))
-    renderer.render(CameraPose(0.0, 5.0, 1.2, 0.0, 0.0), view.instances(np.arange(1), state, ()))
