@@ -1,6 +1,6 @@
 """Loops that ``sidestep.exact`` uses for arrays after :func:`install`: the same bits as its NumPy code, without
-the overhead of dozens of array operations on a few dozen numbers. Worlds are drawn with such arrays: where
-many episodes are short, this is a third of the time of a learning environment."""
+the overhead of dozens of array operations on a few dozen numbers. Worlds are
+drawn with such arrays; in learning environments with short episodes that takes a large part of the time."""
 
 from __future__ import annotations
 
