@@ -160,3 +160,27 @@ def test_total_adds_from_the_first_to_the_last() -> None:
     assert exact.total([1e16, 0.1, -1e16]) == 0.0
     assert exact.total([0.1] * 3) == 0.1 + 0.1 + 0.1
     assert exact.total([]) == 0.0
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (4, 5)])
+def test_compiled_loops_have_the_same_bits(monkeypatch, shape):
+    from sidestep.kernels import elementary
+
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(-50.0, 50.0, shape), rng.uniform(-50.0, 50.0, shape)
+    z = np.abs(x) * 10.0 ** rng.integers(-300, 300, shape)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1.0, 0.5, 2.0**-1022, 1.7e308, -3.0, 1e9])
+
+    def values():
+        pairs = (exact.sincos(x), exact.sincos(special), exact.sincos(np.zeros((2, 3))[:, ::2]))
+        singles = (exact.log(z), exact.log(special), exact.arctan2(y, x), exact.arctan2(special, special[::-1]))
+        return [*(part for pair in pairs for part in pair), *singles]
+
+    monkeypatch.setattr(exact, "_loops", None)
+    expected = values()
+    elementary.install()
+    for one, other in zip(expected, values(), strict=True):
+        assert type(one) is type(other)
+        assert np.shape(one) == np.shape(other)
+        assert np.array_equal(one, other, equal_nan=True)
+        assert np.array_equal(np.signbit(one), np.signbit(other)) or np.isnan(one).any()

@@ -37,7 +37,7 @@ _QUARTER_A, _QUARTER_B, _QUARTER_C = 1.5707963267341256, 6.077100506303966e-11, 
 _PER_QUARTER = 2.0 / math.pi
 _PI_REST = 1.2246467991473532e-16
 _TAN_EIGHTH = math.sqrt(2.0) - 1.0
-_SQRT_HALF = math.sqrt(0.5)
+SQRT_HALF = math.sqrt(0.5)
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(8, 0, -1))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(8, 1, -1))
 _ATAN = (
@@ -45,10 +45,20 @@ _ATAN = (
     -0.066631189552977361362, 0.076920615158270435631, -0.090908978298991290442, 0.11111110785920228198,
     -0.14285714280244376301, 0.1999999999995404332, -0.33333333333333198983,
 )  # fmt: skip
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 _PER_LN2 = 1.4426950408889634
 _EXP = tuple(1 / math.factorial(k) for k in range(14, -1, -1))
-_LOG = tuple(2.0 / (2 * k + 1) for k in range(11, -1, -1))
+LOG = tuple(2.0 / (2 * k + 1) for k in range(11, -1, -1))
+
+
+_SMALLEST_NORMAL = 2.0**-1022
+_loops: Any = None
+
+
+def use_loops(loops: Any) -> None:
+    """From now on compute arrays with ``sidestep.kernels.elementary``: the same bits, sooner."""
+    global _loops
+    _loops = loops
 
 
 def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
@@ -86,6 +96,9 @@ def sincos(x: Any) -> tuple[Any, Any]:
     """``(sin x, cos x)``."""
     number = _is_number(x)
     x = _angle(x, number)
+    if _loops is not None and not number and np.isfinite(x).all():
+        sine, cosine = _loops.sincos(x)
+        return sine, cosine
     k = (x * _PER_QUARTER + _ROUND) - _ROUND
     r = ((x - k * _QUARTER_A) - k * _QUARTER_B) - k * _QUARTER_C
     z = r * r
@@ -120,6 +133,8 @@ def arctan2(y: Any, x: Any) -> Any:
     if _is_number(y, x):
         return _arctan2(float(y), float(x))
     y, x = np.broadcast_arrays(_array(y), _array(x))
+    if _loops is not None and np.isfinite(x).all() and np.isfinite(y).all():
+        return _loops.arctan2(y, x)
     ax, ay = np.abs(x), np.abs(y)
     low, high = np.where(ay < ax, ay, ax), np.where(ay < ax, ax, ay)
     with np.errstate(invalid="ignore"):
@@ -249,7 +264,7 @@ def exp(x: Any) -> Any:
     x = _array(x)
     bounded = np.clip(x, -746.0, 710.0)
     n = np.rint(bounded * _PER_LN2)
-    r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
+    r = (bounded - n * LN2_HIGH) - n * LN2_LOW
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         whole = np.where(np.isfinite(n), n, 0.0).astype(np.int32)
         return np.ldexp(_polynomial(_EXP, r), whole)
@@ -260,7 +275,7 @@ def _exp_number(x: float) -> float:
         return x
     bounded = min(max(x, -746.0), 710.0)
     n = round(bounded * _PER_LN2)
-    r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
+    r = (bounded - n * LN2_HIGH) - n * LN2_LOW
     try:
         return math.ldexp(_polynomial(_EXP, r), n)
     except OverflowError:
@@ -272,12 +287,14 @@ def log(x: Any) -> Any:
     if _is_number(x):
         return _log_number(float(x))
     x = _array(x)
+    if _loops is not None and ((x >= _SMALLEST_NORMAL) & (x < np.inf)).all():
+        return _loops.log(x)
     m, n = np.frexp(x)
-    low = m < _SQRT_HALF
+    low = m < SQRT_HALF
     m, n = np.where(low, 2.0 * m, m), np.where(low, n - 1, n)
     with np.errstate(invalid="ignore", divide="ignore"):
         s = (m - 1.0) / (m + 1.0)
-        value = n * _LN2_HIGH + (s * _polynomial(_LOG, s * s) + n * _LN2_LOW)
+        value = n * LN2_HIGH + (s * _polynomial(LOG, s * s) + n * LN2_LOW)
     value = np.where(x == 0.0, -np.inf, np.where(x < 0.0, np.nan, value))
     return np.where(np.isinf(x) & (x > 0), np.inf, value)
 
@@ -286,10 +303,10 @@ def _log_number(x: float) -> float:
     if not 0.0 < x < math.inf:
         return -math.inf if x == 0.0 else math.inf if x > 0.0 else math.nan
     m, n = math.frexp(x)
-    if m < _SQRT_HALF:
+    if m < SQRT_HALF:
         m, n = 2.0 * m, n - 1
     s = (m - 1.0) / (m + 1.0)
-    value: float = n * _LN2_HIGH + (s * _polynomial(_LOG, s * s) + n * _LN2_LOW)
+    value: float = n * LN2_HIGH + (s * _polynomial(LOG, s * s) + n * LN2_LOW)
     return value
 
 

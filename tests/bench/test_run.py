@@ -8,7 +8,7 @@ from math import isfinite
 
 import pytest
 
-from sidestep.bench import run_bench
+from sidestep.bench import bench_table, run_bench
 from sidestep.bench.figures import LARGE, SMALL, SUITES, TARGETS, choose_cases
 from sidestep.bench.measure import seconds_to_run
 from sidestep.errors import BadInput, SidestepError, UnknownName
@@ -28,13 +28,13 @@ IDS = [
 RENDER_IDS = [
     *(f"render/{size}/people=50" for size in ("96x96", "256x256", "512x288", "640x480", "1500x650")),
     "render_batch10/96x96/people=50",
+    "video/640x480",
+    "video60/640x480",
     "render_start/warm",
     "render_start/cold",
+    "render_start/command",
     "gym_camera10/96x96",
 ]
-
-VIDEO_IDS = {"video/640x480", "video60/640x480"}
-"""There where films can be encoded."""
 
 QUICK = {
     "orca/n=50/threads=1": ("agent-steps/s", "pyrvo", "pyrvo"),
@@ -49,13 +49,26 @@ QUICK = {
 def test_core_has_exactly_the_ids_that_other_programs_know() -> None:
     assert [case.id for case in choose_cases("core")] == IDS
     every = {case.id for suite in SUITES for case in choose_cases(suite)}
-    assert {*TARGETS, SMALL, LARGE} - VIDEO_IDS <= every
+    assert {*TARGETS, SMALL, LARGE} <= every
 
 
 def test_render_has_exactly_the_ids_that_other_programs_know() -> None:
-    ids = [case.id for case in choose_cases("render")]
-    assert [name for name in ids if name not in VIDEO_IDS] == RENDER_IDS
-    assert set(ids) & VIDEO_IDS == (VIDEO_IDS if find_spec("av") is not None else set())
+    assert [case.id for case in choose_cases("render")] == RENDER_IDS
+
+
+def test_what_is_not_installed_is_listed_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sidestep.bench import studies
+
+    monkeypatch.setattr(studies, "CHROMIUM", None)
+    monkeypatch.setattr(studies, "find_spec", lambda name: object())
+    document = run_bench("study", only="study/input_to_picture*")
+    reason = "needs Chromium: apt install chromium"
+    assert document["results"] == []
+    assert document["not_measured"] == [
+        {"id": "study/input_to_picture", "reason": reason},
+        {"id": "study/input_to_picture/p95", "reason": reason},
+    ]
+    assert f"study/input_to_picture: not measured, {reason}" in bench_table(document)
 
 
 def test_quick_town_figure() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +15,14 @@ from numba.core import cgutils, config
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
+from numba.core.types import float64, int32, int64
+from numba.core.types.functions import BaseFunction
 
-from sidestep.kernels import jit
+from sidestep.kernels import deferred, jit
 
 VERSION = f"numba {numba.__version__}"
-ALLOWED = {"kernels/jit.py", "render/raster/intrinsics.py", "cli/doctor.py"}  # the last shows its version only
+ALLOWED = {"kernels/jit.py", "kernels/deferred.py", "render/raster/intrinsics.py", "cli/doctor.py"}
+"""The last shows its version only."""
 
 
 class Pair(NamedTuple):
@@ -55,7 +59,9 @@ def test_numba_is_used_in_one_place() -> None:
         for path in jit.PACKAGE.rglob("*.py")
         if re.search(r"^\s*(from|import) (numba|llvmlite)\b", path.read_text(encoding="utf-8"), re.M)
     }
-    assert users <= ALLOWED, f"{sorted(users - ALLOWED)}: what needs numba or llvmlite belongs into kernels/jit.py"
+    assert users <= ALLOWED, (
+        f"{sorted(users - ALLOWED)}: what needs numba or llvmlite belongs into kernels/jit.py or deferred.py"
+    )
 
 
 def test_the_cache_folder_is_read_when_a_kernel_is_decorated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,3 +132,69 @@ def test_atomic_counters() -> None:
     counters = np.zeros(2, np.int64)
     assert count_twice(counters) == 2 + 7, f"{VERSION}: see _make_atomic and _read in kernels/jit.py"
     assert counters.tolist() == [2, 7]
+
+
+@jit.kernel(is_part=True)
+def half(x: float) -> float:
+    return x / 2.0
+
+
+@jit.kernel
+def quarter(x: float) -> float:
+    return half(half(x))
+
+
+def test_what_deferring_uses_of_numba_is_there() -> None:
+    for owner, names in (
+        (deferred.Library, ("_optimize_functions", "_optimize_final_module", "_finalize_final_module")),
+        (deferred.Library, ("_finalize_dynamic_globals", "_get_module_for_linking", "serialize_using_object_code")),
+        (deferred.Pipeline, ("_compile_core",)),
+        (deferred.FunctionCompiler, ("_customize_flags", "fold_argument_types", "compile")),
+        (deferred.CompileResults, ("get_filename_base", "rebuild")),
+        (deferred.Cache, ("_impl_class", "_index_key", "load_overload", "save_overload")),
+        (Dispatcher, ("get_call_template", "get_overload")),
+        (BaseFunction, ("get_call_type",)),
+        (deferred.numba_errors, ("_termcolor_inst",)),
+    ):
+        for name in names:
+            assert hasattr(owner, name), f"{VERSION}: {owner!r} has no {name} any more; see kernels/deferred.py"
+
+
+def test_kernels_that_others_call_are_neither_optimised_nor_run_alone() -> None:
+    assert quarter(8.0) == 2.0
+    assert quarter.signatures == [(float64,)]  # type: ignore[attr-defined]
+    assert half.signatures == [], "called by kernels only: no machine code of its own"  # type: ignore[attr-defined]
+    ((_, result),) = half.deferred.results.values()  # type: ignore[attr-defined]
+    assert isinstance(result.library, deferred.DeferredLibrary)
+    code = quarter.inspect_asm()[(float64,)]  # type: ignore[attr-defined]
+    assert not re.search(r"^_ZN5tests\S*half\S*:$|call\S*\s.*half", code, re.MULTILINE), "not inlined"
+    assert half(8.0) == 4.0  # from Python as well
+
+
+def test_parts_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process left on disk gives the same results, and is not translated again."""
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    first: Any = jit.kernel(is_part=True)(_double)
+    assert not jit.is_kept(first, 1.5)
+    jit.keep_part(first, 1.5)
+    assert jit.is_kept(first, 1.5)
+    second: Any = jit.kernel(is_part=True)(_double)
+    monkeypatch.setattr(second.deferred.compiler, "compile", None)
+    jit.keep_part(second, 1.5)
+    assert second.deferred.results
+
+    @jit.kernel
+    def four_times(x: float) -> float:
+        return second(x) * 2.0  # type: ignore[no-any-return]
+
+    assert four_times(1.5) == 6.0
+
+
+def test_remembered_types_are_those_that_numba_finds() -> None:
+    context = cpu_target.typing_context
+    multiply = context.resolve_value_type(operator.mul)
+    for types in ((float64, float64), (int64, float64), (int32, int64)):
+        expected = deferred.resolve_call(multiply, context, types, {})
+        for _ in range(2):
+            assert deferred.resolve_call_once(multiply, context, types, {}) == expected
+    assert BaseFunction.get_call_type is deferred.resolve_call, "changed outside of a compilation"

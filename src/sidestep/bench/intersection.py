@@ -3,6 +3,7 @@ fast demonstrations are written."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
@@ -17,6 +18,7 @@ from sidestep.suites.intersection import INTERSECTION_SUITE
 
 SEEDS = 5
 STEPS = 150
+CAMERA_ID = "intersection/camera/200x88"
 NEEDS = ("rgb", "lidar", "measurements", "high_level_command", "route", "pedestrians", "vehicles")
 
 
@@ -24,7 +26,8 @@ def cases() -> list[Case]:
     """Runs without cameras, steps with one, frames of demonstrations."""
     return [
         Case("intersection/run/workers=2", measure_run),
-        Case("intersection/camera/200x88", measure_camera, quick=True),
+        Case(CAMERA_ID, partial(measure_camera, CAMERA_ID, "ClearNoon"), quick=True),
+        Case(f"{CAMERA_ID}/rain", partial(measure_camera, f"{CAMERA_ID}/rain", "HardRainNoon")),
         Case("demonstrations/write", measure_writing, quick=True),
     ]
 
@@ -45,9 +48,9 @@ def measure_run(effort: Effort, note: Notify) -> Figure:
     return Figure("intersection/run/workers=2", "s", [once("*", SEEDS) for _ in range(repeats)])
 
 
-def measure_camera(effort: Effort, note: Notify) -> Figure:
+def measure_camera(id: str, weather: str, effort: Effort, note: Notify) -> Figure:
     """Steps per second of processor time with camera, lidar, measurements and people: what one core does."""
-    session = Session(INTERSECTION_SUITE.with_options({"split": "dev"}).scenarios()[2], needs=NEEDS)
+    session = Session(INTERSECTION_SUITE.with_options({"split": "dev", "weather": weather}).scenarios()[2], needs=NEEDS)
     rates = []
     for repeat in range(1 + effort.repeats):
         driver, observation = PidDriver(), session.reset(repeat)
@@ -56,7 +59,7 @@ def measure_camera(effort: Effort, note: Notify) -> Figure:
         for _ in range(STEPS):
             observation, _ = session.step(driver.act(observation))
         rates.append(STEPS / (process_time() - begin))
-    return Figure("intersection/camera/200x88", "steps/s of one core", rates[1:])  # the first compiles
+    return Figure(id, "steps/s of one core", rates[1:])  # the first compiles
 
 
 def measure_writing(effort: Effort, note: Notify) -> Figure:

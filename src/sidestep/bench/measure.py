@@ -81,6 +81,8 @@ class Case:
     measure: Callable[[Effort, Notify], Figure]
     quick: bool = False
     """Whether it is part of the quick run."""
+    missing: Callable[[], str | None] = lambda: None
+    """Why it cannot be measured here and how to install what it needs; None if it can be."""
 
 
 def rate(work: Work, block_s: float) -> float:

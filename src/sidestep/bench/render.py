@@ -183,10 +183,19 @@ from sidestep.bench.render import Street
 Street(640, 480, 1).run()
 print("done", flush=True)
 """
+COMMAND = """
+import subprocess, sys, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    picture = folder + "/picture.png"
+    subprocess.run([sys.executable, "-m", "sidestep", "render", "core", "plaza", "--out", picture], check=True,
+                   stdout=subprocess.DEVNULL)
+print("done", flush=True)
+"""
+"""The first picture, with an empty cache, by the command."""
 
 
 def cases() -> list[Case]:
-    """One per size of picture, the batch, video where it can be encoded, and the first frame of a process."""
+    """One per size of picture, the batch, video, and the first frame and the first command of a process."""
     made = [
         Case(
             f"render/{width}x{height}/people={PEOPLE}",
@@ -196,14 +205,19 @@ def cases() -> list[Case]:
         for width, height in SIZES
     ]
     made.append(Case(f"render_batch{BATCH}/96x96/people={PEOPLE}", measure_batch))
-    if find_spec("av") is not None:
-        made += [Case("video/640x480", measure_video), Case("video60/640x480", measure_film)]
     return [
         *made,
+        Case("video/640x480", measure_video, missing=_missing_encoder),
+        Case("video60/640x480", measure_film, missing=_missing_encoder),
         Case("render_start/warm", lambda effort, _: measure_warm_start("render_start/warm", FIRST_FRAME, effort)),
         Case("render_start/cold", lambda effort, _: measure_cold_start("render_start/cold", FIRST_FRAME, effort, 2)),
+        Case("render_start/command", lambda effort, _: measure_cold_start("render_start/command", COMMAND, effort, 2)),
         Case(CAMERA_ID, measure_camera_environments),
     ]
+
+
+def _missing_encoder() -> str | None:
+    return None if find_spec("av") else "needs PyAV: pip install 'sidestep[video]'"
 
 
 def measure_render(width: int, height: int, effort: Effort, note: Notify) -> Figure:

@@ -12,7 +12,7 @@ from time import perf_counter, thread_time
 
 import numpy as np
 
-from sidestep.bench.measure import Case, Effort, Figure, Notify
+from sidestep.bench.measure import Case, Effort, Figure, Notify, measure_cold_start
 from sidestep.records import load_record
 from sidestep.runs.episode import EpisodeTask, TaskResult, run_task
 from sidestep.runs.executors import Executor, WorkerProcesses
@@ -30,6 +30,15 @@ SAMPLE = "t_zara*"
 WORKERS = 2
 EPISODE_S = 0.5
 RAY_EPISODES, GAIN_EPISODES = 80, 120
+START_ID = "run_start/cold"
+START = """
+import subprocess, sys, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    subprocess.run([sys.executable, "-m", "sidestep", "run", "core", "--policy", "orca", "--limit", "1",
+                    "--out", folder + "/run"], check=True, stdout=subprocess.DEVNULL)
+print("done", flush=True)
+"""
+"""The first results, with an empty cache, by the command."""
 
 
 def cases() -> list[Case]:
@@ -39,9 +48,14 @@ def cases() -> list[Case]:
         Case("run/socnav/workers=1", lambda effort, note: measure_run(1, effort, note)),
         Case("run/workers=2", measure_gain),
         Case("run/overhead", measure_overhead, quick=True),
-        *([Case("run/ray", measure_ray)] if find_spec("ray") is not None else []),
+        Case("run/ray", measure_ray, missing=_missing_ray),
         *(Case(f"plan/{policy}", _measure_planning(policy)) for policy in POLICIES),
+        Case(START_ID, lambda effort, _: measure_cold_start(START_ID, START, effort, RUN_REPEATS)),
     ]
+
+
+def _missing_ray() -> str | None:
+    return None if find_spec("ray") else "needs Ray: pip install 'sidestep[ray]'"
 
 
 def measure_run(workers: int, effort: Effort, note: Notify) -> Figure:

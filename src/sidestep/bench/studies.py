@@ -43,12 +43,18 @@ STUDY = {
 
 
 def cases() -> list[Case]:
-    """Rates of walks, and times from a key to the picture where there is a browser."""
-    found = [Case(f"study/participants={PARTICIPANTS}", _measure_walks)]
-    if CHROMIUM is not None and find_spec("playwright"):
-        found += [Case("study/input_to_picture", _measure_keys("delay"))]
-        found += [Case("study/input_to_picture/p95", _measure_keys("delay95"))]
-    return found
+    """Rates of walks, and times from a key to the picture, which need a browser."""
+    return [
+        Case(f"study/participants={PARTICIPANTS}", _measure_walks),
+        Case("study/input_to_picture", _measure_keys("delay"), missing=_missing_browser),
+        Case("study/input_to_picture/p95", _measure_keys("delay95"), missing=_missing_browser),
+    ]
+
+
+def _missing_browser() -> str | None:
+    if find_spec("playwright") is None:
+        return "needs playwright: pip install playwright"
+    return "needs Chromium: apt install chromium" if CHROMIUM is None else None
 
 
 def _measure_walks(effort: Effort, note: Notify) -> Figure:

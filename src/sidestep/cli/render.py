@@ -57,12 +57,14 @@ def render(
     if axes:
         raise BadInput("--axes is for a scene alone; leave the scenario's name out")
     from sidestep.cli.cameras import sized, split_names
+    from sidestep.render.prepare import compile_beside
     from sidestep.report.cameras import draw_still
 
     with quiet_stdout(as_json):
         wanted, base = _find(suite, scenario)
         settings = sized(wanted.sensors.camera, size or "640x480", weather=weather, time_of_day=light)
-        record = _run_until(wanted, base, policy, seed, time)
+        with compile_beside("sidestep.report.first_picture"):
+            record = _run_until(wanted, base, policy, seed, time)
         draw_still(
             record,
             out,

@@ -207,7 +207,8 @@ class Spawner:
         def draw(count: int) -> FloatArray:
             turn, right, up = rng.random((3, count))
             angle = 2 * pi * turn
-            ring = placement.radius * np.stack([exact.cos(angle), exact.sin(angle)], axis=1)
+            sine, cosine = exact.sincos(angle)
+            ring = placement.radius * np.stack([cosine, sine], axis=1)
             return centre + ring + placement.jitter * np.stack([2 * right - 1, 2 * up - 1], axis=1)
 
         speed = draw_speeds(part, placement.count, rng)

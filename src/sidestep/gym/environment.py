@@ -14,7 +14,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import make_source
-from sidestep.kernels import layout
+from sidestep.kernels import elementary, layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
 from sidestep.simulation.build import World
@@ -122,6 +122,7 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         :func:`sidestep.gym.tasks.make_source` (people, crowd_model, robot, scenario, suite, …)."""
         if render_mode not in (None, "rgb_array"):
             raise BadInput(f"render_mode {render_mode!r} is unknown; use 'rgb_array' or None")
+        elementary.install()  # for the worlds of resets
         self.render_mode = render_mode
         self._source = make_source(task, camera, **options)
         self._rows = room_for_people(self._source.peopled(), max_people)

@@ -116,7 +116,7 @@ def _from_bits32(bits: int) -> Any:
 
 
 @inlined
-def _from_bits64(bits: int) -> Any:
+def from_bits64(bits: int) -> Any:
     return np.int64(bits).view(np.float64)
 
 
@@ -206,7 +206,7 @@ def atan2_64(y: float, x: float) -> float:
     Above tan(π/8) the identity atan(t) = π/4 + atan((t - 1) / (t + 1)) keeps the polynomial short.
     """
     x_bits, y_bits = bits64(x), bits64(y)
-    ax, ay = _from_bits64(x_bits & _MAGNITUDE64), _from_bits64(y_bits & _MAGNITUDE64)
+    ax, ay = from_bits64(x_bits & _MAGNITUDE64), from_bits64(y_bits & _MAGNITUDE64)
     low = ay if ay < ax else ax
     high = ax if ay < ax else ay
     t = low / (high if high != 0.0 else 1.0)
@@ -220,7 +220,7 @@ def atan2_64(y: float, x: float) -> float:
     a = PI / 4 + (a + _PI_REST / 4) if upper else a
     a = PI / 2 - (a - _PI_REST / 2) if ay > ax else a
     a = PI - (a - _PI_REST) if x_bits < 0 else a
-    angle: float = _from_bits64(bits64(a) | (y_bits & _SIGN64))
+    angle: float = from_bits64(bits64(a) | (y_bits & _SIGN64))
     return angle
 
 

@@ -21,14 +21,14 @@ from typing import Any
 
 import llvmlite.binding
 from numba.core import compiler, errors, sigutils
+from numba.core import environment as _environment
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
-from numba.core.environment import lookup_environment
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
-from numba.core.typing.templates import make_concrete_template
+from numba.core.typing import templates as _templates
 
 Library: Any = JITCodeLibrary
 Pipeline: Any = compiler.Compiler
@@ -36,6 +36,10 @@ FunctionCompiler: Any = _FunctionCompiler
 CompileResults: Any = CompileResultCacheImpl
 Cache: Any = FunctionCache
 numba_errors: Any = errors
+numba_compiler: Any = compiler
+environments: Any = _environment
+templates: Any = _templates
+signatures: Any = sigutils
 
 resolve_call: Any = BaseFunction.get_call_type
 resolved: dict[Any, tuple[Any, Any]] = {}
@@ -56,7 +60,7 @@ def resolve_call_once(self: Any, context: Any, arguments: Any, keywords: Any) ->
 
 
 class PlainMessages:
-    """Marks nothing in messages. numba words thousands of them that nobody reads while it looks for a rule that fits."""
+    """Marks nothing in messages. numba words thousands that nobody reads while it looks for a rule that fits."""
 
     def __getattr__(self, name: str) -> Any:
         return str
@@ -99,7 +103,7 @@ class EntryPipeline(Pipeline):  # type: ignore[misc]
         with without_detours():
             result = super()._compile_core()
         for variable in result.library._final_module.global_variables:
-            environment = lookup_environment(variable.name)
+            environment = environments.lookup_environment(variable.name)
             if environment is not None:
                 result.library.codegen.set_env(variable.name, environment)
         return result
@@ -164,7 +168,7 @@ class DeferredResults(CompileResults):  # type: ignore[misc]
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """The compiler's result with code that can be linked."""
         (name, _, code), descriptor, environment, signature, *_, environments = payload
-        return compiler.compile_result(
+        return numba_compiler.compile_result(
             library=DeferredLibrary.of_bitcode(target_context.codegen(), name, code), fndesc=descriptor,
             signature=signature, environment=environment, referenced_envs=environments, lifted=(), reload_init=[],
             objectmode=False, target_context=target_context, typing_context=target_context.typing_context,
@@ -191,12 +195,14 @@ class Deferred:
     def get_call_template(self, arguments: Any, keywords: Any) -> tuple[Any, Any, Any, Any]:
         """How numba asks for the type of a call."""
         signature, arguments = self.compiler.fold_argument_types(arguments, keywords)
-        template = make_concrete_template(self.name, key=self.name, signatures=[self.translate(tuple(arguments))])
+        template = templates.make_concrete_template(
+            self.name, key=self.name, signatures=[self.translate(tuple(arguments))]
+        )
         return template, signature, arguments, {}
 
     def get_overload(self, signature: Any) -> object:
         """How numba asks what a call goes to."""
-        return self.results[tuple(sigutils.normalize_signature(signature)[0])][0]
+        return self.results[tuple(signatures.normalize_signature(signature)[0])][0]
 
     def translate(self, arguments: tuple[Any, ...]) -> Any:
         """Make or read the LLVM code for these types; the signature."""

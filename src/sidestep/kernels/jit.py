@@ -36,7 +36,13 @@ njit: Any = numba.njit
 typeof: Any = numba.typeof
 insert_function: Any = cgutils.get_or_insert_function
 
-OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": False,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cfunc_wrapper": True,
+}
 """Of every kernel. ``_nrt`` (numba's reference counting of arrays) is always set besides: a function that does not
 set it takes its caller's, and one that was compiled without it must never be called, from the cache, by one with it."""
 
@@ -150,7 +156,8 @@ def inlined(function: Kernel) -> Kernel:
     options: dict[str, Any] = {**OPTIONS, "_nrt": False, "forceinline": True}
     entry: Any = njit(pipeline_class=EntryPipeline, **options)(function)
     Deferred(entry)
-    return entry
+    compiled: Kernel = entry
+    return compiled
 
 
 def compile_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:

@@ -31,6 +31,7 @@ from sidestep.render.light import (
 )
 from sidestep.render.mesh import Instance, Scene3D
 from sidestep.render.packing import PackedInstances, check_instances, pack_materials, pack_models, pack_static
+from sidestep.render.prepare import announce_compiling
 from sidestep.render.raster import layout as L
 from sidestep.render.raster.finish import draw_rain, halve_rgb
 from sidestep.render.raster.surface import soften_mirror
@@ -177,6 +178,7 @@ class Renderer(AnyRenderer):
     """The renderer on the processor, whose pictures are the same on every machine."""
 
     def _prepare(self, shadow_size: int) -> None:
+        announce_compiling()
         if not 1 <= self.threads <= 64:
             raise BadInput(f"threads must be 1 to 64, got {self.threads}")
         self._scene = L.SceneArrays(self._static, self._models, pack_materials(self.scene.materials))

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from filelock import FileLock
 from sidestep.kernels import layout
 from sidestep.kernels.bodies import BEFORE_ROWS, separate_bodies
 from sidestep.kernels.jit import CACHE_FOLDER, compile_for, is_compiled, is_kept, keep_part
-from sidestep.kernels.orca import OrcaParameters, make_orca_scratch, orca_world
+from sidestep.kernels.orca import make_orca_scratch, orca_world
 from sidestep.kernels.people import move_people
 from sidestep.kernels.reactive_replay import react_people
 from sidestep.kernels.referee import begin_judging, judge_world, judge_worlds
@@ -31,7 +30,7 @@ from sidestep.simulation.referee import ground_bank
 Part = tuple[str, float, Callable[..., Any], tuple[Any, ...]]
 """What it is called, the share of the work that is done when one process comes to it, a kernel, its arguments."""
 
-STEP_PARTS = ("orca.orca_world", "referee.judge_world", "world.step_world")
+STEP_PARTS = ("orca.orca_world", "referee.judge_world", "world.move_robot", "bodies.separate_bodies")
 WORLD_STEP_AT, MACHINE_CODE_AT = 0.55, 0.65
 ENTRIES = ("world.step_worlds", "referee.judge_worlds")
 
@@ -48,23 +47,29 @@ def needs_compiling() -> bool:
 
 def compile_kernels(progress: CompileProgress, entries: bool = True) -> None:
     """Translate the parts of a world step; with ``entries``, compile what episodes call as well."""
-    shared = CACHE_FOLDER is not None and (os.cpu_count() or 1) > 1
+    if CACHE_FOLDER is None:  # nothing can be shared: all is compiled when it is called
+        progress("without a cache folder, again in every process", 0.0)
+        return
     code = f"from {__name__} import compile_beside as compile; compile({entries})"
-    beside = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if shared else None
+    beside = (
+        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL) if (os.cpu_count() or 1) > 1 else None
+    )
     parts = world_parts()
     take_parts(parts, progress)
     for name, _, kernel, arguments in parts:  # those that the other process took
         with _claim(name):
             keep_part(kernel, *arguments)
-    progress("the world step", WORLD_STEP_AT if entries else 0.8)
-    world, batch, scratch = example_world(), example_batch(), example_scratch()
-    keep_part(step_world, 0, world, _walls(), batch.bank.replays[0], scratch.before, scratch.orca, scratch.force)
     if entries:
+        progress("the world step", WORLD_STEP_AT)
+        batch, scratch = example_batch(), example_scratch()
+        walls, replay = example_walls(), batch.bank.replays[0]
+        keep_part(step_world, 0, example_world(), walls, replay, scratch.before, scratch.orca, scratch.force)
         progress("machine code of the world step", MACHINE_CODE_AT)
         compile_for(step_worlds, 0, 0, batch, scratch)
-        if beside is not None:
-            beside.wait()
-        compile_for(judge_worlds, batch, 0)
+    if beside is not None:
+        beside.wait()
+    if entries:
+        compile_for(judge_worlds, example_batch(), 0)
 
 
 def compile_beside(entries: bool) -> None:
@@ -93,13 +98,13 @@ def take_parts(parts: list[Part], progress: CompileProgress) -> None:
 
 
 def _claim(name: str) -> FileLock:
-    folder = CACHE_FOLDER or Path(os.devnull).parent
-    return FileLock(folder / f"{name.replace(' ', '-')}.lock")
+    assert CACHE_FOLDER is not None
+    return FileLock(CACHE_FOLDER / f"{name.replace(' ', '-')}.lock")
 
 
 def world_parts() -> list[Part]:
     """What a world step is made of, each with arguments of the types that it gets there."""
-    world, walls, batch, scratch = example_world(), _walls(), example_batch(), example_scratch()
+    world, walls, batch, scratch = example_world(), example_walls(), example_batch(), example_scratch()
     agents, flags, dt = world.agents, world.flags, layout.float32(0.1)
     return [
         ("people who walk by ORCA", 0.0, orca_world, (agents, flags, 2, walls, world.parameters.orca, scratch.orca)),
@@ -115,7 +120,7 @@ def world_parts() -> list[Part]:
 def example_batch() -> layout.WorldBatch:
     """One world of two people and a robot, with all arrays as in any batch."""
     worlds = new_worlds(1, 2, 1, route=1, waypoints=1, rules=1, parameters=(1, 1, 1), marks=1, notes=1)
-    walls = _walls()
+    walls = example_walls()
     joined = layout.Walls(*walls[:7], walls.grid[None], walls.grid_shape[None])
     bank = layout.SceneBank(
         joined, np.zeros((2, 3), np.int64), np.zeros((1, 1, 2, 4), np.float32), ground_bank([None])[0]
@@ -136,7 +141,7 @@ def example_scratch() -> layout.Scratch:
     return layout.Scratch(np.zeros((BEFORE_ROWS, 3), np.float32), make_scratch.py_func(3), None)
 
 
-def _walls() -> layout.Walls:
+def example_walls() -> layout.Walls:
     """One square block far from everybody, in a grid of one cell."""
     points = np.array([[-9, -9], [-8, -9], [-8, -8], [-9, -8]], np.float32)
     following = np.array([1, 2, 3, 0], np.int32)

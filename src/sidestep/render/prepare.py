@@ -1,0 +1,52 @@
+"""Compiling the renderer before it is needed: once per machine and version, in a process of its own, so that the
+simulator can be compiled and run at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from sidestep.kernels.jit import CACHE_FOLDER, is_compiled
+from sidestep.progress import compile_progress
+
+LAST = "frame.draw_bands"
+SECONDS = 15.0
+BESIDE = "SIDESTEP_COMPILES_RENDERER"
+"""Set for the process that compiles for another one, which tells of it."""
+
+
+def needs_compiling() -> bool:
+    """Whether a first picture would have to wait for the compiler."""
+    return not is_compiled(LAST)
+
+
+@cache
+def announce_compiling() -> None:
+    """Say on stderr, once, that the renderer is compiled now, if so."""
+    if needs_compiling() and BESIDE not in os.environ:
+        with compile_progress("the renderer", seconds=SECONDS) as progress:
+            progress("at the first picture", 0.0)
+
+
+@contextmanager
+def compile_beside(module: str) -> Iterator[None]:
+    """Compile the renderer in another process while the block runs, and wait for it at the end. ``module`` has the
+    function ``compile_renderer`` that does so."""
+    if CACHE_FOLDER is None or not needs_compiling():
+        yield
+        return
+    code = f"from {module} import compile_renderer as compile; compile()"
+    environment = {**os.environ, BESIDE: "1"}
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, env=environment)
+    try:
+        yield
+        with compile_progress("the renderer", seconds=SECONDS) as progress:
+            if process.poll() is None:
+                progress("it began with the simulator", 0.5)
+            process.wait()
+    finally:
+        process.terminate()
