@@ -211,7 +211,10 @@ def missing_calls() -> dict[str, tuple[list[str], str]]:
         "render --renderer gl": (["render", "core", "plaza", "--renderer", "gl", "--out", "gl.png"], "gl"),
         "pack run --sign": (["pack", "run", "run", "--out", "signed.pack", "--sign", "key"], "sign"),
         "import rosbag": (["import", "drive.mcap", "--out", "bag"], "export"),
-        "evaluate NN": (["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"], "onnx"),
+        "evaluate NN": (
+            ["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"],
+            "onnx",
+        ),
         "demos convert lerobot": (["demos", "convert", "people.h5", "lerobot"], "video"),
     }
     return calls

@@ -59,8 +59,12 @@ def test_routes_follow_from_the_arms(tee: Path) -> None:
 @pytest.mark.parametrize("how", ["suite", "option"])
 def test_the_suite_drives_there(tee: Path, how: str) -> None:
     options = {"people": "none"}
-    suite = load_suite(tee).with_options(options) if how == "suite" else INTERSECTION_SUITE.with_options(  # type: ignore[attr-defined]
-        {**options, "place": str(tee)}
+    suite = (
+        load_suite(tee).with_options(options)
+        if how == "suite"
+        else INTERSECTION_SUITE.with_options(  # type: ignore[attr-defined]
+            {**options, "place": str(tee)}
+        )
     )
     scenarios = suite.scenarios()
     assert len(scenarios) == 7
@@ -90,7 +94,9 @@ def test_an_opendrive_file(tmp_path: Path) -> None:
     assert {route.branch for route in place.routes} == {-1, 0, 1}
     assert place.people
     suite = load_suite(CROSSROADS).with_options({"people": "none"})  # type: ignore[attr-defined]
-    found = {branch: next(each for each in suite.scenarios() if each.notes["branch"] == branch) for branch in (-1, 0, 1)}
+    found = {
+        branch: next(each for each in suite.scenarios() if each.notes["branch"] == branch) for branch in (-1, 0, 1)
+    }
     for scenario in found.values():
         assert run_episode(scenario, "pid").outcome is Outcome.SUCCESS
 

@@ -62,7 +62,7 @@ def test_the_goal_is_the_end_waypoint_and_the_angle_is_taken_from_it(
     name: str, start: tuple[float, float, float], end: tuple[float, float]
 ) -> None:
     """In the published frame: heading minus the direction of the end waypoint, over 1.57 rad. -0.718 for the right turn
-    of scene 0, pose 0; the direction to the expert's pose would give -0.556 and, from heading, 0.556."""
+    of scene 0, pose 0; the direction to the expert's pose would give -0.488."""
     measured = published_measurements(told_at_start(BY_NAME[name])["measurements"])
     direction = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
     expected = np.radians((start[2] - direction + 180.0) % 360.0 - 180.0) / 1.57
