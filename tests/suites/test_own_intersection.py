@@ -47,7 +47,7 @@ def test_routes_follow_from_the_arms(tee: Path) -> None:
     }  # fmt: skip
     straight = kinds["west in 0", 0]
     assert straight.start == pytest.approx((-23.0, -1.75, 0.0), abs=1e-3)
-    x0, y0, x1, y1 = place.exit_area
+    x0, _, x1, _ = place.exit_area
     assert (x0, x1) == (-27.0, 27.0)
     assert straight.destination[0] == pytest.approx(x1, abs=1.0)
     assert straight.end is not None
@@ -124,7 +124,9 @@ def test_what_is_no_intersection(tmp_path: Path, tee: Path) -> None:
     ):
         with pytest.raises(BadInput, match=message):
             own_places(tmp_path / file)
-    tee.write_text(TEE.replace("heading_deg: 270", "heading_deg: 270, length_m: 15").replace("180,", "180, length_m: 15,")
-                   .replace("heading_deg: 0,", "heading_deg: 0, length_m: 15,"))  # fmt: skip
+    short = TEE
+    for heading in ("heading_deg: 270", "heading_deg: 180", "heading_deg: 0"):
+        short = short.replace(heading, f"{heading}, length_m: 15")
+    tee.write_text(short, encoding="utf-8")
     with pytest.raises(BadInput, match="make the roads longer"):
         own_places(tee)

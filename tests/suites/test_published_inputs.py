@@ -101,8 +101,8 @@ def test_signs_of_the_two_versions() -> None:
 
 
 def test_waypoints_on_the_lane_of_a_junction() -> None:
-    """A route over the left turn from (10, 0) to (20, 10), where a lane straight on begins as well: the ends of the lane
-    are not within it."""
+    """A route over the left turn from (10, 0) to (20, 10), where a lane straight on begins as well: the ends of the
+    lane are not within it."""
     lanes = [
         Lane(name="in", points=((0, 0), (10, 0)), next=("l", "s")),
         Lane(name="l", points=((10, 0), (18, 2), (20, 10)), turn="left", next=("out",)),
