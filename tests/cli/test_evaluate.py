@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -29,10 +30,11 @@ def test_defaults_and_names_of_the_published_flags() -> None:
     assert given.branch_list == [-1, 0, 1]
     assert (given.control_agent, given.iters, given.eval_steps, given.eval_save) == ("NN", 1, 1000, -1)
     assert (given.breakpoint, given.model_path) == (None, None)
-    example = make_parser().parse_args(
+    flags = (
         "--scenes 0 1 --control_agent NN --model_path path --eval_save 2 --branch_list -1 0 --random_weather --ites 5"
-        " --port 2000 --gpu_id 0 --eval_render --store_success_only --new_weather".split()
     )
+    more = "--port 2000 --gpu_id 0 --eval_render --store_success_only --new_weather"
+    example = make_parser().parse_args(shlex.split(f"{flags} {more}"))
     assert (example.iters, example.random_weather, example.new_weather) == (5, True, True)
 
 
@@ -160,7 +162,7 @@ def test_networks_that_cannot_be_run(tmp_path: Path, call: Call) -> None:
     from sidestep.policies.driving.imitation import ImitationDriver
 
     model = script(tmp_path / "mine.pt", 0.0)
-    with pytest.raises(BadInput, match="set imitation.format=torchscript"):
+    with pytest.raises(BadInput, match=r"set imitation\.format=torchscript"):
         ImitationDriver(file=str(model))
     other = script(tmp_path / "other.pt", 0.0, "picture, speed")
     with pytest.raises(BadInput, match=r"its forward takes \(picture, speed\)"):

@@ -47,6 +47,7 @@ OPTIONS = {
     "pack run --sign": "sign",
     "import rosbag": "export",
     "evaluate NN": "onnx",
+    "evaluate TorchScript": "learn",
     "demos convert lerobot": "video",
 }
 """Options and arguments that need more than their command does."""

@@ -273,6 +273,10 @@ def missing_calls() -> dict[str, tuple[list[str], str]]:
             ["evaluate", "--scenes", "0", "--branch_list", "0", "--control_agent", "NN", "--work_dir", "nn"],
             "onnx",
         ),
+        "evaluate TorchScript": (
+            ["evaluate", "--scenes", "0", "--branch_list", "0", "--model_path", "mine.pt", "--work_dir", "script"],
+            "learn",
+        ),
         "demos convert lerobot": (["demos", "convert", "people.h5", "lerobot"], "video"),
     }
     return calls
@@ -283,6 +287,7 @@ def test_a_missing_extra_is_named(environments: Environments, folder: Path) -> N
     assert set(calls) == {*POLICIES, *PREDICTORS, *COMMANDS, *OPTIONS}
     (folder / "drive.mcap").write_bytes(b"\x89MCAP0\r\n" + bytes(64))
     (folder / "key").write_bytes(b"no key")
+    (folder / "mine.pt").write_bytes(b"PK\x03\x04")
     run = ["run", "small.yaml", "--policy", "straight", "--limit", "1", "--out", "run"]
     ended = environments.run([run, *(call for call, _ in calls.values())])[1:]
     wrong = []

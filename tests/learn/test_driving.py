@@ -47,11 +47,12 @@ def write_lessons(path: Path, episodes: int = 12, length: int = 24) -> None:
 
 def answer(file: Path, aside: float, slower: int) -> list[float]:
     network = ImitationDriver(file=str(file))._network
+    assert network.inputs == 2
     inputs = {
         "image": np.full((1, 88, 200, 3), 127, np.uint8), "lidar": np.full((1, 720), 0.5, np.float32),
         "measurements": np.array([[0.5, aside, 0.0, 0.5]], np.float32), "command": np.array([[0, slower]], np.int64),
     }  # fmt: skip
-    found: list[float] = network.run(["action"], inputs)[0][0].tolist()
+    found: list[float] = network.run(inputs)[0].tolist()
     return found
 
 

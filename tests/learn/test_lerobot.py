@@ -120,7 +120,7 @@ def test_the_statistics_are_those_of_all_frames(demos: Path, dataset: Path) -> N
     stats = json.loads((dataset / "meta/stats.json").read_text())
     with read_demonstrations(demos) as reader:
         lidar = np.concatenate([reader.column(branch, "lidar") for branch in (-1, 0, 1)]).astype(float)
-        pictures = np.concatenate([reader.column(branch, "image") for branch in (-1, 0, 1)]) / 255
+        pictures = np.concatenate([reader.pictures(branch) for branch in (-1, 0, 1)]) / 255
     np.testing.assert_allclose(stats["observation.lidar"]["mean"], lidar.mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(stats["observation.lidar"]["std"], lidar.std(axis=0), rtol=1e-9)
     np.testing.assert_array_equal(stats["observation.lidar"]["max"], lidar.max(axis=0))

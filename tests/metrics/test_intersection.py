@@ -115,8 +115,8 @@ def test_waypoint_deviation(value: Value, result: Callable[..., Any]) -> None:
 
 
 def test_the_program_measures_from_the_line_through_two_waypoints(value: Value) -> None:
-    """Waypoints (10, -1.75), (60, -1.75), (110, -1.75). At (112, -1.25), beyond the last, the nearest point of the route
-    is 2.06 m away, the line 0.5 m; at the start it is 0 m."""
+    """Waypoints (10, -1.75), (60, -1.75), (110, -1.75). At (112, -1.25), beyond the last, the nearest point of the
+    route is 2.06 m away, the line 0.5 m; at the start it is 0 m."""
     record = drive([[10, -1.75], [111, -1.25]])
     assert value(record, "waypoint_deviation") == pytest.approx(np.hypot(2.0, 0.5) / 2)
     assert value(record, "waypoint_deviation", CODE) == pytest.approx(0.5)

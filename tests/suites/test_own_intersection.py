@@ -47,7 +47,7 @@ def test_routes_follow_from_the_arms(tee: Path) -> None:
     }  # fmt: skip
     straight = kinds["west in 0", 0]
     assert straight.start == pytest.approx((-23.0, -1.75, 0.0), abs=1e-3)
-    x0, y0, x1, y1 = place.exit_area
+    x0, _, x1, _ = place.exit_area
     assert (x0, x1) == (-27.0, 27.0)
     assert straight.destination[0] == pytest.approx(x1, abs=1.0)
     assert straight.end is not None
@@ -59,8 +59,12 @@ def test_routes_follow_from_the_arms(tee: Path) -> None:
 @pytest.mark.parametrize("how", ["suite", "option"])
 def test_the_suite_drives_there(tee: Path, how: str) -> None:
     options = {"people": "none"}
-    suite = load_suite(tee).with_options(options) if how == "suite" else INTERSECTION_SUITE.with_options(  # type: ignore[attr-defined]
-        {**options, "place": str(tee)}
+    suite = (
+        load_suite(tee).with_options(options)
+        if how == "suite"
+        else INTERSECTION_SUITE.with_options(  # type: ignore[attr-defined]
+            {**options, "place": str(tee)}
+        )
     )
     scenarios = suite.scenarios()
     assert len(scenarios) == 7
@@ -90,7 +94,9 @@ def test_an_opendrive_file(tmp_path: Path) -> None:
     assert {route.branch for route in place.routes} == {-1, 0, 1}
     assert place.people
     suite = load_suite(CROSSROADS).with_options({"people": "none"})  # type: ignore[attr-defined]
-    found = {branch: next(each for each in suite.scenarios() if each.notes["branch"] == branch) for branch in (-1, 0, 1)}
+    found = {
+        branch: next(each for each in suite.scenarios() if each.notes["branch"] == branch) for branch in (-1, 0, 1)
+    }
     for scenario in found.values():
         assert run_episode(scenario, "pid").outcome is Outcome.SUCCESS
 
@@ -118,7 +124,9 @@ def test_what_is_no_intersection(tmp_path: Path, tee: Path) -> None:
     ):
         with pytest.raises(BadInput, match=message):
             own_places(tmp_path / file)
-    tee.write_text(TEE.replace("heading_deg: 270", "heading_deg: 270, length_m: 15").replace("180,", "180, length_m: 15,")
-                   .replace("heading_deg: 0,", "heading_deg: 0, length_m: 15,"))  # fmt: skip
+    short = TEE
+    for heading in ("heading_deg: 270", "heading_deg: 180", "heading_deg: 0"):
+        short = short.replace(heading, f"{heading}, length_m: 15")
+    tee.write_text(short, encoding="utf-8")
     with pytest.raises(BadInput, match="make the roads longer"):
         own_places(tee)

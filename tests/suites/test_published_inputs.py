@@ -62,7 +62,7 @@ def test_the_goal_is_the_end_waypoint_and_the_angle_is_taken_from_it(
     name: str, start: tuple[float, float, float], end: tuple[float, float]
 ) -> None:
     """In the published frame: heading minus the direction of the end waypoint, over 1.57 rad. -0.718 for the right turn
-    of scene 0, pose 0; the direction to the expert's pose would give -0.556 and, from heading, 0.556."""
+    of scene 0, pose 0; the direction to the expert's pose would give -0.488."""
     measured = published_measurements(told_at_start(BY_NAME[name])["measurements"])
     direction = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
     expected = np.radians((start[2] - direction + 180.0) % 360.0 - 180.0) / 1.57
@@ -101,8 +101,8 @@ def test_signs_of_the_two_versions() -> None:
 
 
 def test_waypoints_on_the_lane_of_a_junction() -> None:
-    """A route over the left turn from (10, 0) to (20, 10), where a lane straight on begins as well: the ends of the lane
-    are not within it."""
+    """A route over the left turn from (10, 0) to (20, 10), where a lane straight on begins as well: the ends of the
+    lane are not within it."""
     lanes = [
         Lane(name="in", points=((0, 0), (10, 0)), next=("l", "s")),
         Lane(name="l", points=((10, 0), (18, 2), (20, 10)), turn="left", next=("out",)),

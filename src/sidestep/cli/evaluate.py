@@ -161,6 +161,7 @@ def _write_breakpoint(folder: Path, places: Sequence[tuple[int, int, int, int]],
 
 def _model_settings(model: Path, policy: str) -> dict[str, Any]:
     """Settings of the policy that runs a network of one's own."""
+    from sidestep.extras import check_extras
     from sidestep.policies.driving.imitation import is_torch
 
     if policy != AGENTS["NN"]:
@@ -170,6 +171,7 @@ def _model_settings(model: Path, policy: str) -> dict[str, Any]:
     with model.open("rb") as file:
         if not is_torch(file.read(4)):
             return {"file": str(model)}
+    check_extras("running a TorchScript network", "learn")
     say(f"{model}: a TorchScript file can hold code, which runs now: use only files that you trust")
     return {"file": str(model), "format": "torchscript"}
 

@@ -34,8 +34,8 @@ BEYOND_M = 25.0
 """How far beyond the exit a route of one's own ends, to which measurements point."""
 REAR_M = 3.0
 """A car needs so much lane behind the middle of its body."""
-SAME_JUNCTION_M = 2.0
-"""Lanes whose bounding boxes are nearer than this belong to one junction."""
+SAME_JUNCTION_M = 5.0
+"""Lanes of an OpenDRIVE file whose bounding boxes are nearer than this belong to one junction."""
 BESIDE_M, HALF_BOX_M = 4.0, 2.0
 """People start this far beyond the ends of a crossing, in a square with this half side."""
 OWN_NUMBER = 100
@@ -83,17 +83,19 @@ def own_places(file: str | Path, number: int = OWN_NUMBER) -> tuple[DrivingPlace
     if not is_file(path):
         raise BadInput(f"{str(file)!r:.200}: no such file; give the path of an intersection")
     if path.suffix.lower() == OPENDRIVE_SUFFIX:
-        return _from_lanes(resolve_scene(str(path)), path, number)
+        scene = resolve_scene(str(path))
+        graph = LaneGraph(scene.roads or Roads(), str(path))
+        return _from_lanes(scene, graph, _junctions(graph), path, number)
     data = read_mapping(path)
     if "arms" not in data:
         raise BadInput(f"{path}: has no 'arms'; docs/intersections.md describes intersections")
     spec = parse_intersection(data, str(path))
     scene = intersection_scene(spec)
-    if not spec.routes or spec.exit_area is None:
-        (place,) = _from_lanes(scene, path, number)
-        people = spec.people or place.people
-        return (DrivingPlace(spec.name, number, scene, place.graph, place.exit_area, people, place.routes),)
     graph = LaneGraph(scene.roads or Roads(), str(path))
+    if not spec.routes or spec.exit_area is None:
+        (place,) = _from_lanes(scene, graph, [graph.inside], path, number)
+        people = spec.people or place.people
+        return (DrivingPlace(spec.name, number, scene, graph, place.exit_area, people, place.routes),)
     for route in spec.routes:
         graph.find_route(route.lane_in, route.lane_out)  # BadInput that names a lane that is not there
     people = spec.people or _boxes(scene.roads or Roads(), spec.exit_area)
@@ -107,14 +109,15 @@ def side_of(area: Box, x: float, y: float) -> Side:
     return min(gaps, key=gaps.__getitem__)
 
 
-def _from_lanes(scene: SceneSpec, path: Path, number: int) -> tuple[DrivingPlace, ...]:
+def _from_lanes(
+    scene: SceneSpec, graph: LaneGraph, junctions: list[list[str]], path: Path, number: int
+) -> tuple[DrivingPlace, ...]:
     """A place for each junction that has routes."""
-    roads = scene.roads or Roads()
-    graph = LaneGraph(roads, str(path))
     if not graph.inside:
         raise BadInput(f"{path}: no lanes lead through a junction; give an intersection")
+    roads = scene.roads or Roads()
     found: list[DrivingPlace] = []
-    for lanes in _junctions(graph):
+    for lanes in junctions:
         points = np.concatenate([graph.lines[name] for name in lanes])
         (x0, y0), (x1, y1) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
         area: Box = (

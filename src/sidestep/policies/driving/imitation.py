@@ -158,7 +158,7 @@ class _TorchScriptDriver:
 
     def run(self, inputs: dict[str, Any]) -> Any:
         """(N, 3) actions."""
-        return self._network.run(inputs)["action"]
+        return self._network.run({name: np.array(value) for name, value in inputs.items()})["action"]
 
 
 DTYPES = {"image": np.uint8, "lidar": np.float32, "measurements": np.float32, "command": np.int64}
