@@ -1,6 +1,8 @@
-"""How long a drive takes on an empty road, and success weighed by it: waiting until everybody has gone is worth less."""
+"""How long a drive takes on an empty road, and success weighed by it: waiting until everybody has gone costs."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,10 +80,15 @@ def _length_inside(line: FloatArray, rule: ExitRule, record: EpisodeRecord) -> f
     middle = 0.0 if polygon is None else (min(x for x, _ in polygon) + max(x for x, _ in polygon)) / 2
     x0, y0, x1, y1 = rule.area
     along = _stations(line)
-    for k, (p, q) in enumerate(zip(line[:-1], line[1:], strict=True)):
+    for k, (p, q) in enumerate(pairwise(line)):
         shares = [
             (bound - a) / (b - a)
-            for a, b, bound, way in ((p[0], q[0], x0, -1), (p[0], q[0], x1, 1), (p[1], q[1], y0, -1), (p[1], q[1], y1, 1))
+            for a, b, bound, way in (
+                (p[0], q[0], x0, -1),
+                (p[0], q[0], x1, 1),
+                (p[1], q[1], y0, -1),
+                (p[1], q[1], y1, 1),
+            )
             if way * (b - bound) > 0.0
         ]
         if shares:
@@ -113,9 +120,7 @@ def _lane_limits(points: FloatArray, roads: Roads) -> FloatArray:
     return np.where(np.isfinite(found), found, max(lane.speed_limit for lane in roads.lanes))
 
 
-def _driven(
-    at: FloatArray, allowed: FloatArray, start: float, up: float | None, down: float | None
-) -> FloatArray:
+def _driven(at: FloatArray, allowed: FloatArray, start: float, up: float | None, down: float | None) -> FloatArray:
     """(K,) the highest speeds that acceleration and braking allow, from ``start`` on."""
     step, speed = np.diff(at), allowed.copy()
     up, down = up or UNLIMITED_MPS2, down or UNLIMITED_MPS2

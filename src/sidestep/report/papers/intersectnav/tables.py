@@ -120,7 +120,13 @@ def metric_means(dialect: str) -> Estimates:
 
 def intersection_tables(run: IntersectionRun) -> list[Table]:
     """Outcomes by task and by scene, success weighed by time, metrics by definition and as the program counts."""
-    made = [task_table(run), place_table(run), time_table(run), metric_table(run, DEFINITION), metric_table(run, PROGRAM)]
+    made = [
+        task_table(run),
+        place_table(run),
+        time_table(run),
+        metric_table(run, DEFINITION),
+        metric_table(run, PROGRAM),
+    ]
     warnings = []
     if run.missing:
         warnings.append(f"{run.missing} episodes could not be read or have no known task; they are left out.")
@@ -158,8 +164,8 @@ def time_table(run: IntersectionRun) -> Table:
         return [outcome_ratios(episodes)[0], *means]
 
     notes = (
-        "Time-weighted success: success · min(1, free-flow time / time), with bootstrap intervals; waiting until nobody "
-        "comes any more costs. The free-flow time follows from the route and the limits of road and car.",
+        "Time-weighted success: success · min(1, free-flow time / time), with bootstrap intervals; waiting until "
+        "nobody comes any more costs. The free-flow time follows from the route and the limits of road and car.",
     )
     return _table(
         run, "intersection_time", "Success weighed by time", "Task", TIME_COLUMNS, TIME_PARTS, estimates, notes,
