@@ -209,7 +209,7 @@ class CrossingWalkers:
         met = off + (agents[layout.VX] * ux + agents[layout.VY] * uy) * time
         comes &= (met > -CLEAR_M) & (met < length + CLEAR_M)
         speed = max(float(view.agents[layout.PREF_SPEED, i]), 0.3)
-        needed = (np.clip(met, 0.0, length) + CLEAR_M) / speed + self._gap
+        needed = (np.clip(met, 0.0, length) + CLEAR_M) / speed + speed / (2.0 * MOST_ACCELERATION) + self._gap
         return not bool((comes & (time < needed)).any())
 
 

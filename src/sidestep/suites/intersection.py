@@ -165,7 +165,7 @@ class IntersectionSuite(OptionSuite):
 
 CONTINUOUS = "continuous"
 CONTINUOUS_LIMIT_S, CONTINUOUS_START_S = 90.0, 20.0
-REST_S = (3.0, 15.0)
+REST_S = (1.0, 8.0)
 """How long people stay before they cross again in a continuous flow."""
 RETURNS_S = 2.0
 """After this a vehicle that has left comes back in a continuous flow."""
