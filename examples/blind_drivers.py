@@ -48,8 +48,8 @@ class WaitsThenDashes(Dashes):
 
 
 class WaitsForAGap(PidDriver):
-    """Starts when nobody is near the next metres of its route, and from then on sees nobody: a gap at the first crossing
-    is none at the second."""
+    """Starts when nobody is near the next metres of its route, and from then on sees nobody: a gap at the first
+    crossing is none at the second."""
 
     name = "waits_for_a_gap"
     summary = "waits until nobody is ahead, then drives at 20 km/h and sees nobody"

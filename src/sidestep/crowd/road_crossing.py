@@ -41,6 +41,8 @@ NEAR_M = 10.0
 MOVING_MPS = 0.5
 CLEAR_M = 2.0
 """How far beyond a vehicle's path a person has to be to have crossed it."""
+HELD_UP = 0.85
+"""Share of their speed at which people expect to get across: others are in their way."""
 
 MOST_ACCELERATION = 3.0
 """m/s²: a person who walks at 1.5 m/s stops within half a second."""
@@ -208,7 +210,7 @@ class CrossingWalkers:
         time = np.maximum(np.abs(aside) - agents[layout.RADIUS], 0.0) / np.where(comes, closing, 1.0)
         met = off + (agents[layout.VX] * ux + agents[layout.VY] * uy) * time
         comes &= (met > -CLEAR_M) & (met < length + CLEAR_M)
-        speed = max(float(view.agents[layout.PREF_SPEED, i]), 0.3)
+        speed = max(HELD_UP * float(view.agents[layout.PREF_SPEED, i]), 0.3)
         needed = (np.clip(met, 0.0, length) + CLEAR_M) / speed + speed / (2.0 * MOST_ACCELERATION) + self._gap
         return not bool((comes & (time < needed)).any())
 
