@@ -15,9 +15,9 @@ from sidestep.scenes.intersections import load_intersection
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.suites.intersection import INTERSECTION_SUITE, TEST_SCENES, boxes_around
+from sidestep.traffic import load_vehicle
 from sidestep.types import EpisodeRecord, Outcome, Scenario, SceneSpec
 from sidestep.types.base import FloatArray
-from sidestep.types.record import others
 
 FASTEST_MPS, MOST_ACCELERATION = 1.8, 3.0
 ROUNDING = 1e-4
@@ -114,17 +114,19 @@ def test_nobody_walks_faster_than_published_or_stops_at_once(options: dict[str, 
 
 @pytest.mark.parametrize(("options", "which"), [({}, slice(0, 41, 14)), ({"flow": "continuous"}, slice(5, 41, 18))])
 def test_vehicles_keep_their_limits_from_the_first_step_on(options: dict[str, Any], which: slice) -> None:
-    """And nobody brakes by more than is comfortable in the first second: they do not begin too fast."""
     for scenario in suite(split="all", vehicles=True, **options)[which]:
         record = run_episode(short(scenario, 15.0), "stop", seed=3)
         speed = vehicle_speeds(record)
         change = np.diff(speed, axis=0) / record.step_s
-        limits = [user.spec.limits for user in others(record)]
+        limits = [load_vehicle(place.kind).limits for place in record.scenario.traffic]
         is_back = np.isnan(speed[:-1]) | np.isnan(speed[1:]) | (speed[1:] > 20.0)
         for k, limit in enumerate(limits):
             own = change[~is_back[:, k], k]
+            assert limit.max_acceleration is not None
+            assert limit.max_deceleration is not None
             assert own.max(initial=0.0) <= limit.max_acceleration + 0.1
             assert own.min(initial=0.0) >= -limit.max_deceleration - 0.1
+        assert np.nanmin(change[:3]) > -4.0  # they do not begin too fast
         assert np.nanmax(np.where(speed > 20.0, np.nan, speed)) <= 8.33 / 2 + 0.1
 
 
