@@ -49,3 +49,36 @@ def test_what_is_refused(arguments: list[str], message: str, tmp_path: Path) -> 
     assert done.exit_code == 2
     assert message in done.output
     assert "picture is a .png" in CliRunner().invoke(app, ["render", "lobby", "--out", str(tmp_path / "x.gif")]).output
+
+
+def test_render_as_the_policy_sees_it(tmp_path: Path) -> None:
+    """140° wide, cropped and reduced to 200 × 88; with other vehicles where the suite is asked for them."""
+    scenario = "scene4-pose0-straight"
+    pictures = {}
+    for name, options in (("alone", []), ("among", ["--set", "vehicles=true"])):
+        out = tmp_path / f"{name}.png"
+        common = ["--camera", "policy", "--picture", "semantic", "--set", "people=none", "--out", str(out)]
+        result = CliRunner().invoke(app, ["render", "intersection", scenario, *common, *options])
+        assert result.exit_code == 0, result.output
+        pictures[name] = np.asarray(Image.open(out))
+        assert pictures[name].shape == (88, 200, 3)
+    vehicle = np.array([0x2B, 0x59, 0xC3])
+    assert not (pictures["alone"] == vehicle).all(axis=2).any()
+    assert (pictures["among"] == vehicle).all(axis=2).any()
+
+
+def test_the_policys_camera_stands_alone_and_settings_need_a_scenario(tmp_path: Path) -> None:
+    out = str(tmp_path / "a.png")
+    for extra in (["--size", "64x48"], ["--camera", "top"]):
+        result = CliRunner().invoke(
+            app, ["render", "intersection", "scene4-pose0-straight", "--camera", "policy", *extra, "--out", out]
+        )
+        assert result.exit_code == 2
+        assert "leave out --size" in result.output
+    result = CliRunner().invoke(app, ["render", "intersection:intersectnav_0", "--set", "people=none", "--out", out])
+    assert result.exit_code == 2
+    result = CliRunner().invoke(
+        app, ["render", "intersection", "scene4-pose0-straight", "--set", "peple=none", "--out", out]
+    )
+    assert result.exit_code == 2
+    assert "peple" in result.output

@@ -13,6 +13,7 @@ from sidestep.policies.trivial import Stop
 from sidestep.simulation import run_episode
 from sidestep.simulation.build import build_world
 from sidestep.suites.files import load_suite
+from tests.crowd.test_road_crossing import crossing_road
 from tests.simulation.scenarios import make
 
 EVENT = {"kind": "frontal", "at": [0, 8]}
@@ -27,6 +28,20 @@ def test_directed_people_walk_as_in_an_episode_and_begin_again_after_a_reset() -
         for step in range(20):
             at = environments.worlds.agents[:, [layout.PX, layout.PY], 0]
             np.testing.assert_array_equal(at, np.tile(record.person_position[step, 0], (2, 1)), f"{again} {step}")
+            environments.step()
+        environments.reset(np.arange(2))
+
+
+def test_people_with_a_head_start_are_where_they_are_in_an_episode_after_every_reset() -> None:
+    scenario = crossing_road(4, 3.0, robots=[{"spec": "pioneer_3dx", "start": [10, -1.75, 0], "goal": [110, -1.75]}])
+    scenario = scenario.model_copy(update={"rules": scenario.rules.model_copy(update={"head_start_s": 4.0})})
+    record = run_episode(scenario, Stop())
+    world = build_world(scenario, 0)
+    environments = EnvironmentBatch([world, world, world], RewardWeights(), 4, size=2)
+    for again in range(2):
+        for step in range(20):
+            at = environments.worlds.agents[:, layout.PX : layout.PY + 1, : world.people]
+            np.testing.assert_array_equal(at, np.stack([record.person_position[step].T] * 2), f"{again} {step}")
             environments.step()
         environments.reset(np.arange(2))
 

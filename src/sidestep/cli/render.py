@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sidestep.cli.cameras import RendererChoice
+from sidestep.cli.cameras import RendererChoice, parse_size, sized, split_names
 from sidestep.cli.verb import AsJson, print_json, quiet_stdout, verb
 from sidestep.errors import BadInput
 
 if TYPE_CHECKING:
     from sidestep.types.record import EpisodeRecord
     from sidestep.types.scenario import Scenario
+
+POLICY_CAMERA = "policy"
+"""In place of cameras: the policy's own."""
 
 
 @verb
@@ -36,7 +40,19 @@ def render(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world.")] = 0,
     camera: Annotated[
         list[str] | None,
-        typer.Option(help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas."),
+        typer.Option(
+            help="Cameras, side by side: first, chase, above or top (the map); repeatable or with commas. Or policy: "
+            "the picture that the policy gets, with its opening angle, crop and size."
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Option of the suite or setting of the policy: key=value, suite.key=value, label.key=value; "
+            "repeatable.",
+        ),
     ] = None,
     size: Annotated[
         str | None, typer.Option(metavar="WIDTHxHEIGHT", help="Size of each picture in pixels. Default: 640x480.")
@@ -44,33 +60,45 @@ def render(
     picture: Annotated[
         list[str] | None, typer.Option(help="Pictures: rgb, depth, semantic or instance; repeatable or with commas.")
     ] = None,
-    weather: Annotated[Literal["clear", "cloudy", "wet", "rain"], typer.Option(help="Weather.")] = "clear",
-    light: Annotated[Literal["noon", "sunset", "night"], typer.Option(help="Time of day.")] = "noon",
+    weather: Annotated[
+        Literal["clear", "cloudy", "wet", "rain"] | None, typer.Option(help="Weather. Default: the scenario's.")
+    ] = None,
+    light: Annotated[
+        Literal["noon", "sunset", "night"] | None, typer.Option(help="Time of day. Default: the scenario's.")
+    ] = None,
     axes: Annotated[bool, typer.Option("--axes", help="Draw axes in metres around a scene.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a scenario at one time as a camera sees it, or a scene (floor plan, scene file, ROS map, .geojson, .osm,
     .xodr, town:NAME, intersection:NAME) from above."""
     if scenario is None:
+        if set_:
+            raise BadInput("--set is for a scenario; name one")
         _draw_scene(suite, out, size, axes, as_json)
         return
     if axes:
         raise BadInput("--axes is for a scene alone; leave the scenario's name out")
-    from sidestep.cli.cameras import sized, split_names
     from sidestep.render.prepare import compile_beside
     from sidestep.report.cameras import draw_still
 
+    cameras = split_names(camera, ("first",))
+    is_policys = POLICY_CAMERA in cameras
+    if is_policys and (len(cameras) > 1 or size is not None):
+        raise BadInput("--camera policy is a picture of its own size; leave out --size and the other cameras")
+    light_and_weather = {"weather": weather, "time_of_day": light}
+    changes = {name: value for name, value in light_and_weather.items() if value is not None}
     with quiet_stdout(as_json):
-        wanted, base = _find(suite, scenario)
-        settings = sized(wanted.sensors.camera, size or "640x480", weather=weather, time_of_day=light)
+        wanted, base, settings = _find(suite, scenario, set_ or [], policy)
         with compile_beside("sidestep.report.first_picture"):
-            record = _run_until(wanted, base, policy, seed, time)
+            record = _run_until(wanted, base, policy, settings, seed, time)
         draw_still(
             record,
             out,
             time_s=time,
-            cameras=split_names(camera, ("first",)),
-            settings=settings,
+            cameras=("first",) if is_policys else cameras,
+            settings=sized(record.scenario.sensors.camera, None, **changes)
+            if is_policys
+            else sized(wanted.sensors.camera, size or "640x480", **changes),
             panels=split_names(picture, ("rgb",)),
         )
     if as_json:
@@ -81,7 +109,6 @@ def render(
 
 def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json: bool) -> None:
     from sidestep import registry
-    from sidestep.cli.cameras import parse_size
     from sidestep.report.topview import draw_scene
     from sidestep.scenes.compile import compile_scene
     from sidestep.scenes.load import resolve_scene
@@ -101,22 +128,29 @@ def _draw_scene(reference: str, out: Path, size: str | None, axes: bool, as_json
         typer.echo(f"wrote {out}: {scene.spec.name}, {len(scene.spec.regions)} regions")
 
 
-def _find(suite: str, scenario: str) -> tuple[Scenario, Path | None]:
-    """The scenario, and the folder that its relative paths start from."""
+def _find(
+    suite: str, scenario: str, assignments: Sequence[str], policy: str
+) -> tuple[Scenario, Path | None, dict[str, Any]]:
+    """The scenario, the folder that its relative paths start from, and the settings of the policy."""
+    from sidestep.cli.run import parse_settings, split_suite_options
     from sidestep.errors import UnknownName
-    from sidestep.suites.files import base_of, load_suite
+    from sidestep.suites.files import base_of, choose_options, load_suite, option_names
 
     chosen = load_suite(suite)
+    options, left = split_suite_options(assignments, option_names(chosen))
+    chosen = choose_options(chosen, options)
     found = {each.name: each for each in chosen.scenarios()}
     if scenario not in found:
         raise UnknownName("scenario", scenario, found)
-    return found[scenario], base_of(chosen)
+    return found[scenario], base_of(chosen), next(iter(parse_settings(left, [policy]).values()))
 
 
-def _run_until(scenario: Scenario, base: Path | None, policy: str, seed: int, time: float) -> EpisodeRecord:
+def _run_until(
+    scenario: Scenario, base: Path | None, policy: str, settings: dict[str, Any], seed: int, time: float
+) -> EpisodeRecord:
     from sidestep import registry
     from sidestep.simulation import run_episode
 
     limit = max(min(time, scenario.rules.time_limit_s), scenario.rules.step_s)
     until = scenario.model_copy(update={"rules": scenario.rules.model_copy(update={"time_limit_s": limit})})
-    return run_episode(until, registry.make_policy(policy, {}), seed=seed, base=base)
+    return run_episode(until, registry.make_policy(policy, settings), seed=seed, base=base)

@@ -285,12 +285,15 @@ class EnvironmentBatch:
         if self._is_mixed or self._is_directed:
             for b, source in zip(which.tolist(), sources.tolist(), strict=True):
                 self.worlds.worlds[b] = self._pool.worlds[source]
-                self.worlds.redirect(b, self._pool.worlds[source])
+                if self._pool.worlds[source].scenario.rules.head_start_steps:  # which directors have to see
+                    self.load(self._pool.worlds[source], b)
+                else:
+                    self.worlds.redirect(b, self._pool.worlds[source])
 
-    def load(self, world: World) -> None:
-        """Put ``world`` into environment 0 and observe it (for a single environment)."""
-        self.worlds.load(0, world)
-        self.observe(_FIRST)
+    def load(self, world: World, b: int = 0) -> None:
+        """Put ``world`` into environment ``b`` and observe it."""
+        self.worlds.load(b, world)
+        self.observe(np.array([b], np.int64))
 
     def observe(self, which: IntArray) -> None:
         """Refresh the views of the environments ``which`` (K,) int64 without stepping."""
@@ -302,6 +305,3 @@ class EnvironmentBatch:
         if seen is None:
             seen = self._seen[b, r] = [(name, array[b, r]) for name, array in self.entries.items()]
         return {name: array.copy() for name, array in seen}
-
-
-_FIRST = np.zeros(1, np.int64)

@@ -20,19 +20,22 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding
-from numba.core import compiler, errors, sigutils
+from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core import environment as _environment
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler
-from numba.core.targetconfig import ConfigStack
-from numba.core.types.functions import BaseFunction
+from numba.core.targetconfig import ConfigStack as _ConfigStack
+from numba.core.types import functions as _functions
 from numba.core.typing import templates as _templates
 
 Library: Any = JITCodeLibrary
 Pipeline: Any = compiler.Compiler
-FunctionCompiler: Any = _FunctionCompiler
+dispatchers: Any = dispatcher
+FunctionCompiler: Any = dispatchers._FunctionCompiler
+ConfigStack: Any = _ConfigStack
+function_types: Any = _functions
+BaseFunction: Any = function_types.BaseFunction
 CompileResults: Any = CompileResultCacheImpl
 Cache: Any = FunctionCache
 numba_errors: Any = errors

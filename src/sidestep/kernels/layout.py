@@ -41,7 +41,8 @@ PACE = 17  # how fast the own clock of a replayed person runs, 0 … 1
 DELAY = 18  # s that the robot has cost a replayed person so far: the record's ``person_delay``
 DETOUR = 19  # m that a replayed person has walked more than recorded: the record's ``person_detour``
 HEAD_YAW = 20  # where the head turns from the heading; NaN: where the person is about to go
-AGENT_ROWS = 21
+MAX_ACCELERATION = 21  # m/s² that the person can speed up, brake or swerve with; 0: unlimited
+AGENT_ROWS = 22
 
 # flags, int32
 MODEL = 0  # which crowd model moves the agent, below

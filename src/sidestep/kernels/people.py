@@ -8,6 +8,7 @@ import numpy as np
 
 from sidestep.kernels import layout as at
 from sidestep.kernels.approx import atan2_32
+from sidestep.kernels.bodies import CHANGED
 from sidestep.kernels.jit import kernel
 from sidestep.kernels.layout import FloatArray, IntArray, Walls, float32, float64
 from sidestep.kernels.reactive_replay import recorded_state
@@ -17,6 +18,7 @@ ARRIVED = float32(0.3)  # m: a waypoint is reached within this
 SIDE_BIAS = float32(0.01)  # rad: people tend so much to their right, which settles exact symmetry
 STUCK_BELOW = float32(0.3)  # of the preferred speed: who gets on less than this looks for a way round
 STUCK_BIAS = float32(1.0)  # tangent of how far a person who does not get on at all turns to the right
+STOPPING_ROOM = float32(0.1)  # m: what people whose acceleration is limited keep between themselves and others
 TURN_SPEED = float32(0.05)  # m/s: the body turns to where it walks when faster than this
 
 
@@ -85,6 +87,33 @@ def wish_velocities(
             agents[at.WISH_Y, i] = uy - bias * ux
 
 
+@kernel
+def widen_people(agents: FloatArray, people: int, before: FloatArray) -> None:
+    """Let ORCA see those whose acceleration is limited larger than they are: they need room to stop."""
+    for i in range(people):
+        before[CHANGED, i] = agents[at.RADIUS, i]
+        if agents[at.MAX_ACCELERATION, i] > float32(0.0):
+            agents[at.RADIUS, i] += STOPPING_ROOM
+
+
+@kernel
+def narrow_people(agents: FloatArray, people: int, before: FloatArray) -> None:
+    """Undo :func:`widen_people`, to the bit."""
+    for i in range(people):
+        agents[at.RADIUS, i] = before[CHANGED, i]
+
+
+@kernel
+def _limit_acceleration(agents: FloatArray, i: int, dt: float) -> None:
+    """Shorten the change of velocity of the coming step to what the person can do."""
+    vx, vy = agents[at.VX, i], agents[at.VY, i]
+    change_x, change_y = agents[at.NEW_VX, i] - vx, agents[at.NEW_VY, i] - vy
+    most, change = agents[at.MAX_ACCELERATION, i] * dt, sqrt(change_x * change_x + change_y * change_y)
+    if change > most:
+        agents[at.NEW_VX, i] = float32(vx + change_x * (most / change))
+        agents[at.NEW_VY, i] = float32(vy + change_y * (most / change))
+
+
 @kernel(is_part=True, forceinline=True)
 def move_people(agents: FloatArray, flags: IntArray, people: int, walls: Walls, dt: float) -> None:
     """Carry out the new velocities. Walls are hard: a body stops or slides along. Velocity is what was moved."""
@@ -92,6 +121,8 @@ def move_people(agents: FloatArray, flags: IntArray, people: int, walls: Walls, 
     for i in range(people):
         if flags[at.ACTIVE, i] != 1 or flags[at.MODEL, i] == at.MODEL_REPLAY or flags[at.MODEL, i] == at.MODEL_NONE:
             continue
+        if agents[at.MAX_ACCELERATION, i] > float32(0.0):
+            _limit_acceleration(agents, i, dt)
         dx, dy = agents[at.NEW_VX, i] * dt, agents[at.NEW_VY, i] * dt
         x, y = agents[at.PX, i], agents[at.PY, i]
         radius = float64(agents[at.RADIUS, i])

@@ -41,7 +41,15 @@ from sidestep.kernels.layout import (
     float64,
 )
 from sidestep.kernels.orca import orca_world
-from sidestep.kernels.people import enter_people, face_people, move_people, replay_people, wish_velocities
+from sidestep.kernels.people import (
+    enter_people,
+    face_people,
+    move_people,
+    narrow_people,
+    replay_people,
+    widen_people,
+    wish_velocities,
+)
 from sidestep.kernels.reactive_replay import narrow_robots, note_delays, react_people, widen_robots
 from sidestep.kernels.social_force_helbing import helbing_world
 from sidestep.kernels.social_force_moussaid import moussaid_world
@@ -73,9 +81,10 @@ def step_world(
     dt = float32(dt64)
     enter_people(agents, flags, people, float32(step * dt64))
     wish_velocities(agents, flags, people, world.routes, world.route_length, dt)
-    models, reactive = 0, 0
+    models, reactive, is_limited = 0, 0, False
     for i in range(people):
         reactive |= flags[at.REACTIVITY, i]
+        is_limited |= agents[at.MAX_ACCELERATION, i] > float32(0.0)
     if reactive:
         react_people(agents, flags, people, replay, step, dt)
     for i in range(people):
@@ -83,7 +92,11 @@ def step_world(
     if models & (1 << at.MODEL_ORCA):
         if reactive & at.REACT_REROUTE:
             widen_robots(agents, people, before)
+        if is_limited:
+            widen_people(agents, people, before)
         orca_world(agents, flags, people, walls, world.parameters.orca, orca_scratch)
+        if is_limited:
+            narrow_people(agents, people, before)
         if reactive & at.REACT_REROUTE:
             narrow_robots(agents, people, before)
     if force_scratch is not None:

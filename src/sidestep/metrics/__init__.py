@@ -54,6 +54,7 @@ _FAMILIES: dict[str, str] = {
         "ego_jerk other_jerk waypoint_deviation destination_deviation heading_deviation total_steps lane_invasions "
         "preventable_collision"
     ),
+    "free_flow": "free_flow_time time_weighted_success",
     "planning": "planning_time_avg planning_time_max limits_applied",
 }
 """Module → names of its metrics, in the order of tables and pages."""

@@ -154,10 +154,13 @@ LASTING = ("off_lane", "beyond_kerb")
 @metric("invasions", "lower", source=f"{INTERSECTNAV}, lane invasion", validity="Scenarios with rules.lanes.")
 def lane_invasions(record: EpisodeRecord) -> Value:
     """Number of steps in which a wheel crossed a solid line or a kerb, plus whole seconds in no lane that leads the way
-    the car heads, plus whole quarters of a second with a wheel beyond the kerb."""
-    if record.scenario.rules.lanes is None:
+    the car heads, plus whole quarters of a second with a wheel beyond the kerb. With rules.lanes.counts any, crossing a
+    broken line counts too."""
+    rule = record.scenario.rules.lanes
+    if rule is None:
         return "lanes may be left"
-    crossings = [event for event in record.events if event.kind == "lane_crossing" and event.subject != "broken"]
+    allowed = "broken" if rule.counts == "illegal" else ""
+    crossings = [event for event in record.events if event.kind == "lane_crossing" and event.subject != allowed]
     times = {event.time for event in crossings if event.subject not in LASTING}
     return float(len(times) + sum(event.subject in LASTING for event in crossings))
 

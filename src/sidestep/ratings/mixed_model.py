@@ -2,12 +2,12 @@
 and a check that takes no distances between levels for granted.
 
 *Linear*. People differ in how much they like a policy. A model that leaves this out (score = policy + scenario +
-participant + residual) takes the runs of one participant as independent news about a policy, and finds a difference in
-a quarter to a third of studies in which there is none. A model that has it (random slopes) holds its level, but its restricted
-likelihood is largest on the edge of the parameters whenever people happen to agree: statsmodels then does not converge
-in a third of the studies. In a balanced design nothing needs to be fitted, because the test of that model for a pair of
-policies is the t-test on the participants' mean differences. So these are used, in every design: each participant
-counts once, scenarios are weighted alike, and no pair relies on the spread of another.
+participant + residual) takes the runs of one participant as independent news about a policy, and finds a difference
+in a quarter to a third of studies in which there is none. A model that has it (random slopes) holds its level, but
+its restricted likelihood is largest on the edge of the parameters whenever people happen to agree: statsmodels then
+does not converge in a third of the studies. In a balanced design nothing needs to be fitted, because the test of that
+model for a pair of policies is the t-test on the participants' mean differences. So these are used, in every design:
+each participant counts once, scenarios are weighted alike, and no pair relies on the spread of another.
 
 *Ordinal*. For every participant, the share of comparisons of single ratings (same scenario, location and item) in which
 the second policy is rated higher, less the share in which it is rated lower; then the mean over participants. It

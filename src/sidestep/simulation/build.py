@@ -14,7 +14,7 @@ from sidestep.crowd.behaviour.background import Background
 from sidestep.crowd.behaviour.journeys import FirstPaths, place_background
 from sidestep.crowd.models import model_code, pack_parameters, plug_in_model
 from sidestep.crowd.people import People, join_people, make_people
-from sidestep.crowd.road_crossing import CrossingWalkers, place_crossing_people
+from sidestep.crowd.road_crossing import MOST_ACCELERATION, CrossingPlans, CrossingWalkers, place_crossing_people
 from sidestep.crowd.spawn import Spawner
 from sidestep.crowd.street_people import StreetPlans, place_street_people
 from sidestep.crowd.street_walking import StreetWalkers
@@ -140,6 +140,8 @@ class WorldBuilder:
             np.array([*(part.sees_robot for part in scenario.crowd), False], bool),
             np.array([*(_AT_END[part.at_end] for part in scenario.crowd), layout.END_STAY], np.int32),
             np.array([*(_REACTIVITY[part.reactivity] for part in scenario.crowd), layout.REACT_NONE], np.int32),
+            np.array([*(_hurry_of(part) for part in scenario.crowd), FASTER_THAN_PREFERRED]),
+            np.array([*(_acceleration_of(part) for part in scenario.crowd), 0.0]),
         )
         self._parameters = pack_parameters(scenario.crowd, scenario.rules.step_s, self._where)
         if any(part.reactivity == "reroute" for part in scenario.crowd) and layout.MODEL_ORCA not in self._codes:
@@ -152,9 +154,9 @@ class WorldBuilder:
         scenario, users, rules = self._with_traffic(seed)
         replays = self._replays | self._twins(seed)
         first_paths: dict[int, FirstPaths] = {}
-        looks: dict[int, FloatArray] = {}
+        crossings: dict[int, CrossingPlans] = {}
         plans: dict[int, StreetPlans] = {}
-        crowd, part_of = self._place_people(seed, replays, first_paths, looks, plans, users.discs)
+        crowd, part_of = self._place_people(seed, replays, first_paths, crossings, plans, users.discs)
         scripts = write_scripts(scenario, self._scene, seed, users.discs, self._where)
         crowd, part_of = add_event_people(crowd, part_of, scripts, len(scenario.crowd))
         people = len(part_of)
@@ -165,7 +167,7 @@ class WorldBuilder:
         replay, person_id = self._fill_replay(agents, flags, part_of, replays)
         agents[:, people:], flags[:, people:] = users.agents, users.flags
         directors = [self._background(seed, index, part_of, first) for index, first in first_paths.items()]
-        directors += [self._crossing(index, part_of, looks_s) for index, looks_s in looks.items()]
+        directors += [self._crossing(index, part_of, planned) for index, planned in crossings.items()]
         directors += [self._street(index, part_of, planned) for index, planned in plans.items()]
         directors += [
             partial(self._plug_in, seed, index, make, np.flatnonzero(part_of == index), person_id)
@@ -229,12 +231,12 @@ class WorldBuilder:
 
         return make
 
-    def _crossing(self, index: int, part_of: IntArray, looks_s: FloatArray) -> Callable[[], Director]:
+    def _crossing(self, index: int, part_of: IntArray, plans: CrossingPlans) -> Callable[[], Director]:
         """What makes the director of the people of part ``index``, who cross a road."""
         placement = self.scenario.crowd[index].placement
         assert isinstance(placement, CrossingPlacement)
         begin, end = np.searchsorted(part_of, [index, index + 1]).tolist()
-        return lambda: CrossingDirector(CrossingWalkers(looks_s, placement, self._codes[index]), begin, end)
+        return lambda: CrossingDirector(CrossingWalkers(plans, placement, self._codes[index]), begin, end)
 
     def _street(self, index: int, part_of: IntArray, plans: StreetPlans) -> Callable[[], Director]:
         """What makes the director of the people of part ``index``, who walk along a street."""
@@ -252,15 +254,16 @@ class WorldBuilder:
         }
 
     def _place_people(
-        self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths], looks: dict[int, FloatArray],
-        plans: dict[int, StreetPlans], road_users: FloatArray,
+        self, seed: int, replays: dict[int, Replay], first_paths: dict[int, FirstPaths],
+        crossings: dict[int, CrossingPlans], plans: dict[int, StreetPlans], road_users: FloatArray,
     ) -> tuple[People, IntArray]:  # fmt: skip
         """Everybody in column order, and the number of the crowd part that each belongs to; background people's first
-        paths go into ``first_paths``, the seconds that people look before they cross a road into ``looks``,
-        and what people of a street have in mind into ``plans``.
+        paths go into ``first_paths``, how people cross a road into ``crossings``, and what people of a street have in
+        mind into ``plans``.
         ``road_users``: discs where nobody can stand."""
         scene, suite, name = self._scene, self.scenario.suite, self.scenario.name
-        walled = len(scene.wall_points) > 0
+        rules = self.scenario.rules
+        walled, seconds = len(scene.wall_points) > 0, rules.head_start_s + rules.time_limit_s
         placer = Spawner(
             partial(free_mask, scene) if walled else None,
             (lambda start, goal, radius: shortest_path(scene, start, goal, radius)[1:]) if walled else None,
@@ -278,7 +281,7 @@ class WorldBuilder:
                 placed.append(people)
             elif isinstance(part.placement, CrossingPlacement):
                 roads = scene.spec.roads or Roads()
-                people, looks[index] = place_crossing_people(placer, part, part.placement, roads, rng)
+                people, crossings[index] = place_crossing_people(placer, part, part.placement, roads, seconds, rng)
                 placed.append(people)
             elif isinstance(part.placement, StreetPlacement):
                 people, plans[index] = place_street_people(placer, part, part.placement, scene.spec, rng)
@@ -290,7 +293,9 @@ class WorldBuilder:
 
     def _fill_people(self, agents: FloatArray, flags: IntArray, crowd: People, part_of: IntArray) -> None:
         """The columns of the people, ``agents`` and ``flags`` being theirs only."""
-        code, share, sees_robot, at_end, reactivity = (values[part_of] for values in self._part_settings)
+        code, share, sees_robot, at_end, reactivity, hurry, acceleration = (
+            values[part_of] for values in self._part_settings
+        )
         first = np.where((crowd.route_length > 0)[:, None], crowd.routes[:, 0], crowd.start)
         leg = first - crowd.start
         here = crowd.enter_s <= 0
@@ -300,7 +305,8 @@ class WorldBuilder:
         agents[layout.VX : layout.VY + 1] = (leg * pace[:, None]).T
         agents[layout.RADIUS] = crowd.radius
         agents[layout.PREF_SPEED] = crowd.speed
-        agents[layout.MAX_SPEED] = FASTER_THAN_PREFERRED * crowd.speed
+        agents[layout.MAX_SPEED] = hurry * crowd.speed
+        agents[layout.MAX_ACCELERATION] = acceleration
         agents[layout.SHARE] = share
         agents[layout.GOAL_X : layout.GOAL_Y + 1] = first.T
         agents[layout.HEADING] = np.where(np.isnan(crowd.heading), exact.arctan2(leg[:, 1], leg[:, 0]), crowd.heading)
@@ -353,6 +359,16 @@ def _share_of(part: CrowdPart) -> float:
     if part.share is not None:
         return part.share
     return 0.0 if part.model in ("static", "replay") else 1.0
+
+
+def _hurry_of(part: CrowdPart) -> float:
+    """How much faster than preferred people of a part walk at most; speeds of those who cross are published limits."""
+    return 1.0 if isinstance(part.placement, CrossingPlacement) else FASTER_THAN_PREFERRED
+
+
+def _acceleration_of(part: CrowdPart) -> float:
+    """m/s²; 0: unlimited."""
+    return MOST_ACCELERATION if isinstance(part.placement, CrossingPlacement) else 0.0
 
 
 def _mean_speed(tracks: FloatArray) -> FloatArray:

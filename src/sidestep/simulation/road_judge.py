@@ -159,7 +159,7 @@ class RoadJudge:
         crossed_markings(wheels, self._at, self._segments, self._kinds, found)
         crossed = [KINDS[k] for k in np.flatnonzero(found).tolist()]
         events = [Event(time, "lane_crossing", kind) for kind in crossed]
-        self._invasions += bool(ILLEGAL & set(crossed))
+        self._invasions += bool(crossed if self._lanes.counts == "any" else ILLEGAL & set(crossed))
         self._off_lane_steps = 0 if in_some_lane(x, y, cosine, sine, self._pieces) else self._off_lane_steps + 1
         if self._off_lane_steps * self._step_s >= OFF_LANE_S - 1e-9:
             self._off_lane_steps = 0

@@ -61,10 +61,10 @@ class Worlds:
         self.command, self.applied, self.contact, self.status, self.measures, self.marks, self.notes = arrays[-7:]
         self.directors: list[Director | None] = [None] * self.size
         self.directed: list[list[Event]] = [[] for _ in range(self.size)]
-        for b, world in enumerate(worlds):
-            self.load(b, world)
         self._threads = max(1, min(threads, self.size))
         self._scratch = [self.new_scratch() for _ in range(self._threads)]
+        for b, world in enumerate(worlds):
+            self.load(b, world)
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         self._bounds = np.linspace(0, self.size, self._threads + 1).astype(int).tolist()
 
@@ -88,8 +88,21 @@ class Worlds:
         w.command[b] = w.applied[b] = 0.0
         w.contact[b], w.status[b], w.measures[b] = layout.NO_CONTACT, 0, layout.FAR
         self.clock[b], self.running[b] = 0, 1
-        begin_judging(w.marks[b], w.notes[b], w.robots[b])
         self.redirect(b, world)
+        self._give_head_start(b, world)
+        begin_judging(w.marks[b], w.notes[b], w.robots[b])
+
+    def _give_head_start(self, b: int, world: World) -> None:
+        """Let people and vehicles of world ``b`` move for the steps before time 0, in which robots stand."""
+        steps, director, w = world.scenario.rules.head_start_steps, self.directors[b], self.batch.worlds
+        for k in range(steps):
+            self.clock[b] = k - steps
+            if director is not None:
+                director.direct(self, b)
+            self._step(b, b + 1, self.batch, self._scratch[0])
+        if steps:
+            w.command[b] = w.applied[b] = 0.0
+            w.contact[b], w.status[b], w.measures[b] = layout.NO_CONTACT, 0, layout.FAR
 
     @cached_property
     def _step(self) -> Callable[[int, int, WorldBatch, Scratch], None]:

@@ -2,7 +2,8 @@
 people and, if asked for, other vehicles.
 
 The car starts before the junction and has to leave the area on the right side, in its lane. Touching anything, more
-than five lane invasions, leaving on another side or beside the lane, and 1,000 steps of 0.05 s end the episode.
+than five lane invasions, leaving on another side or beside the lane, and 1,000 steps end the episode. People cross once
+and vehicles leave for good, as published, so that waiting is safe; with ``flow=continuous`` they come again.
 
 Scenes 0 to 3 are the development split, scenes 4 and 5 the test split.
 """
@@ -24,12 +25,16 @@ from sidestep.suites.driving_place import OWN_NUMBER, DrivingPlace, own_places, 
 from sidestep.suites.files import OptionSuite
 from sidestep.types.base import Model, NonNegative, Positive
 from sidestep.types.outcome import ExitRule, LaneRule, Outcome, Rules
-from sidestep.types.scenario import CrossingPlacement, CrowdPart, LaneTraffic, RobotPlacement, Scenario
+from sidestep.types.scenario import Box, CrossingPlacement, CrowdPart, LaneTraffic, RobotPlacement, Scenario
 from sidestep.types.sensors import Sensors
 
 SCENES = 6
 TEST_SCENES = (4, 5)
-STEP_S, STEPS = 0.05, 1000
+STEPS = 1000
+STEP_S, STEP_VEHICLES_S = 0.05, 1.0 / 30.0
+"""Ped-Only runs at 20 Hz, Ped-Veh at 30 Hz."""
+HEAD_START_STEPS = 50
+"""People and vehicles move for so many steps before the car may."""
 HOP_M = 2.0
 """Between two points of a route."""
 MIDDLE_M = 1.293
@@ -72,6 +77,10 @@ ENDS = (
 class IntersectionOptions(Model):
     """What can be chosen with ``--set``."""
 
+    flow: Literal["published", "continuous"] = "published"
+    """``published``: people cross once, on two arms, and vehicles leave for good; ``continuous``: people turn to new
+    goals, on all four arms, vehicles come back, and there is more time."""
+
     split: Literal["dev", "test", "all"] = "test"
     """``dev``: scenes 0 to 3, to develop and tune on; ``test``: scenes 4 and 5, for tables; ``all``."""
     people: Literal["none", "few", "moderate", "standard", "many"] = "standard"
@@ -91,7 +100,16 @@ class IntersectionOptions(Model):
     """Name of a robot spec."""
     place: str | None = None
     """File of an intersection of one's own, .yaml or .xodr, in place of the six."""
-    time_limit_s: Positive = STEP_S * STEPS
+    invasions: Literal["readme", "program"] = "readme"
+    """What ``lane_invasion`` is: more than five illegal ones, as IntersectNav's readme says, or as its program ends an
+    episode, with five straight on and ten in turns, of any marking."""
+    time_limit_s: Positive | None = None
+    """None: 1,000 steps; 90 s in a continuous flow."""
+
+    @property
+    def step_s(self) -> float:
+        """Length of a step, s."""
+        return STEP_VEHICLES_S if self.vehicles else STEP_S
 
     @model_validator(mode="after")
     def _check(self) -> IntersectionOptions:
@@ -145,10 +163,10 @@ class IntersectionSuite(OptionSuite):
             scene=place.scene,
             robots=(drive_along(place, route, options.robot),),
             crowd=(crossing_people(place, options),) if has_people else (),
-            lane_traffic=LaneTraffic(parameters={"keeps_clear": 1.0}) if options.vehicles else None,
-            rules=make_rules(place, route, options.time_limit_s),
+            lane_traffic=other_vehicles(options) if options.vehicles else None,
+            rules=make_rules(place, route, options),
             sensors=Sensors.parse({"lidar": LIDAR, "camera": self._camera(), "extra": told_goal(route)}, self.name),
-            tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only"),
+            tags=(branch, f"scene{number}", split, "ped-veh" if options.vehicles else "ped-only", *flow_tags(options)),
             notes={
                 "scene": number,
                 "pose": route.pose,
@@ -163,6 +181,16 @@ class IntersectionSuite(OptionSuite):
         return {"preset": preset, "mount": CAMERA_MOUNT, "weather": weather, "time_of_day": time_of_day}
 
 
+CONTINUOUS = "continuous"
+CONTINUOUS_LIMIT_S, CONTINUOUS_START_S = 90.0, 20.0
+REST_S = (1.0, 8.0)
+"""How long people stay before they cross again in a continuous flow."""
+RETURNS_S = 2.0
+"""After this a vehicle that has left comes back in a continuous flow."""
+PUBLISHED_SPEED = 0.5
+"""Share of the speed limit that vehicles drive."""
+APART_M = 6.5
+"""Between two vehicles at the start."""
 CAMERA_MOUNT = (MIDDLE_M + 1.0, 0.0, 1.6)
 LIDAR_RAYS, LIDAR_RANGE_M = 720, 40.0
 LIDAR = {
@@ -236,7 +264,11 @@ class EvaluationSuite:
         drawn = np.random.SeedSequence([scene, route.pose, route.branch + 1, iteration]).generate_state(1)[0]
         weather = self.weathers[int(drawn) % len(self.weathers)]
         options = IntersectionOptions(
-            split="all", weather=weather, vehicles=self.vehicles, time_limit_s=round(self.steps * STEP_S, 6)
+            split="all",
+            weather=weather,
+            vehicles=self.vehicles,
+            invasions="program",
+            time_limit_s=round(self.steps * (STEP_VEHICLES_S if self.vehicles else STEP_S), 6),
         )
         split = "test" if scene in TEST_SCENES else "dev" if scene < OWN_NUMBER else "own"
         base = IntersectionSuite(options)._scenario(place, route, split)
@@ -260,28 +292,61 @@ def told_goal(route: IntersectionRoute) -> dict[str, dict[str, Any]]:
     return {} if route.end is None else {"measurements": {"goal": list(route.end[:2])}}
 
 
+def flow_tags(options: IntersectionOptions) -> tuple[str, ...]:
+    """The tag of a flow that is not the published one."""
+    return () if options.flow == "published" else (CONTINUOUS,)
+
+
 def crossing_people(place: DrivingPlace, options: IntersectionOptions) -> CrowdPart:
-    """People who cross the arms as published."""
+    """People who cross: two arms once, as published, or all arms again and again."""
+    is_continuous = options.flow == CONTINUOUS
     return CrowdPart(
         model="orca",
         placement=CrossingPlacement(
-            boxes=place.people,
+            boxes=boxes_around(place) if is_continuous else place.people,
             count=DENSITY[options.people],
             accepts_gap_s=options.accepts_gap_s if options.reacts else None,
+            rest_s=REST_S if is_continuous else None,
         ),
         radius=0.25,
     )
 
 
-def make_rules(place: DrivingPlace, route: IntersectionRoute, time_limit_s: float) -> Rules:
+def boxes_around(place: DrivingPlace) -> tuple[tuple[Box, Box], ...]:
+    """The pairs of boxes; where there are two, as published, the same boxes paired across the other arms as well."""
+    if len(place.people) != 2:
+        return place.people
+    (one, one_other), (two, two_other) = place.people
+    return (*place.people, (one, two), (one_other, two_other))
+
+
+def other_vehicles(options: IntersectionOptions) -> LaneTraffic:
+    """6 to 15 cars that start from rest and drive at half the speed limit."""
+    return LaneTraffic(
+        kinds={"car": 1.0},
+        speed_share=(PUBLISHED_SPEED, PUBLISHED_SPEED),
+        starts="standing",
+        anywhere=True,
+        apart_m=APART_M,
+        returns_s=RETURNS_S if options.flow == CONTINUOUS else None,
+        parameters={"keeps_clear": 1.0},
+    )
+
+
+def make_rules(place: DrivingPlace, route: IntersectionRoute, options: IntersectionOptions) -> Rules:
     """What ends an episode."""
     side = side_of(place.exit_area, *route.destination[:2])
+    is_continuous, step_s = options.flow == CONTINUOUS, options.step_s
+    lanes = LaneRule()
+    if options.invasions == "program":
+        lanes = LaneRule(counts="any", most_invasions=4 if route.branch == 0 else 9)
     return Rules(
-        step_s=STEP_S,
-        time_limit_s=time_limit_s,
+        step_s=step_s,
+        time_limit_s=options.time_limit_s or (CONTINUOUS_LIMIT_S if is_continuous else round(STEPS * step_s, 6)),
+        head_start_s=CONTINUOUS_START_S if is_continuous else round(HEAD_START_STEPS * step_s, 6),
         success="exit",
         exit=ExitRule(area=place.exit_area, side=side, pose=route.destination),
-        lanes=LaneRule(),
+        lanes=lanes,
         stay_on=("road", "crosswalk"),
         ends_on=ENDS,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidestep import exact
 from sidestep.traffic.kinds import load_vehicle
-from sidestep.traffic.lane_traffic import LANE_DRIVER, RETURNS
+from sidestep.traffic.lane_traffic import LANE_DRIVER, RETURNS, WISH_MPS
 from sidestep.traffic.lanes import LaneGraph
 from sidestep.types import CompiledScene
 from sidestep.types.base import FloatArray
@@ -41,11 +41,11 @@ def _draw_driving(
     traffic: LaneTraffic, roads: Roads, robots: Sequence[tuple[float, float]], rng: np.random.Generator, where: str
 ) -> tuple[VehiclePlacement, ...]:
     graph = LaneGraph(roads, where)
+    is_anywhere = traffic.per_km is not None or traffic.anywhere
+    spots = _starts_anywhere(graph, roads.crossings) if is_anywhere else _starts(graph)
     if traffic.per_km is None:
-        spots = _starts(graph)
         wanted = int(rng.integers(traffic.count[0], traffic.count[1], endpoint=True))
     else:
-        spots = _starts_anywhere(graph, roads.crossings)
         streets = exact.total(graph.length[name] for name, lane in graph.lanes.items() if lane.turn is None)
         mean = traffic.per_km * streets / 1000.0
         wanted = min(int(mean + exact.uniform(rng, 0.0, 1.0)), MOST_VEHICLES)
@@ -65,14 +65,15 @@ def _draw_driving(
         if any(float(exact.norm(point - other)) < traffic.apart_m for other in taken):
             continue
         taken.append(point)
-        limit = min(load_vehicle(kind).limits.max_speed, share * graph.lanes[name].speed_limit)
+        wish = round(min(load_vehicle(kind).limits.max_speed, share * graph.lanes[name].speed_limit), 3)
+        is_rolling = traffic.starts == "rolling"
         vehicles.append(
             VehiclePlacement(
                 kind=kind,
                 start=(float(point[0]), float(point[1]), heading),
-                speed=round(limit, 3),
+                speed=wish if is_rolling else 0.0,
                 driver=LANE_DRIVER,
-                parameters={**parameters, "lanes": lanes},
+                parameters={**parameters, **({} if is_rolling else {WISH_MPS: wish}), "lanes": lanes},
             )
         )
     return tuple(vehicles)

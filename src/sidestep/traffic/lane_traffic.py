@@ -35,7 +35,9 @@ RETURNS = "returns_s"
 """Setting of a driver that comes in again: so many seconds after it has left. Without it a vehicle is gone for good."""
 KEEPS_CLEAR = "keeps_clear"
 """Setting of a driver, 1: waits before a junction, and before the crossing at it, rather than in it."""
-FURTHER = (RETURNS, KEEPS_CLEAR)
+WISH_MPS = "wish_mps"
+"""Setting of a driver: the speed that it wants to keep; without it, the speed that the vehicle has at the start."""
+FURTHER = (RETURNS, KEEPS_CLEAR, WISH_MPS)
 AT_JUNCTION_M = 5.0  # from a junction to a crossing that belongs to it
 STAGGER_S, STAGGERED = 0.7, 7  # two who wait for each other do not lose patience at the same moment
 SIDEWAYS = 2.0  # m/s²: comfortable in a curve
@@ -106,7 +108,7 @@ class LaneVehicles:
             bodies[k, car.WHEELBASE] = spec.wheelbase or 1.0
             bodies[k, car.LOCK] = spec.limits.max_steer or 0.6
             given: dict[str, Any] = {**DEFAULTS, **place.parameters}
-            settings[k] = [place.speed, *(given[name] for name in DEFAULTS), given.get(KEEPS_CLEAR, 0.0)]
+            settings[k] = [_wish_of(place), *(given[name] for name in DEFAULTS), given.get(KEEPS_CLEAR, 0.0)]
             settings[k, car.PATIENCE] += STAGGER_S * (k % STAGGERED if KEEPS_CLEAR in given else k)
         state = np.zeros((count, car.STATE_ROWS))
         state[:, car.ALONG] = [path.begin for path in paths]
@@ -195,7 +197,7 @@ class LaneVehicles:
         lanes = self._junction_lanes(names, begins * scale, crossings)
         ends = {name: float(end) * scale for name, end in zip(names, begins[1:], strict=False)}
         signals = [(k, ends[n]) for k, signal in enumerate(roads.signals) for n in signal.lanes if n in ends]
-        limit = _speed_limits(points, [graph.lanes[name].speed_limit for name in names], place.speed)
+        limit = _speed_limits(points, [graph.lanes[name].speed_limit for name in names], _wish_of(place))
         return _Path(points, start * scale, limit, lanes, crossings, signals)
 
     def _junction_lanes(
@@ -236,6 +238,10 @@ class LaneVehicles:
             signals=np.array([[s.cycle_s, s.green_at_s, s.green_s, s.yellow_s] for s in roads.signals]).reshape(-1, 4),
             walks=(body[:, COVER, 0] == 0.0).astype(np.int64),
         )
+
+
+def _wish_of(place: VehiclePlacement) -> float:
+    return float(place.parameters.get(WISH_MPS, place.speed))
 
 
 def _speed_limits(points: FloatArray, limits: Sequence[float], wish: float) -> FloatArray:

@@ -50,6 +50,9 @@ MOST_STEPS = 1_000_000
 """Of an episode: 14 hours of 0.05 s."""
 
 
+MOST_HEAD_START_S = 600.0
+
+
 Side = Literal["east", "north", "west", "south"]
 
 
@@ -73,6 +76,8 @@ class LaneRule(Model):
 
     most_invasions: Annotated[int, Field(ge=0)] = 5
     """More are ``lane_invasion``."""
+    counts: Literal["illegal", "any"] = "illegal"
+    """``illegal``: broken lines may be crossed; ``any``: a step in which a wheel crosses a broken line counts too."""
 
 
 class Rules(Model):
@@ -83,6 +88,9 @@ class Rules(Model):
     control_every: int = 1
     """Number of simulation steps between two decisions of the policy."""
     time_limit_s: Positive = 60.0
+    head_start_s: NonNegative = 0.0
+    """So long people walk and vehicles drive, while the robots stand, before time 0; nothing of it is recorded or
+    judged."""
     goal_radius_m: Positive = 0.3
     """The goal is reached when the robot's centre is nearer than this."""
     ends_on: tuple[Outcome, ...] = (
@@ -135,6 +143,8 @@ class Rules(Model):
             raise ValueError(f"precedence must list every outcome once; add {missing}")
         if len(self.precedence) != len(Outcome):
             raise ValueError("precedence lists an outcome twice")
+        if self.head_start_s > MOST_HEAD_START_S:
+            raise ValueError(f"head_start_s is more than {MOST_HEAD_START_S:g} s; shorten it")
         if (self.success == "exit") != (self.exit is not None):
             raise ValueError("success: exit and exit: {area, side, pose} go together")
         if self.on_failure == "reset" and (self.exit is not None or self.lanes is not None):
@@ -154,3 +164,8 @@ class Rules(Model):
     def max_steps(self) -> int:
         """Steps until the time limit, rounded to the nearest whole step."""
         return max(1, round(self.time_limit_s / self.step_s))
+
+    @property
+    def head_start_steps(self) -> int:
+        """Steps before time 0."""
+        return round(self.head_start_s / self.step_s)

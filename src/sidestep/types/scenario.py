@@ -147,11 +147,14 @@ class CrossingPlacement(Model):
     accepts_gap_s: NonNegative | None = None
     """People wait until every vehicle leaves them this much more time than they need, s; None: they go whatever
     comes."""
+    rest_s: tuple[NonNegative, NonNegative] | None = None
+    """How long people who have crossed stay in the box before they turn to a new goal: another box that is paired with
+    it, drawn uniformly, s; None: they cross once."""
 
     @model_validator(mode="after")
     def _check(self) -> CrossingPlacement:
-        for name in ("count", "speed", "look_s"):
-            least, most = getattr(self, name)
+        for name in ("count", "speed", "look_s", "rest_s"):
+            least, most = getattr(self, name) or (0.0, 0.0)
             if least > most:
                 raise ValueError(f"{name} is (least, most)")
         return self
@@ -339,6 +342,11 @@ class LaneTraffic(Model):
     """Kinds of road users and how often each is drawn."""
     speed_share: tuple[Positive, Positive] = (0.8, 1.1)
     """Of a lane's speed limit, from … to: what drivers want to drive; drawn uniformly."""
+    starts: Literal["rolling", "standing"] = "rolling"
+    """At time 0, or at the beginning of the head start: ``rolling`` at the speed that the driver wants, or standing."""
+    anywhere: bool = False
+    """Whether vehicles may start on every lane outside of junctions, off crossings, as they do with ``per_km``; else on
+    lanes that lead to a junction."""
     apart_m: Positive = 12.0
     """Between two vehicles at the start, and from the robots."""
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -378,6 +386,13 @@ class Scenario(Model):
     def _check(self) -> Scenario:
         if not self.robots:
             raise ValueError("a scenario needs at least one robot")
+        if self.rules.head_start_s > 0.0:
+            replayed = any(isinstance(part.placement, ReplayPlacement | TwinPlacement) for part in self.crowd)
+            if replayed or self.events or any(robot.speed > 0.0 for robot in self.robots):
+                raise ValueError(
+                    "rules.head_start_s does not go with replayed people, events, or robots that have a speed at "
+                    "time 0: leave it out"
+                )
         return self
 
     @property

@@ -169,7 +169,8 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
 def is_building(footprint: Footprint, indoor: bool) -> bool:
     """A building region, or outdoors a solid longer than 3 m, wider than 1 m and larger than 8 m² that looks like no
     parked car and has no name that tells what it is; neither where its height is given as less than 2.2 m."""
-    low = bool(footprint.region.height) and footprint.region.height < LOWEST_BUILDING
+    height = footprint.region.height
+    low = height is not None and 0.0 < height < LOWEST_BUILDING
     if footprint.region.kind == "building":
         return not low
     frame = Frame.about(footprint.polygon)

@@ -26,13 +26,18 @@ SUITE = "intersection"
 DEFINITION, PROGRAM = DIALECTS = (DEFAULT_DIALECT, intersectnav_code.NAME)
 METRICS = (
     "ego_jerk", "other_jerk", "waypoint_deviation", "destination_deviation", "heading_deviation", "total_steps",
-    "lane_invasions",
+    "lane_invasions", "free_flow_time", "time_weighted_success",
 )  # fmt: skip
-"""The six of the publication, and the count behind the outcome ``lane_invasion``."""
+"""The six of the publication, the count behind the outcome ``lane_invasion``, and success weighed by time."""
+TURNS = "turns"
+"""Tasks other than straight on."""
 TASKS = tuple(BRANCH_NAMES.values())
+STRAIGHT = BRANCH_NAMES[0]
 PLACES = tuple(f"scene{number}" for number in range(SCENES))
+CONTINUOUS = "continuous"
 TRAFFIC = ("ped-only", "ped-veh")
-"""Tags of scenarios."""
+"""Tags of scenarios; with the tag ``continuous`` they have another flow."""
+FLOWS = (*TRAFFIC, *(f"{kind}-{CONTINUOUS}" for kind in TRAFFIC))
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,8 @@ class IntersectionRun:
 
     @cached_property
     def traffic(self) -> tuple[str, ...]:
-        """Which of ``TRAFFIC`` ran."""
-        return tuple(kind for kind in TRAFFIC if any(each.traffic == kind for each in self.episodes))
+        """Which of ``FLOWS`` ran."""
+        return tuple(kind for kind in FLOWS if any(each.traffic == kind for each in self.episodes))
 
     def choose(
         self, traffic: str, label: str, task: str | None = None, place: str | None = None
@@ -97,7 +102,7 @@ class IntersectionRun:
             each
             for each in self.episodes
             if (each.traffic, each.label) == (traffic, label)
-            and task in (None, each.task)
+            and (task in (None, each.task) or (task == TURNS and each.task != STRAIGHT))
             and place in (None, each.place)
         ]
 
@@ -138,14 +143,20 @@ def _episode(
         return next((each for each in known if each in scenario.tags), "")
 
     weather = scenario.notes.get("weather") or scenario.notes.get("options", {}).get("weather", "")
-    return IntersectionEpisode(item, label, tag(TASKS), tag(PLACES), tag(TRAFFIC) or TRAFFIC[0], str(weather), values)
+    return IntersectionEpisode(item, label, tag(TASKS), tag(PLACES), _flow(scenario), str(weather), values)
+
+
+def _flow(scenario: Scenario) -> str:
+    """Which of ``FLOWS`` a scenario has."""
+    kind = next((each for each in TRAFFIC if each in scenario.tags), TRAFFIC[0])
+    return f"{kind}-{CONTINUOUS}" if CONTINUOUS in scenario.tags else kind
 
 
 def _labels(read: Sequence[tuple[LabelledEpisode, Scenario]]) -> dict[int, str]:
     """Episode → the policy's own name, unless several runs have it with the same traffic: a run among people only and
     one among vehicles belong together."""
-    holders = {(id(item.run), TRAFFIC[1] in scenario.tags, item.scores.policy) for item, scenario in read}
-    runs = Counter((vehicles, policy) for _, vehicles, policy in holders)
+    holders = {(id(item.run), _flow(scenario), item.scores.policy) for item, scenario in read}
+    runs = Counter((flow, policy) for _, flow, policy in holders)
     shared = {policy for (_, policy), count in runs.items() if count > 1}
     return {id(item): item.label if item.scores.policy in shared else item.scores.policy for item, _ in read}
 

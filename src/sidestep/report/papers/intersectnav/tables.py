@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sidestep.interfaces import Direction
@@ -10,6 +10,7 @@ from sidestep.report.papers.intersectnav.episodes import (
     DEFINITION,
     PLACES,
     PROGRAM,
+    TURNS,
     IntersectionEpisode,
     IntersectionRun,
 )
@@ -33,12 +34,18 @@ from sidestep.report.table_model import (
 )
 from sidestep.types.outcome import Outcome
 
-TRAFFIC_TITLES = {"ped-only": "People only (Ped-Only)", "ped-veh": "People and vehicles (Ped-Veh)"}
+TRAFFIC_TITLES = {
+    "ped-only": "People only (Ped-Only)",
+    "ped-veh": "People and vehicles (Ped-Veh)",
+    "ped-only-continuous": "People only, continuous flow",
+    "ped-veh-continuous": "People and vehicles, continuous flow",
+}
 TASK_TITLES = {"left": "left", "straight": "straight on", "right": "right"}
 ALL = "all"
 Part = tuple[str | None, str | None]
 """Task and place; None: any."""
 TASK_PARTS: dict[str, Part] = {**{title: (task, None) for task, title in TASK_TITLES.items()}, ALL: (None, None)}
+TIME_PARTS: dict[str, Part] = {TURNS: (TURNS, None), "straight on": ("straight", None), ALL: (None, None)}
 PLACE_PARTS: dict[str, Part] = {place.removeprefix("scene"): (None, place) for place in PLACES}
 OUTCOMES: dict[str, tuple[str, Direction, tuple[Outcome, ...]]] = {
     "success": ("Success", "higher", (Outcome.SUCCESS,)),
@@ -82,6 +89,14 @@ METRIC_COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
 }
 """By dialect."""
+TIME_COLUMNS = (
+    OUTCOME_COLUMNS[0],
+    Column(
+        "time_weighted_success", "Time-weighted success", unit="%", better="higher", symbol=ARROWS["higher"],
+        format=PERCENT, csv_unit="",
+    ),
+    _metric_column("free_flow_time", "Free-flow time", "s", "none"),
+)  # fmt: skip
 
 Estimates = Callable[[Sequence[IntersectionEpisode]], list[Estimate]]
 
@@ -104,8 +119,14 @@ def metric_means(dialect: str) -> Estimates:
 
 
 def intersection_tables(run: IntersectionRun) -> list[Table]:
-    """Outcomes by task, outcomes by scene, metrics by definition, metrics as the program counts."""
-    made = [task_table(run), place_table(run), metric_table(run, DEFINITION), metric_table(run, PROGRAM)]
+    """Outcomes by task and by scene, success weighed by time, metrics by definition and as the program counts."""
+    made = [
+        task_table(run),
+        place_table(run),
+        time_table(run),
+        metric_table(run, DEFINITION),
+        metric_table(run, PROGRAM),
+    ]
     warnings = []
     if run.missing:
         warnings.append(f"{run.missing} episodes could not be read or have no known task; they are left out.")
@@ -131,6 +152,25 @@ def place_table(run: IntersectionRun) -> Table:
     notes = ("As in the table of tasks. Scenes 0 to 3 are the development split, scenes 4 and 5 the test split.",)
     title = "Outcomes by scene"
     return _table(run, "intersection_scenes", title, "Scene", OUTCOME_COLUMNS, PLACE_PARTS, outcome_ratios, notes)
+
+
+def time_table(run: IntersectionRun) -> Table:
+    """Success and time-weighted success, turns apart from straight on."""
+
+    def estimates(episodes: Sequence[IntersectionEpisode]) -> list[Estimate]:
+        clusters = [each.cluster for each in episodes]
+        names = [column.name for column in TIME_COLUMNS[1:]]
+        means = [mean([each.values[DEFINITION].get(name) for each in episodes], clusters) for name in names]
+        return [outcome_ratios(episodes)[0], *means]
+
+    notes = (
+        "Time-weighted success: success · min(1, free-flow time / time), with bootstrap intervals; waiting until "
+        "nobody comes any more costs. The free-flow time follows from the route and the limits of road and car.",
+    )
+    return _table(
+        run, "intersection_time", "Success weighed by time", "Task", TIME_COLUMNS, TIME_PARTS, estimates, notes,
+        marked=("success", "time_weighted_success"),
+    )  # fmt: skip
 
 
 def metric_table(run: IntersectionRun, dialect: str) -> Table:
@@ -175,6 +215,7 @@ def _table(
     estimates: Estimates,
     notes: tuple[str, ...],
     arriving: Mapping[tuple[str, str], set[str]] | None = None,
+    marked: Collection[str] = ("success",),
 ) -> Table:
     """A section for each kind of traffic; for each policy a row per part, (task, place), that it drove."""
     sections = []
@@ -189,10 +230,10 @@ def _table(
                     rows.append(Row(label, (part,), HERE, cells, secret, observation=kind))
 
         def competes(row: Row, column: Column, cell: Cell, traffic: str = traffic) -> bool:
-            return column.name == "success" if arriving is None else row.policy in arriving[traffic, row.keys[0]]
+            return column.name in marked if arriving is None else row.policy in arriving[traffic, row.keys[0]]
 
-        marked = mark_best(rows, columns, competes, among=lambda row: row.keys[0])
-        sections.append(Section(traffic, TRAFFIC_TITLES[traffic], tuple(marked)))
+        best = mark_best(rows, columns, competes, among=lambda row: row.keys[0])
+        sections.append(Section(traffic, TRAFFIC_TITLES[traffic], tuple(best)))
     fields = f"table section policy {key.lower()} origin metric title unit n of value low high best privileged"
     form = csv_form(fields, keep_empty=False)
     return Table(name, title, columns, tuple(sections), form, (key,), notes, grouped=True)
