@@ -95,7 +95,7 @@ class DynamicWindow(Policy):
         assert goal is not None
         hit, ends = self._look(robot, scan)
         self._map = moved_map(self._map, robot.x, robot.y)
-        velocity = self._movers.velocities(observation.time, ends, hit, scan.ranges, self._map)
+        velocity = self._movers.velocities(observation.time, ends, hit, scan.ranges)
         enter_scan(self._map, robot.x, robot.y, ends, hit)
         if observation.time >= self._planned + REPLAN_S - 1e-9:
             plan_to_go(self._map, goal[0], goal[1], self._body.radius, self._settings.margin)

@@ -36,9 +36,9 @@ class SeenMap(NamedTuple):
 
 def empty_map(x: float, y: float) -> SeenMap:
     """A map about (x, y) on which nothing was seen."""
-    fields = np.zeros((3, SIDE, SIDE))
-    half = SIDE // 2 * CELL
-    return SeenMap(np.zeros((SIDE, SIDE), np.uint8), *fields, float(x - half), float(y - half), CELL)
+    clearance, slowness, to_go = (np.zeros((SIDE, SIDE)) for _ in range(3))
+    half, occupied = SIDE // 2 * CELL, np.zeros((SIDE, SIDE), np.uint8)
+    return SeenMap(occupied, clearance, slowness, to_go, float(x - half), float(y - half), CELL)
 
 
 def moved_map(old: SeenMap, x: float, y: float) -> SeenMap:
@@ -68,14 +68,14 @@ def enter_scan(seen: SeenMap, x: float, y: float, ends: FloatArray, hit: IntArra
         steps = int((length - 1.5 * cell) / (0.7 * cell))
         for s in range(max(steps, 0)):
             along = 0.7 * cell * s / length
-            i = int(math.floor((y + along * dy - seen.y0) / cell + 0.5))
-            j = int(math.floor((x + along * dx - seen.x0) / cell + 0.5))
+            i = math.floor((y + along * dy - seen.y0) / cell + 0.5)
+            j = math.floor((x + along * dx - seen.x0) / cell + 0.5)
             if not (0 <= i < side and 0 <= j < side):
                 break
             seen.occupied[i, j] = 0
     for k in range(len(ends)):
-        i = int(math.floor((ends[k, 1] - seen.y0) / cell + 0.5))
-        j = int(math.floor((ends[k, 0] - seen.x0) / cell + 0.5))
+        i = math.floor((ends[k, 1] - seen.y0) / cell + 0.5)
+        j = math.floor((ends[k, 0] - seen.x0) / cell + 0.5)
         if hit[k] == 1 and 0 <= i < side and 0 <= j < side:
             seen.occupied[i, j] = 1
 
@@ -105,8 +105,8 @@ def plan_to_go(seen: SeenMap, goal_x: float, goal_y: float, radius: float, margi
             cost = 1.0 if gap >= margin else NEAR_WALLS - (NEAR_WALLS - 1.0) * gap / margin
             seen.slowness[i, j] = BLOCKED if gap < 0.0 else cost
     seen.to_go[:] = math.inf
-    i = int(math.floor((goal_y - seen.y0) / cell + 0.5))
-    j = int(math.floor((goal_x - seen.x0) / cell + 0.5))
+    i = math.floor((goal_y - seen.y0) / cell + 0.5)
+    j = math.floor((goal_x - seen.x0) / cell + 0.5)
     if 1 <= i < side - 1 and 1 <= j < side - 1:
         for a in range(i - 1, i + 2):
             for b in range(j - 1, j + 2):
