@@ -69,7 +69,7 @@ def test_it_never_takes_a_velocity_from_which_it_cannot_stop() -> None:
 
 def drive(**described: Any) -> EpisodeRecord:
     record = run_episode(make(**described), DynamicWindow())
-    assert record.error is None
+    assert not record.error
     return record
 
 

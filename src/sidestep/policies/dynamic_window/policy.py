@@ -73,7 +73,7 @@ class DynamicWindow(Policy):
         self.settings: dict[str, Any] = self._settings.model_dump()
 
     def reset(self, task: Task) -> None:
-        """Take the body and its limits; nothing was seen yet."""
+        """Take the body and its limits."""
         limits, own = task.robot.limits, self._settings
         self._limits = limits
         self._step_s = task.step_s
@@ -83,10 +83,21 @@ class DynamicWindow(Policy):
         radius = task.robot.footprint.enclosing_radius
         self._body = Body(radius, limits.max_speed, braking, task.step_s, own.horizon, own.gap, own.room)
         self._weights = Weights(own.progress, own.heading, own.clearance, own.speed, own.contact)
+        self._points = np.zeros((MOST_POINTS, 4))
+        self._forget(task)
+        assert task.goal is not None
+        scan = LidarScan(np.full(8, 1.0, np.float32), -pi, pi / 4, 1.0)
+        robot = RobotState(*task.start, 0.0, 0.0, 0.0)
+        self.act(
+            Observation(0.0, robot, task.goal, lidar=scan)
+        )  # compiles now, not within the time of the first answer
+        self._forget(task)
+
+    def _forget(self, task: Task) -> None:
+        """Nothing was seen yet."""
         self._map = empty_map(task.start[0], task.start[1])
         self._movers = Movers()
         self._planned = -REPLAN_S
-        self._points = np.zeros((MOST_POINTS, 4))
 
     def act(self, observation: Observation) -> Command:
         """The best velocity in the window."""
