@@ -43,6 +43,7 @@ POLICIES: dict[str, str] = {
     "expert": "sidestep.policies.sidewalk.follow_lane:Expert",
     "visual": "sidestep.policies.visual:VisualPolicy",
     "depth_reactive": "sidestep.policies.depth_reactive:DepthReactive",
+    "dynamic_window": "sidestep.policies.dynamic_window.policy:DynamicWindow",
     "pid": "sidestep.policies.driving.pid:PidDriver",
     "pid_noise": "sidestep.policies.driving.pid:NoisyPidDriver",
     "comfort_zone": "sidestep.policies.driving.comfort_zone:ComfortZoneDriver",

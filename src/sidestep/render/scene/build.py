@@ -169,14 +169,13 @@ def build_scene(scene: CompiledScene | SceneSpec, seed: int = 0, indoor: bool | 
 def is_building(footprint: Footprint, indoor: bool) -> bool:
     """A building region, or outdoors a solid longer than 3 m, wider than 1 m and larger than 8 m² that looks like no
     parked car and has no name that tells what it is; neither where its height is given as less than 2.2 m."""
-    height = footprint.region.height
-    low = height is not None and 0.0 < height < LOWEST_BUILDING
+    given = footprint.region.height
     if footprint.region.kind == "building":
-        return not low
+        return not given or given >= LOWEST_BUILDING
     frame = Frame.about(footprint.polygon)
     piece = _piece(footprint, 0.0, np.random.default_rng(0), indoor)
     large = frame.length > BUILDING_LENGTH and footprint.polygon.area > BUILDING_AREA and frame.width > 1.0
-    low = footprint.region.height is not None and footprint.region.height < LOWEST_BUILDING
+    low = given is not None and given < LOWEST_BUILDING
     made = furniture_kind(footprint, piece)
     known = made == "parked_car" or (
         bool(footprint.region.name) and made not in ("block", "planter", "bollard", "partition", "column")
