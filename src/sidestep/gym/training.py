@@ -219,8 +219,8 @@ def training_notes(model: Path, scenarios: Sequence[Scenario], base: Path | None
     notes = read_notes_beside(model)
     if notes is None or notes.training is None:
         return [
-            f"{model.name}: has no {notes_beside(model).name} beside it, so nobody knows whether it was trained with the "
-            f"dynamics, limits and control rate of these scenarios, nor with VecNormalize; {HOW_TO_SAVE}"
+            f"{model.name}: has no {notes_beside(model).name} beside it, so nobody knows whether it was trained with "
+            f"the dynamics, limits and control rate of these scenarios, nor with VecNormalize; {HOW_TO_SAVE}"
         ]
     found: dict[str, list[str]] = {}
     for scenario in scenarios:
