@@ -11,6 +11,7 @@ import argparse
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
+import sidestep.gym
 from sidestep.gym.sb3 import CrowdVecEnv
 
 
@@ -42,7 +43,7 @@ def main() -> None:
         verbose=1,
     )
     model.learn(arguments.steps)
-    model.save(arguments.out)
+    sidestep.gym.save_model(model, arguments.out)
     env.close()
 
 

@@ -280,7 +280,7 @@ def run(
     from sidestep.runs.plan import make_plan
     from sidestep.runs.score import summarise_run
     from sidestep.runs.storage import IN_FOLDER, place_of
-    from sidestep.suites.files import choose_options, load_suite, option_names
+    from sidestep.suites.files import base_of, choose_options, load_suite, option_names
 
     cameras, pictures = split_names(camera, RUN_CAMERAS), split_names(picture, ("rgb",))
     if (camera or picture) and not video:
@@ -319,6 +319,7 @@ def run(
             in_process=debug,
         )
         tell_people(chosen, plan)
+        tell_training(plan, base_of(chosen))
         if debug:
             result = _debug(plan)
         else:
@@ -387,6 +388,18 @@ def tell_people(suite: Suite, plan: Plan) -> None:
         say("  To run with recorded people, install them: `sidestep data list` shows each with its address, then")
         say("  `sidestep data get NAME` downloads it, or `sidestep data add FILE` takes your own copy.")
         say("  --set source=generated chooses generated people without this note.")
+
+
+def tell_training(plan: Plan, base: Path | None) -> None:
+    """Print a warning where a model of Stable-Baselines3 was trained otherwise than it is run, or nobody can tell."""
+    from sidestep import registry
+
+    for policy in plan.policies:
+        if policy.made_from.startswith(registry.SB3):
+            from sidestep.gym.training import training_notes
+
+            for line in training_notes(Path(policy.made_from.removeprefix(registry.SB3)), plan.scenarios, base):
+                say(f"warning: {policy.name}: {line}")
 
 
 def _execute(plan: Plan, folder: Path, out: str, how: dict[str, Any]) -> RunResult:

@@ -16,6 +16,7 @@ from gymnasium.envs.registration import registry as _registry
 
 if TYPE_CHECKING:
     from sidestep.gym.policy import as_policy
+    from sidestep.gym.training import save_model, save_normalization
 
 IDS: dict[str, str] = {
     "Crossing": "people on a circle who walk to the opposite side and back, in the open",
@@ -28,7 +29,7 @@ IDS: dict[str, str] = {
 INTERSECTION = "sidestep/Intersection-v0"
 """A car at crowded intersections, with camera, lidar, measurements and high-level commands."""
 
-__all__ = ["IDS", "as_policy", "register"]
+__all__ = ["IDS", "as_policy", "register", "save_model", "save_normalization"]
 
 
 def register() -> None:
@@ -52,6 +53,10 @@ def __getattr__(name: str) -> Any:
         from sidestep.gym.policy import as_policy
 
         return as_policy
+    if name in ("save_model", "save_normalization"):
+        from sidestep.gym import training
+
+        return getattr(training, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

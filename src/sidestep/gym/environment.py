@@ -14,6 +14,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, RewardWeights
 from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import make_source
+from sidestep.gym.training import Training, describe_training
 from sidestep.kernels import elementary, layout
 from sidestep.kernels.dynamics import ROBOT_HEADING, ROBOT_X, ROBOT_Y
 from sidestep.kernels.referee import ENDING, NEWS, RUNNING, SUCCEEDED, TIMEOUT_NEWS
@@ -140,6 +141,11 @@ class CrowdEnv(gymnasium.Env[Observation, Any]):
         self.action_space = action_space()
         self.world_seed = 0
         """The seed of the present world: ``reset(options={"world_seed": …})`` brings it back."""
+
+    @property
+    def training(self) -> Training:
+        """What a model that is trained here learns to drive, for :func:`sidestep.gym.save_model`."""
+        return describe_training(self._source.scenarios(), self._source.base, self._choice)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -4,6 +4,7 @@ observations, to the bit, and the same commands, so that outcomes are equal.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from sidestep.errors import BadInput, UnknownName
+from sidestep.gym.training import Normalize, Training, differences
 from sidestep.interfaces import Policy
 from sidestep.kernels.observation import AGENT_FEATURES, GRID_LAYERS, ROBOT_FEATURES
 from sidestep.robots import action_scale
@@ -73,6 +75,10 @@ class LearnedPolicy(Policy):
 
     needs = frozenset({"learning"})
     summary = "a policy that was trained in a learning environment"
+    training: Training | None = None
+    """What it was trained with, where that is known."""
+    normalize: Normalize | None = None
+    """What is done to an observation before the network gets it."""
 
     def __init__(
         self, predict: Callable[[dict[str, Any]], Any], space: Any, lidar: Any, grid: Any, camera: Any, name: str
@@ -91,6 +97,8 @@ class LearnedPolicy(Policy):
     def reset(self, task: Task) -> None:
         """Take the command limits of the robot."""
         middle, half = action_scale([task.robot])
+        if self.training is not None and (told := differences(self.training, task.robot, task.step_s)):
+            warnings.warn(f"{self.name}: trained otherwise: {'; '.join(told)}", stacklevel=2)
         self._middle, self._half = middle[0], half[0]
         self._command = _COMMANDS.get(task.robot.dynamics, Native)
 
@@ -107,6 +115,7 @@ class LearnedPolicy(Policy):
                     f"the model was trained with {entry} pictures of shape {self._shapes[entry]} and gets "
                     f"{given[entry].shape}; give it its camera: as_policy(model, camera={{…}})"
                 )
+        given = given if self.normalize is None else self.normalize(given)
         action = np.asarray(self._predict(given), np.float32).reshape(-1)
         if action.shape != (2,) or not np.isfinite(action).all():
             raise BadInput(f"the model's action must be two finite numbers, got {action.tolist()!r:.80}")

@@ -20,6 +20,7 @@ from typing import Any
 
 from sidestep.errors import BadInput, MissingExtra, describe_error
 from sidestep.gym.policy import LearnedPolicy, as_policy
+from sidestep.gym.training import ModelNotes, make_normalize, notes_beside, read_notes, read_notes_beside
 from sidestep.reading import is_file
 
 MOST_DATA_BYTES = 50_000_000
@@ -59,8 +60,17 @@ ALLOWED: dict[str, frozenset[str]] = {
 """Module → names that a file may refer to. None of them does anything but make an object of itself."""
 
 
-def load_sb3(path: str, lidar: Any = None, grid: Any = None, camera: Any = None, trust: bool = False) -> LearnedPolicy:
-    """The policy of a saved model. ``lidar``, ``grid`` and ``camera``: settings that its environment had."""
+def load_sb3(
+    path: str,
+    lidar: Any = None,
+    grid: Any = None,
+    camera: Any = None,
+    trust: bool = False,
+    normalize: str | None = None,
+) -> LearnedPolicy:
+    """The policy of a saved model. ``lidar``, ``grid`` and ``camera``: settings that its environment had, unless the
+    notes beside the model say them; ``normalize``: a file of :func:`sidestep.gym.save_normalization`, unless the notes
+    have the statistics."""
     file = Path(path)
     if not is_file(file):
         raise BadInput(f"{path}: no such file; a saved model is named sb3:FILE.zip")
@@ -70,7 +80,21 @@ def load_sb3(path: str, lidar: Any = None, grid: Any = None, camera: Any = None,
         raise MissingExtra("a model of Stable-Baselines3", "learn") from error
     torch.set_num_threads(1)  # one observation at a time: threads would only change the order of sums
     network = _read_trusted(file) if trust else _read(file)
-    return as_policy(network, lidar=lidar, grid=grid, camera=camera, name=file.stem)
+    notes = read_notes_beside(file) or ModelNotes()
+    training = notes.training
+    if training is not None:
+        lidar = training.lidar if lidar is None and training.lidar else lidar
+        grid = training.grid if grid is None and training.grid else grid
+    where = notes_beside(file) if normalize is None else Path(normalize)
+    statistics = notes.normalization if normalize is None else read_notes(where).normalization
+    if normalize is not None and statistics is None:
+        raise BadInput(f"{where}: has no statistics; sidestep.gym.save_normalization writes them")
+    policy = as_policy(network, lidar=lidar, grid=grid, camera=camera, name=file.stem)
+    policy.training = training
+    if statistics is not None:
+        shapes = {name: space.shape for name, space in network.observation_space.spaces.items()}
+        policy.normalize = make_normalize(statistics, shapes, str(where))
+    return policy
 
 
 def _read_trusted(file: Path) -> Any:

@@ -65,6 +65,11 @@ class WorldSource:
             return tuple(self._scenarios.values())
         return tuple(self.builder(name).scenario for name in self.names)
 
+    @property
+    def base(self) -> Path | None:
+        """Where relative file names of the scenarios start."""
+        return self._base
+
     def draw(self, rng: np.random.Generator, name: str | None = None, seed: int | None = None) -> tuple[str, int]:
         """Scenario and seed of the next world; what is not given is drawn."""
         if name is None:

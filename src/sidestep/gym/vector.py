@@ -16,6 +16,7 @@ from sidestep.errors import BadInput, UnknownName
 from sidestep.gym.batch import ENDINGS, EnvironmentBatch, HelperThreads, RewardWeights
 from sidestep.gym.observation import EnvironmentCameras, action_space, choose_sensors, room_for_people
 from sidestep.gym.tasks import make_source
+from sidestep.gym.training import Training, describe_training
 from sidestep.kernels.referee import SUCCEEDED
 from sidestep.simulation.build import World
 from sidestep.types.base import BoolArray, FloatArray, IntArray
@@ -89,6 +90,11 @@ class CrowdVectorEnv(gymnasium.vector.VectorEnv[Observations, Any, Any]):
         self.render_mode = None
         self._no, self._yes = np.zeros(num_envs, np.bool_), np.ones(num_envs, np.bool_)
         self._no_reason = np.full(num_envs, "", object)
+
+    @property
+    def training(self) -> Training:
+        """What a model that is trained here learns to drive, for :func:`sidestep.gym.save_model`."""
+        return describe_training(self._source.scenarios(), self._source.base, self._choice)
 
     @property
     def world_seeds(self) -> IntArray:

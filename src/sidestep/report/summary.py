@@ -256,12 +256,15 @@ def summarise(episodes: Sequence[EpisodeScores]) -> Summary:
     columns = []
     for name in _ordered(units):
         column = _column(name, units[name], table, reasons)
+        marks: dict[str, bool] = {}
         for race in inside:
             able = alike & race & contenders(table, among=race)
             # metres driven in circles are no progress: of rates per metre only policies that arrive compete
             able &= contenders(table, "route_completion", race) if name in RATES else able
-            column = _mark_best(column, able)
-        columns.append(column)
+            best = _best_of(column, able)
+            marks |= {policy: marks.get(policy, True) and policy in best for policy in race}
+        cells = {policy: replace(cell, best=marks.get(policy, False)) for policy, cell in column.cells.items()}
+        columns.append(replace(column, cells=cells))
     return Summary(
         suite=" + ".join(suites),
         policies=tuple(dict.fromkeys(episode.policy for episode in episodes)),
@@ -320,12 +323,10 @@ def _estimate(found: MetricSummary | None, of: int, reason: str = "") -> Estimat
     return Estimate(found.mean, found.low, found.high, found.n, of, found.bound)
 
 
-def _mark_best(column: MetricColumn, candidates: Collection[str]) -> MetricColumn:
+def _best_of(column: MetricColumn, candidates: Collection[str]) -> set[str]:
     rows = [Row(policy, (), HERE, (cell,)) for policy, cell in column.cells.items()]
     marked = mark_best(rows, [column], lambda row, *_: row.policy in candidates)
-    best = {row.policy: row.cells[0].best for row in marked}
-    cells = {name: replace(cell, best=cell.best or best[name]) for name, cell in column.cells.items()}
-    return replace(column, cells=cells)
+    return {row.policy for row in marked if row.cells[0].best}
 
 
 def contenders(table: ResultTable, by: str = "success", among: Collection[str] | None = None) -> set[str]:

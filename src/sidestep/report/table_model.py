@@ -344,14 +344,17 @@ def _best_of_races(
     among: Callable[[Row], str],
     inside: Sequence[frozenset[str]],
 ) -> list[Row]:
-    """Each cell is the best that is so in any race. Who sees nothing is in all of them and changes none alone."""
-    marked = list(rows)
+    """Each cell is the best that is so in all races of its policy: who sees nothing is in all of them."""
+    marked = [replace(row, cells=tuple(replace(cell, best=True) for cell in row.cells)) for row in rows]
+    everybody = frozenset().union(*inside)
+    for k, row in enumerate(rows):
+        marked[k] = marked[k] if row.policy in everybody else row
     for race in inside:
         runners = [k for k, row in enumerate(rows) if row.policy in race]
         same = [replace(rows[k], observation="unknown") for k in runners]
         for k, row in zip(runners, mark_best(same, columns, competes, among), strict=True):
             pairs = zip(marked[k].cells, row.cells, strict=True)
-            marked[k] = replace(marked[k], cells=tuple(replace(old, best=old.best or new.best) for old, new in pairs))
+            marked[k] = replace(marked[k], cells=tuple(replace(old, best=old.best and new.best) for old, new in pairs))
     return marked
 
 

@@ -107,13 +107,16 @@ def sensor_files(needs: Iterable[str]) -> dict[str, str]:
 def user_version(name: str, kind: registry.Kind = "policies") -> str:
     """Of somebody else's policy or plug-in, ``path/to/file.py:Class``, ``package.module:Class`` or the name of an
     entry point: the hash of its module and of the person's own modules that it imports; of ``sb3:FILE.zip`` that of the
-    file, of ``onnx:SPEC.yaml`` that of the file and of its networks. Empty where no source is found, as for a policy
-    that another process serves."""
+    file and of the notes beside it, of ``onnx:SPEC.yaml`` that of the file and of its networks. Empty where no source
+    is found, as for a policy that another process serves."""
     if name.startswith(registry.ONNX):
         return _interface_version(Path(name.removeprefix(registry.ONNX)))
     if name.startswith(registry.SB3):
         path = Path(name.removeprefix(registry.SB3))
-        return f"sha256:{hash_files([path], path.parent)}" if path.is_file() else ""
+        notes = path.with_name(path.name.removesuffix(".zip") + ".sidestep.json")  # as sidestep.gym.training names it
+        return (
+            f"sha256:{hash_files([path, *([notes] if notes.is_file() else [])], path.parent)}" if path.is_file() else ""
+        )
     reference = name if ":" in name else registry.table(kind).get(name, "")
     module, _, _ = reference.rpartition(":")
     if name.startswith(registry.REMOTE) or not module:

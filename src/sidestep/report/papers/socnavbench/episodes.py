@@ -82,7 +82,6 @@ class SocnavEpisode:
     label: str
     policy: str
     privileged: bool
-    observes: str
     scenario: str
     seed: int
     source: str
@@ -96,6 +95,8 @@ class SocnavEpisode:
     """Of every state with people, s, capped."""
     planning_time: FloatArray
     """Of every call of the policy, s."""
+    observes: str = ""
+    """What the policy was given; empty: not known."""
 
     @property
     def key(self) -> Key:
