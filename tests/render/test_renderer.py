@@ -16,7 +16,9 @@ from sidestep.render.light import TIMES, WEATHERS, Lamp, Light, figure_lamps, fi
 from sidestep.render.mesh import Instance, Material, Scene3D, Semantic
 from sidestep.render.packing import PackedInstances, mip_levels, pack_texels
 from sidestep.render.renderer import BatchRenderer, Images, Renderer, make_renderer
+from sidestep.render.scene import build_scene
 from sidestep.render.vehicles import vehicle_figure
+from sidestep.scenes.plans import load_plan
 from tests.render.exact import make_scene
 from tests.render.test_raster_exact import GROUND, box
 
@@ -147,9 +149,11 @@ def test_head_lamps_light_what_they_shine_on(street: Scene3D) -> None:
     assert on is not None
     assert off is not None
     assert on[50:].mean() > off[50:].mean() + 5
-    glows = np.array([material.glow > 0.0 for material in street.materials])[street.mesh.material]
-    posts = np.unique(street.static_id[glows & (street.mesh.semantic == Semantic.POLE)])
-    assert (find_lamps(street)[:, 2] > 3.0).sum() == len(posts) > 4  # the others hang over doors
+    assert 4 < len(find_lamps(street)) < 40  # over doors
+    square = build_scene(load_plan("plaza"))
+    glows = np.array([material.glow > 0.0 for material in square.materials])[square.mesh.material]
+    posts = np.unique(square.static_id[glows & (square.mesh.semantic == Semantic.POLE)])
+    assert (find_lamps(square)[:, 2] > 3.0).sum() == len(posts) == 6
 
 
 @pytest.mark.parametrize(
