@@ -43,10 +43,10 @@ demo: $(USER_STAMP)
 	@echo "Open out/demo/report.html"
 
 test: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2 -m "not full" --durations=10 -rs
+	$(BIN)/python -m pytest -n 2 -m "not full" --durations=10 -rfEs
 
 test-full: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2 --durations=10 -rs
+	$(BIN)/python -m pytest -n 2 --durations=10 -rfEs
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests tools

@@ -42,7 +42,9 @@ def test_json_has_exactly_the_published_keys(suite: str, call: Call) -> None:
     )
     assert set(found["policies"]) == {"straight", "stop"}
     straight, stop = found["policies"]["straight"], found["policies"]["stop"]
-    assert set(straight) == {"episodes", "outcomes", "metrics", "privileged", "events"}
+    observed = {"observes", "observation_class", "observation_limits"}
+    assert set(straight) == {"episodes", "outcomes", "metrics", "privileged", "events"} | observed
+    assert (straight["observes"], straight["observation_class"]) == (["goal"], "nothing")
     assert straight["episodes"] == sum(straight["outcomes"].values()) == 6
     assert set(straight["metrics"]["success"]) == {"n", "mean", "sd", "low", "high", "unit", "direction"}
     assert stop["metrics"]["success"]["mean"] == 0.0

@@ -22,7 +22,7 @@ Call = Callable[..., Result]
 LISTED = {
     "suites": {"name", "scenarios", "summary"},
     "scenarios": {"name", "suite", "summary", "source", "scene", "robot", "time_limit_s", "tags"},
-    "policies": {"name", "needs", "summary", "citation"},
+    "policies": {"name", "needs", "summary", "citation", "extras", "missing_extras"},
     "robots": {"name", "dynamics", "radius_m", "max_speed_mps", "summary", "source"},
     "metrics": {"name", "unit", "direction", "definition", "source", "dialects"},
     "datasets": {"name", "summary"},

@@ -11,7 +11,7 @@ from sidestep.drive_page.episodes import HandDriving, HandPlan
 from sidestep.errors import BadInput, UnknownName
 from sidestep.learn.demonstrations import DemonstrationWriter, read_demonstrations
 from sidestep.simulation.session import Session
-from sidestep.suites.intersection import WEATHERS
+from sidestep.suites.intersection import PED_ONLY_WEATHERS
 from sidestep.types import Drive
 from tests.drive_page.conftest import straight_on
 
@@ -49,7 +49,7 @@ def test_success_is_written_and_failures_are_not(tmp_path: Path) -> None:
         (episode,) = demos.episodes
         assert episode.finished
         assert (episode.scene, episode.pose, episode.town, episode.trace) == (0, 2, 3, 0)
-        assert list(WEATHERS)[episode.weather] == "CloudyNoon"
+        assert PED_ONLY_WEATHERS[episode.weather] == "CloudyNoon"
         actions = demos.column(0, "action")
         assert np.allclose(actions, [0.0, 0.6, 0.0])
 

@@ -26,6 +26,6 @@ def test_program(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) == 6
+    assert len(PROGRAMS) == 7
     longest = next(program for program in PROGRAMS if "CrowdVecEnv" in program)
     assert len([line for line in longest.splitlines() if line.strip()]) <= 10

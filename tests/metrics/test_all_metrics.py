@@ -24,6 +24,7 @@ from sidestep.types.events import Leading
 from tools.write_metrics_page import metrics_page
 
 from .records import BOX, CIRCLE, Walker, make_record, straight_run
+from .test_free_flow import drive as drive_freely
 from .test_intersection import drive, driving_into, leaving
 from .test_sidewalk import gesturing, halting
 
@@ -205,6 +206,7 @@ def test_every_metric_is_valid_and_somewhere_different() -> None:
     on_the_road += [drive([[10, 0], [11, 0]], events=[Event(0.1, "lane_crossing", "solid")])]
     records = [*RECORDS.values(), eventful, pushed, vehicle, failing, *gestures, *hindered, *endings, *led, *staged]
     records += on_the_road
+    records += [drive_freely(), drive_freely(400)]
     records += twinned()
     seen: dict[str, set[float]] = {name: set() for name in METRICS}
     for record in records:

@@ -203,10 +203,7 @@ def test_measurements_aside_by_hand() -> None:
     policy = told(start)
     x, y = 10 + 1.293 * np.cos(0.2), LANE_Y + 0.5 + 1.293 * np.sin(0.2)
     _, measured, _ = policy[0]
-    # the route begins at the car and joins the lane at (12, -1.75)
-    a, b = np.array([10, LANE_Y + 0.5]), np.array([12, LANE_Y])
-    along = (b - a) / np.hypot(*(b - a))
-    aside = along[0] * (y - a[1]) - along[1] * (x - a[0])
+    aside = y - LANE_Y  # from the line through the waypoints, as published, not from the way on which the car joins it
     angle = np.arctan2(LANE_Y - y, 100 - x) - 0.2
     assert measured == pytest.approx([0.0, aside, angle / 1.57, 1.0], abs=1e-5)
     assert measured[1] > 0  # to the left

@@ -154,7 +154,7 @@ def test_tables_hold_the_same_numbers(report: Path, page: Page) -> None:
     assert (success["episodes"], success["n"], float(success["mean"])) == ("4", "4", 0.25)
     assert "25" in page.text
     assert "% ↑" in page.text
-    assert r"orca & 25 &" in report.with_suffix(".tex").read_text(encoding="utf-8")
+    assert r"orca & people, goal & 25 &" in report.with_suffix(".tex").read_text(encoding="utf-8")
 
 
 def test_two_runs_of_one_policy_are_told_apart(run_folder: Path, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ CASES: tuple[Case, ...] = (
     Case("core", "circle-crossing", "stop", 2.0, robot="point", seed=7),
     Case("core", "doorway", "depth_reactive", 2.0),
     Case("core", "hallway-crossing", "ilqr", 10.0),
+    Case("core", "hallway-crossing", "dynamic_window", 5.0),
     _socnav("t_ETH1", "straight", "recorded"),
     _socnav("t_zara1_wrap", "social_force", "recorded"),
     _socnav("t_univ1", "orca", "recorded"),

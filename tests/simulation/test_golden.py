@@ -47,7 +47,7 @@ def forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forget]:
 
 
 def test_the_cases_cover_all_suites_and_policies() -> None:
-    assert len({case.name for case in CASES}) == 65
+    assert len({case.name for case in CASES}) == 66
     assert {case.suite for case in CASES} == set(registry.SUITES)
     assert {case.policy for case in CASES} == set(registry.POLICIES) - golden.NETWORKS
     kinds = {case.scenario.split("-")[0] for case in CASES if case.suite == "sidewalk-reactive"}

@@ -14,7 +14,7 @@ from sidestep.errors import BadInput
 from sidestep.studies import participant_pages
 from sidestep.studies.films import find_film
 from sidestep.studies.store import Store
-from tests.report.watching import CHROMIUM, in_browser
+from tests.needs import CHROMIUM, in_browser
 from tests.studies.conftest import new_store, study_of, write_films
 from tests.studies.test_pages import client_of
 

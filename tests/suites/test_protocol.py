@@ -336,7 +336,7 @@ def changed(**changes: Any) -> dict[str, Any]:
         ),
         (changed(conduct="wave_on"), "conduct: wave_on needs meet"),
         (changed(locations={}), "at least 1 item"),
-        (changed(locations={"c-1": {"a": [[0, 0], [1, 1]]}}), "pattern"),
+        (changed(locations={"c-1": {"a": [[0, 0], [1, 1]]}}), r"locations: the key 'c-1' must be a text of the form"),
         (changed(locations={"c1": {"a": [[0, 0]]}}), "at least 2 items"),
         ({"scene": "office_flor"}, "did you mean 'office_floor'"),
         ({"questionnaire": "../questions.yaml"}, "questionnaire"),

@@ -210,7 +210,6 @@ class EnvironmentBatch:
         )
         self.views = make_views(self._view, b, a)
         self.entries = entries(self.views)
-        self._seen: dict[tuple[int, int], list[tuple[str, Any]]] = {}
         self._senses = make_senses(self._view, self._sight)
         if self._is_mixed:  # the reach of the widest sight of the pool
             self._senses = self._senses._replace(reach=make_senses(self._view, self._pool_sight).reach)
@@ -301,7 +300,4 @@ class EnvironmentBatch:
 
     def observation(self, b: int, r: int = 0) -> dict[str, Any]:
         """A copy of what robot ``r`` of environment ``b`` observes, without the other robots."""
-        seen = self._seen.get((b, r))
-        if seen is None:
-            seen = self._seen[b, r] = [(name, array[b, r]) for name, array in self.entries.items()]
-        return {name: array.copy() for name, array in seen}
+        return {name: array[b, r].copy() for name, array in self.entries.items()}

@@ -98,7 +98,7 @@ def _in_model(model: type[BaseModel], data: Any, errors: Sequence[_Error], place
         if key in unknown:
             continue
         if any(_is(each, "invalid_key", 1) for each in found):
-            yield _key_is_no_text(place, key)
+            yield _wrong_key(place, key, found)
             continue
         below = place_below(place, key)
         field = model.model_fields.get(str(key))
@@ -118,7 +118,7 @@ def _in_container(kind: Any, data: Any, errors: Sequence[_Error], place: str) ->
         return
     for key, found in _by_first(errors).items():
         if any(_is(each, "invalid_key", 1) or each.path[1:] == ("[key]",) for each in found):
-            yield _key_is_no_text(place, key)
+            yield _wrong_key(place, key, found)
         elif _holds(data, key):
             yield from _explain(_item(kind, key), data[key], _below(found), place_below(place, key))
         else:  # a name of pydantic's own, which is no part of the file
@@ -131,15 +131,19 @@ def _holds(data: Any, key: Any) -> bool:
     return isinstance(data, Sequence) and isinstance(key, int) and 0 <= key < len(data)
 
 
-def _key_is_no_text(place: str, key: Any) -> Mistake:
-    return Mistake(_cut(place, LONGEST_PLACE), f"the key {_shown(key)} must be a text", "write it in quotes")
+def _wrong_key(place: str, key: Any, errors: Sequence[_Error]) -> Mistake:
+    place, forms = _cut(place, LONGEST_PLACE), [_LIMITS.get(each.details["type"]) for each in errors]
+    if isinstance(key, str) and forms[0] is not None:
+        return Mistake(place, f"the key {_shown(key)} must be {forms[0](errors[0].details.get('ctx') or {})}")
+    return Mistake(place, f"the key {_shown(key)} must be a text", "write it in quotes")
 
 
 def _in_tagged_union(
     branches: Sequence[Any], tag: str, data: Any, errors: Sequence[_Error], place: str
 ) -> Iterator[Mistake]:
     """Of a value whose ``kind`` says which of several types it is."""
-    types = {_without_metadata(each)[0].model_fields[tag].default: each for each in branches}
+    tagged = [(each, _without_metadata(each)[0].model_fields[tag].annotation) for each in branches]
+    types = {value: each for each, literal in tagged for value in get_args(literal)}
     for value, found in _by_first([each for each in errors if each.path]).items():
         yield from _explain(types.get(value, Any), data, _below(found), place)
     for each in errors:

@@ -145,7 +145,7 @@ def test_the_zone_can_be_a_region_or_found() -> None:
         ({"kind": "frontal", "at": [9, 0], "comit_m": 2}, "unknown key.*comit_m.*did you mean 'commit_m'"),
         ({"kind": "frontal", "at": [9, 0], "people": 3}, r"unknown key.*people.*known: .*walk_on_m"),
         ({"kind": "frontly", "at": [9, 0]}, "frontal"),
-        ({"kind": "frontal"}, r"events\.0\.frontal\.at"),
+        ({"kind": "frontal"}, r"events\[0\]\.at: is missing"),
         ({"kind": "lateral", "at": [9, 0], "side": "up"}, "side"),
         ({"kind": "obstructing", "at": [9, 0], "trigger_m": 0}, "trigger_m"),
         ({"kind": "crossing", "front": 0, "behind": 0}, "at least one person"),
