@@ -27,12 +27,12 @@ demo: $(USER_STAMP)
 	$(BIN)/python -m sidestep run core --policy straight --policy stop --policy orca --policy social_force --policy mpc \
 	    --workers 2 --video 1 --out out/demo/core
 	$(BIN)/python -m sidestep run socnav --policy social_force --policy orca --policy cadrl --policy sampling \
-	    --policy mpc --policy oracle --workers 2 --out out/demo/socnav
+	    --policy mpc --policy oracle --limit 12 --workers 2 --out out/demo/socnav
 	$(BIN)/python -m sidestep run sidewalk-unit --policy follow_lane --policy expert --limit 6 --workers 2 --out out/demo/unit
 	$(BIN)/python -m sidestep run sidewalk-reactive --policy follow_lane --policy expert --limit 18 --workers 2 \
 	    --video 1 --out out/demo/reactive
 	$(BIN)/python -m sidestep run sidewalk-long --policy expert --limit 1 --out out/demo/long
-	$(BIN)/python -m sidestep run catalogue --policy straight --policy social_force --policy expert --workers 2 --out out/demo/catalogue
+	$(BIN)/python -m sidestep run catalogue --policy straight --policy social_force --policy expert --limit 10 --workers 2 --out out/demo/catalogue
 	$(BIN)/python -m sidestep run intersection --policy pid --policy comfort_zone --workers 2 --video 1 --out out/demo/intersection
 	$(BIN)/python -m sidestep run street --policy human_driver --policy comfort_zone --policy anticipatory --limit 8 --workers 2 \
 	    --out out/demo/street
