@@ -97,8 +97,8 @@ def take_part(address: str, token: str) -> None:
         assert "nothing to walk" in str(page.recv(10))  # this study has no walks, but the page is heard
 
 
-@pytest.mark.skipif(NGINX is None, reason="no nginx on this machine: apt install nginx-light")
-@pytest.mark.skipif(OPENSSL is None, reason="no openssl on this machine: apt install openssl")
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed: apt-get install nginx-light")
+@pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed: apt-get install openssl")
 def test_nginx(served: tuple[Server, str, str, int], tmp_path: Path) -> None:
     server, token, address, front = served
     names = ["-keyout", str(tmp_path / "study.key"), "-out", str(tmp_path / "study.pem"), "-subj", "/CN=localhost"]
@@ -124,7 +124,7 @@ def test_nginx(served: tuple[Server, str, str, int], tmp_path: Path) -> None:
         take_part(address, token)
 
 
-@pytest.mark.skipif(CADDY is None, reason="no Caddy on this machine: apt install caddy")
+@pytest.mark.skipif(CADDY is None, reason="Caddy is not installed: apt-get install caddy")
 def test_caddy(served: tuple[Server, str, str, int], tmp_path: Path) -> None:
     server, token, address, _ = served
     site = replaced(
