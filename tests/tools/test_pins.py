@@ -37,8 +37,7 @@ def test_pinned_versions_install_on_the_oldest_python() -> None:
     refusing = {
         name: needed
         for name in installed_closure(extras=("dev",))
-        if (needed := distribution(name).metadata.get("Requires-Python"))
-        and not SpecifierSet(needed).contains(oldest)
+        if (needed := distribution(name).metadata.get("Requires-Python")) and not SpecifierSet(needed).contains(oldest)
     }
     assert not refusing, f"these versions do not install on Python {oldest}: pin older ones in {FILE.name}"
 
