@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 USER_STAMP := $(VENV)/.installed-user
+PIP_INSTALL := --quiet --no-compile -c constraints.txt  # modules are compiled when they are first imported
+LINT := $(BIN)/ruff check src tests tools && $(BIN)/ruff format --check src tests tools && $(BIN)/mypy && $(BIN)/lint-imports
 
 .PHONY: setup demo test test-full bench lint format docs notebooks site results sheet golden fuzz sbom audit clean
 
@@ -14,11 +16,11 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(USER_STAMP): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[video,onnx]'
+	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[video,onnx]'
 	touch $@
 
 $(STAMP): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev]'
 	touch $@ $(USER_STAMP)
 
 demo: $(USER_STAMP)
@@ -42,24 +44,24 @@ demo: $(USER_STAMP)
 	    out/demo/catalogue out/demo/intersection out/demo/street out/demo/protocol --out out/demo/report.html
 	@echo "Open out/demo/report.html"
 
-test: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2 -m "not full" --durations=10 -rfEs
+test: PYTEST := $(BIN)/python -m pytest -n 2 -m "not full" --durations=10 -rfEs
+test-full: PYTEST := $(BIN)/python -m pytest -n 2 --durations=10 -rfEs
 
-test-full: $(STAMP) lint
-	$(BIN)/python -m pytest -n 2 --durations=10 -rfEs
+test test-full: $(STAMP)  # linters run beside the tests; what they found stands below
+	@mkdir -p out
+	@{ $(LINT); } >out/lint.txt 2>&1 & linters=$$!; \
+	    $(PYTEST); tests=$$?; wait $$linters; found=$$?; \
+	    cat out/lint.txt; exit $$((tests ? tests : found))
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests tools
-	$(BIN)/ruff format --check src tests tools
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(LINT)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix src tests tools
 	$(BIN)/ruff format src tests tools
 
 bench: $(STAMP)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev,bench]'
 	$(BIN)/python -m sidestep bench --suite core
 
 docs: $(STAMP)
@@ -82,7 +84,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds 30 --workers 2
 
 $(VENV)/.installed-security: $(STAMP)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,security]'
+	$(BIN)/python -m pip install $(PIP_INSTALL) -e '.[dev,security]'
 	touch $@
 
 sbom: $(VENV)/.installed-security
