@@ -216,7 +216,7 @@ def test_forecasts_in_the_local_frame_are_refused_near_the_origin() -> None:
             return MixtureForecast(found.horizons_s, paths, found.covariances, found.weights)
 
     assert len(forecast_samples(ConstantVelocity(), samples)) == len(samples)
-    with pytest.raises(BadInput, match="predictor Local: half of the forecasts for 1 s .* count from the pedestrian"):
+    with pytest.raises(BadInput, match=r"predictor Local: half of the forecasts for 1 s .* count from the pedestrian"):
         forecast_samples(Local(), samples)
 
 

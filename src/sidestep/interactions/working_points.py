@@ -48,6 +48,8 @@ class WorkingPoint:
     """Moments above the threshold in which nobody came into the zone."""
     negatives: int
     """All moments in which nobody came into the zone."""
+    clips: int = 0
+    """What was resampled: clips of the validation split, or tracks where all are of one clip."""
 
 
 def driver_scores(samples: Samples, forecast: Forecast, scores: Scores, zebras: bool = True) -> Scores:
@@ -128,7 +130,7 @@ def working_points(
         low, high = np.quantile(drawn[np.isfinite(drawn)], tails).tolist()
         alarmed = ranking.false_alarms(each.threshold)
         low, high = min(low, each.threshold), max(high, each.threshold)
-        found.append(WorkingPoint(seconds, each.threshold, low, high, alarmed, ranking.negatives))
+        found.append(WorkingPoint(seconds, each.threshold, low, high, alarmed, ranking.negatives, clusters))
     return found
 
 
