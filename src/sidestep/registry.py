@@ -473,5 +473,5 @@ def check_predictor_members(predictor: Any, reference: str) -> None:
                 f"predictor {reference!r}: `needs` must be a set of names{did_you_mean(str(need), PREDICTOR_NEEDS)}"
             )
     history_s = getattr(predictor, "history_s", None)
-    if not isinstance(history_s, Real) or not 0.0 <= history_s < float("inf"):
+    if not isinstance(history_s, Real) or not 0.0 <= float(history_s) < float("inf"):
         raise BadInput(f"predictor {reference!r}: `history_s` must say how many seconds of history it wants, 0 or more")
