@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import entry_points
+from numbers import Real
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Literal
@@ -465,10 +466,12 @@ def check_predictor_members(predictor: Any, reference: str) -> None:
     """``BadInput`` unless the object has the members of a predictor (``sidestep.interfaces.Predictor``)."""
     if not callable(getattr(predictor, "predict", None)):
         raise BadInput(f"predictor {reference!r} has no method 'predict'; it has `needs`, `history_s` and `predict`")
-    for need in getattr(predictor, "needs", ("needs",)):
+    needs = getattr(predictor, "needs", None)
+    for need in needs if isinstance(needs, set | frozenset | tuple | list) else ("needs",):
         if need not in PREDICTOR_NEEDS:
             raise BadInput(
                 f"predictor {reference!r}: `needs` must be a set of names{did_you_mean(str(need), PREDICTOR_NEEDS)}"
             )
-    if not 0.0 <= getattr(predictor, "history_s", -1.0) < float("inf"):
+    history_s = getattr(predictor, "history_s", None)
+    if not isinstance(history_s, Real) or not 0.0 <= float(history_s) < float("inf"):
         raise BadInput(f"predictor {reference!r}: `history_s` must say how many seconds of history it wants, 0 or more")

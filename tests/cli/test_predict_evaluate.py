@@ -128,6 +128,22 @@ def test_an_array_is_no_forecast(call: Call, data: Path, tmp_path: Path) -> None
     assert "predictor Mine returned ndarray; return a SampleForecast" in " ".join(result.stderr.split())
 
 
+def test_another_frame_is_warned_of(call: Call, data: Path, tmp_path: Path) -> None:
+    """Positions from the vehicle: neither the world's frame nor the pedestrian's."""
+    (tmp_path / "own.py").write_text(
+        "from sidestep.types.forecast import SampleForecast\n\n\n"
+        "class Mine:\n    needs = frozenset({'ego'})\n    history_s = 0.0\n\n"
+        "    def predict(self, history, horizons_s, scene=None, ego=None):\n"
+        "        here = history.position[-1] - [ego.state.x, ego.state.y + 20.0]\n"
+        "        return SampleForecast(horizons_s, here[:, None, None].repeat(4, 2))\n"
+    )
+    asked = ("--predictor", f"{tmp_path / 'own.py'}:Mine", "--predictor", "kalman")
+    result = call("predict", "evaluate", data, *asked, "--every", 10, "--resamples", 20, "--json")
+    assert result.exit_code == 0, result.output
+    assert "warning: Mine: half of the forecasts for 1 s" in result.stderr
+    assert "warning: kalman" not in result.stderr
+
+
 def test_toy(call: Call, tmp_path: Path) -> None:
     result = call("predict", "toy", "--out", tmp_path / "toy", "--draws", 400, "--json")
     assert result.exit_code == 0, result.output

@@ -138,7 +138,9 @@ def test_vci_dut_at_another_rate_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "vci_dut", "\n".join([head, *lines]))
     with pytest.raises(BadInput, match=r"0.80 times as far .* --rate-hz 29.97"):
         load_tracks(path)
-    assert load_tracks(path, rate_hz=29.97).time[30] == pytest.approx(30 / 29.97)
+    tracks = load_tracks(path, rate_hz=29.97)
+    assert tracks.time[30] == pytest.approx(30 / 29.97)
+    assert "VCI-CITR" in tracks.source
 
 
 def test_ucy_vsp_at_every_frame(tmp_path: Path) -> None:

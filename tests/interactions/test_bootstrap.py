@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from sidestep.errors import BadInput
-from sidestep.interactions.bootstrap import Bootstrap, Metric, bootstrap_scores, roc_band
+from sidestep.interactions.bootstrap import Bootstrap, Metric, bca_interval, bootstrap_scores, roc_band
 from sidestep.interactions.roc import in_roi_sensitivity
 from sidestep.interactions.scores import Scores
 from sidestep.types.base import FloatArray
@@ -132,6 +132,26 @@ def test_two_networks_of_one_kind_make_no_kind_better() -> None:
     assert not together.better("ade").any()
     worse = networks([2.0, 2.35, 2.6], "other", 1, 0.2)
     assert bootstrap_scores([*one, *worse], ["ade"], 2000).better("ade")[:, 0, 1].all()
+
+
+def test_cautions_name_what_intervals_leave_out() -> None:
+    one = replace(networks([0.0], "one")[0], is_network=True)
+    found = bootstrap_scores([one, *networks([0.0, 0.1], "two"), *networks([0.0] * 5, "five")], ["ade"], 20)
+    assert [each.partition(".")[0] for each in found.cautions()] == [
+        "Trained with one seed: one",
+        "Fewer than 5 training seeds: two",
+    ]
+    few = bootstrap_scores([replace(example(), clip=np.arange(120) // 30)], ["ade"], 20)
+    assert few.cautions() == ["Only 4 clips were resampled: intervals are too narrow."]
+
+
+def test_intervals_hold_their_value() -> None:
+    """Where a value takes few steps, the bias correction alone may pass it."""
+    value, drawn = np.array([0.004]), np.repeat([0.0, 0.0041, 0.006], [6, 1, 993])[None]
+    without = np.repeat([0.0, 0.004], [1, 22])[None]
+    low, high = bca_interval(value, drawn, (without,), 0.9)
+    assert low <= value <= high
+    assert high > low
 
 
 def test_unknown_outcomes_do_not_count() -> None:

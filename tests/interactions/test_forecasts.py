@@ -13,7 +13,7 @@ import pytest
 from sidestep.errors import BadInput
 from sidestep.interactions import make_samples
 from sidestep.interactions.features import moments_of, scenes_of
-from sidestep.interactions.forecasts import forecast_samples, read_forecast, write_forecast
+from sidestep.interactions.forecasts import forecast_samples, frame_doubt, read_forecast, write_forecast
 from sidestep.interactions.store import read_interactions, write_interactions
 from sidestep.prediction.constant_velocity import ConstantVelocity
 from sidestep.prediction.kalman import Kalman
@@ -99,6 +99,9 @@ def change_dataset(name: str, change: Any) -> Any:
     return apply
 
 
+ARRAYS = ("frame", "paths", "weights", "covariances")
+
+
 def put(values: Any, row: int, value: Any) -> Any:
     values[row] = value
     return values
@@ -126,6 +129,17 @@ def put(values: Any, row: int, value: Any) -> Any:
         (lambda file: file.attrs.update({"version": 1}), "version 1 of forecast files; expected 2; version 1 did not"),
         (lambda file: file.attrs.update({"version": "two"}), "version two of forecast files; expected 2"),
         (lambda file: file.attrs.__delitem__("data"), r"`data` must be the digest .* \(`sidestep predict info`"),
+        (lambda file: file.attrs.update({"format": [1, 2]}), "not a forecast file"),
+        (lambda file: file.attrs.update({"version": [2, 2]}), "version .2 2. of forecast files"),
+        (lambda file: file.attrs.update({"data": ["a", "b"]}), "`data` must be the digest"),
+        (change_dataset("frame", lambda v: 3), "frame: not one column"),
+        (change_dataset("frame", lambda v: h5py.Empty("f8")), "frame holds no numbers"),
+        (change_dataset("frame", lambda v: 1e300 * v), "frame: row 0 is 1e.301; it must be"),
+        (change_dataset("paths", lambda v: h5py.SoftLink("/gone")), "paths holds no numbers .it is a broken link"),
+        (change_dataset("paths", lambda v: put(v, 1, 1e300)), "frame 20: the forecast is not finite, or no position"),
+        (change_dataset("covariances", lambda v: put(v, 1, 1e300)), "frame 20: a covariance is not finite, or above"),
+        (change_dataset("horizons_s", lambda v: v[0]), r"expected \(14, alternatives, 1, 2\)"),
+        (lambda file: [change_dataset(name, lambda v: v[:0])(file) for name in ARRAYS], "there are no forecasts in it"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, change: Any, message: str) -> None:
@@ -187,6 +201,33 @@ def test_forecasts_in_the_local_frame_are_refused(tmp_path: Path) -> None:
     assert len(forecast_samples(Asked(), samples)) == len(samples)
 
 
+def test_forecasts_in_the_local_frame_are_refused_near_the_origin() -> None:
+    """People about 4 m from the origin: forecasts near it are no farther from them than people get."""
+    data = walkers(4)
+    middle = data.position.reshape(4, FRAMES, 2).mean(axis=1)
+    around = data.position - np.repeat(middle, FRAMES, axis=0) + [3.0, 2.0]
+    samples = make_samples(replace(data, position=around), every=10)
+    assert np.median(np.hypot(*samples.past[:, -1].T)) < 5.0
+
+    class Local(ConstantVelocity):
+        def predict_moments(self, moments: Any) -> Any:
+            found = super().predict_moments(moments)
+            paths = found.paths - samples.past[:, -1][:, None, None]
+            return MixtureForecast(found.horizons_s, paths, found.covariances, found.weights)
+
+    assert len(forecast_samples(ConstantVelocity(), samples)) == len(samples)
+    with pytest.raises(BadInput, match=r"predictor Local: half of the forecasts for 1 s .* count from the pedestrian"):
+        forecast_samples(Local(), samples)
+
+
+def test_forecasts_in_another_frame_are_doubted() -> None:
+    samples = make_samples(far_from_the_origin(4), every=10)
+    there = forecast_samples(ConstantVelocity(), samples)
+    assert frame_doubt(there, samples) == ""
+    of_the_vehicle = SampleForecast(samples.horizons_s, there.paths - samples.ego[:, :2][:, None, None])
+    assert "are they in the world frame, in metres?" in frame_doubt(of_the_vehicle, samples)
+
+
 def test_what_is_no_forecast_is_named(tmp_path: Path) -> None:
     class ReturnsArray(Asked):
         def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
@@ -200,8 +241,13 @@ def test_what_is_no_forecast_is_named(tmp_path: Path) -> None:
         def predict(self, history: Any, horizons_s: Any, scene: Any = None, ego: Any = None) -> Any:
             return super().predict(history, horizons_s[:1], scene, ego)
 
+    class FailsAtOnce(ConstantVelocity):
+        def predict_moments(self, moments: Any) -> Any:
+            raise KeyError("speed")
+
     samples = make_samples(walkers(1), every=10)
     for predictor, told in (
+        (FailsAtOnce(), "predictor FailsAtOnce failed: KeyError: 'speed'"),
         (ReturnsArray(), "predictor ReturnsArray returned ndarray; return a SampleForecast or a MixtureForecast"),
         (ReturnsArrays(), "predictor ReturnsArrays returned ndarray"),
         (OneHorizon(), r"OneHorizon forecast 1 people at \[1.0\] s; asked for 1 people at \[1.0, 2.0, 3.0, 4.0\] s"),

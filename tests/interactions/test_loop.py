@@ -139,11 +139,13 @@ def test_two_predictors_have_tables_but_no_correlations() -> None:
 def test_tables_and_picture() -> None:
     outcomes = summarise_drives(some_drives(), resamples=30)
     metrics = some_metrics(FOUR, [0.4, 0.5, 0.6, 0.7])
-    points = {"worse": [WorkingPoint(1.0, 0.1, 0.05, 0.3, 11, 4000)]}
+    points = {"worse": [WorkingPoint(1.0, 0.1, 0.05, 0.3, 11, 4000, 7)]}
     document = loop_document(metrics, outcomes, correlate(metrics, outcomes), points)
     json.dumps(document)
     assert document["drivers"][1]["working_points"][0]["high"] == 0.3
     assert "1 thresholds rest on fewer than 30 false alarms (the fewest: 11)" in " ".join(document["cautions"])
+    assert "Only 7 clips of the validation split were resampled: intervals are too narrow." in document["cautions"]
+    assert "Only 3 scenarios were resampled: intervals are too narrow." in document["cautions"]
     text = markdown(loop_table(document))
     assert "| better | 3 | 3 | 70.00 | 0.30 | 0.70 |" in text
     assert "+1.00" in markdown(correlation_table(document))

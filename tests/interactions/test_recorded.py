@@ -125,11 +125,13 @@ def test_the_wrong_rate_is_refused(tmp_path: Path) -> None:
     told = str(caught.value)
     assert told.startswith(str(tmp_path / "front_interaction_01_traj_ped_filtered.csv"))
     assert "0.80 times as far" in told  # 23.98 / 29.97
-    assert "29.97 frames per second would fit; read it as vci_citr, or with --fps 29.97" in told
+    assert "29.97 frames per second would fit; read it as vci_citr, whose vehicle is another one too" in told
     (tmp_path / "odd").mkdir()
     write_golf_cart(tmp_path / "odd", fps=50.0)
-    with pytest.raises(BadInput, match=r"0.60 times .* 50.00 frames per second would fit; read it with --fps 50.00"):
+    with pytest.raises(BadInput, match=r"0.60 times .* fit; read it as vci with --fps 50.00 and --vehicle-length"):
         load_vci(VCI_CITR, tmp_path / "odd")
+    with pytest.raises(BadInput, match=r"50.00 frames per second would fit; read it with --fps 50.00"):
+        load_vci(vci_source("vci", fps=25.0, length_m=4.0), tmp_path / "odd")
 
 
 def test_any_recording_of_this_layout(tmp_path: Path) -> None:
@@ -139,6 +141,8 @@ def test_any_recording_of_this_layout(tmp_path: Path) -> None:
     middle = load_vci(vci_source("vci", fps=50.0, length_m=4.0), tmp_path)
     assert find_encounters(middle)[0].gap_s == pytest.approx((40 - 30 - 2) / 4, abs=1e-4)
     assert vci_source("vci_dut", front_m=0.9).front_m == 0.9
+    assert vci_source("vci_dut", length_m=4.0).front_m == 2.0  # the middle is tracked
+    assert vci_source("vci_citr", length_m=2.4).front_m == 1.0  # measured, not the middle
     for given, told in (
         ({}, "give --fps"),
         ({"fps": 25.0}, "give --vehicle-length"),

@@ -12,12 +12,18 @@ from sidestep.interactions.forecasts import forecast_samples
 from sidestep.interactions.samples import make_samples
 from sidestep.interactions.scores import score_forecast
 from sidestep.interactions.working_points import driver_scores, on_crossing, thresholds_of, working_points
+from sidestep.policies.driving.anticipatory import AnticipatoryDriver
 from sidestep.policies.driving.zones import DrivingPath
 from sidestep.prediction.constant_velocity import ConstantVelocity
+from sidestep.scenes.compile import compile_scene
+from sidestep.types import Task
 from sidestep.types.forecast import SampleForecast
 from sidestep.types.interactions import GROUND, GroundMap, Interactions
+from sidestep.types.road import Crossing, Roads
+from sidestep.types.scene import Region, SceneSpec
 from tests.interactions.scenes import straight_road, walk
 from tests.interactions.test_bootstrap import example, made
+from tests.policies.test_driving import CAR
 
 
 def with_ground(data: Interactions, kind: str = "zebra") -> Interactions:
@@ -65,11 +71,33 @@ def test_an_island_belongs_to_a_crossing_with_zebra_beside_it() -> None:
     cells[50:70, 380:460] = GROUND.index("island")  # 2 m deep, 8 m long: 2 m longer than the zebra on either side
     path = DrivingPath(np.array([[-10.0, -3.0], [70.0, -3.0]]))
     points = np.array([[32.0, 0.0], [29.0, 0.0], [32.0, 3.0], [40.0, 0.0]])
-    found = on_crossing(GroundMap(cells, (-10.0, -6.0), 0.1), path, points, points[:, 0] + 10.0)
+    found = on_crossing(GroundMap(cells, (-10.0, -6.0), 0.1), path, points, *path.project(points))
     assert found.tolist() == [True, False, True, False]
 
 
-def test_calibration_and_use_have_the_same_zone() -> None:
+def test_the_crossing_is_that_of_the_driver() -> None:
+    """The driver's route is y = 0 and the zebra, 4 m wide, from y = -1.5 to 5.5: its crossing reaches 5.5 m to either
+    side. People come from afar; places nearer to an edge than the cells of the map are left out."""
+    crossing = Crossing(name="zebra", ends=((32.0, -1.5), (32.0, 5.5)), width=4.0)
+    box = Region(kind="road", polygon=((-20, -20), (90, -20), (90, 20), (-20, 20)))
+    scene = compile_scene(SceneSpec(regions=(box,), roads=Roads(crossings=(crossing,))))
+    driver = AnticipatoryDriver()
+    route = np.stack([np.arange(0.0, 80.0, 2.0), np.zeros(40)], axis=1)
+    driver.reset(
+        Task(robot=CAR, start=(0, 0, 0), step_s=0.05, time_limit_s=9.0, goal_radius_m=0.3, route=route, map=scene)
+    )
+    x, y = np.meshgrid(np.arange(28.05, 36.0, 0.3), np.arange(-7.95, 8.0, 0.3))
+    points = np.stack([x.ravel(), y.ravel()], axis=1)
+    expected = driver._placed_samples(np.full((len(points), 2), 50.0), points[:, None, None].repeat(4, 2))[:, 0, 2] > 0
+    cells = np.full((400, 1100), GROUND.index("sidewalk"), np.uint8)
+    cells[185:255, 500:540] = GROUND.index("zebra")
+    path = DrivingPath(np.array([[-20.0, 0.0], [90.0, 0.0]]))
+    found = on_crossing(GroundMap(cells, (-20.0, -20.0), 0.1), path, points, *path.project(points))
+    assert expected.sum() == pytest.approx(4.0 * 11.0 / 0.3**2, rel=0.05)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_calibration_with_crossings_limits_alarms_on_them() -> None:
     """Thresholds without crossings would let far more alarms through where people approach on them."""
     rng = np.random.default_rng(0)
     tracks = [walk((32.0, 6.0), (0.0, float(-speed)), 6.0) for speed in rng.uniform(0.0, 1.2, 120)]

@@ -227,6 +227,9 @@ def test_unknown_and_broken_predictors_are_refused_with_the_remedy(tmp_path: Pat
             ("def predict(self): ...", "`needs` must be a set of names"),
             ("needs = {'maps'}\n    def predict(self): ...", "did you mean 'map'"),
             ("needs = set()\n    def predict(self): ...", "`history_s` must say"),
+            ("needs = None\n    def predict(self): ...", "`needs` must be a set of names"),
+            ("needs = set()\n    history_s = 'one'\n    def predict(self): ...", "`history_s` must say"),
+            ("needs = set()\n    history_s = float('inf')\n    def predict(self): ...", "`history_s` must say"),
         )
     ):
         file = tmp_path / f"broken_{number}.py"

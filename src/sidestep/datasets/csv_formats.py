@@ -97,7 +97,7 @@ SOCNAVBENCH = SocNavBenchLoader()
 
 VCI_DUT_HEADER = "id,frame,label,x_est,y_est,vx_est,vy_est"
 VCI_DUT_FPS, VCI_CITR_FPS = 23.98, 29.97
-VCI_DUT_SOURCE = "VCI-DUT, Yang, Li, Redmill, Özgüner 2019, arXiv 1902.00487"
+VCI_AUTHORS = "Yang, Li, Redmill, Özgüner 2019, arXiv 1902.00487"
 VCI_DUT_LICENCE = "no licence stated; cite arXiv 1902.00487"
 CLOCK_TOLERANCE = 0.06
 """By how much displacements and velocities may differ in their median; in files of VCI-DUT it is up to 1.4 %."""
@@ -166,14 +166,16 @@ class VciDutLoader:
             who, frame = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
             remedy = "give the rate of the recording with --rate-hz {fps}"
             check_clock(path, who, frame, table[:, 3:5], table[:, 5:7], VCI_DUT_FPS, remedy)
+        rate_hz = VCI_DUT_FPS if rate_hz is None else rate_hz
+        name = "VCI-CITR" if abs(rate_hz / VCI_CITR_FPS - 1.0) < 0.01 else "VCI-DUT"
         return tracks_from_frames(
             path,
             table[:, 1],
             table[:, 0],
             table[:, 3:5],
-            VCI_DUT_FPS if rate_hz is None else rate_hz,
+            rate_hz,
             numbers=line_numbers[1:],
-            source=f"{path.name}: {VCI_DUT_SOURCE}",
+            source=f"{path.name}: {name}, {VCI_AUTHORS}",
             licence=VCI_DUT_LICENCE,
         )
 

@@ -20,7 +20,11 @@ from sidestep.writing import atomic
 FORMAT = "sidestep-forecast"
 VERSION = 2
 FAR_M = 6.0
-"""Farther from where people are than they get in a second."""
+"""Farther from where people get straight on than they turn in a second."""
+ASIDE_M = 2.0
+"""At the first horizon, half of a set of forecasts are never so far from straight on in the world frame."""
+LARGEST = 1e9
+"""Numbers of a file beyond this are no positions in metres, nor squares of their errors."""
 
 
 def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
@@ -31,7 +35,11 @@ def forecast_samples(predictor: Predictor, samples: Samples) -> Forecast:
     """
     if isinstance(predictor, MomentPredictor):
         moments = moments_of(samples, "map" in predictor.needs, predictor.looks_at_others)
-        return _checked(as_forecast(predictor.predict_moments(moments), _name(predictor)), samples, predictor)
+        try:
+            found = predictor.predict_moments(moments)
+        except Exception as error:
+            raise BadInput(f"predictor {_name(predictor)} failed: {describe_error(error)}") from error
+        return _checked(as_forecast(found, _name(predictor)), samples, predictor)
     scenes, scene = scenes_of(samples)
     order = np.argsort(scene, kind="stable")
     edges = np.searchsorted(scene[order], np.arange(len(scenes) + 1))
@@ -74,16 +82,18 @@ def read_forecast(path: Path, samples: Samples) -> Forecast:
     if len(np.unique(frames)) != len(frames):
         values, counts = np.unique(frames, return_counts=True)
         raise BadInput(f"{path}: {_place(samples, int(values[np.argmax(counts)]))} is there more than once")
+    if not len(frames):
+        raise BadInput(f"{path}: there are no forecasts in it, and {len(samples)} samples need one")
     order = np.argsort(frames, kind="stable")
-    found = order[np.clip(np.searchsorted(frames, samples.frame, sorter=order), 0, max(len(frames) - 1, 0))]
-    missing = frames[found] != samples.frame if len(frames) else np.ones(len(samples), bool)
+    found = order[np.clip(np.searchsorted(frames, samples.frame, sorter=order), 0, len(frames) - 1)]
+    missing = frames[found] != samples.frame
     if missing.any():
         place = _place(samples, int(samples.frame[np.argmax(missing)]))
         raise BadInput(f"{path}: no forecast for {place} ({int(missing.sum())} of {len(samples)} samples have none)")
     chosen = {name: columns[name][found] for name in columns if name not in ("frame", "horizons_s")}
     _check_rows(path, samples, chosen)
     horizons_s = columns["horizons_s"]
-    if len(horizons_s) != len(samples.horizons_s) or not np.allclose(horizons_s, samples.horizons_s, atol=1e-6):
+    if horizons_s.shape != samples.horizons_s.shape or not np.allclose(horizons_s, samples.horizons_s, atol=1e-6):
         raise BadInput(f"{path}: horizons {horizons_s.tolist()} s; expected {samples.horizons_s.tolist()} s")
     if kind == "samples":
         forecast: Forecast = SampleForecast(samples.horizons_s, chosen["paths"], chosen["weights"])
@@ -98,43 +108,45 @@ def _read_columns(path: Path, digest: str) -> tuple[str, dict[str, FloatArray]]:
 
     try:
         with h5py.File(path, "r") as file:
-            if file.attrs.get("format") != FORMAT:
+            if _text(file.attrs, "format") != FORMAT:
                 raise BadInput(f"{path}: not a forecast file; its attribute `format` must be {FORMAT!r}")
             _check_data(path, file.attrs, digest)
-            kind = str(file.attrs.get("kind"))
+            kind = _text(file.attrs, "kind")
             if kind not in ("samples", "mixture"):
                 raise BadInput(f"{path}: kind is {kind!r}; it must be 'samples' or 'mixture'")
             names = ["frame", "horizons_s", "paths", "weights", *(["covariances"] if kind == "mixture" else [])]
             absent = [name for name in names if name not in file]
             if absent:
                 raise BadInput(f"{path}: the dataset {absent[0]!r} is missing")
-            columns = {name: _numbers(path, name, file[name]) for name in names}
-    except OSError as error:
+            columns = {name: _numbers(path, name, file.get(name)) for name in names}
+    except (OSError, KeyError) as error:
         raise BadInput(f"{path}: cannot be read as HDF5: {error}") from None
-    rows, horizons = len(columns["frame"]), len(np.atleast_1d(columns["horizons_s"]))
+    frames = columns["frame"]
+    if frames.ndim != 1:
+        raise BadInput(f"{path}: frame: not one column; it must be the numbers of frames of the data set")
+    rows, horizons = len(frames), len(np.atleast_1d(columns["horizons_s"]))
     paths = columns["paths"].shape
     if len(paths) != 4 or paths[0] != rows or paths[1] < 1 or paths[2:] != (horizons, 2):
         raise BadInput(f"{path}: paths has shape {paths}; expected ({rows}, alternatives, {horizons}, 2)")
     for name, shape in (("weights", paths[:2]), ("covariances", (*paths, 2))):
         if name in columns and columns[name].shape != shape:
             raise BadInput(f"{path}: {name} has shape {columns[name].shape}; expected {shape}")
-    frames = columns["frame"]
-    whole = np.isfinite(frames) & (frames == np.rint(frames))
-    if frames.ndim != 1 or not whole.all():
-        wrong = f"row {int(np.argmin(whole))} is {frames[np.argmin(whole)]}" if frames.ndim == 1 else "not one column"
+    whole = (np.abs(frames) < LARGEST) & (frames == np.rint(frames))
+    if not whole.all():
+        wrong = f"row {int(np.argmin(whole))} is {frames[np.argmin(whole)]}"
         raise BadInput(f"{path}: frame: {wrong}; it must be the number of a frame of the data set, a whole number")
     return kind, {**columns, "frame": frames.astype(np.int64)}
 
 
 def _check_data(path: Path, attributes: Any, digest: str) -> None:
     """``BadInput`` unless a file is of this version and its forecasts are of the data set with ``digest``."""
-    version, made_for = attributes.get("version"), attributes.get("data")
-    made_for = made_for.decode("ascii", "replace") if isinstance(made_for, bytes) else made_for
+    version, made_for = attributes.get("version"), _text(attributes, "data")
     told = f"the attribute `data` must be the digest of the data set, {digest} (`sidestep predict info` shows it)"
+    is_first = isinstance(version, int | np.integer) and int(version) == 1
     if not isinstance(version, int | np.integer) or int(version) != VERSION:
-        older = "; version 1 did not say of which data set its forecasts are: write it again" if version == 1 else ""
+        older = "; version 1 did not say of which data set its forecasts are: write it again" if is_first else ""
         raise BadInput(f"{path}: version {str(version)[:40]} of forecast files; expected {VERSION}{older}; {told}")
-    if not isinstance(made_for, str):
+    if not made_for:
         raise BadInput(f"{path}: {told}")
     if made_for != digest:
         raise BadInput(
@@ -143,37 +155,69 @@ def _check_data(path: Path, attributes: Any, digest: str) -> None:
         )
 
 
+def _text(attributes: Any, name: str) -> str:
+    """An attribute that is text, of variable or fixed length; empty for anything else."""
+    value = attributes.get(name)
+    value = value.decode("ascii", "replace") if isinstance(value, bytes) else value
+    return value[:200] if isinstance(value, str) else ""
+
+
 def _numbers(path: Path, name: str, item: Any) -> FloatArray:
     """The numbers of a dataset."""
     kind = getattr(getattr(item, "dtype", None), "kind", "")
-    if kind not in "iuf" or not kind:
-        raise BadInput(f"{path}: {name} holds no numbers (its type is {getattr(item, 'dtype', 'a group')})")
+    if kind not in "iuf" or not kind or item.shape is None:
+        what = "it is a broken link" if item is None else f"its type is {getattr(item, 'dtype', 'a group')}"
+        raise BadInput(f"{path}: {name} holds no numbers ({what})")
     return np.asarray(item[()], np.float64)
 
 
 def _check_frame(forecast: Forecast, samples: Samples, where: str) -> None:
     """``BadInput`` where forecasts seem to count from each pedestrian's position instead of being in the world frame:
-    half of them are farther away than anybody gets in the time, and the same positions counted from there are not."""
-    if not len(samples):
-        return
-    now, mean, far = samples.past[:, -1], forecast.mean()[:, 0], FAR_M * float(forecast.horizons_s[0])
-    as_world, as_local = (float(np.median(exact.norm(each))) for each in (mean - now, mean))
-    if as_world > far and as_local < min(far, as_world / 3.0):
+    half of them are ``ASIDE_M`` and more from where people who walk straight on get, and the same positions counted
+    from the pedestrian are three times as near."""
+    as_world, as_local = (_distance_to_straight_on(forecast, samples, local) for local in (False, True))
+    if as_world > ASIDE_M and as_local < as_world / 3.0:
         raise BadInput(
-            f"{where}: half of the forecasts for {forecast.horizons_s[0]:g} s are {as_world:.0f} m and more from where "
-            f"the pedestrian is, but only {as_local:.1f} m from the origin: they seem to count from the pedestrian; "
-            "give positions in the world frame, with the pedestrian's last position added"
+            f"{where}: half of the forecasts for {forecast.horizons_s[0]:g} s are {as_world:.1f} m and more from where "
+            f"the pedestrian gets straight on, and {as_local:.1f} m counted from the pedestrian: they seem to count "
+            "from the pedestrian; give positions in the world frame, with the pedestrian's last position added"
         )
+
+
+def frame_doubt(forecast: Forecast, samples: Samples) -> str:
+    """A warning where half of the forecasts are farther away than people get; else empty."""
+    distance = _distance_to_straight_on(forecast, samples, False)
+    if distance <= FAR_M * float(forecast.horizons_s[0]):
+        return ""
+    return (
+        f"half of the forecasts for {forecast.horizons_s[0]:g} s are {distance:.0f} m and more from where the "
+        "pedestrian gets straight on; are they in the world frame, in metres?"
+    )
+
+
+def _distance_to_straight_on(forecast: Forecast, samples: Samples, local: bool) -> float:
+    """Median distance of the means at the first horizon to where the mean velocity of the history leads, m; ``local``:
+    as if the forecasts counted from the pedestrian."""
+    if not len(samples):
+        return 0.0
+    now, ahead_s = samples.past[:, -1], float(forecast.horizons_s[0])
+    velocity = (now - samples.past[:, 0]) / (samples.data.step_s * (samples.past.shape[1] - 1))
+    mean = forecast.mean()[:, 0] + (now if local else 0.0)
+    return float(np.median(exact.norm(mean - (now + ahead_s * velocity))))
 
 
 def _check_rows(path: Path, samples: Samples, columns: dict[str, FloatArray]) -> None:
     paths, weights = columns["paths"], columns["weights"]
-    problems = [("the forecast is not finite", ~np.isfinite(paths).all(axis=(1, 2, 3)))]
+    finite = (np.abs(paths) < LARGEST).all(axis=(1, 2, 3))
+    problems = [("the forecast is not finite, or no position in metres", ~finite)]
     wrong = ~((weights >= 0.0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1.0) <= 1e-3))
     problems.append(("weights must be at least 0 and sum to 1", wrong))
     if "covariances" in columns:
         xx, xy, yx, yy = (columns["covariances"][..., i, j] for i in (0, 1) for j in (0, 1))
-        good = (np.abs(xy - yx) <= 1e-5 * (1.0 + np.abs(xy))) & (xx > 0.0) & (yy > 0.0) & (xx * yy - xy * yx > 0.0)
+        small = (np.abs(columns["covariances"]) < LARGEST).all(axis=(1, 2, 3, 4))
+        problems.append((f"a covariance is not finite, or above {LARGEST:g} m²", ~small))
+        with np.errstate(over="ignore", invalid="ignore"):
+            good = (np.abs(xy - yx) <= 1e-5 * (1.0 + np.abs(xy))) & (xx > 0.0) & (yy > 0.0) & (xx * yy - xy * yx > 0.0)
         problems.append(("a covariance is not symmetric and positive definite", ~good.all(axis=(1, 2))))
     for message, bad in problems:
         if bad.any():

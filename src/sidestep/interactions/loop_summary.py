@@ -18,7 +18,7 @@ from sidestep.interactions.bootstrap import HEADLINES, HIGHER_IS_BETTER, Bootstr
 from sidestep.interactions.gaps import BIN_S, LONGEST_S
 from sidestep.interactions.loop import HUMAN, SHORT_GAP_S, Drive
 from sidestep.interactions.working_points import FEW_ALARMS, WorkingPoint
-from sidestep.metrics.statistics import normal_quantile
+from sidestep.metrics.statistics import FEW_CLUSTERS, normal_quantile
 from sidestep.types.base import FloatArray
 
 OUTCOMES: dict[str, str] = {
@@ -249,6 +249,14 @@ def _cautions(
             f"{len(few)} thresholds rest on fewer than {FEW_ALARMS} false alarms (the fewest: {min(few)}); their "
             "intervals are in working_points, and --ends drives at them."
         )
+    numbers = {
+        "clips of the validation split": [each.clips for some in points.values() for each in some],
+        f"{metrics.over} of the test split": [metrics.clusters],
+        "scenarios": [each["scenarios"] for each in outcomes.counts],
+    }
+    for name, counts in numbers.items():
+        if 0 < min(counts, default=0) < FEW_CLUSTERS:
+            found.append(f"Only {min(counts)} {name} were resampled: intervals are too narrow.")
     if metrics.one_seed:
         found.append(f"Trained with one seed: {', '.join(metrics.one_seed)}. How much seeds differ is in no interval.")
     return found

@@ -61,7 +61,7 @@ class VciSource:
 
 
 VCI_DUT = VciSource("vci_dut", VCI_DUT_FPS, 4.5, 1.8, 2.25)
-"""Size and tracked point (the middle) are assumed: the authors give neither."""
+"""The authors track the middle, calculated from four corners; the size is assumed, because they give none."""
 VCI_CITR = VciSource("vci_citr", VCI_CITR_FPS, 2.2, 1.2, 1.0)
 """A golf cart: the authors' rough measures from the tracked point are 1.0 m to the front, 1.2 m to the rear and 0.6 m
 to either side."""
@@ -78,7 +78,8 @@ def vci_source(
     front_m: float | None = None,
 ) -> VciSource:
     """The preset ``name`` with what is given in place of its own values, or for ``vci`` a source of given values; width
-    1.8 m and the middle as the tracked point where it is not said."""
+    1.8 m and the middle as the tracked point where it is not said. Where the middle is tracked, another length moves
+    the bumper."""
     preset = PRESETS.get(name)
     if preset is None:
         for option, value in (("--fps", fps), ("--vehicle-length", length_m)):
@@ -87,7 +88,7 @@ def vci_source(
         assert fps is not None
         assert length_m is not None
         preset = VciSource(name, fps, length_m, 1.8, length_m / 2.0)
-    if length_m is not None and front_m is None:
+    if length_m is not None and front_m is None and preset.front_m == preset.length_m / 2.0:
         front_m = length_m / 2.0
     return VciSource(
         preset.name,
@@ -168,8 +169,11 @@ def _check_rate(walking: Columns, source: VciSource) -> None:
     ratio = clock_ratio(*_motion(walking), fps=source.fps)
     fitting = 0.0 if ratio is None else source.fps / ratio
     fits = [name for name, each in PRESETS.items() if abs(fitting / each.fps - 1.0) <= CLOCK_TOLERANCE]
-    remedy = f"read it as {fits[0]}, or with" if fits else "read it with"
-    check_clock(walking.path, *_motion(walking), fps=source.fps, remedy=remedy + " --fps {fps}")
+    own = (
+        "read it with --fps {fps}" if source.name == GENERIC else "read it as vci with --fps {fps} and --vehicle-length"
+    )
+    remedy = f"read it as {fits[0]}, whose vehicle is another one too" if fits else own
+    check_clock(walking.path, *_motion(walking), fps=source.fps, remedy=remedy)
 
 
 def _car(number: int, rows: Columns, source: VciSource) -> Mover:

@@ -48,13 +48,15 @@ class WorkingPoint:
     """Moments above the threshold in which nobody came into the zone."""
     negatives: int
     """All moments in which nobody came into the zone."""
+    clips: int = 0
+    """What was resampled: clips of the validation split, or tracks where all are of one clip."""
 
 
 def driver_scores(samples: Samples, forecast: Forecast, scores: Scores, zebras: bool = True) -> Scores:
     """``scores`` of ``samples`` with the driver's zone in place of the metric's: who comes nearer to the path on a
     crossing is in it however far aside, and probabilities are shares of the driver's number of sampled paths.
 
-    Crossings are where the map of the clip has zebra, or an island between zebras."""
+    Crossings are where the map of the clip has zebra, or an island between zebras, mirrored at the path."""
     p, inside = np.zeros(samples.known.shape), np.zeros(samples.known.shape, bool)
     for clip in np.unique(samples.clip).tolist():
         rng = np.random.default_rng([0, clip])
@@ -89,7 +91,7 @@ def _score_clip(
         across: BoolArray = np.abs(aside) <= zone.half_width
         if ground is not None:
             nearer = np.abs(now)[:, None, None] - np.abs(aside) > NEARER_M
-            across |= nearer & on_crossing(ground, path, points, along)
+            across |= nearer & on_crossing(ground, path, points, along, aside)
         moves = speed[:, None] > STANDS_MPS
         found: BoolArray = across & (along >= begin[:, None]) & (along <= end[:, None]) & moves
         return found
@@ -98,14 +100,23 @@ def _score_clip(
     inside[rows] = within(np.where(samples.known[rows][..., None], samples.future[rows], 0.0)[:, None])[:, 0]
 
 
-def on_crossing(ground: GroundMap, path: DrivingPath, points: FloatArray, along: FloatArray) -> BoolArray:
-    """(…) whether ``points (…, 2)`` are on zebra, or on an island with zebra beside it across the path."""
+def on_crossing(
+    ground: GroundMap, path: DrivingPath, points: FloatArray, along: FloatArray, aside: FloatArray
+) -> BoolArray:
+    """(…) whether ``points (…, 2)``, which are ``along`` and ``aside`` of the path, are on zebra or on an island with
+    zebra beside it across the path, or as far on the other side of the path as such a place: the driver's crossing
+    reaches equally far to both sides, which beyond the nearer kerb is sidewalk."""
+    sine, cosine = exact.sincos(path.heading(along))
+    left = np.stack([-sine, cosine], axis=-1)
+    return _on_zebra(ground, points, left) | _on_zebra(ground, points - 2.0 * aside[..., None] * left, left)
+
+
+def _on_zebra(ground: GroundMap, points: FloatArray, left: FloatArray) -> BoolArray:
     kind = ground.at(points)
     found: BoolArray = kind == ZEBRA
     island = kind == ISLAND
     if island.any():
-        sine, cosine = exact.sincos(path.heading(along[island]))
-        across = ISLAND_M * np.stack([-sine, cosine], axis=-1)
+        across = ISLAND_M * left[island]
         found[island] = np.any([ground.at(points[island] + side * across) == ZEBRA for side in (-1.0, 1.0)], axis=0)
     return found
 
@@ -128,7 +139,7 @@ def working_points(
         low, high = np.quantile(drawn[np.isfinite(drawn)], tails).tolist()
         alarmed = ranking.false_alarms(each.threshold)
         low, high = min(low, each.threshold), max(high, each.threshold)
-        found.append(WorkingPoint(seconds, each.threshold, low, high, alarmed, ranking.negatives))
+        found.append(WorkingPoint(seconds, each.threshold, low, high, alarmed, ranking.negatives, clusters))
     return found
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from math import isfinite
 
 from sidestep.interactions.bootstrap import CONFIDENCE, HIGHER_IS_BETTER, PAIR_CONFIDENCE, Bootstrap, Metric
-from sidestep.metrics.statistics import FEW_CLUSTERS
 from sidestep.report.table_model import (
     ARROWS,
     HERE,
@@ -68,26 +67,12 @@ def score_table(
     notes = [
         f"Intervals: {CONFIDENCE:.0%}, bootstrap over {bootstrap.described()} (BCa). They do not tell whether two "
         "predictors differ: see the differences.",
-        *_cautions(bootstrap),
+        *bootstrap.cautions(),
     ]
     for metric in metrics:
         notes += _missing(bootstrap, bootstrap.metrics[metric])
     section = Section(name, title, tuple(mark_best(rows, columns)))
     return Table(name, title, columns, (section,), _CSV, notes=tuple(notes), people=people, head="Predictor")
-
-
-def _cautions(bootstrap: Bootstrap) -> list[str]:
-    """Where intervals say too little: few clips, networks of one training seed."""
-    few = []
-    if 0 < bootstrap.clusters < FEW_CLUSTERS:
-        few = [f"Only {bootstrap.clusters} {bootstrap.over} were resampled: intervals are too narrow."]
-    if not bootstrap.one_seed:
-        return few
-    return [
-        *few,
-        f"Trained with one seed: {', '.join(bootstrap.one_seed)}. How much seeds differ is in no interval; give "
-        "networks of several seeds under one label before calling one better.",
-    ]
 
 
 def _estimate(value: float, low: float, high: float, tracks: int) -> Estimate:
@@ -132,7 +117,7 @@ def optimal_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "opt
     )
     form = csv_form("table horizon metric predictor", horizon="policy", predictor="text")
     return Table(
-        name, title, columns, (Section(name, title, rows),), form, notes=(note, *_cautions(bootstrap)), head="Horizon"
+        name, title, columns, (Section(name, title, rows),), form, notes=(note, *bootstrap.cautions()), head="Horizon"
     )
 
 
@@ -151,7 +136,7 @@ def difference_table(bootstrap: Bootstrap, metrics: Sequence[str], name: str = "
     )
     form = csv_form("section predictor minus value low high better", predictor="policy", minus="metric", better="best")
     title = "Differences between predictors"
-    return Table(name, title, columns, tuple(sections), form, notes=(note, *_cautions(bootstrap)), head="Predictor")
+    return Table(name, title, columns, tuple(sections), form, notes=(note, *bootstrap.cautions()), head="Predictor")
 
 
 def _difference_rows(bootstrap: Bootstrap, metric: str, h: int) -> tuple[Row, ...]:

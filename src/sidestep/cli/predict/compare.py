@@ -47,6 +47,7 @@ def compare(
     if as_json:
         document = {"pairs": rows, "data": str(data), "split": split, "tracks": bootstrap.tracks, "n": len(scores[0])}
         document |= {"resampled": bootstrap.described(), "seeds": list(bootstrap.seeds)}
+        document["cautions"] = bootstrap.cautions()
         print_json(document)
         return
     from sidestep.report.terminal import print_rows
@@ -54,6 +55,8 @@ def compare(
     print_rows("pairs", [{name: _shown(value) for name, value in row.items()} for row in rows])
     over = f"intervals of 90 %, bootstrap over {bootstrap.described()}"
     say(f"{bootstrap.tracks} tracks, {len(scores[0])} moments; {over}")
+    for caution in bootstrap.cautions():
+        say(caution)
 
 
 def difference_rows(bootstrap: Bootstrap) -> list[dict[str, Any]]:

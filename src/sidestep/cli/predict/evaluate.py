@@ -78,6 +78,7 @@ def score_predictors(data: Path, predictors: Sequence[str], split: str, every: i
     from dataclasses import replace
 
     from sidestep.cli.predict.named import all_named
+    from sidestep.interactions.forecasts import frame_doubt
     from sidestep.interactions.samples import make_samples
     from sidestep.interactions.scores import score_forecast
     from sidestep.interactions.store import read_interactions
@@ -92,7 +93,10 @@ def score_predictors(data: Path, predictors: Sequence[str], split: str, every: i
     with progress_bar("predictors") as move:
         for number, each in enumerate(chosen):
             move(number, len(chosen), each.label)
-            found = score_forecast(samples, _forecast(each.what, samples), name=each.label)
+            forecast = _forecast(each.what, samples)
+            if doubt := frame_doubt(forecast, samples):
+                say(f"warning: {each.label}: {doubt}")
+            found = score_forecast(samples, forecast, name=each.label)
             scores.append(replace(found, is_network=each.is_network))
         move(len(chosen), len(chosen), "")
     return samples, scores
@@ -169,6 +173,7 @@ def _document(bootstrap: Bootstrap, scores: Sequence[Scores], split: str, data: 
         "irs": [[vars(each) for each in in_roi_sensitivity(models[0])] for models in kinds.values()],
         "resampled": bootstrap.described(),
         "seeds": list(bootstrap.seeds),
+        "cautions": bootstrap.cautions(),
         "better": {name: bootstrap.better(name).tolist() for name in HEADLINES},
         "optimal": {name: bootstrap.optimal(name) for name in HEADLINES},
     }

@@ -141,11 +141,11 @@ def _print(documents: dict[str, Any]) -> None:
             "name": name,
             "encounters": each["encounters"],
             "stood": each["without_finite_gap"],
-            "least_s": shown(each["smallest_s"]),
+            "min_s": shown(each["smallest_s"]),
             "25 %_s": shown(each["quartiles_s"][0]),
             "median_s": shown(each["quartiles_s"][1]),
             "75 %_s": shown(each["quartiles_s"][2]),
-            "share < 2 s": shown(each["share_below_2_s"]),
+            "< 2 s": shown(each["share_below_2_s"]),
         }
         for name, each in documents.items()
     ]

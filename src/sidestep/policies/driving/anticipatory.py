@@ -39,7 +39,7 @@ class AnticipatorySettings(ComfortZoneSettings):
     """Setting ``file`` of the predictor: the network of a learned one."""
     thresholds: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (0.5, 0.5, 0.5, 0.5)
     """Probabilities in 1, 2, 3 and 4 s above which the driver reacts. ``sidestep predict loop`` takes those at which a
-    predictor has false alarms at 2.5, 5, 10 and 15 %."""
+    predictor has a share of the false alarms that the In-ROI Sensitivity allows (2.5, 5, 10 and 15 %)."""
     samples: Annotated[int, Field(ge=1, le=10_000)] = 64
     """Paths drawn of each person."""
     every_s: Positive = 0.2
