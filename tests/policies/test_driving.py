@@ -124,8 +124,8 @@ def test_pid_slows_for_people_ahead_and_stops_for_people_near() -> None:
 
 
 def test_the_published_speed_law_by_hand() -> None:
-    """20 km/h less 19.8 are an error of 0.2: throttle 1.3 · 0.2, then 1.3 · (0.2 + 2 · 0.2 · 0.05), also where steps are
-    shorter; nothing brakes above 20 km/h."""
+    """20 km/h less 19.8 are an error of 0.2: throttle 1.3 · 0.2, then 1.3 · (0.2 + 2 · 0.2 · 0.05), also where steps
+    are shorter; nothing brakes above 20 km/h."""
     for step_s in (1 / 20, 1 / 30):
         policy = driver(PidDriver(speed_law="published"), step_s)
         found = [policy.act(Observation(0.0, state(speed=19.8 / 3.6))) for _ in range(2)]

@@ -106,6 +106,8 @@ class IntersectionEnv(gymnasium.Env[dict[str, Any], Any]):
         self.render_mode = render_mode
         chosen = choose_scenarios(scenes, branches, options) if scenarios is None else scenarios
         self._scenarios = {each.name: each for each in chosen}
+        rules = chosen[0].rules
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / (rules.step_s * rules.control_every))}
         self._needs = tuple(needs)
         self._reward = reward or DrivingReward()
         self._sessions: dict[str, Session] = {}
