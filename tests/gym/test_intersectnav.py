@@ -246,6 +246,24 @@ def test_errors_and_rewards_of_failures(env: Env) -> None:
     assert env.res["success"] is False
 
 
+def test_lane_invasions_are_limited_as_in_the_program(env: Env) -> None:
+    """Five straight on and ten in turns, of any marking; each step with one is error 2."""
+    for branch, limit in ((0, 5), (1, 10), (-1, 10)):
+        env.reset(0, branch=branch)
+        session = env._environment.session
+        assert session is not None
+        rule = session.scenario.rules.lanes
+        assert rule is not None
+        assert (rule.most_invasions + 1, rule.counts) == (limit, "any")
+    env.reset(4, branch=0, pose=0)
+    done, codes = False, []
+    while not done:  # slaloms over the markings between the lanes
+        _, _, done, _, error = env.step([0.25 if len(codes) % 100 < 50 else -0.25, 0.3])
+        codes.append(error)
+    assert env.res["lane_invasion"]
+    assert codes.count(2) == env.res["invasion_time"] == 5
+
+
 def test_the_wrong_side_is_error_3() -> None:
     """The start of the right turn, driven straight on with the PID's pedals: the area is left to the north."""
     env = Env(people="none")

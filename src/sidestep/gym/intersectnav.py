@@ -99,14 +99,15 @@ class Env:
         branches: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
-        """``options`` are those of the suite, and ``scenes``. ``port`` is accepted and means nothing: there is no
+        """``options`` are those of the suite, and ``scenes``; invasions of lanes are limited as in the program unless
+        ``invasions`` says otherwise. ``port`` is accepted and means nothing: there is no
         server. ``debug`` prints where an episode begins. ``town`` is that of the next scene, and changes with it."""
         del port
         self.town, self.debug = town, debug
-        self._options = dict(options)
+        self._options = {"invasions": "program", **options}
         self._branches = branches
         self._environments: dict[str, IntersectionEnv] = {}
-        self._environment = self._with(options)
+        self._environment = self._with(self._options)
         self._rng = np.random.default_rng(seed)
         self._drivers: dict[str, PidDriver] = {}
         self._counted: tuple[int, dict[str, Any]] | None = None
